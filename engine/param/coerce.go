@@ -1,0 +1,157 @@
+package param
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// ConfigError says that a project's own text is wrong: the task fails without an
+// operator-level retry and its message ends in "(config)".
+type ConfigError struct{ Message string }
+
+// Error returns the message as it was written.
+func (e *ConfigError) Error() string { return e.Message }
+
+// Errorf makes a ConfigError.
+func Errorf(format string, args ...any) error {
+	return &ConfigError{Message: fmt.Sprintf(format, args...)}
+}
+
+// The As functions read one value as a type, with the coercions and messages of
+// spec language.md 1.13: numbers from numeric text, booleans from "true", "false"
+// and "", text from numbers and booleans. key is only for the message.
+
+// AsString reads text; numbers and booleans become text.
+func AsString(key string, v Value) (string, error) {
+	switch x := v.(type) {
+	case string:
+		return x, nil
+	case bool, int64, *big.Int, float64:
+		return strings.Trim(Text(x), `"`), nil
+	}
+	return "", mismatch("string type", key, v)
+}
+
+// AsInt reads a whole number; numeric text is parsed, fractions are cut off.
+func AsInt(key string, v Value) (int64, error) {
+	switch x := v.(type) {
+	case int64:
+		return x, nil
+	case float64:
+		if math.Abs(x) < 1<<62 {
+			return int64(x), nil
+		}
+	case string:
+		t := strings.TrimSpace(x)
+		if n, err := strconv.ParseInt(t, 10, 64); err == nil {
+			return n, nil
+		}
+	}
+	return 0, mismatch("integer (int) type", key, v)
+}
+
+// AsFloat reads a number.
+func AsFloat(key string, v Value) (float64, error) {
+	switch x := v.(type) {
+	case int64:
+		return float64(x), nil
+	case float64:
+		return x, nil
+	case string:
+		if f, err := strconv.ParseFloat(strings.TrimSpace(x), 64); err == nil {
+			return f, nil
+		}
+	}
+	return 0, mismatch("number type", key, v)
+}
+
+// AsBool reads a boolean: true, false, their texts, numbers (0 is false) and the
+// empty text, which is what an expression without value yields, and is false.
+func AsBool(key string, v Value) (bool, error) {
+	switch x := v.(type) {
+	case bool:
+		return x, nil
+	case int64:
+		return x != 0, nil
+	case string:
+		switch strings.TrimSpace(x) {
+		case "true", "True", "TRUE":
+			return true, nil
+		case "false", "False", "FALSE", "", "null":
+			return false, nil
+		}
+	}
+	return false, mismatch("'true' or 'false'", key, v)
+}
+
+// AsMap reads a mapping.
+func AsMap(key string, v Value) (*Map, error) {
+	if m, ok := v.(*Map); ok {
+		return m, nil
+	}
+	return nil, Errorf("Parameter '%s' must be an object", key)
+}
+
+// AsList reads a list.
+func AsList(key string, v Value) ([]Value, error) {
+	if l, ok := v.([]Value); ok {
+		return l, nil
+	}
+	return nil, mismatch("array type", key, v)
+}
+
+// ParseMap reads a mapping or JSON text of one: `${...}` can only give text.
+func ParseMap(key string, v Value) (*Map, error) {
+	if m, ok := parsed(v).(*Map); ok {
+		return m, nil
+	}
+	return nil, mismatch("object type", key, v)
+}
+
+// ParseList reads a list or JSON text of one.
+func ParseList(key string, v Value) ([]Value, error) {
+	if l, ok := parsed(v).([]Value); ok {
+		return l, nil
+	}
+	return nil, mismatch("array type", key, v)
+}
+
+func parsed(v Value) Value {
+	if s, ok := v.(string); ok {
+		if p, err := ParseJSON(s); err == nil {
+			return p
+		}
+	}
+	return v
+}
+
+// sampleLength is how much of a wrong value a message shows.
+const sampleLength = 100
+
+func mismatch(want, key string, v Value) error {
+	sample := []rune(Text(v))
+	if len(sample) > sampleLength {
+		sample = append(sample[:sampleLength-3], []rune("...")...)
+	}
+	return Errorf("Expected %s for key '%s' but got %s (%s)", want, key, string(sample), KindOf(v))
+}
+
+// KindOf names the JSON type of a value, as messages show it.
+func KindOf(v Value) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []Value:
+		return "array"
+	case *Map:
+		return "object"
+	}
+	return "number"
+}

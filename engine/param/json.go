@@ -1,0 +1,242 @@
+package param
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MarshalJSON writes the mapping as a JSON object with its keys in order.
+func (m *Map) MarshalJSON() ([]byte, error) { return AppendJSON(nil, m), nil }
+
+// UnmarshalJSON reads a JSON object; its keys keep their order.
+func (m *Map) UnmarshalJSON(b []byte) error {
+	v, err := ParseJSON(string(b))
+	if err != nil {
+		return err
+	}
+	n, ok := v.(*Map)
+	if !ok {
+		return errors.New("a JSON object is needed")
+	}
+	*m = *n
+	return nil
+}
+
+// Text renders a value as compact JSON.
+func Text(v Value) string { return string(AppendJSON(nil, v)) }
+
+// AppendJSON appends a value as compact JSON, keys in order, floating-point numbers
+// in the original's form ("1.0", "1.0E10"): commands see them as text.
+func AppendJSON(b []byte, v Value) []byte {
+	switch x := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, x)
+	case int64:
+		return strconv.AppendInt(b, x, 10)
+	case *big.Int:
+		return x.Append(b, 10)
+	case float64:
+		return append(b, FloatText(x)...)
+	case string:
+		return appendQuoted(b, x)
+	case []Value:
+		b = append(b, '[')
+		for i, e := range x {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = AppendJSON(b, e)
+		}
+		return append(b, ']')
+	case *Map:
+		b = append(b, '{')
+		for i := range x.Len() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendQuoted(b, x.keys[i])
+			b = AppendJSON(append(b, ':'), x.vals[i])
+		}
+		return append(b, '}')
+	}
+	panic(fmt.Sprintf("param: %T is no parameter value", v))
+}
+
+// FloatText renders a number as the original does: always with a point, with an
+// exponent from 1e7 and below 1e-3; what JSON has no number for is quoted.
+func FloatText(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return `"NaN"`
+	case math.IsInf(f, 1):
+		return `"Infinity"`
+	case math.IsInf(f, -1):
+		return `"-Infinity"`
+	}
+	if a := math.Abs(f); a != 0 && (a < 1e-3 || a >= 1e7) {
+		mantissa, exp, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
+		if !strings.Contains(mantissa, ".") {
+			mantissa += ".0"
+		}
+		n, _ := strconv.Atoi(exp) // always a number: FormatFloat wrote it
+		return mantissa + "E" + strconv.Itoa(n)
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// appendQuoted quotes like the original: only what JSON demands is escaped, so that
+// text in any script stays readable in logs and environment variables.
+func appendQuoted(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				b = append(append(b, s[start:i]...), "\uFFFD"...)
+				start = i + n
+			}
+			i += n
+			continue
+		}
+		if c >= 0x20 && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\f':
+			b = append(b, '\\', 'f')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+// maxDepth bounds the nesting of what is parsed: deeper text is an attack, not data.
+const maxDepth = 1000
+
+// ParseJSON reads one JSON text. Keys keep their order, whole numbers stay whole
+// however large, and anything after the value is an error.
+func ParseJSON(text string) (Value, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	v, err := readValue(d, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
+	}
+	return v, nil
+}
+
+func readValue(d *json.Decoder, depth int) (Value, error) {
+	t, err := d.Token()
+	if errors.Is(err, io.EOF) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, err
+	}
+	if depth > maxDepth {
+		return nil, fmt.Errorf("JSON is nested deeper than %d", maxDepth)
+	}
+	switch x := t.(type) {
+	case json.Number:
+		return ParseNumber(x.String())
+	case json.Delim:
+		if x == '[' {
+			return readList(d, depth)
+		}
+		return readMap(d, depth)
+	}
+	return t, nil // nil, bool, string
+}
+
+func readList(d *json.Decoder, depth int) (Value, error) {
+	list := []Value{}
+	for d.More() {
+		v, err := readValue(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := d.Token()
+	return list, err
+}
+
+func readMap(d *json.Decoder, depth int) (Value, error) {
+	m := New()
+	for d.More() {
+		k, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		v, err := readValue(d, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		m.Set(k.(string), v) // the decoder allows only strings here
+	}
+	_, err := d.Token()
+	return m, err
+}
+
+// ParseNumber reads a JSON number: whole ones as int64 or, beyond it, *big.Int.
+func ParseNumber(s string) (Value, error) {
+	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return i, nil
+	}
+	if !strings.ContainsAny(s, ".eE") {
+		if n, ok := new(big.Int).SetString(s, 10); ok {
+			return n, nil
+		}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return nil, fmt.Errorf("%q is not a number", s)
+	}
+	return f, nil
+}
+
+// FromJSON turns what encoding/json decoded into any (numbers as json.Number or
+// float64) into a Value; the order of keys is lost there, so they are sorted.
+func FromJSON(v any) (Value, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode as JSON: %w", err)
+	}
+	return ParseJSON(string(bytes.TrimSpace(b)))
+}

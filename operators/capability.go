@@ -1,0 +1,134 @@
+package operators
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Log is the task's log. Its methods may be called by several goroutines.
+type Log interface {
+	// Write appends output of a command, raw. It never fails: a log that cannot be kept
+	// is the host's trouble, not the task's.
+	io.Writer
+	// Line appends one message of the engine in the original's format, with time, level
+	// and the name of whoever says it ("OperatorManager").
+	Line(level Level, logger, message string)
+	// Echo appends the message of `echo>`: without a newline of its own in the task's log,
+	// as a line of its own where a person watches (spec engine.md 2.13).
+	Echo(message string)
+}
+
+// Level is the weight of a log line.
+type Level string
+
+// The levels of log lines.
+const (
+	Debug Level = "DEBUG"
+	Info  Level = "INFO"
+	Warn  Level = "WARN"
+	Error Level = "ERROR"
+)
+
+// Files is the project's folder as this run sees it. Names use "/" and are relative to
+// the project; nothing outside of it is reached.
+type Files interface {
+	// Root is the absolute path of the project's folder.
+	Root() string
+	// Read returns the content of a file of the project. The error is fs.ErrNotExist when
+	// it is missing, and a ConfigError when the name leads out of the project.
+	Read(name string) ([]byte, error)
+	// Write replaces a file, making folders as needed.
+	Write(name string, content []byte) error
+	// Load reads name as a workflow file: the config of a group, ready for Result.Subtasks.
+	// A file in a sub-folder gets `_workdir` (spec language.md 1.3).
+	Load(name string) (*param.Map, error)
+}
+
+// Secrets gives the secrets that the project grants to this task.
+type Secrets interface {
+	// Get returns the value of a dotted key, after `_secrets` re-mounting, and whether
+	// there is one. An error says the store could not be read.
+	Get(key string) (string, bool, error)
+	// GetUnmounted is Get with the key as written, for `_env`.
+	GetUnmounted(key string) (string, bool, error)
+}
+
+// Command is one process to be run in the sandbox, as plain data, so that it can be
+// carried elsewhere.
+type Command struct {
+	Args    []string          // argv; paths are relative to Dir
+	Dir     string            // working folder, relative to the project, "" is its root
+	Env     []string          // "NAME=value" added to the host's environment; later ones win
+	Scratch string            // folder for Files and Outputs, relative to the project; removed at the end
+	Files   map[string][]byte // put into Scratch before the start
+	Outputs []string          // names in Scratch read after the end
+	Stdout  io.Writer         // receives stdout and stderr in their order, as they come
+}
+
+// Exit says how a command ended.
+type Exit struct {
+	Code    int               // 128 + n when signal n ended it
+	Outputs map[string][]byte // those of Command.Outputs that exist
+}
+
+// Commands runs commands.
+type Commands interface {
+	// Run starts the command and waits for its end. When it returns, no process of it is
+	// left. A cancelled ctx ends the whole process tree. The error says that it could not
+	// be started or watched; an exit code is not an error.
+	Run(ctx context.Context, c Command) (Exit, error)
+}
+
+// ParamStore is what `param_set>` and `param_get>` use: text by key, kept 90 days,
+// shared by all projects of a site.
+type ParamStore interface {
+	Set(ctx context.Context, values map[string]string) error // all or none
+	Get(ctx context.Context, key string) (value string, found bool, err error)
+}
+
+// StartRequest asks for an attempt of another workflow.
+type StartRequest struct {
+	ProjectID        int64  // 0: by name or the same project
+	ProjectName      string // "": by id or the same project
+	Workflow         string
+	SessionTime      time.Time
+	RetryAttemptName string // "" for none
+	Params           *param.Map
+}
+
+// StartedAttempt is the state of an attempt that `require>` waits for.
+type StartedAttempt struct {
+	SessionID, AttemptID int64
+	New                  bool // false: it was there before
+	Done, Success        bool
+}
+
+// Workflows starts and looks at attempts of other workflows.
+type Workflows interface {
+	// StartAttempt starts an attempt, or returns the existing one of that session and
+	// retry name. ErrNoWorkflow, ErrTooManyAttempts or a store's error otherwise.
+	StartAttempt(ctx context.Context, r StartRequest) (StartedAttempt, error)
+}
+
+// Notifier tells people (server.md 6.5).
+type Notifier interface {
+	Notify(ctx context.Context, message string, t *Task) error
+}
+
+// HTTPClient makes clients for `http>`; the host owns proxies and limits.
+type HTTPClient interface {
+	Client(o HTTPOptions) *http.Client
+}
+
+// HTTPOptions are the options of `http>` that shape a connection.
+type HTTPOptions struct {
+	Insecure bool
+	// ProxyURL is "" for the environment's proxy.
+	ProxyURL     string
+	MaxRedirects int // 0: redirects are not followed
+	Timeout      time.Duration
+}

@@ -1,0 +1,141 @@
+package operators
+
+import (
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Params are the evaluated parameters of one run. Reading a top-level key marks it as
+// used: what a task wrote and nobody read is reported in its log.
+type Params struct {
+	tree *param.Map
+	used *usage
+}
+
+type usage struct {
+	keys map[string]bool
+	all  bool
+}
+
+// NewParams wraps a tree.
+func NewParams(tree *param.Map) *Params {
+	return &Params{tree: tree, used: &usage{keys: map[string]bool{}}}
+}
+
+// All returns the whole tree and marks every key as used.
+func (p *Params) All() *param.Map {
+	p.used.all = true
+	return p.tree
+}
+
+// Used says whether a key was read.
+func (p *Params) Used(key string) bool { return p.used.all || p.used.keys[key] }
+
+// UsedKeys returns the keys that were read.
+func (p *Params) UsedKeys() []string {
+	var keys []string
+	for _, k := range p.tree.Keys() {
+		if p.used.keys[k] {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// WithDefaults returns Params where what is missing at the top comes from the mapping
+// under group, so that `_export: {sh: {shell: [...]}}` works; mappings merge. It is an
+// error when group is there and no mapping.
+func (p *Params) WithDefaults(group string) (*Params, error) {
+	v, ok := p.Get(group)
+	if !ok {
+		return p, nil
+	}
+	defaults, err := param.AsMap(group, v)
+	if err != nil {
+		return nil, err
+	}
+	return p.Defaulted(defaults), nil
+}
+
+// Defaulted returns Params where what is missing comes from defaults; mappings merge.
+func (p *Params) Defaulted(defaults *param.Map) *Params {
+	return &Params{tree: fill(p.tree, defaults), used: p.used}
+}
+
+func fill(m, defaults *param.Map) *param.Map {
+	out := m.Clone()
+	for k, d := range defaults.All() {
+		v, ok := out.Get(k)
+		if !ok {
+			out.Set(k, d)
+			continue
+		}
+		vm, isMap := v.(*param.Map)
+		dm, bothMaps := d.(*param.Map)
+		if isMap && bothMaps {
+			out.Set(k, fill(vm, dm))
+		}
+	}
+	return out
+}
+
+// Get returns a value as it is and marks it as used.
+func (p *Params) Get(key string) (param.Value, bool) {
+	p.used.keys[key] = true
+	return p.tree.Get(key)
+}
+
+// Has says whether the key is there with a value other than null.
+func (p *Params) Has(key string) bool {
+	v, ok := p.Get(key)
+	return ok && v != nil
+}
+
+// Read reads a key as a type by one of param's As or Parse functions; missing and null
+// are errors.
+func Read[T any](p *Params, key string, as func(string, param.Value) (T, error)) (T, error) {
+	v, ok := p.Get(key)
+	var zero T
+	switch {
+	case !ok:
+		return zero, param.Errorf("Parameter '%s' is required but not set", key)
+	case v == nil:
+		return zero, param.Errorf("Parameter '%s' is required but null", key)
+	}
+	return as(key, v)
+}
+
+// ReadOr is Read with a default for missing and null.
+func ReadOr[T any](p *Params, key string, as func(string, param.Value) (T, error), otherwise T) (T, error) {
+	if v, ok := p.Get(key); ok && v != nil {
+		return as(key, v)
+	}
+	return otherwise, nil
+}
+
+// String reads required text.
+func (p *Params) String(key string) (string, error) { return Read(p, key, param.AsString) }
+
+// StringOr reads text with a default.
+func (p *Params) StringOr(key, otherwise string) (string, error) {
+	return ReadOr(p, key, param.AsString, otherwise)
+}
+
+// Int reads a required whole number.
+func (p *Params) Int(key string) (int64, error) { return Read(p, key, param.AsInt) }
+
+// IntOr reads a whole number with a default.
+func (p *Params) IntOr(key string, otherwise int64) (int64, error) {
+	return ReadOr(p, key, param.AsInt, otherwise)
+}
+
+// BoolOr reads a boolean with a default.
+func (p *Params) BoolOr(key string, otherwise bool) (bool, error) {
+	return ReadOr(p, key, param.AsBool, otherwise)
+}
+
+// DurationOr reads a duration ("1d 2h 3m 4s") with a default.
+func (p *Params) DurationOr(key string, otherwise time.Duration) (time.Duration, error) {
+	return ReadOr(p, key, param.AsDuration, otherwise)
+}
