@@ -1,0 +1,76 @@
+package operators
+
+import (
+	"regexp"
+	"strconv"
+
+	"zerodag/engine/param"
+)
+
+var envName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`)
+
+// IdentityEnv is what every command is told of its run, as "NAME=value".
+func (t *Task) IdentityEnv() []string {
+	return []string{
+		"DIGDAG_ATTEMPT_ID=" + strconv.FormatInt(t.AttemptID, 10),
+		"DIGDAG_SESSION_ID=" + strconv.FormatInt(t.SessionID, 10),
+		"DIGDAG_PROJECT=" + t.ProjectName,
+		"DIGDAG_TASK_NAME=" + t.TaskName,
+		"DIGDAG_TRY=" + strconv.Itoa(t.Dispatch),
+		"DIGDAG_IDEMPOTENCY_KEY=" + t.IdempotencyKey(),
+	}
+}
+
+// ParamEnv gives every parameter whose name can be that of a variable: text as it is,
+// everything else as JSON text (spec operators.md 3.2).
+func ParamEnv(params *param.Map) []string {
+	env := make([]string, 0, params.Len())
+	for name, v := range params.All() {
+		if !envName.MatchString(name) {
+			continue
+		}
+		text, isText := v.(string)
+		if !isText {
+			text = param.Text(v)
+		}
+		env = append(env, name+"="+text)
+	}
+	return env
+}
+
+// LocalEnv is the task's own `_env`, with secrets in place. Keys of secrets are taken as
+// written here: `_secrets` does not re-mount them.
+func (t *Task) LocalEnv() ([]string, error) {
+	t.Params.Get("_env")
+	v, ok := t.Local.Get("_env")
+	if !ok || v == nil {
+		return nil, nil
+	}
+	names, err := param.AsMap("_env", v)
+	if err != nil {
+		return nil, err
+	}
+	var env []string
+	for name, v := range names.All() {
+		if !envName.MatchString(name) {
+			return nil, param.Errorf("Invalid _env key name: %s", name)
+		}
+		if v == nil {
+			continue
+		}
+		text, err := param.AsString(name, v)
+		if err != nil {
+			return nil, err
+		}
+		value, err := replaceSecrets(text, t.requireUnmounted)
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, name+"="+value)
+	}
+	return env, nil
+}
+
+func (t *Task) requireUnmounted(key string) (string, error) {
+	return required(key, t.Secrets.GetUnmounted)
+}

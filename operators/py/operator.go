@@ -1,0 +1,96 @@
+// Package py is `py>`: it calls a Python function. Agents with a sandbox call it; it must
+// start nothing but through Commands.
+package py
+
+import (
+	"context"
+	_ "embed"
+
+	"zerodag/operators"
+)
+
+//go:embed runner.py
+var runnerText string
+
+const runner = "runner.py"
+
+// Operator is `py>`.
+func Operator() operators.Operator {
+	return operators.Operator{Name: "py", Summary: "calls a Python function", Retries: true, Run: run}
+}
+
+func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
+	p, err := t.Params.WithDefaults("py")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	script, err := script(p)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	exit, err := t.RunScript(ctx, script)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	return result(exit)
+}
+
+func script(p *operators.Params) (operators.Script, error) {
+	python, err := operators.ReadOr(p, "python", operators.Words, anyPython())
+	if err != nil {
+		return operators.Script{}, err
+	}
+	text, method := runnerText, []string(nil)
+	if p.Has("_command") {
+		command, err := p.String("_command")
+		if err != nil {
+			return operators.Script{}, err
+		}
+		method = []string{command}
+	} else if text, err = p.String("script"); err != nil {
+		return operators.Script{}, err
+	}
+	return operators.Script{
+		Operator: "py",
+		Files: map[string][]byte{
+			runner:              []byte(text),
+			operators.InputFile: operators.RunnerInput(p.All()),
+		},
+		Outputs: []string{operators.OutputFile},
+		Args: func(_ string, file func(string) string) []string {
+			args := append(python, file(runner))
+			return append(append(args, method...), file(operators.InputFile), file(operators.OutputFile))
+		},
+	}, nil
+}
+
+// anyPython starts python, or python3 where only that is there. The choice is made where
+// the command runs, which need not be this machine.
+func anyPython() []string {
+	const choose = `p=python; command -v "$p" >/dev/null 2>&1 || p=python3; exec "$p" "$@"`
+	return []string{"/bin/sh", "-c", choose, "python"}
+}
+
+func result(exit operators.Exit) (operators.Result, error) {
+	output, written := exit.Outputs[operators.OutputFile]
+	if exit.Code == 0 {
+		if !written {
+			return operators.Result{}, operators.Faultf("",
+				"output.json does not exist. Something unexpected error happened. Please check logs.")
+		}
+		report, err := operators.ParseReport(output)
+		if err != nil {
+			return operators.Result{}, err
+		}
+		return report.Result(), nil
+	}
+	reason := operators.Faultf("", "Python command failed with code %d", exit.Code).Error()
+	if written {
+		if report, err := operators.ParseReport(output); err == nil {
+			reason = report.Reason(reason + "\nError messages from python")
+		} else {
+			reason += "\n\tCan't parse output.json. The command failed unexpectedly. Please check logs."
+		}
+	}
+	return operators.Result{}, operators.Faultf("", "%s", reason)
+}

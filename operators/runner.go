@@ -1,0 +1,132 @@
+package operators
+
+import (
+	"fmt"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Report is what the runner of a script language leaves behind in OutputFile: the
+// results of the task, or why it failed.
+type Report struct {
+	Subtasks, Export, Store *param.Map
+
+	ErrorClass, ErrorMessage string // empty for no error
+	Backtrace                []string
+}
+
+// The files of the protocol between an operator and a runner: parameters in as
+// {"params": {...}}, results out (spec operators.md 3.2, py>).
+const (
+	InputFile  = "input.json"
+	OutputFile = "output.json"
+)
+
+// RunnerInput is the content of InputFile.
+func RunnerInput(params *param.Map) []byte {
+	return param.AppendJSON(nil, param.New("params", params))
+}
+
+// ParseReport reads the content of OutputFile; it is the user's program that wrote it,
+// so anything may be in it.
+func ParseReport(content []byte) (*Report, error) {
+	report, err := parseReport(content)
+	if err != nil {
+		// Not a ConfigError, whatever it was: the text is a program's, not the project's.
+		return nil, fmt.Errorf("read %s: %s", OutputFile, err)
+	}
+	return report, nil
+}
+
+func parseReport(content []byte) (*Report, error) {
+	v, err := param.ParseJSON(string(content))
+	if err != nil {
+		return nil, err
+	}
+	top, err := param.AsMap(OutputFile, v)
+	if err != nil {
+		return nil, err
+	}
+	p, r := NewParams(top), &Report{}
+	if r.Subtasks, err = ReadOr(p, "subtask_config", param.AsMap, nil); err != nil {
+		return nil, err
+	}
+	if r.Export, err = ReadOr(p, "export_params", param.AsMap, nil); err != nil {
+		return nil, err
+	}
+	if r.Store, err = ReadOr(p, "store_params", param.AsMap, nil); err != nil {
+		return nil, err
+	}
+	failure, err := ReadOr(p, "error", param.AsMap, param.New())
+	if err != nil {
+		return nil, err
+	}
+	return r, r.readError(NewParams(failure))
+}
+
+func (r *Report) readError(p *Params) error {
+	var err error
+	if r.ErrorClass, err = p.StringOr("class", ""); err != nil {
+		return err
+	}
+	if r.ErrorMessage, err = p.StringOr("message", ""); err != nil {
+		return err
+	}
+	lines, err := ReadOr(p, "backtrace", param.AsList, nil)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		text, err := param.AsString("backtrace", line)
+		if err != nil {
+			return err
+		}
+		r.Backtrace = append(r.Backtrace, text)
+	}
+	return nil
+}
+
+// Reason appends the error to what a message says already.
+func (r *Report) Reason(message string) string {
+	var b strings.Builder
+	b.WriteString(message)
+	if r.ErrorMessage != "" {
+		b.WriteString(": " + r.ErrorMessage)
+	}
+	if r.ErrorClass != "" {
+		b.WriteString(" (" + r.ErrorClass + ")")
+	}
+	for _, line := range r.Backtrace {
+		b.WriteString("\n\tfrom " + line)
+	}
+	return b.String()
+}
+
+// Result is what the task gives back when the program went well.
+func (r *Report) Result() Result {
+	result := Result{Export: r.Export, Store: r.Store}
+	if r.Subtasks.Len() > 0 {
+		result.Subtasks = r.Subtasks
+	}
+	return result
+}
+
+// Words reads a program with its options: text or a list of texts.
+func Words(key string, v param.Value) ([]string, error) {
+	list, isList := v.([]param.Value)
+	if !isList {
+		if _, isText := v.(string); !isText {
+			return nil, param.Errorf("Invalid %s: %s", key, param.Text(v))
+		}
+		list = []param.Value{v}
+	}
+	words := make([]string, len(list))
+	for i, e := range list {
+		var err error
+		if words[i], err = param.AsString(key, e); err != nil {
+			return nil, err
+		}
+	}
+	return words, nil
+}

@@ -1,0 +1,61 @@
+// Package sh is `sh>`: it runs a shell script. Agents with a sandbox call it; it must
+// start nothing but through Commands.
+package sh
+
+import (
+	"context"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Operator is `sh>`.
+func Operator() operators.Operator {
+	return operators.Operator{Name: "sh", Summary: "runs a shell script", Retries: true, Run: run}
+}
+
+const runner = "runner.sh"
+
+func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
+	p, err := t.Params.WithDefaults("sh")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	shell, err := shell(p)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	command, err := p.String("_command")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	if command, err = t.SecretText(command); err != nil {
+		return operators.Result{}, err
+	}
+	exit, err := t.RunScript(ctx, operators.Script{
+		Operator: "sh",
+		Files:    map[string][]byte{runner: []byte(command)},
+		Env:      operators.ParamEnv(p.All()),
+		Args: func(_ string, file func(string) string) []string {
+			return append(shell, file(runner))
+		},
+	})
+	if err == nil && exit.Code != 0 {
+		err = operators.Faultf("", "Command failed with code %d", exit.Code)
+	}
+	return operators.Result{}, err
+}
+
+func shell(p *operators.Params) ([]string, error) {
+	words, err := operators.ReadOr(p, "shell", param.AsList, []param.Value{"/bin/sh"})
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, len(words), len(words)+1)
+	for i, word := range words {
+		if list[i], err = param.AsString("shell", word); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,91 @@
+// Package wait is `wait>`: it lets a time pass. Any agent calls it; without `blocking` it
+// must hold no thread, since the wait may take days.
+package wait
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// startKey is the state param that keeps when the wait began, in milliseconds.
+const startKey = "wait_start_time_millis"
+
+// Operator is `wait>`.
+func Operator() operators.Operator {
+	return operators.Operator{Name: "wait", Summary: "waits for a time", Run: run}
+}
+
+type options struct {
+	duration     time.Duration
+	blocking     bool
+	pollInterval time.Duration // 0: the rest of the time
+}
+
+func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
+	o, err := read(t.Params)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	start := t.Now.UnixMilli()
+	if t.State.Has(startKey) {
+		if start, err = operators.NewParams(t.State).Int(startKey); err != nil {
+			return operators.Result{}, err
+		}
+	}
+	rest := time.UnixMilli(start).Add(o.duration).Sub(t.Now)
+	if rest <= 0 && t.State.Has(startKey) {
+		return operators.Result{}, nil
+	}
+	rest = max(rest.Truncate(time.Second), time.Second)
+	if o.blocking {
+		return operators.Result{}, sleep(ctx, rest)
+	}
+	if o.pollInterval > 0 {
+		rest = o.pollInterval
+	}
+	state := t.State.Clone()
+	state.Set(startKey, start)
+	return operators.Result{}, &operators.Later{After: rest, State: state}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait: %w", ctx.Err())
+	}
+}
+
+func read(p *operators.Params) (options, error) {
+	var o options
+	var err error
+	if o.duration, err = operators.Read(p, "_command", duration); err != nil {
+		return o, err
+	}
+	if o.blocking, err = p.BoolOr("blocking", false); err != nil {
+		return o, err
+	}
+	if o.pollInterval, err = operators.ReadOr(p, "poll_interval", duration, 0); err != nil {
+		return o, err
+	}
+	if o.blocking && p.Has("poll_interval") {
+		return o, param.Errorf("poll_interval can't be specified with blocking:true")
+	}
+	return o, nil
+}
+
+// duration puts the original's words before what is wrong.
+func duration(key string, v param.Value) (time.Duration, error) {
+	d, err := param.AsDuration(key, v)
+	if err != nil {
+		return 0, param.Errorf("Invalid configuration: %v", err)
+	}
+	return d, nil
+}
