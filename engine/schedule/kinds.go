@@ -1,0 +1,145 @@
+package schedule
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// reader returns what reads the value of a kind of schedule.
+func reader(kind string) (func(*Schedule, param.Value) error, bool) {
+	switch kind {
+	case "hourly":
+		return readHourly, true
+	case "daily":
+		return readDaily, true
+	case "weekly":
+		return readWeekly, true
+	case "monthly":
+		return readMonthly, true
+	case "minutes_interval":
+		return readMinutes, true
+	case "seconds_interval":
+		return readSeconds, true
+	case "cron":
+		return readCron, true
+	}
+	return nil, false
+}
+
+func readHourly(s *Schedule, v param.Value) error {
+	at, err := param.AsString("_command", v)
+	if err != nil {
+		return err
+	}
+	if s.delay, err = clockDelay(at, 2); err != nil {
+		return param.Errorf("hourly>: scheduler requires mm:ss format: %s", at)
+	}
+	s.pattern, err = parsePattern("0 * * * *")
+	return err
+}
+
+func readDaily(s *Schedule, v param.Value) error {
+	at, err := param.AsString("_command", v)
+	if err != nil {
+		return err
+	}
+	if s.delay, err = clockDelay(at, 3); err != nil {
+		return param.Errorf("daily> scheduler requires hh:mm:ss format: %s", at)
+	}
+	s.pattern, err = parsePattern("0 0 * * *")
+	return err
+}
+
+func readWeekly(s *Schedule, v param.Value) error {
+	text, err := param.AsString("_command", v)
+	if err != nil {
+		return err
+	}
+	wrong := param.Errorf("weekly>: scheduler requires day,hh:mm:ss format: %s", text)
+	day, at, ok := strings.Cut(text, ",")
+	if !ok {
+		return wrong
+	}
+	day, at = strings.TrimSpace(day), strings.TrimSpace(at)
+	if n, err := strconv.Atoi(day); err == nil && n < 0 {
+		return param.Errorf("weekly>: invalid day: %s", day)
+	}
+	if s.delay, err = clockDelay(at, 3); err != nil {
+		return param.Errorf("weekly> scheduler requires hh:mm:ss format: %s", at)
+	}
+	if s.pattern, err = parsePattern("0 0 * * " + day); err != nil {
+		return wrong
+	}
+	return nil
+}
+
+func readMonthly(s *Schedule, v param.Value) error {
+	text, err := param.AsString("_command", v)
+	if err != nil {
+		return err
+	}
+	day, at, ok := strings.Cut(text, ",")
+	n, err := strconv.ParseInt(day, 10, 32)
+	if !ok || err != nil {
+		return param.Errorf("monthly>: scheduler requires day,hh:mm:ss format: %s", text)
+	}
+	if s.delay, err = clockDelay(at, 3); err != nil {
+		return param.Errorf("monthly> scheduler requires hh:mm:ss format: %s", at)
+	}
+	s.pattern, err = parsePattern("0 0 " + strconv.FormatInt(n, 10) + " * *")
+	return err
+}
+
+func readMinutes(s *Schedule, v param.Value) error {
+	n, err := param.AsInt("_command", v)
+	if err != nil {
+		return err
+	}
+	s.pattern, err = parsePattern("*/" + strconv.FormatInt(n, 10) + " * * * *")
+	return err
+}
+
+func readSeconds(s *Schedule, v param.Value) error {
+	n, err := param.AsInt("_command", v)
+	if err != nil {
+		return err
+	}
+	if n < 1 || n > math.MaxInt32 {
+		return param.Errorf("seconds_interval>: a whole number of seconds above 0 is needed: %d", n)
+	}
+	s.seconds = n
+	return nil
+}
+
+func readCron(s *Schedule, v param.Value) error {
+	text, err := param.AsString("_command", v)
+	if err != nil {
+		return err
+	}
+	s.pattern, err = parsePattern(text)
+	return err
+}
+
+// clockDelay reads mm:ss or hh:mm:ss as elapsed time. The numbers are not checked
+// against 24 or 60, and may be negative: "25:00:00" starts the next day's 01:00.
+func clockDelay(at string, parts int) (time.Duration, error) {
+	n, err := clockNumbers(at)
+	if err != nil {
+		return 0, err
+	}
+	if len(n) != parts {
+		return 0, errClock
+	}
+	total := int64(0)
+	for _, x := range n {
+		total = total*60 + x
+	}
+	if total > math.MaxInt32 || total < math.MinInt32 {
+		return 0, errClock
+	}
+	return time.Duration(total) * time.Second, nil
+}

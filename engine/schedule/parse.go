@@ -1,0 +1,180 @@
+package schedule
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Parse reads the mapping under `schedule:`; zone is the workflow's time zone.
+// Every error is a param.ConfigError with the original's message.
+func Parse(config *param.Map, zone *time.Location) (*Schedule, error) {
+	kind, command, keys, err := kindOf(config)
+	if err != nil {
+		return nil, err
+	}
+	read, ok := reader(kind)
+	if !ok {
+		return nil, param.Errorf("Unknown scheduler type: %s", kind)
+	}
+	if err := checkKeys(config, kind, keys); err != nil {
+		return nil, err
+	}
+	s := &Schedule{zone: zone}
+	if err := s.readSkips(config); err != nil {
+		return nil, err
+	}
+	if err := s.readBounds(config, kind); err != nil {
+		return nil, err
+	}
+	if command == nil {
+		command, _ = config.Get("at")
+	}
+	if command == nil {
+		return nil, param.Errorf("Parameter '_command' is required but not set at schedule: write it as %s>: ...", kind)
+	}
+	if err := read(s, command); err != nil {
+		return nil, err
+	}
+	return s, s.readDelay(config)
+}
+
+// kindOf finds the type of the schedule, its value and the keys that say so.
+func kindOf(config *param.Map) (kind string, command param.Value, keys []string, err error) {
+	if v, ok := config.Get("_type"); ok {
+		kind, err = param.AsString("_type", v)
+		command, _ = config.Get("_command")
+		return kind, command, []string{"_type", "_command"}, err
+	}
+	for key, value := range config.All() {
+		if kind, ok := strings.CutSuffix(key, ">"); ok {
+			return kind, value, []string{key}, nil
+		}
+	}
+	return "", nil, nil, param.Errorf("Schedule config requires 'type>: at' parameter: %s", param.Text(config))
+}
+
+// checkKeys reports keys which nobody reads. The original refuses `delay` and `at`
+// too, by mistake: its documentation has them, so they are accepted here.
+func checkKeys(config *param.Map, kind string, used []string) error {
+	used = append(used, "skip_on_overtime", "skip_delayed_by", "start", "end")
+	switch kind {
+	case "cron", "minutes_interval", "seconds_interval":
+		used = append(used, "delay")
+	default:
+		used = append(used, "at")
+	}
+	var b strings.Builder
+	for _, key := range config.Keys() {
+		if slices.Contains(used, key) {
+			continue
+		}
+		b.WriteString("Parameter '" + key + "' is not used at schedule. ")
+		if near := suggest(key, used); len(near) > 0 {
+			b.WriteString("> Did you mean '[" + strings.Join(near, ", ") + "]'?")
+		}
+		b.WriteString("\n")
+	}
+	if b.Len() > 0 {
+		return param.Errorf("%s", b.String())
+	}
+	return nil
+}
+
+func (s *Schedule) readDelay(config *param.Map) error {
+	v, ok := config.Get("delay")
+	if !ok || v == nil {
+		return nil
+	}
+	n, err := param.AsInt("delay", v)
+	if err != nil {
+		return err
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return param.Errorf("delay of a schedule is too long: %d seconds", n)
+	}
+	s.delay = time.Duration(n) * time.Second
+	return nil
+}
+
+func (s *Schedule) readSkips(config *param.Map) (err error) {
+	if v, ok := config.Get("skip_on_overtime"); ok && v != nil {
+		if s.SkipOnOvertime, err = param.AsBool("skip_on_overtime", v); err != nil {
+			return err
+		}
+	}
+	if v, ok := config.Get("skip_delayed_by"); ok && v != nil {
+		s.HasSkipDelayed = true
+		s.SkipDelayedBy, err = param.AsDuration("skip_delayed_by", v)
+	}
+	return err
+}
+
+// readBounds reads start and end: both days are included, and both bound run times.
+func (s *Schedule) readBounds(config *param.Map, kind string) (err error) {
+	if kind == "seconds_interval" {
+		return nil // the original reads neither for this kind
+	}
+	if s.start, err = s.day(config, "start", 0); err != nil {
+		return err
+	}
+	if s.end, err = s.day(config, "end", 1); err != nil {
+		return err
+	}
+	if !s.start.IsZero() && !s.end.IsZero() && !s.start.Before(s.end) {
+		return param.Errorf("The schedule of end is earlier than start")
+	}
+	return nil
+}
+
+// day returns the local midnight of a date, plus days; zero when there is none.
+func (s *Schedule) day(config *param.Map, key string, plus int) (time.Time, error) {
+	v, ok := config.Get(key)
+	if !ok || v == nil {
+		return time.Time{}, nil
+	}
+	text, err := param.AsString(key, v)
+	if err != nil {
+		return time.Time{}, err
+	}
+	date, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return time.Time{}, param.Errorf("Invalid %s: %s (an existing day like 2024-01-31 is needed)", key, text)
+	}
+	return startOfDay(date.Year(), date.Month(), date.Day()+plus, s.zone), nil
+}
+
+// suggest returns the candidates that are at most half wrong.
+func suggest(key string, candidates []string) []string {
+	var near []string
+	for _, c := range candidates {
+		if distance(key, c) <= len(c)/2 {
+			near = append(near, c)
+		}
+	}
+	return near
+}
+
+// distance counts the bytes to insert, delete or replace to make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(row[j+1]+1, row[j]+1, cost)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,128 @@
+// Package schedule turns a workflow's `schedule:` and `sla:` mappings into times:
+// which session comes first, next and last, when it starts, and when a running
+// attempt is late.
+//
+// engine/dig parses schedules to reject wrong ones at push; the host asks First
+// and Next when it brings schedules in line and when one fires, Last and Next for
+// the variables of a session, and SLA.Due when an attempt starts. The package
+// must never read a clock: every instant is an argument.
+//
+// The rules are spec language.md 1.10 and 1.12 and the recordings of the original
+// engine in testdata; where they are odd the comment says so.
+package schedule
+
+import (
+	"time"
+)
+
+// Time is one firing: the session's time and the instant at which it starts.
+type Time struct {
+	Time    time.Time // session_time, in the schedule's time zone
+	RunTime time.Time // when the session is started, Time plus the delay
+}
+
+// endSeconds is 9999-01-01T00:00:00Z, which REST clients know as "no more".
+const endSeconds = 253370764800
+
+// Ended is the time of a schedule that has no more sessions: both fields of Time.
+func Ended() time.Time { return time.Unix(endSeconds, 0).UTC() }
+
+// IsEnded says whether there is no more session.
+func (t Time) IsEnded() bool { return t.Time.Unix() >= endSeconds }
+
+// Schedule is a parsed `schedule:`. It is immutable and safe for concurrent use.
+type Schedule struct {
+	SkipOnOvertime bool          // skip while an attempt of the workflow runs
+	SkipDelayedBy  time.Duration // skip what is later than this after its run time
+	HasSkipDelayed bool          // whether skip_delayed_by was given
+	zone           *time.Location
+	pattern        pattern       // of session times; unused when seconds is set
+	seconds        int64         // seconds_interval: session times are its multiples
+	delay          time.Duration // from session time to run time, elapsed time
+	start, end     time.Time     // bounds of run times, the end excluded; zero = none
+}
+
+// Zone returns the time zone of the session times.
+func (s *Schedule) Zone() *time.Location { return s.zone }
+
+// First returns the first session whose run time is not before now.
+func (s *Schedule) First(now time.Time) Time {
+	if s.seconds > 0 {
+		return s.Next(now.Add(-time.Nanosecond))
+	}
+	from := now.Truncate(time.Second)
+	if from.Equal(now) {
+		// Next excludes its argument, and a run time of exactly now counts.
+		from = from.Add(-time.Second)
+	}
+	return s.Next(from.Add(-s.delay))
+}
+
+// Next returns the session after the session time last. Run times outside of
+// start and end are skipped; after the end it is Ended.
+func (s *Schedule) Next(last time.Time) Time {
+	if s.seconds > 0 {
+		return s.at(floor(last.Unix(), s.seconds) + s.seconds)
+	}
+	next, ok := s.match(last)
+	if ok && !s.start.IsZero() && next.Add(s.delay).Before(s.start) {
+		// The session at the start is not checked against the end: the
+		// recordings show it so, and an end before the start is refused anyway.
+		next, ok = s.match(s.start.Add(-time.Second))
+	} else if ok && !s.end.IsZero() && !next.Add(s.delay).Before(s.end) {
+		ok = false
+	}
+	if !ok {
+		return Time{Time: Ended().In(s.zone), RunTime: Ended()}
+	}
+	return s.at(next.Unix())
+}
+
+// Last returns the session before current, whatever start and end say.
+//
+// It is computed like the original does: from an instant two intervals back,
+// stepping forward. Where sessions are not evenly spaced nothing may match in
+// between, and then that instant itself, which is on no grid, is the answer; it
+// only feeds the variable last_session_time.
+func (s *Schedule) Last(current time.Time) Time {
+	if s.seconds > 0 {
+		return s.at(floor(current.Add(-time.Nanosecond).Unix(), s.seconds))
+	}
+	current = time.Unix(current.Unix(), int64(current.Nanosecond()))
+	next, ok := s.match(current)
+	after, ok2 := s.match(next)
+	if !ok || !ok2 {
+		return Time{Time: Ended().In(s.zone), RunTime: Ended()}
+	}
+	before := current.Add(-2 * after.Sub(next))
+	for {
+		n, ok := s.match(before)
+		if !ok || !n.Before(current) {
+			return s.timed(before)
+		}
+		before = n
+	}
+}
+
+func (s *Schedule) at(unix int64) Time { return s.timed(time.Unix(unix, 0)) }
+
+func (s *Schedule) timed(t time.Time) Time {
+	return Time{Time: t.In(s.zone), RunTime: t.Add(s.delay).In(s.zone)}
+}
+
+// match returns the first session time after t, without start, end and delay.
+func (s *Schedule) match(t time.Time) (time.Time, bool) {
+	unix, ok := s.pattern.next(t.Unix(), s.zone)
+	return time.Unix(unix, 0), ok && unix < endSeconds
+}
+
+// floor rounds n down to a multiple of step.
+func floor(n, step int64) int64 {
+	if r := n % step; r != 0 {
+		if r < 0 {
+			r += step
+		}
+		return n - r
+	}
+	return n
+}

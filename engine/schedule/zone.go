@@ -1,0 +1,133 @@
+package schedule
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // the same zones on every machine, also without zone files
+
+	"zerodag/engine/param"
+)
+
+// maxOffset is the largest offset from UTC that a zone may have, in seconds.
+const maxOffset = 18 * 3600
+
+// Zone returns the time zone of a name in the syntax of Java's ZoneId: a region
+// ("Asia/Tokyo"), an offset ("Z", "+9", "+09", "+09:00", "+0900", also with
+// seconds), or UTC, GMT or UT alone or before an offset ("UTC+9"). Capitals count.
+func Zone(name string) (*time.Location, error) {
+	switch name {
+	case "UTC":
+		return time.UTC, nil
+	case "Z", "GMT", "UT":
+		return time.FixedZone(name, 0), nil
+	}
+	for _, prefix := range []string{"UTC", "GMT", "UT", ""} {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if !ok || rest == "" || rest[0] != '+' && rest[0] != '-' {
+			continue
+		}
+		if seconds, ok := parseOffset(rest); ok {
+			return time.FixedZone(name, seconds), nil
+		}
+		return nil, zoneError(name)
+	}
+	if !isRegion(name) {
+		return nil, zoneError(name)
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, zoneError(name)
+	}
+	return zone, nil
+}
+
+func zoneError(name string) error {
+	return param.Errorf("timezone %q is unknown: use a region like \"Asia/Tokyo\", \"UTC\", or an offset like \"+09:00\"", name)
+}
+
+// isRegion refuses what the zone database of Go has and Java's has not: the three
+// abbreviations that stand for an offset, and names that are no zone at all.
+func isRegion(name string) bool {
+	switch name {
+	case "EST", "MST", "HST", "ROC", "GMT+0", "GMT-0", "Local", "Factory", "":
+		return false
+	}
+	return len(name) > 1
+}
+
+// parseOffset reads "+h", "+hh", "+hh:mm", "+hhmm", "+hh:mm:ss" or "+hhmmss" as
+// seconds east of UTC.
+func parseOffset(text string) (int, bool) {
+	digits := text[1:]
+	switch {
+	case len(digits) == 1:
+		digits = "0" + digits
+	case len(digits) == 5 && digits[2] == ':':
+		digits = digits[:2] + digits[3:]
+	case len(digits) == 8 && digits[2] == ':' && digits[5] == ':':
+		digits = digits[:2] + digits[3:5] + digits[6:]
+	}
+	if len(digits) != 2 && len(digits) != 4 && len(digits) != 6 {
+		return 0, false
+	}
+	seconds := 0
+	for i, unit := 0, 3600; i < len(digits); i, unit = i+2, unit/60 {
+		n, err := strconv.ParseUint(digits[i:i+2], 10, 8)
+		if err != nil || i > 0 && n > 59 {
+			return 0, false
+		}
+		seconds += int(n) * unit
+	}
+	if seconds > maxOffset {
+		return 0, false
+	}
+	if text[0] == '-' {
+		seconds = -seconds
+	}
+	return seconds, true
+}
+
+// resolve turns local calendar fields, which may be out of range, into Unix seconds
+// as Java's calendar does: a time in a gap is read with the offset before the gap,
+// a time that occurs twice is its second occurrence.
+func resolve(c clock, zone *time.Location) int64 {
+	return resolveWall(wall(c), zone)
+}
+
+// wall is the local time as seconds, as if it were in UTC.
+func wall(c clock) int64 {
+	return time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, 0, 0, time.UTC).Unix()
+}
+
+func resolveWall(wall int64, zone *time.Location) int64 {
+	// The offset wanted is that of the latest period whose local start is not
+	// after the wall time; from the latest instant the wall time can be, back.
+	t := time.Unix(wall+maxOffset, 0).In(zone)
+	for {
+		_, offset := t.Zone()
+		start, _ := t.ZoneBounds()
+		if start.IsZero() || start.Unix()+int64(offset) <= wall {
+			return wall - int64(offset)
+		}
+		t = start.Add(-time.Second)
+	}
+}
+
+// startOfDay is the midnight of a date as java.time finds it: behind a gap, and of
+// two midnights the first.
+func startOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
+	w := wall(clock{year: year, month: int(month), day: day})
+	second := resolveWall(w, zone)
+	_, before := time.Unix(second-maxOffset, 0).In(zone).Zone()
+	first := w - int64(before)
+	if first < second && clockWall(first, zone) == w {
+		second = first
+	}
+	return time.Unix(second, 0).In(zone)
+}
+
+func clockWall(unix int64, zone *time.Location) int64 {
+	_, offset := time.Unix(unix, 0).In(zone).Zone()
+	return unix + int64(offset)
+}
