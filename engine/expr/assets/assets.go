@@ -1,0 +1,18 @@
+// Package assets holds the JavaScript libraries that expressions may use, as
+// `make assets` took them from npm. The host hands them to expr; a build without
+// them works, and expressions that need one say so.
+package assets
+
+import "embed"
+
+//go:embed all:dist
+var dist embed.FS
+
+// Moment returns the text of moment.js, or "" when the build has none.
+func Moment() string {
+	text, err := dist.ReadFile("dist/moment.min.js")
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

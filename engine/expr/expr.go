@@ -1,0 +1,131 @@
+// Package expr evaluates `${...}` in parameter trees and template files.
+//
+// The agent side of the host calls Eval once before every run of a task and
+// Template for files; the state machine itself never does. Expressions are written
+// by users: the package must never give them anything but the parameters, a clock
+// that stands still and the JavaScript standard library, and must return within
+// its bounds whatever they write.
+//
+// The rules are spec language.md 1.7.
+package expr
+
+import (
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Scope is what expressions see beside the parameters.
+type Scope struct {
+	Zone *time.Location // local time of Date and moment, nil is UTC
+	Now  time.Time      // the current time of Date and moment
+	Seed uint64         // of Math.random
+}
+
+// Eval returns all with every string evaluated, in order. A string sees vars, which
+// are not evaluated, overlaid by the evaluated entries before it in its own mapping.
+// Values under _do and _else_do are left alone, and so are keys. What has no `$` is
+// shared with the result; when nothing changes the result is all itself.
+//
+// Errors are param.ConfigErrors with the original's text.
+func (e *Evaluator) Eval(all, vars *param.Map, s Scope) (*param.Map, error) {
+	return e.evalMap(all, vars, &s)
+}
+
+// Template evaluates the text of a file.
+func (e *Evaluator) Template(text string, vars *param.Map, s Scope) (string, error) {
+	if strings.IndexByte(text, '$') < 0 {
+		return text, nil
+	}
+	return e.evalText(text, scope{vars: vars}, &s)
+}
+
+// scope is what a string sees: siblings first, then vars.
+type scope struct{ siblings, vars *param.Map }
+
+func (sc scope) get(key string) (param.Value, bool) {
+	if v, ok := sc.siblings.Get(key); ok {
+		return v, true
+	}
+	return sc.vars.Get(key)
+}
+
+// merged is the scope as one mapping: siblings replace, they do not merge.
+func (sc scope) merged() *param.Map {
+	m := sc.vars.Clone()
+	for key, value := range sc.siblings.All() {
+		m.Set(key, value)
+	}
+	return m
+}
+
+// evalMap evaluates the entries of m; m itself is the result when none needs it.
+func (e *Evaluator) evalMap(m, vars *param.Map, s *Scope) (*param.Map, error) {
+	if !dollar(m) {
+		return m, nil
+	}
+	out := param.New()
+	for key, value := range m.All() {
+		if key != "_do" && key != "_else_do" {
+			v, err := e.evalValue(value, scope{out, vars}, s)
+			if err != nil {
+				return nil, err
+			}
+			value = v
+		}
+		out.Set(key, value)
+	}
+	return out, nil
+}
+
+func (e *Evaluator) evalValue(v param.Value, sc scope, s *Scope) (param.Value, error) {
+	switch x := v.(type) {
+	case string:
+		if strings.IndexByte(x, '$') < 0 {
+			return v, nil
+		}
+		return e.evalText(x, sc, s)
+	case *param.Map:
+		return e.evalMap(x, sc.vars, s)
+	case []param.Value:
+		return e.evalList(x, sc, s)
+	}
+	return v, nil
+}
+
+func (e *Evaluator) evalList(list []param.Value, sc scope, s *Scope) (param.Value, error) {
+	if !dollar(list) {
+		return list, nil
+	}
+	out := make([]param.Value, len(list))
+	for i, v := range list {
+		v, err := e.evalValue(v, sc, s)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// dollar says whether a value has a string to evaluate.
+func dollar(v param.Value) bool {
+	switch x := v.(type) {
+	case string:
+		return strings.IndexByte(x, '$') >= 0
+	case *param.Map:
+		for i := range x.Len() {
+			if k, v := x.At(i); k != "_do" && k != "_else_do" && dollar(v) {
+				return true
+			}
+		}
+	case []param.Value:
+		for _, v := range x {
+			if dollar(v) {
+				return true
+			}
+		}
+	}
+	return false
+}

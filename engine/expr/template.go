@@ -1,0 +1,82 @@
+package expr
+
+import (
+	"strings"
+)
+
+// part is a piece of a template: literal text, or the source of an expression.
+type part struct {
+	text string
+	expr bool
+}
+
+// parse splits a template. An expression runs from `${` to the `}` that closes it,
+// where braces are only counted: those in strings and comments count too. Without
+// that brace everything from `${` on is literal, and so is `${word:`, which is left
+// for the operators (`${secret:key}`). In literals `$$` is `$`.
+func parse(text string) []part {
+	var parts []part
+	for text != "" {
+		start := find(text)
+		if start < 0 {
+			break
+		}
+		length := closing(text[start+2:])
+		if length < 0 {
+			break
+		}
+		parts = literal(parts, text[:start])
+		if length > 0 {
+			parts = append(parts, part{text[start+2 : start+2+length], true})
+		}
+		text = text[start+length+3:]
+	}
+	return literal(parts, text)
+}
+
+func literal(parts []part, text string) []part {
+	if text == "" {
+		return parts
+	}
+	return append(parts, part{text: strings.ReplaceAll(text, "$$", "$")})
+}
+
+// find returns the place of the first `${` that opens an expression, or -1.
+func find(text string) int {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "${")
+		if i < 0 || at+i+2 >= len(text) {
+			return -1
+		}
+		if at += i; !isWord(text[at+2:]) {
+			return at
+		}
+		at += 2
+	}
+}
+
+// isWord says whether text begins like "secret:".
+func isWord(text string) bool {
+	n := 0
+	for n < len(text) && text[n] >= 'a' && text[n] <= 'z' {
+		n++
+	}
+	return n > 0 && n < len(text) && text[n] == ':'
+}
+
+// closing returns the place of the brace that closes an expression, or -1.
+func closing(text string) int {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth == 0 {
+				return i
+			}
+			depth--
+		}
+	}
+	return -1
+}
