@@ -1,0 +1,205 @@
+package dig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Node is one task of a compiled tree.
+type Node struct {
+	Name      string     // full name
+	Parent    int        // index of the parent; -1 for the first node
+	Upstreams []int      // indexes of the siblings that must succeed before
+	Group     bool       // has no operator
+	Config    *param.Map // what is left of its mapping without subtasks and _export
+	Export    *param.Map // its _export; may be nil
+}
+
+const noParent = -1
+
+// Compile makes the tree of a task and its static subtasks, in pre-order. The name of
+// the first node is parentFullName + name; its place in the parent is the caller's.
+// An error is Errors, and it is a *param.ConfigError too.
+//
+// The engine compiles the body of a loop once for each round: sub-mappings are shared
+// with config, and copied only where keys must be taken out.
+func Compile(parentFullName, name string, config *param.Map) ([]Node, error) {
+	c := &compiler{}
+	c.task(noParent, parentFullName, name, config)
+	if len(c.problems) > 0 {
+		return nil, unplaced(c.problems)
+	}
+	return c.nodes, nil
+}
+
+// compiler collects nodes and problems; it goes on after a problem to find them all.
+type compiler struct {
+	nodes    []Node
+	names    []string // the last segment of each node's name, for paths of problems
+	edges    []int    // backing array of the nodes' Upstreams
+	empty    *param.Map
+	problems []problem
+}
+
+// shape is what one look at a task's keys tells.
+type shape struct {
+	subtasks, operators int
+	typed, export       bool
+}
+
+func shapeOf(config *param.Map) (s shape) {
+	for _, key := range config.Keys() {
+		switch {
+		case key == "":
+		case key[0] == '+':
+			s.subtasks++
+		case key[len(key)-1] == '>':
+			s.operators++
+		case key == "_type":
+			s.typed = true
+		case key == "_export":
+			s.export = true
+		}
+	}
+	return s
+}
+
+// task adds a task and everything below it and returns its index.
+func (c *compiler) task(parent int, parentName, name string, config *param.Map) int {
+	s := shapeOf(config)
+	index := c.add(parent, parentName, name)
+	if fault := taskNameFault(name); fault != "" {
+		c.fail(index, nil, "use letters, digits and _ - . =", "task name %s: %q", fault, name)
+	}
+	if c.disabled(index, config) {
+		c.nodes[index].Group = true
+		c.nodes[index].Config = param.New("_disable", true)
+		return index
+	}
+	local := c.split(index, config, s)
+	if !s.typed && s.operators == 0 {
+		c.nodes[index].Group = true
+		c.group(index, config, local, s)
+	} else if s.subtasks > 0 {
+		c.fail(index, nil, "move the subtasks or the operator into a task of their own", "A task can't have subtasks: %s", sample(rest(config)))
+	} else if s.operators > 1 {
+		c.fail(index, nil, "give each operator a task of its own", "A task can't have more than one operator: %s", sample(rest(config)))
+	}
+	c.errorTask(index, config)
+	return index
+}
+
+func (c *compiler) add(parent int, parentName, name string) int {
+	c.nodes = append(c.nodes, Node{Name: parentName + name, Parent: parent})
+	c.names = append(c.names, name)
+	return len(c.nodes) - 1
+}
+
+// disabled reads _disable. A disabled task has no children, but what it names as
+// children must still be tasks.
+func (c *compiler) disabled(index int, config *param.Map) bool {
+	v, _ := config.Get("_disable")
+	if v == nil {
+		return false
+	}
+	off, err := param.AsBool("_disable", v)
+	if err != nil {
+		c.fail(index, []string{"_disable"}, "write true or false; ${...} is not evaluated here", "%s", err)
+	}
+	if off {
+		c.eachSubtask(index, config, func(string, *param.Map) {})
+	}
+	return off
+}
+
+// split sets the node's export and returns its local config.
+func (c *compiler) split(index int, config *param.Map, s shape) *param.Map {
+	local := config
+	if s.export || s.subtasks > 0 {
+		local = c.rest(config, s)
+	}
+	c.nodes[index].Config = local
+	if s.export {
+		v, _ := config.Get("_export")
+		export, ok := v.(*param.Map)
+		if v != nil && !ok {
+			c.fail(index, []string{"_export"}, "write it as keys and values", "Parameter '_export' must be an object")
+		}
+		c.nodes[index].Export = export
+	}
+	return local
+}
+
+// rest is config without its subtasks and its export.
+func (c *compiler) rest(config *param.Map, s shape) *param.Map {
+	left := config.Len() - s.subtasks
+	if s.export {
+		left--
+	}
+	if left == 0 {
+		if c.empty == nil {
+			c.empty = param.New()
+		}
+		return c.empty
+	}
+	out := param.New()
+	for k, v := range config.All() {
+		if k != "_export" && (k == "" || k[0] != '+') {
+			out.Set(k, v)
+		}
+	}
+	return out
+}
+
+// rest is what messages show of a task: all but its subtasks.
+func rest(config *param.Map) *param.Map {
+	out := param.New()
+	for k, v := range config.All() {
+		if !strings.HasPrefix(k, "+") {
+			out.Set(k, v)
+		}
+	}
+	return out
+}
+
+// errorTask compiles _error only to find its mistakes now: when the task has failed it
+// is too late. _check and _do are left alone; they fail their task when it runs.
+func (c *compiler) errorTask(index int, config *param.Map) {
+	v, _ := config.Get("_error")
+	if v == nil {
+		return
+	}
+	m, ok := v.(*param.Map)
+	if !ok {
+		c.fail(index, []string{"_error"}, "write it as a task: an operator, or subtasks", "Parameter '_error' must be an object")
+		return
+	}
+	if m.Len() == 0 {
+		return
+	}
+	sub := &compiler{}
+	sub.task(noParent, c.nodes[index].Name, "^error", m)
+	for _, p := range sub.problems {
+		p.path = slices.Concat(c.path(index), []string{"_error"}, p.path)
+		c.problems = append(c.problems, p)
+	}
+}
+
+// fail reports a problem at a task, or at a key of it.
+func (c *compiler) fail(index int, key []string, hint, format string, args ...any) {
+	c.problems = append(c.problems, problem{path: append(c.path(index), key...), Error: Error{
+		Task: c.nodes[index].Name, Message: fmt.Sprintf(format, args...), Hint: hint}})
+}
+
+// path lists the keys from the first node, itself excluded, to a node.
+func (c *compiler) path(index int) []string {
+	var keys []string
+	for i := index; c.nodes[i].Parent != noParent; i = c.nodes[i].Parent {
+		keys = append(keys, c.names[i])
+	}
+	slices.Reverse(keys)
+	return keys
+}

@@ -1,0 +1,119 @@
+package dig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Define checks one raw workflow and rebuilds it as it is stored: the keys of the top
+// level, all tasks, the time zone and the schedule. Errors is what is wrong with it.
+func Define(name string, raw *param.Map) (Workflow, error) {
+	w, problems := define(name, "", raw)
+	return w, unplaced(problems)
+}
+
+func define(name, folder string, raw *param.Map) (Workflow, []problem) {
+	w, problems := rebuild(name, folder, raw)
+	if fault := WorkflowNameFault(name); fault != "" {
+		problems = append(problems, problem{Error: Error{
+			Message: fmt.Sprintf("name %s: %q", fault, name), Hint: "rename the file"}})
+	}
+	c := &compiler{}
+	c.task(noParent, "", "+"+name, w.Config)
+	problems = append(problems, c.problems...)
+	if fault := scheduleFault(w); fault != nil {
+		problems = append(problems, problem{path: []string{"schedule"}, Error: Error{Message: fault.Error()}})
+	}
+	return w, problems
+}
+
+// topKeys are the keys of a workflow besides its tasks.
+func topKeys() []string { return append([]string{"timezone", "_export"}, storedKeys()...) }
+
+// storedKeys follow _export in the stored config, in this order.
+func storedKeys() []string {
+	return []string{"schedule", "sla", "_error", "_check", "_retry", "_parallel"}
+}
+
+// rebuild checks the keys of the top level and puts them in their stored order. With
+// a folder, `_workdir` is exported so that scripts run beside the file.
+func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
+	w := Workflow{Name: name, Zone: "UTC", Config: param.New()}
+	var problems []problem
+	fail := func(key, hint, message string) {
+		problems = append(problems, problem{path: []string{key}, Error: Error{Message: message, Hint: hint}})
+	}
+	if v, _ := raw.Get("timezone"); v != nil {
+		var err error
+		if w.Zone, err = zoneOf(v); err != nil {
+			fail("timezone", "", err.Error())
+			w.Zone = "UTC"
+		}
+	}
+	export, err := exportOf(raw, folder)
+	if err != nil {
+		fail("_export", "write it as keys and values", err.Error())
+	}
+	if export.Len() > 0 {
+		w.Config.Set("_export", export)
+	}
+	for _, key := range storedKeys() {
+		if v, ok := raw.Get(key); ok {
+			w.Config.Set(key, v)
+		}
+	}
+	var unknown []string
+	for key, v := range raw.All() {
+		switch {
+		case strings.HasPrefix(key, "+"):
+			w.Config.Set(key, v)
+			if strings.Contains(key, "^") {
+				fail(key, "^ is for generated tasks", fmt.Sprintf("task name must not contain ^ character: %q", key))
+			}
+		case !slices.Contains(topKeys(), key):
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) > 0 {
+		fail(unknown[0], unknownKeyHint(unknown), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
+	}
+	return w, problems
+}
+
+// unknownKeyHint explains the first of some wrong keys that an explanation is known for.
+func unknownKeyHint(unknown []string) string {
+	for _, key := range unknown {
+		if s := didYouMean(key, topKeys()); s != "" {
+			return "'" + key + "': " + s
+		}
+		if strings.HasSuffix(key, ">") {
+			return "an operator belongs into a task: put `" + key + "` under a key such as `+run:`"
+		}
+	}
+	return "the name of a task starts with + (quote it when it is a number: \"+1\"); parameters belong under _export"
+}
+
+// exportOf returns the workflow's exports, with the working directory of its folder.
+func exportOf(raw *param.Map, folder string) (*param.Map, error) {
+	v, _ := raw.Get("_export")
+	export, ok := v.(*param.Map)
+	if v != nil && !ok {
+		return nil, param.Errorf("Parameter '_export' must be an object")
+	}
+	if folder == "" {
+		return export, nil
+	}
+	if own, _ := export.Get("_workdir"); own != nil {
+		text, err := param.AsString("_workdir", own)
+		if err != nil {
+			return export, err
+		}
+		folder += "/" + text
+	}
+	export = export.Clone()
+	export.Set("_workdir", folder)
+	return export, nil
+}

@@ -1,0 +1,107 @@
+package dig
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// ErrNotFound is what a Source wraps when there is no such file.
+var ErrNotFound = errors.New("file not found")
+
+// Error is one thing that is wrong with a project, said to its author.
+type Error struct {
+	File         string // slash path in the project; "" when the config came from no file
+	Line, Column int    // from 1; 0 when unknown
+	Task         string // full name of the task, "" outside of tasks
+	Message      string // what is wrong
+	Hint         string // how to mend it; may be ""
+}
+
+// Error renders "file:line:column: message (task)" and the hint on a second line.
+// Without a file it is the bare message: that is what a task's error shows.
+func (e Error) Error() string {
+	if e.File == "" {
+		return e.Message
+	}
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+	}
+	b.WriteString(": " + e.Message)
+	if e.Task != "" && !strings.Contains(e.Message, e.Task) {
+		b.WriteString(" (task " + e.Task + ")")
+	}
+	if e.Hint != "" {
+		b.WriteString("\n  " + e.Hint)
+	}
+	return b.String()
+}
+
+// Unwrap makes every Error a *param.ConfigError: trying again cannot help.
+func (e Error) Unwrap() error { return &param.ConfigError{Message: e.Message} }
+
+// Errors is everything that is wrong, ordered by file and position. It is never empty
+// when it is returned as an error.
+type Errors []Error
+
+// Error lists all of them, one below the other.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, one := range e {
+		lines[i] = one.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives errors.Is and errors.As each single Error.
+func (e Errors) Unwrap() []error {
+	list := make([]error, len(e))
+	for i, one := range e {
+		list[i] = one
+	}
+	return list
+}
+
+// asError sorts the list and returns nil for an empty one.
+func (e Errors) asError() error {
+	if len(e) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(e, func(a, b Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return slices.Compact(e)
+}
+
+// problem is an Error whose place is still a path of keys from the workflow's root.
+type problem struct {
+	path []string
+	Error
+}
+
+// unplaced turns problems of a config without file into Errors.
+func unplaced(problems []problem) error {
+	list := make(Errors, len(problems))
+	for i, p := range problems {
+		list[i] = p.Error
+	}
+	return list.asError()
+}
+
+// sampleLength is how much of a wrong config a message shows.
+const sampleLength = 500
+
+// sample renders a value for a message.
+func sample(v param.Value) string {
+	r := []rune(param.Text(v))
+	if len(r) > sampleLength {
+		return string(r[:sampleLength]) + "..."
+	}
+	return string(r)
+}

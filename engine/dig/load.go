@@ -1,0 +1,167 @@
+package dig
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Source reads a project file by its slash path. A missing file is ErrNotFound.
+type Source func(name string) ([]byte, error)
+
+// Workflow is one workflow of a project, as it is stored.
+type Workflow struct {
+	Name   string     // file name without ".dig"
+	Zone   string     // Java ZoneId text, "UTC" unless the file says otherwise
+	Config *param.Map // keys in the order of spec language.md 1.3, without timezone
+}
+
+// suffix ends the names of workflow files.
+const suffix = ".dig"
+
+// Load reads the named workflow files. Whatever is wrong in any of them is reported
+// together, as Errors; then there are no workflows.
+func Load(read Source, names []string) ([]Workflow, error) {
+	var workflows []Workflow
+	var errs Errors
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		p := newProject(read)
+		if raw := p.file(name); raw != nil {
+			w, problems := define(workflowName(name), folderOf(name), raw)
+			p.locate(name, raw, problems)
+			workflows = append(workflows, w)
+		}
+		errs = append(errs, p.errs...)
+	}
+	if err := errs.asError(); err != nil {
+		return nil, err
+	}
+	return workflows, nil
+}
+
+// LoadFile reads one file as a raw mapping, with its includes expanded.
+func LoadFile(read Source, name string) (*param.Map, error) {
+	p := newProject(read)
+	raw := p.file(name)
+	if err := p.errs.asError(); err != nil {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// Callee reads the workflow file that call> names, with or without ".dig", as the
+// config of a subtask group: `_workdir` is exported when the file is in a folder.
+// Its time zone is checked and ignored, as are its schedule and sla.
+func Callee(read Source, name string) (*param.Map, error) {
+	name = path.Clean(name)
+	if !strings.HasSuffix(name, suffix) {
+		name += suffix
+	}
+	if path.IsAbs(name) || strings.HasPrefix(name, "../") {
+		return nil, Errors{{Message: "File name must not include ..: " + name}}
+	}
+	p := newProject(read)
+	return p.callee(name, p.file(name))
+}
+
+// CalleeText is Callee for the text that http_call> received; name is for messages.
+func CalleeText(name, text string) (*param.Map, error) {
+	p := newProject(func(string) ([]byte, error) { return nil, ErrNotFound })
+	return p.callee(name, p.mapping(name, []byte(text)))
+}
+
+func (p *project) callee(name string, raw *param.Map) (*param.Map, error) {
+	if raw == nil {
+		return nil, p.errs.asError()
+	}
+	w, problems := rebuild(workflowName(name), folderOf(name), raw)
+	p.locate(name, raw, problems)
+	if err := p.errs.asError(); err != nil {
+		return nil, err
+	}
+	return w.Config, nil
+}
+
+func newProject(read Source) *project {
+	return &project{read: read, places: map[*param.Map][]position{}, budget: maxExpansion}
+}
+
+// file reads and parses one workflow file; nil when that failed.
+func (p *project) file(name string) *param.Map {
+	text, err := p.read(name)
+	if err != nil {
+		e := Error{File: name, Message: "read workflow file: " + err.Error()}
+		if errors.Is(err, ErrNotFound) {
+			e.Message = "File not found: " + name
+		}
+		p.errs = append(p.errs, e)
+		return nil
+	}
+	return p.mapping(name, text)
+}
+
+// mapping parses a workflow's text; its root must be a mapping.
+func (p *project) mapping(name string, text []byte) *param.Map {
+	v, ok := p.open(name, nil, text, 0)
+	m, isMap := v.(*param.Map)
+	if ok && !isMap {
+		p.errs = append(p.errs, Error{File: name, Line: 1, Column: 1,
+			Message: "Expected object to load Config but got " + sample(v),
+			Hint:    "a workflow is a mapping of tasks, such as `+hello:` with `echo>: hello` in it"})
+	}
+	return m
+}
+
+// locate gives problems the place of their key in the file, and reports them.
+func (p *project) locate(file string, raw *param.Map, problems []problem) {
+	for _, one := range problems {
+		e := one.Error
+		at := p.find(raw, one.path)
+		e.File, e.Line, e.Column = at.file, at.line, at.column
+		if e.File == "" {
+			e.File = file
+		}
+		p.errs = append(p.errs, e)
+	}
+}
+
+// find walks down a path of keys and returns the place of the last one that is there.
+func (p *project) find(v param.Value, keys []string) position {
+	if len(keys) == 0 {
+		return position{}
+	}
+	switch x := v.(type) {
+	case *param.Map:
+		i := slices.Index(x.Keys(), keys[0])
+		if i < 0 {
+			return position{}
+		}
+		_, sub := x.At(i)
+		if deeper := p.find(sub, keys[1:]); deeper.line > 0 {
+			return deeper
+		}
+		if at := p.places[x]; i < len(at) {
+			return at[i]
+		}
+	case []param.Value: // a task as a list of mappings: later ones win
+		for _, e := range slices.Backward(x) {
+			if at := p.find(e, keys); at.line > 0 {
+				return at
+			}
+		}
+	}
+	return position{}
+}
+
+func workflowName(file string) string { return strings.TrimSuffix(file, suffix) }
+
+// folderOf returns the folder of a project file, "" for the top one.
+func folderOf(file string) string {
+	if dir := path.Dir(file); dir != "." {
+		return dir
+	}
+	return ""
+}

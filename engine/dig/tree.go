@@ -1,0 +1,321 @@
+package dig
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"zerodag/engine/param"
+)
+
+// project is what one Load shares: where files come from, the errors so far, and where
+// in which file each key stands. Keeping the places aside keeps param.Map plain.
+type project struct {
+	read   Source // nil: !include is not known
+	errs   Errors
+	places map[*param.Map][]position // parallel to the map's keys; nil: not wanted
+	budget int                       // what anchors and includes may still add, see maxExpansion
+}
+
+// position is where a key was written.
+type position struct {
+	file         string
+	line, column int
+}
+
+// maxExpansion bounds what aliases and included files may add to one project, in
+// values plus bytes of text: without it a few lines grow to gigabytes.
+const maxExpansion = 4 << 20
+
+// reader turns the nodes of one file into values.
+type reader struct {
+	*project
+	file    string
+	above   []string // the files that include this one, outermost first
+	anchors map[*yaml.Node]*anchor
+	weight  int // values plus bytes of text made so far
+}
+
+// anchor is a node that aliases point to: it is converted once and shared.
+type anchor struct {
+	value  param.Value
+	weight int
+	open   bool // still being converted: an alias to it would contain itself
+}
+
+func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
+	r.errs = append(r.errs, Error{File: r.file, Line: n.Line, Column: n.Column,
+		Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// value converts one node. After a failure it returns nil and goes on, so that one
+// load reports everything.
+func (r *reader) value(n *yaml.Node, depth int) param.Value {
+	if depth > maxDepth {
+		if depth == maxDepth+1 { // once per branch, not per node below
+			r.fail(n, "flatten it, or move parts to files of their own", "nested deeper than %d levels", maxDepth)
+		}
+		return nil
+	}
+	if n.Kind == yaml.AliasNode {
+		return r.alias(n)
+	}
+	if n.Anchor == "" {
+		return r.collection(n, depth)
+	}
+	a := &anchor{open: true}
+	r.anchors[n] = a
+	before := r.weight
+	a.value = r.collection(n, depth)
+	a.weight, a.open = r.weight-before, false
+	return a.value
+}
+
+func (r *reader) alias(n *yaml.Node) param.Value {
+	a := r.anchors[n.Alias]
+	if a == nil || a.open {
+		r.fail(n, "remove the alias", "anchor &%s contains itself", n.Value)
+		return nil
+	}
+	r.weight += a.weight
+	if !r.spend(n, a.weight) {
+		return nil
+	}
+	return a.value
+}
+
+// spend takes weight from the budget; it fails once, when the budget runs out.
+func (r *reader) spend(n *yaml.Node, weight int) bool {
+	if r.budget < 0 {
+		return false
+	}
+	if r.budget -= weight; r.budget < 0 {
+		r.fail(n, "use fewer aliases or includes", "aliases and included files add more than %d values and bytes", maxExpansion)
+		return false
+	}
+	return true
+}
+
+func (r *reader) collection(n *yaml.Node, depth int) param.Value {
+	r.weight += 1 + len(n.Value)
+	switch n.Kind {
+	case yaml.MappingNode:
+		return r.mapping(n, depth)
+	case yaml.SequenceNode:
+		return r.sequence(n, depth)
+	}
+	if n.Tag == "!include" && r.read != nil {
+		r.fail(n, "write it as a key of its own line: `!include : file`", "!include cannot be a value")
+		return nil
+	}
+	v, err := scalar(n)
+	if err != nil {
+		r.fail(n, scalarHint(err), "%s", err)
+	}
+	return v
+}
+
+func scalarHint(err error) string {
+	if strings.Contains(err.Error(), "constructor") {
+		return "quote the text, or remove the tag"
+	}
+	return "quote the text"
+}
+
+func (r *reader) sequence(n *yaml.Node, depth int) param.Value {
+	list := make([]param.Value, 0, len(n.Content))
+	for _, c := range n.Content {
+		list = append(list, r.value(c, depth+1))
+	}
+	switch n.Tag {
+	case "!!seq":
+		return list
+	case "!!omap":
+		return merged(list)
+	case "!!pairs":
+		for i, v := range list {
+			if m, ok := v.(*param.Map); ok && m.Len() == 1 {
+				key, value := m.At(0)
+				list[i] = []param.Value{key, value}
+			}
+		}
+		return list
+	}
+	r.fail(n, "remove the tag", "%s", unknownTag(n))
+	return nil
+}
+
+// merged lays the mappings of a list over each other, shallowly.
+func merged(list []param.Value) *param.Map {
+	out := param.New()
+	for _, v := range list {
+		if m, ok := v.(*param.Map); ok {
+			for key, value := range m.All() {
+				out.Set(key, value)
+			}
+		}
+	}
+	return out
+}
+
+func (r *reader) mapping(n *yaml.Node, depth int) param.Value {
+	b := &mappingBuilder{reader: r, out: param.New()}
+	b.checkDuplicates(n)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		b.entry(n.Content[i], n.Content[i+1], depth)
+	}
+	if r.places != nil {
+		r.places[b.out] = b.at
+	}
+	switch n.Tag {
+	case "!!map":
+		return b.out
+	case "!!set":
+		keys := make([]param.Value, 0, b.out.Len())
+		for _, k := range b.out.Keys() {
+			keys = append(keys, k)
+		}
+		return keys
+	}
+	r.fail(n, "remove the tag", "%s", unknownTag(n))
+	return nil
+}
+
+// mappingBuilder makes one mapping from its own entries, merges and includes.
+type mappingBuilder struct {
+	*reader
+	out   *param.Map
+	at    []position
+	index map[string]int // of out's keys, as far as it was needed
+}
+
+func (b *mappingBuilder) entry(key, value *yaml.Node, depth int) {
+	switch {
+	case key.Tag == "!!merge":
+		b.merge(value, depth)
+	case key.Tag == "!include" && b.read != nil:
+		b.include(key, value, depth)
+	default:
+		text, err := b.key(key)
+		if err != nil {
+			b.fail(key, `quote the key, as in "null":`, "%s", err)
+			return
+		}
+		b.set(text, b.value(value, depth+1), position{b.file, key.Line, key.Column})
+	}
+}
+
+// set puts a value; a key that is there keeps its place in the order.
+func (b *mappingBuilder) set(key string, v param.Value, at position) {
+	switch {
+	case b.places == nil:
+	case b.out.Has(key):
+		b.at[b.indexOf(key)] = at
+	default:
+		b.at = append(b.at, at)
+	}
+	b.out.Set(key, v)
+}
+
+// indexOf finds a key that is there. Many overrides in one mapping are rare but must
+// not cost a search each.
+func (b *mappingBuilder) indexOf(key string) int {
+	for i := len(b.index); i < b.out.Len(); i++ {
+		if b.index == nil {
+			b.index = make(map[string]int, b.out.Len())
+		}
+		k, _ := b.out.At(i)
+		b.index[k] = i
+	}
+	return b.index[key]
+}
+
+// key turns a key into text, as JSON does: 1 is "1", true is "true".
+func (b *mappingBuilder) key(n *yaml.Node) (string, error) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		return "", errors.New("a key cannot be a list or a mapping")
+	}
+	v, err := scalar(n)
+	if err != nil {
+		return "", err
+	}
+	switch x := v.(type) {
+	case nil:
+		return "", errors.New("a key cannot be empty or null")
+	case string:
+		b.weight += len(x)
+		return x, nil
+	}
+	return strings.Trim(param.Text(v), `"`), nil
+}
+
+// checkDuplicates compares the keys as they are written; !include may be repeated.
+func (b *mappingBuilder) checkDuplicates(n *yaml.Node) {
+	if len(n.Content) < 4 {
+		return
+	}
+	lines := make(map[string]int, len(n.Content)/2)
+	var again []string
+	var at *yaml.Node
+	first := 0
+	for i := 0; i < len(n.Content); i += 2 {
+		k := n.Content[i]
+		if k.Kind != yaml.ScalarNode || k.Tag == "!include" {
+			continue
+		}
+		if line, ok := lines[k.Value]; ok {
+			if at == nil {
+				at, first = k, line
+			}
+			if !slices.Contains(again, k.Value) {
+				again = append(again, k.Value)
+			}
+			continue
+		}
+		lines[k.Value] = k.Line
+	}
+	if at != nil {
+		b.fail(at, fmt.Sprintf("rename or remove one; the first %s is in line %d", at.Value, first),
+			"Duplicated keys: [%s]", strings.Join(again, ", "))
+	}
+}
+
+// merge adds what "<<" names: a key that is there already, from above or from an
+// earlier merge, stays; one that comes later overrides it in place.
+func (b *mappingBuilder) merge(value *yaml.Node, depth int) {
+	switch v := b.value(value, depth+1).(type) {
+	case *param.Map:
+		b.mergeMap(v)
+	case []param.Value:
+		for _, e := range v {
+			m, ok := e.(*param.Map)
+			if !ok {
+				b.fail(value, "name mappings by alias: `<<: [*a, *b]`", "expected a mapping for merging, but found %s", param.KindOf(e))
+				return
+			}
+			b.mergeMap(m)
+		}
+	default:
+		b.fail(value, "name a mapping by alias: `<<: *a`", "expected a mapping or list of mappings for merging, but found %s", param.KindOf(v))
+	}
+}
+
+func (b *mappingBuilder) mergeMap(m *param.Map) {
+	at := b.places[m]
+	for i := range m.Len() {
+		key, v := m.At(i)
+		if b.out.Has(key) {
+			continue
+		}
+		b.out.Set(key, v)
+		if b.places != nil {
+			b.at = append(b.at, at[i])
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package dig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+
+	"zerodag/engine/param"
+)
+
+// maxDepth bounds the nesting of collections: deeper text is an attack or an accident.
+const maxDepth = 500
+
+// ParseYAML reads one YAML document in the language's subset (spec language.md 1.2),
+// without !include: parameter files use it. Empty text is nil. file is for messages.
+func ParseYAML(file string, text []byte) (param.Value, error) {
+	p := &project{budget: maxExpansion}
+	v, _ := p.open(file, nil, text, 0)
+	return v, p.errs.asError()
+}
+
+// document parses text into its single document's node; nil for an empty one.
+func document(file string, text []byte) (root *yaml.Node, fault *Error) {
+	if fault = invalidText(file, text); fault != nil {
+		return nil, fault
+	}
+	// The parser is third-party code with a history of panics on odd input, and this
+	// text comes from strangers: a panic is one more way to say "not YAML".
+	defer func() {
+		if p := recover(); p != nil {
+			root, fault = nil, &Error{File: file, Message: fmt.Sprintf("cannot read this as YAML: %v", p)}
+		}
+	}()
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var first, second yaml.Node
+	if err := d.Decode(&first); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, syntaxError(file, text, err)
+	}
+	if err := d.Decode(&second); err == nil {
+		return nil, &Error{File: file, Line: second.Line, Column: second.Column,
+			Message: "expected a single document in the stream but found another document",
+			Hint:    `remove the "---" line: one file is one workflow`}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, syntaxError(file, text, err)
+	}
+	if len(first.Content) == 0 {
+		return nil, nil
+	}
+	return first.Content[0], nil
+}
+
+// invalidText finds what is no text at all, before a parser meets it.
+func invalidText(file string, text []byte) *Error {
+	if utf8.Valid(text) && !bytes.ContainsRune(text, 0) {
+		return nil
+	}
+	at := 0
+	for at < len(text) && text[at] != 0 {
+		r, n := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	line, column := place(text, at)
+	return &Error{File: file, Line: line, Column: column,
+		Message: fmt.Sprintf("byte 0x%02x is not UTF-8 text", text[at]),
+		Hint:    "save the file as UTF-8; a binary file is no workflow"}
+}
+
+// place converts an offset into a line and column from 1.
+func place(text []byte, at int) (line, column int) {
+	start := bytes.LastIndexByte(text[:at], '\n') + 1
+	return 1 + bytes.Count(text[:at], []byte{'\n'}), 1 + utf8.RuneCount(text[start:at])
+}
+
+var syntaxForm = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+
+// parserFaults are the messages whose line the library counts from 0.
+var parserFaults = regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)|found (duplicate|incompatible|undefined))`)
+
+// syntaxError gives an error of the YAML library a place and a remedy.
+func syntaxError(file string, text []byte, err error) *Error {
+	m := syntaxForm.FindStringSubmatch(err.Error())
+	if m == nil {
+		return &Error{File: file, Message: err.Error()}
+	}
+	line, message := 1, m[2]
+	if m[1] != "" {
+		line, _ = strconv.Atoi(m[1]) // only digits matched
+		if parserFaults.MatchString(message) {
+			line++
+		}
+	}
+	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
+		name, _, _ = strings.Cut(name, "'")
+		line, _ = place(text, max(0, bytes.Index(text, []byte("*"+name))))
+	}
+	body := nthLine(text, line)
+	trimmed := strings.TrimLeft(body, " \t")
+	return &Error{File: file, Line: line, Column: 1 + len(body) - len(trimmed),
+		Message: "this is not YAML: " + message, Hint: syntaxHint(body, message)}
+}
+
+func nthLine(text []byte, n int) string {
+	for range n - 1 {
+		_, text, _ = bytes.Cut(text, []byte{'\n'})
+	}
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	return string(line)
+}
+
+func syntaxHint(line, message string) string {
+	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+	switch {
+	case strings.Contains(indent, "\t") || strings.Contains(message, "cannot start any token"):
+		return "indent with blanks, never with tabs, and quote text that starts with @, ` or %"
+	case strings.Contains(message, "mapping values"):
+		return "quote text that contains a colon and a blank, and check the indentation"
+	case strings.Contains(message, "',' or"):
+		return "a [ or { that was opened here is not closed"
+	case strings.Contains(message, "anchor"):
+		return "quote text that starts with *, or define the anchor with & before it"
+	}
+	return "check the indentation and the quotes of this line and the one above"
+}
