@@ -1,0 +1,82 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+func TestDaemonsAreFound(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("setsid is not on this machine")
+	}
+	d := New(Options{})
+	for name, script := range map[string]string{
+		"own session": `setsid sh -c 'echo $$; exec sleep 1000 >/dev/null 2>&1' & sleep 0.2`,
+		"forks twice": `setsid sh -c '(sleep 1000 >/dev/null 2>&1 & echo $!)'`,
+		"holds pipe":  `setsid sh -c '(sleep 1000 & echo $!)'`,
+		"has child":   `setsid sh -c 'sh -c "echo \$\$; sleep 1000; :" & echo $!; wait' & sleep 0.2`,
+	} {
+		_, out := run(t, t.Context(), d, sh(script))
+		wantGone(t, name, out)
+	}
+}
+
+// TestOnlyItsOwn proves that the end of one command leaves the daemons of others alone.
+func TestOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	d := New(Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lives := make(chan string, 1)
+	ended := make(chan ending, 1)
+	go func() {
+		c := sh(`setsid sh -c 'while :; do sleep 0.01; done' >/dev/null 2>&1 & echo $!; wait`)
+		var once bool
+		var out bytes.Buffer
+		c.Stdout = writerFunc(func(b []byte) (int, error) {
+			out.Write(b)
+			if !once {
+				once = true
+				lives <- out.String()
+			}
+			return len(b), nil
+		})
+		exit, err := d.In(t.TempDir()).Run(ctx, c)
+		ended <- ending{exit.Code, err}
+	}()
+	pid := strings.TrimSpace(<-lives)
+	if exit, _ := run(t, t.Context(), d, sh("setsid sleep 1000 >/dev/null 2>&1 & kill -0 "+pid)); exit.Code != 0 {
+		t.Errorf("the other command's daemon was gone before this one ended")
+	}
+	if exit, _ := run(t, t.Context(), d, sh("kill -0 "+pid)); exit.Code != 0 {
+		t.Errorf("the end of one command ended the daemon of another")
+	}
+	cancel()
+	if r := <-ended; r.err != nil || r.code == 0 {
+		t.Errorf("cancelled: got %+v", r)
+	}
+	wantGone(t, "cancelled", pid)
+}
+
+type ending struct {
+	code int
+	err  error
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func TestMarksOfCommandsInCommands(t *testing.T) {
+	t.Parallel()
+	env := []byte("A=1\x00ZERODAG_COMMAND=X-1,X-12\x00B=2")
+	for mark, want := range map[string]bool{"X-1": true, "X-12": true, "X-2": false, "X-11": false} {
+		if got := carries(env, mark); got != want {
+			t.Errorf("%s: got %v, want %v", mark, got, want)
+		}
+	}
+}
