@@ -1,0 +1,49 @@
+package files
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// WriteAtomic replaces a file, making folders as needed. A reader sees the old content or
+// the new, never a part; after a crash of the machine it may be the old.
+func WriteAtomic(name string, content []byte) error {
+	temporary, err := writeBeside(name, content)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, name); err != nil {
+		os.Remove(temporary)
+		return fmt.Errorf("replace file: %w", err)
+	}
+	return nil
+}
+
+// writeBeside writes content into a new file in the folder of name.
+func writeBeside(name string, content []byte) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return "", fmt.Errorf("write file: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return "", fmt.Errorf("write file: %w", err)
+	}
+	if err := fillFile(f, content); err != nil {
+		os.Remove(f.Name())
+		return "", fmt.Errorf("write file: %w", err)
+	}
+	return f.Name(), nil
+}
+
+func fillFile(f *os.File, content []byte) error {
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,58 @@
+package files
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// CopyTo copies the project's listed files into a new folder: a workspace, where a task
+// may change anything. Nothing is shared with the original, so no hard links.
+func (p Project) CopyTo(folder string) (Project, error) {
+	names, err := p.List()
+	if err != nil {
+		return Project{}, err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return Project{}, fmt.Errorf("copy project: %w", err)
+	}
+	for _, name := range names {
+		local := filepath.FromSlash(name)
+		if err := copyFile(filepath.Join(p.root, local), filepath.Join(folder, local)); err != nil {
+			return Project{}, fmt.Errorf("copy project: %w", err)
+		}
+	}
+	return Open(folder)
+}
+
+func copyFile(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if info.Mode()&os.ModeSymlink != 0 {
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}

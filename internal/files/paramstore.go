@@ -1,0 +1,97 @@
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// paramLifetime is how long a value is kept after it was set (spec operators.md 3.4).
+const paramLifetime = 90 * 24 * time.Hour
+
+// ParamStore keeps what `param_set>` stores on one machine: an operators.ParamStore with
+// one JSON file for each key.
+type ParamStore struct {
+	folder string
+	now    func() time.Time
+	mu     sync.Mutex
+}
+
+// NewParamStore makes a store in a folder, which is created when something is set.
+func NewParamStore(folder string, now func() time.Time) *ParamStore {
+	return &ParamStore{folder: folder, now: now}
+}
+
+type storedParam struct {
+	Key       string    `json:"key"`
+	Value     string    `json:"value"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Set stores all values or none, as far as a file system goes: everything is written
+// before the first old value is replaced.
+func (s *ParamStore) Set(ctx context.Context, values map[string]string) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	written := map[string]string{} // by the file to be replaced
+	defer func() {
+		for _, temporary := range written {
+			os.Remove(temporary) // those that were not renamed
+		}
+	}()
+	names := slices.Sorted(maps.Keys(values))
+	for _, key := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		content, err := json.Marshal(storedParam{key, values[key], s.now().UTC()})
+		if err != nil {
+			return fmt.Errorf("encode param %s: %w", key, err)
+		}
+		if written[s.file(key)], err = writeBeside(s.file(key), content); err != nil {
+			return fmt.Errorf("store param %s: %w", key, err)
+		}
+	}
+	for _, key := range names {
+		if err := os.Rename(written[s.file(key)], s.file(key)); err != nil {
+			return fmt.Errorf("store param %s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// Get returns the value of a key, and whether there is one that is not too old.
+func (s *ParamStore) Get(_ context.Context, key string) (string, bool, error) {
+	content, err := os.ReadFile(s.file(key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("read param %s: %w", key, err)
+	}
+	var p storedParam
+	if err := json.Unmarshal(content, &p); err != nil {
+		return "", false, fmt.Errorf("decode param %s: %w", key, err)
+	}
+	if s.now().Sub(p.UpdatedAt) > paramLifetime {
+		return "", false, nil
+	}
+	return p.Value, true, nil
+}
+
+// file names the file of a key. A hash, since file systems differ in which names they
+// allow and tell apart; the key is in the file.
+func (s *ParamStore) file(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return filepath.Join(s.folder, hex.EncodeToString(sum[:])+".json")
+}
