@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -106,6 +107,12 @@ type StartedAttempt struct {
 	New                  bool // false: it was there before
 	Done, Success        bool
 }
+
+// Why an attempt could not be started.
+var (
+	ErrNoWorkflow      = errors.New("workflow not found")
+	ErrTooManyAttempts = errors.New("too many attempts running")
+)
 
 // Workflows starts and looks at attempts of other workflows.
 type Workflows interface {

@@ -8,6 +8,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -26,7 +27,7 @@ type Operator struct {
 	Inline bool
 
 	// Retries says that `_retry` of the task also repeats the operator's own failures
-	// (spec operators.md 3.0, "base operator"); ConfigErrors are never repeated.
+	// (spec operators.md 3.0, "base operator"); errors of evaluation are never repeated.
 	Retries bool
 
 	// Run does the work of one run. A Later error asks for another run, a Failure or a
@@ -152,6 +153,9 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string { return f.Message }
+
+// ErrorKind is the word that users see behind the message.
+func (f *Fault) ErrorKind() string { return cmp.Or(f.Kind, "runtime") }
 
 // Faultf makes a Fault of a kind.
 func Faultf(kind, format string, args ...any) error {

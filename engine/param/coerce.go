@@ -15,6 +15,9 @@ type ConfigError struct{ Message string }
 // Error returns the message as it was written.
 func (e *ConfigError) Error() string { return e.Message }
 
+// ErrorKind is the word that users see behind the message.
+func (e *ConfigError) ErrorKind() string { return "config" }
+
 // Errorf makes a ConfigError.
 func Errorf(format string, args ...any) error {
 	return &ConfigError{Message: fmt.Sprintf(format, args...)}

@@ -1,0 +1,248 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine/dig"
+)
+
+// Apply repeats stored changes on a state. It decides nothing, so a log written by
+// another version of this package leads to the state that its writer had.
+func (s *State) Apply(changes ...Change) {
+	for _, c := range changes {
+		switch c := c.(type) {
+		case AttemptStarted:
+			s.start(c)
+		case TasksAdded:
+			s.add(c)
+		case TaskChanged:
+			s.set(s.task(c.Task), c)
+		case GroupRestarted:
+			s.copyGroup(c)
+		case Growing:
+			s.grow(c.growth)
+		case KillRequested:
+			s.flagKilled(c.At)
+		case SLAFired:
+			s.slaAt = time.Time{}
+		case AttemptEnded:
+			s.ended, s.endAt, s.endGuard = true, c.At, c.Guard
+		default:
+			panic(fmt.Sprintf("engine: unknown change %T", c))
+		}
+	}
+}
+
+func (s *State) start(c AttemptStarted) {
+	s.started, s.params, s.limit, s.startAt = true, c.Params, c.Limit, c.At
+	s.slaAt, s.slaGuard = c.SLAAt, c.SLAGuard
+	if len(c.Carried) > 0 {
+		s.carried = make(map[string]Carried, len(c.Carried))
+		for _, x := range c.Carried {
+			s.carried[x.Name] = x // of several of one name the newest is last
+		}
+	}
+	s.add(TasksAdded{First: Root, Nodes: s.def.Nodes, Initial: true, At: c.At})
+}
+
+func (s *State) add(c TasksAdded) {
+	if need := int(c.First) - 1 + c.From + len(c.Nodes); need > len(s.tasks) {
+		s.tasks = append(s.tasks, make([]*Task, need-len(s.tasks))...)
+	}
+	made := make([]Task, len(c.Nodes))
+	for i := range c.Nodes {
+		n, t := &c.Nodes[i], &made[i]
+		*t = Task{ID: c.First + TaskID(c.From+i), Parent: c.Parent, Name: n.Name, Config: n.Config,
+			Export: n.Export, Group: n.Group, Initial: c.Initial}
+		if n.Parent >= 0 {
+			t.Parent = c.First + TaskID(n.Parent)
+		}
+		t.Upstreams = shifted(n.Upstreams, c.First)
+		if c.From+i == 0 && len(c.After) > 0 {
+			t.Upstreams = c.After
+		}
+		if x, ok := s.carried[t.Name]; ok && t.ID != Root {
+			x.give(t)
+		}
+		s.insert(t)
+	}
+	if p := s.Task(c.Parent); p != nil && !p.Group && p.failed > 0 {
+		s.recountFailed(p) // an operator's new ^sub replaces the one that failed
+	}
+}
+
+func shifted(indexes []int, first TaskID) []TaskID {
+	if len(indexes) == 0 {
+		return nil
+	}
+	ids := make([]TaskID, len(indexes))
+	for i, x := range indexes {
+		ids[i] = first + TaskID(x)
+	}
+	return ids
+}
+
+// insert links a new task to its parent and upstreams, which were made before it.
+func (s *State) insert(t *Task) {
+	s.tasks[t.ID-1] = t
+	for _, u := range t.Upstreams {
+		up := s.task(u)
+		up.downstream = append(up.downstream, t.ID)
+		if up.State != Success {
+			t.waiting++
+		}
+	}
+	if t.Parent != 0 {
+		p := s.task(t.Parent)
+		p.children = append(p.children, t.ID)
+		if t.counted() {
+			p.active++
+		}
+	}
+	if t.Outcome != nil && t.Outcome.stored() {
+		s.markStoring(t)
+	}
+}
+
+// set replaces the progress of a task and keeps every counter that depends on it.
+func (s *State) set(t *Task, c TaskChanged) {
+	counted, was := t.counted(), t.State
+	s.acquit(t)
+	t.Progress = c.Progress
+	if c.Outcome != nil {
+		t.Outcome = c.Outcome
+		if c.Outcome.stored() {
+			s.markStoring(t)
+		}
+	}
+	s.owe(t)
+	if t.State == Success && was != Success {
+		for _, id := range t.downstream {
+			s.satisfy(s.task(id))
+		}
+	}
+	if t.Parent == 0 {
+		return
+	}
+	p := s.task(t.Parent)
+	p.active += asInt(t.counted()) - asInt(counted)
+	p.failed += asInt(t.State.Error()) - asInt(was.Error())
+}
+
+// satisfy takes one upstream off a task's list.
+func (s *State) satisfy(t *Task) {
+	counted := t.counted()
+	t.waiting--
+	if t.Parent != 0 {
+		s.task(t.Parent).active += asInt(t.counted()) - asInt(counted)
+	}
+}
+
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (o *Outcome) stored() bool { return o.Stores.Len() > 0 || len(o.ResetStore) > 0 }
+
+func (s *State) markStoring(t *Task) {
+	for !t.storing {
+		t.storing = true
+		if t.Parent == 0 {
+			return
+		}
+		t = s.task(t.Parent)
+	}
+}
+
+func (s *State) grow(g growth) {
+	for i := range s.growing {
+		if s.growing[i].First != g.First {
+			continue
+		}
+		if g.nodes == nil {
+			g.nodes = s.growing[i].nodes
+		}
+		s.growing[i] = g
+		if g.Next == g.Total {
+			s.growing = append(s.growing[:i], s.growing[i+1:]...)
+			s.task(g.First).active--
+		}
+		return
+	}
+	if need := int(g.First) - 1 + g.Total; need > len(s.tasks) {
+		s.tasks = append(s.tasks, make([]*Task, need-len(s.tasks))...)
+	}
+	s.growing = append(s.growing, g)
+	s.task(g.First).active++ // it must not end before all its children exist
+}
+
+// copyGroup makes the next round of a group: its initial tasks again, blocked, without
+// the flag, and without what operators generated (spec engine.md 2.7).
+func (s *State) copyGroup(c GroupRestarted) {
+	g := s.task(c.Group)
+	next := c.First
+	ids := map[TaskID]TaskID{g.ID: g.ID}
+	for _, old := range s.descendants(g, nil) {
+		if !old.copied(g) {
+			continue
+		}
+		t := &Task{ID: next, Parent: ids[old.Parent], Name: old.Name, Config: old.Config, Export: old.Export, Group: old.Group}
+		for _, u := range old.Upstreams {
+			t.Upstreams = append(t.Upstreams, ids[u])
+		}
+		ids[old.ID] = next
+		next++
+		s.tasks = append(s.tasks, t)
+		s.insert(t)
+	}
+	g.Outcome, g.inner = nil, nil
+	s.recountFailed(g)
+}
+
+// copied says whether a task belongs to what a retry of group g makes anew.
+func (t *Task) copied(g *Task) bool {
+	return t.Initial && !strings.Contains(t.Name[len(g.Name):], "^sub")
+}
+
+// recountFailed leaves out children that a newer one of the same name replaces.
+func (s *State) recountFailed(t *Task) {
+	newest := make(map[string]TaskID, len(t.children))
+	for _, id := range t.children {
+		newest[s.task(id).Name] = id
+	}
+	t.failed = 0
+	for _, id := range t.children {
+		if c := s.task(id); newest[c.Name] == id && c.State.Error() {
+			t.failed++
+		}
+	}
+}
+
+// descendants appends everything below a task, each before its own children, siblings by id.
+func (s *State) descendants(t *Task, to []*Task) []*Task {
+	for _, id := range t.children {
+		c := s.task(id)
+		to = s.descendants(c, append(to, c))
+	}
+	return to
+}
+
+func (s *State) flagKilled(at time.Time) {
+	s.canceled = true
+	for _, t := range s.tasks {
+		if t != nil && !t.State.Done() {
+			t.Cancel, t.UpdatedAt = true, at
+		}
+	}
+}
+
+// nodesFor compiles again what an owner's growing children come from.
+func (s *State) nodesFor(g growth) ([]dig.Node, error) {
+	owner := s.task(g.Owner)
+	return dig.Compile(owner.Name, "^sub", owner.Subtasks)
+}

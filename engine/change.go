@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// Change is one thing that Step decided. Changes are what the log stores; Apply
+// repeats them without deciding anything.
+type Change interface{ change() }
+
+// AttemptStarted sets up the attempt and its tasks, which come from the Definition.
+type AttemptStarted struct {
+	Params   *param.Map `json:"params"`
+	Limit    int        `json:"limit"`
+	Carried  []Carried  `json:"carried,omitempty"`
+	At       time.Time  `json:"at"`
+	SLAAt    time.Time  `json:"slaAt,omitzero"`
+	SLAGuard string     `json:"slaGuard,omitempty"`
+}
+
+// TasksAdded puts generated tasks below a parent. Ids count from First; when only a
+// portion of the nodes is made, From says which.
+type TasksAdded struct {
+	Parent  TaskID     `json:"parent"`
+	First   TaskID     `json:"first"` // id of node 0, made or not
+	From    int        `json:"from,omitempty"`
+	Nodes   []dig.Node `json:"nodes"`
+	After   []TaskID   `json:"after,omitempty"` // upstreams of node 0
+	Initial bool       `json:"initial,omitempty"`
+	At      time.Time  `json:"at"`
+}
+
+// TaskChanged replaces a task's progress and, unless nil, its outcome.
+type TaskChanged struct {
+	Task     TaskID   `json:"task"`
+	Progress Progress `json:"to"`
+	Outcome  *Outcome `json:"out,omitempty"`
+}
+
+// GroupRestarted copies a group's initial tasks for its next try.
+type GroupRestarted struct {
+	Group TaskID    `json:"group"`
+	First TaskID    `json:"first"` // id of the first copy
+	At    time.Time `json:"at"`
+}
+
+// Growing says how far the children of an owner are made; at Next == Total they all are.
+type Growing struct{ growth }
+
+// growth is a set of nodes that is made in portions.
+type growth struct {
+	Owner TaskID     `json:"owner"`
+	First TaskID     `json:"first"`
+	Total int        `json:"total"`
+	Next  int        `json:"next"`
+	Guard string     `json:"guard,omitempty"`
+	nodes []dig.Node // compiled again after a load
+}
+
+// KillRequested flags everything that is not done.
+type KillRequested struct {
+	At time.Time `json:"at"`
+}
+
+// SLAFired removes the timer of `sla:`.
+type SLAFired struct{}
+
+// AttemptEnded ends the attempt.
+type AttemptEnded struct {
+	At    time.Time `json:"at"`
+	Guard string    `json:"guard"`
+}
+
+func (AttemptStarted) change() {}
+func (TasksAdded) change()     {}
+func (TaskChanged) change()    {}
+func (GroupRestarted) change() {}
+func (Growing) change()        {}
+func (KillRequested) change()  {}
+func (SLAFired) change()       {}
+func (AttemptEnded) change()   {}

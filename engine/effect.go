@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"slices"
+	"time"
+)
+
+// Effect is something a message still owes. Performing one twice is harmless: each
+// carries the dispatch that makes it unique.
+type Effect interface{ effect() }
+
+// Dispatch sends a task to be run, at At when it is not zero.
+type Dispatch struct {
+	Run
+	At     time.Time `json:"at,omitzero"`
+	Cancel bool      `json:"cancel,omitempty"` // to be cleaned up, not run
+}
+
+// Timer asks for a Due event of a group at At.
+type Timer struct {
+	Run
+	At time.Time `json:"at"`
+}
+
+// SLATimer asks for an SLADue event at At.
+type SLATimer struct {
+	At time.Time `json:"at"`
+}
+
+// Continue asks for a GoOn event.
+type Continue struct{}
+
+// End tells that the attempt is over.
+type End struct {
+	Success bool `json:"success"`
+}
+
+func (Dispatch) effect() {}
+func (Timer) effect()    {}
+func (SLATimer) effect() {}
+func (Continue) effect() {}
+func (End) effect()      {}
+
+// debt is the tasks whose run or timer one guard owes; those it no longer owes are
+// dropped when they are met.
+type debt struct {
+	tasks []TaskID
+	live  int
+}
+
+// owes says whether the task's current run or timer is an effect still outstanding.
+func (t *Task) owes() bool {
+	return t.State == Running || t.State == RetryWaiting || t.State == GroupRetryWaiting
+}
+
+// Outstanding lists what the message with this guard still owes, in the order of task
+// ids. A host carries out this list and nothing else, the first time as after a crash.
+// After the end only the guard that ended the attempt owes, and only End.
+func (s *State) Outstanding(guard string) []Effect {
+	if s.ended {
+		if guard == s.endGuard {
+			return []Effect{End{Success: s.Succeeded()}}
+		}
+		return nil
+	}
+	var list []Effect
+	if d := s.owed[guard]; d != nil {
+		d.tasks = slices.DeleteFunc(d.tasks, func(id TaskID) bool {
+			t := s.task(id)
+			return !t.owes() || t.Guard != guard
+		})
+		slices.Sort(d.tasks)
+		d.tasks = slices.Compact(d.tasks)
+		for _, id := range d.tasks {
+			list = append(list, s.effectOf(s.task(id)))
+		}
+	}
+	if !s.slaAt.IsZero() && s.slaGuard == guard {
+		list = append(list, SLATimer{At: s.slaAt})
+	}
+	if slices.ContainsFunc(s.growing, func(g growth) bool { return g.Guard == guard }) {
+		list = append(list, Continue{})
+	}
+	return list
+}
+
+func (s *State) effectOf(t *Task) Effect {
+	run := Run{Task: t.ID, Dispatch: t.Dispatch}
+	if t.State == GroupRetryWaiting && t.Group {
+		return Timer{Run: run, At: t.RetryAt}
+	}
+	return Dispatch{Run: run, At: t.RetryAt, Cancel: t.Cancel}
+}
+
+// owe and acquit keep the index by guard, after and before a change of the task.
+func (s *State) owe(t *Task) {
+	if !t.owes() {
+		return
+	}
+	d := s.owed[t.Guard]
+	if d == nil {
+		d = &debt{}
+		s.owed[t.Guard] = d
+	}
+	d.tasks = append(d.tasks, t.ID)
+	d.live++
+}
+
+func (s *State) acquit(t *Task) {
+	if !t.owes() {
+		return
+	}
+	d := s.owed[t.Guard]
+	if d.live--; d.live == 0 {
+		delete(s.owed, t.Guard)
+	}
+}

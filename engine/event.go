@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Event is something that happened to an attempt. Each names its guard: the message
+// that brought it, which then owes the effects that it causes.
+type Event interface{ from() string }
+
+// By is the guard of an event.
+type By struct {
+	Guard string `json:"guard"`
+}
+
+func (b By) from() string { return b.Guard }
+
+// Start begins an attempt. It applies to a new State only.
+type Start struct {
+	By
+	Params  *param.Map `json:"params"`
+	Limit   int        `json:"limit"` // tasks; 0 is DefaultLimit
+	Carried []Carried  `json:"carried,omitempty"`
+	RunAt   time.Time  `json:"runAt,omitzero"` // what sla: counts from; zero is now
+	NoSLA   bool       `json:"noSLA,omitempty"`
+}
+
+// Run names one run of one task. Only the task's current dispatch counts.
+type Run struct {
+	Task     TaskID `json:"task"`
+	Dispatch int    `json:"d"`
+}
+
+// Succeeded is the result of a run.
+type Succeeded struct {
+	By
+	Run
+	Result Outcome `json:"result"`
+}
+
+// Errored says that a run failed for good: `_retry` of the operator's own failures was
+// decided by whoever ran it.
+type Errored struct {
+	By
+	Run
+	Error *param.Map `json:"error"`
+}
+
+// Later says that a run wants to be called again: a poll, or a retry.
+type Later struct {
+	By
+	Run
+	After time.Duration `json:"after"`
+	State *param.Map    `json:"state"`
+}
+
+// Due says that the time of a waiting task has come. It is never compared with now.
+type Due struct {
+	By
+	Run
+}
+
+// Lost says that whoever had the run is dead or silent. The guard of this event takes
+// the task over; three losses fail it.
+type Lost struct {
+	By
+	Run
+}
+
+// Kill requests the end of the attempt: nothing further runs, and no `_error`.
+type Kill struct{ By }
+
+// GoOn asks to make the next portion of what is being made in portions.
+type GoOn struct{ By }
+
+// SLADue says that the time of `sla:` has come.
+type SLADue struct{ By }

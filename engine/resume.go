@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Carried is a task that a new attempt takes over as success from an earlier one.
+type Carried struct {
+	Name      string     `json:"name"` // full name: the only thing that is compared
+	Config    *param.Map `json:"config"`
+	Export    *param.Map `json:"export"`
+	Outcome   *Outcome   `json:"out,omitempty"`
+	UpdatedAt time.Time  `json:"updated,omitzero"`
+}
+
+// give makes t what was carried over: the old task's config and results, without the
+// keys it reset and without its state params (spec engine.md 2.8).
+func (c Carried) give(t *Task) {
+	t.Resumed = true
+	t.Config, t.Export = c.Config, c.Export
+	t.Progress = Progress{State: Success, UpdatedAt: c.UpdatedAt}
+	if c.Outcome != nil {
+		o := *c.Outcome
+		o.ResetStore = nil
+		t.Outcome = &o
+	}
+}
+
+func carry(t *Task) Carried {
+	return Carried{Name: t.Name, Config: t.Config, Export: t.Export, Outcome: t.Outcome, UpdatedAt: t.UpdatedAt}
+}
+
+// CarryFailed lists what a resume of mode "failed" takes over: every success. It is an
+// error when the whole attempt succeeded.
+func (s *State) CarryFailed() ([]Carried, error) {
+	if s.task(Root).State == Success {
+		return nil, param.Errorf("Resuming successfully completed attempts is not supported")
+	}
+	var list []Carried
+	for _, t := range s.Tasks() {
+		if t.State == Success {
+			list = append(list, carry(t))
+		}
+	}
+	return list, nil
+}
+
+// CarryBefore lists what a resume of mode "from" takes over: everything that precedes
+// the one task that pattern matches (see FindTask).
+func (s *State) CarryBefore(pattern string) ([]Carried, error) {
+	tasks := s.Tasks()
+	names := make([]string, len(tasks))
+	for i, t := range tasks {
+		names[i] = t.Name
+	}
+	i, err := FindTask(names, pattern)
+	if err != nil {
+		return nil, err
+	}
+	var list []Carried
+	for t := tasks[i]; t.Parent != 0; t = s.task(t.Parent) {
+		for _, u := range s.upstreamsOf(t, nil, map[TaskID]bool{}) {
+			for _, x := range s.descendants(u, []*Task{u}) {
+				if x.State != Success {
+					return nil, param.Errorf("Resuming non-successful tasks is not allowed: task_id=%d", x.ID)
+				}
+				list = append(list, carry(x))
+			}
+		}
+	}
+	return list, nil
+}
+
+var patternWord = regexp.MustCompile(`[+^][^+^]*|^[^+^]+`)
+
+// FindTask returns the index of the one name whose last words are those of pattern:
+// "+b" and "+a+b" both match "+wf+a+b" (spec engine.md 2.8).
+func FindTask(names []string, pattern string) (int, error) {
+	words := patternWord.FindAllString(pattern, -1)
+	for _, w := range words {
+		if len(strings.TrimSpace(w)) < 2 {
+			return 0, param.Errorf("Match patterns excepting direct child (+name+name) is not supported: %s", pattern)
+		}
+	}
+	if len(words) == 0 {
+		return 0, param.Errorf("Task pattern '%s' doesn't match with any tasks.", pattern)
+	}
+	var found []int
+	for i, name := range names {
+		if endsWith(patternWord.FindAllString(name, -1), words) {
+			found = append(found, i)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return 0, param.Errorf("Task pattern '%s' doesn't match with any tasks.", pattern)
+	}
+	var candidates []string
+	for _, i := range found {
+		candidates = append(candidates, names[i])
+	}
+	return 0, param.Errorf("Task pattern '%s' is ambiguous. Matching candidates are [%s]", pattern, strings.Join(candidates, ", "))
+}
+
+func endsWith(name, words []string) bool {
+	return len(name) >= len(words) && slices.Equal(name[len(name)-len(words):], words)
+}

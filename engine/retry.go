@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// RetryPolicy is a parsed `_retry` (spec language.md 1.9).
+type RetryPolicy struct {
+	Limit       int64 // retries, not runs
+	Interval    int64 // seconds
+	MaxInterval int64 // seconds; 0 is no bound; only for exponential
+	Exponential bool
+}
+
+// ParseRetry reads the value of `_retry`: a number, numeric text, or a mapping.
+func ParseRetry(v param.Value) (RetryPolicy, error) {
+	var p RetryPolicy
+	m, ok := v.(*param.Map)
+	if !ok {
+		return scalarRetry(v)
+	}
+	var err error
+	read := func(key string) int64 {
+		x, ok := m.Get(key)
+		if !ok || x == nil || err != nil {
+			return 0
+		}
+		var n int64
+		n, err = param.AsInt(key, x)
+		return n
+	}
+	p.Limit, p.Interval, p.MaxInterval = read("limit"), read("interval"), read("max_interval")
+	switch {
+	case err != nil:
+		return p, err
+	case !m.Has("limit"):
+		return p, param.Errorf("Parameter 'limit' is required but not set")
+	}
+	kind, _ := m.Get("interval_type")
+	name, _ := kind.(string)
+	switch {
+	case kind == nil || strings.EqualFold(name, "constant"):
+	case strings.EqualFold(name, "exponential"):
+		p.Exponential = true
+	default:
+		return p, param.Errorf("Invalid retry_interval_type: %v", kind)
+	}
+	return p, nil
+}
+
+func scalarRetry(v param.Value) (RetryPolicy, error) {
+	switch x := v.(type) {
+	case nil:
+		return RetryPolicy{}, nil
+	case int64:
+		return RetryPolicy{Limit: x}, nil
+	case float64:
+		return RetryPolicy{Limit: int64(x)}, nil
+	case string:
+		n, err := strconv.ParseInt(strings.TrimSpace(x), 10, 32)
+		if err != nil {
+			return RetryPolicy{}, param.Errorf("Invalid _retry format:%s", param.Text(v))
+		}
+		return RetryPolicy{Limit: n}, nil
+	}
+	return RetryPolicy{}, param.Errorf("Invalid _retry format:%s", param.Text(v))
+}
+
+// retryCount is the key in state params that counts retries of every kind.
+const retryCount = "retry_count"
+
+// Next returns the state params of the next try and how long to wait for it, or false
+// when no try is left. state is that of the try that failed.
+func (p RetryPolicy) Next(state *param.Map) (*param.Map, time.Duration, bool) {
+	done, _ := state.Get(retryCount)
+	n, _ := done.(int64)
+	if n >= p.Limit {
+		return nil, 0, false
+	}
+	next := state.Clone()
+	next.Set(retryCount, n+1)
+	return next, p.wait(n), true
+}
+
+func (p RetryPolicy) wait(done int64) time.Duration {
+	seconds := float64(p.Interval)
+	if p.Exponential {
+		seconds *= math.Pow(2, float64(done))
+		if p.MaxInterval > 0 {
+			seconds = min(seconds, float64(p.MaxInterval))
+		}
+	}
+	const longest = 100 * 365 * 24 * 3600
+	return time.Duration(min(seconds, longest)) * time.Second
+}

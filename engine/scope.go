@@ -1,0 +1,163 @@
+package engine
+
+import "zerodag/engine/param"
+
+// scope is what a task sees of the others (spec language.md 1.5): a chain of links, each
+// adding what one task exported or what one upstream and its descendants stored. Links
+// are merged only when a task is about to run, and the merged tree is kept at every
+// mergeEvery-th link and wherever it is asked for twice.
+type scope struct {
+	up     *scope
+	of     *Task
+	export bool // the exports and own stores of an ancestor; else the stores of an upstream
+	depth  int
+	asked  bool
+	merged *param.Map
+}
+
+const mergeEvery = 32
+
+func (c *scope) link(t *Task, export bool) *scope {
+	n := &scope{up: c, of: t, export: export}
+	if c != nil {
+		n.depth = c.depth + 1
+	}
+	return n
+}
+
+// ParamsOf returns the parameters of a task that runs, steps 1 to 5 of language.md 1.5:
+// everything but run-time variables and its own keys. The result is shared.
+func (s *State) ParamsOf(id TaskID) *param.Map {
+	t := s.task(id)
+	if t.scope == nil {
+		t.scope = s.scopeOf(t)
+	}
+	return param.Merge(s.merged(t.scope), t.Export)
+}
+
+func (s *State) merged(c *scope) *param.Map {
+	if c.merged != nil {
+		return c.merged
+	}
+	var m *param.Map
+	if c.up == nil {
+		m = param.Merge(s.defaults, s.params)
+	} else {
+		m = s.merged(c.up)
+	}
+	switch {
+	case c.of == nil:
+	case c.export:
+		m = param.Merge(m, c.of.Export)
+		if c.of.Outcome != nil {
+			m = c.of.Outcome.storeInto(param.Merge(m, c.of.Exports))
+		}
+	default:
+		m = s.storesInto(m, c.of)
+	}
+	if c.asked || c.depth%mergeEvery == 0 {
+		c.merged = m
+	}
+	c.asked = true
+	return m
+}
+
+func (o *Outcome) storeInto(m *param.Map) *param.Map {
+	return param.Merge(param.Reset(m, o.ResetStore...), o.Stores)
+}
+
+// storesInto lays the stores of a task and of all below it on m.
+func (s *State) storesInto(m *param.Map, t *Task) *param.Map {
+	if !t.storing {
+		return m
+	}
+	if t.Outcome != nil {
+		m = t.Outcome.storeInto(m)
+	}
+	for _, id := range t.children {
+		m = s.storesInto(m, s.task(id))
+	}
+	return m
+}
+
+// scopeOf finds what a task sees, when all its upstreams are done.
+func (s *State) scopeOf(t *Task) *scope {
+	if t.Parent == 0 {
+		return &scope{}
+	}
+	p := s.task(t.Parent)
+	if len(t.Upstreams) == 0 || !p.storing {
+		return s.innerOf(p)
+	}
+	if base, same := s.commonScope(t.Upstreams); same {
+		for _, id := range t.Upstreams {
+			base = s.stored(base, s.task(id))
+		}
+		return base
+	}
+	base := s.innerOf(p)
+	for _, u := range s.upstreamsOf(t, nil, map[TaskID]bool{}) {
+		base = s.stored(base, u)
+	}
+	return base
+}
+
+// commonScope returns the scope that all upstreams started with when they waited for
+// the same tasks: a sequence, a chunk of `_parallel: {limit: N}`, a simple join.
+func (s *State) commonScope(upstreams []TaskID) (*scope, bool) {
+	first := s.task(upstreams[0])
+	for _, id := range upstreams[1:] {
+		u := s.task(id)
+		if len(u.Upstreams) != len(first.Upstreams) {
+			return nil, false
+		}
+		for i, x := range u.Upstreams {
+			if x != first.Upstreams[i] {
+				return nil, false
+			}
+		}
+	}
+	if first.scope == nil {
+		first.scope = s.scopeOf(first)
+	}
+	return first.scope, true
+}
+
+// upstreamsOf appends the upstreams of a task, each after its own, siblings by id.
+func (s *State) upstreamsOf(t *Task, to []*Task, seen map[TaskID]bool) []*Task {
+	for _, id := range t.Upstreams {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		u := s.task(id)
+		to = append(s.upstreamsOf(u, to, seen), u)
+	}
+	return to
+}
+
+func (s *State) stored(base *scope, u *Task) *scope {
+	if !u.storing {
+		return base
+	}
+	if u.after == nil || u.after.up != base {
+		u.after = base.link(u, false)
+	}
+	return u.after
+}
+
+// innerOf is what the children of a task see, before any of them stored something.
+func (s *State) innerOf(t *Task) *scope {
+	if t.inner != nil {
+		return t.inner
+	}
+	if t.scope == nil {
+		t.scope = s.scopeOf(t)
+	}
+	t.inner = t.scope
+	o := t.Outcome
+	if t.Export.Len() > 0 || o != nil && (o.Exports.Len() > 0 || o.stored()) {
+		t.inner = t.scope.link(t, true)
+	}
+	return t.inner
+}

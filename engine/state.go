@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+)
+
+// TaskID is the ordinal of a task within its attempt; the root is 1.
+type TaskID int
+
+// Root is the task that stands for the workflow itself.
+const Root TaskID = 1
+
+// TaskState is where a task stands (spec engine.md 2.4). The numbers are stored.
+type TaskState uint8
+
+// The states, with the original's numbers.
+const (
+	Blocked           TaskState = 0 // waits for its parent or upstreams
+	Ready             TaskState = 1 // passed through within one step, never seen between two
+	RetryWaiting      TaskState = 2 // asked to run again at RetryAt
+	GroupRetryWaiting TaskState = 3 // children failed, tries again at RetryAt
+	Running           TaskState = 4 // sent to be run
+	Planned           TaskState = 5 // own work done, waits for children
+	GroupError        TaskState = 6 // a child failed
+	Success           TaskState = 7
+	Failed            TaskState = 8 // the operator failed
+	Canceled          TaskState = 9
+)
+
+var stateNames = [...]string{"blocked", "ready", "retry_waiting", "group_retry_waiting", "running",
+	"planned", "group_error", "success", "error", "canceled"}
+
+// String returns the name that the REST API shows.
+func (s TaskState) String() string { return stateNames[s] }
+
+// Done says whether the state is final.
+func (s TaskState) Done() bool { return s >= GroupError }
+
+// Error says whether the state is a failure.
+func (s TaskState) Error() bool { return s == GroupError || s == Failed }
+
+// Task is one node of the attempt's tree. Everything exported is to be read only.
+type Task struct {
+	ID        TaskID
+	Parent    TaskID // 0 for the root
+	Name      string // full name, "+wf+group+task"
+	Config    *param.Map
+	Export    *param.Map
+	Upstreams []TaskID
+	Group     bool
+	// Initial tasks came with the workflow or with an operator's result; a group that is
+	// tried again copies these and no others (spec engine.md 2.7).
+	Initial bool
+	Resumed bool // taken over as success from an earlier attempt
+
+	Progress
+	*Outcome // nil until a run returned something
+
+	// What follows is derived from the above and never stored.
+	children   []TaskID
+	downstream []TaskID
+	waiting    int    // upstreams that are not success
+	active     int    // children that can still move
+	failed     int    // children in an error state, older copies left out
+	storing    bool   // it or a descendant stored parameters
+	scope      *scope // what it sees; set when it starts
+	inner      *scope // what its children see; set when they may start
+	after      *scope // its stores laid on its scope, shared by all that follow
+}
+
+// Progress is the part of a task that steps replace as a whole.
+type Progress struct {
+	State      TaskState  `json:"state"`
+	Cancel     bool       `json:"cancel,omitempty"`  // a kill was requested
+	Ending     TaskState  `json:"ending,omitempty"`  // final state once ^error and ^failure-alert ended
+	Dispatch   int        `json:"d,omitempty"`       // number of the current run; 0 before the first
+	Guard      string     `json:"guard,omitempty"`   // who owes the current run, or the timer
+	RetryCount int        `json:"retries,omitempty"` // how often it was asked to run again
+	Losses     int        `json:"losses,omitempty"`  // runs that were never heard of again
+	StartedAt  time.Time  `json:"started,omitzero"`  // first run
+	UpdatedAt  time.Time  `json:"updated,omitzero"`  // last change of state
+	RetryAt    time.Time  `json:"retry,omitzero"`    // when a waiting task is due
+	Params     *param.Map `json:"sp,omitempty"`      // state params for the next run
+}
+
+// Outcome is what runs of a task returned.
+type Outcome struct {
+	Subtasks   *param.Map `json:"sub,omitempty"`
+	Exports    *param.Map `json:"export,omitempty"`
+	Stores     *param.Map `json:"store,omitempty"`
+	ResetStore [][]string `json:"reset,omitempty"`
+	Error      *param.Map `json:"error,omitempty"` // {message, stacktrace?}
+}
+
+// DefaultLimit is how many tasks an attempt may have unless configured (language.md 1.14).
+const DefaultLimit = 1000
+
+// HardLimit bounds what copies of retried groups may add beyond the limit.
+const HardLimit = 100_000
+
+// Definition is what an attempt runs. It is static and shared: not part of the log.
+type Definition struct {
+	Name  string
+	Nodes []dig.Node // compiled, the root first
+	SLA   *schedule.SLA
+	Zone  *time.Location // of the workflow
+}
+
+// Define compiles a workflow for attempts of it.
+func Define(w dig.Workflow) (*Definition, error) {
+	nodes, err := dig.Compile("", "+"+w.Name, w.Config)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := schedule.Zone(w.Zone)
+	if err != nil {
+		return nil, err
+	}
+	d := &Definition{Name: w.Name, Nodes: nodes, Zone: zone}
+	if sla := w.Config.Map("sla"); sla != nil {
+		if d.SLA, err = schedule.ParseSLA(sla); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// State is one attempt. It is made by New or DecodeState, changed by Step and Apply
+// only, and belongs to one goroutine at a time.
+type State struct {
+	def      *Definition
+	params   *param.Map // given at start
+	defaults *param.Map // below them
+	limit    int
+	carried  map[string]Carried
+
+	started  bool
+	canceled bool
+	ended    bool
+	endGuard string
+	slaAt    time.Time // zero when there is none or it fired
+	slaGuard string
+	startAt  time.Time
+	endAt    time.Time
+
+	tasks   []*Task // by id - 1; nil where a portion is not made yet
+	growing []growth
+	owed    map[string]*debt
+}
+
+// New returns the state of an attempt that was not started. defaults are parameters
+// below those given at start (language.md 1.5, steps 1 and 2); they may be nil.
+func New(def *Definition, defaults *param.Map) *State {
+	return &State{def: def, defaults: defaults, owed: map[string]*debt{}}
+}
+
+// Task returns a task, or nil when there is none of that id.
+func (s *State) Task(id TaskID) *Task {
+	if id < 1 || int(id) > len(s.tasks) {
+		return nil
+	}
+	return s.tasks[id-1]
+}
+
+// Tasks returns all tasks in the order of their ids.
+func (s *State) Tasks() []*Task {
+	all := make([]*Task, 0, len(s.tasks))
+	for _, t := range s.tasks {
+		if t != nil {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// Params returns the parameters given at start.
+func (s *State) Params() *param.Map { return s.params }
+
+// Definition returns what the attempt runs.
+func (s *State) Definition() *Definition { return s.def }
+
+// Canceled says whether a kill was requested.
+func (s *State) Canceled() bool { return s.canceled }
+
+// Ended says whether the attempt is over, and EndedAt since when.
+func (s *State) Ended() bool { return s.ended }
+
+// EndedAt returns when the attempt ended; zero before.
+func (s *State) EndedAt() time.Time { return s.endAt }
+
+// Succeeded says whether the attempt is over and its root a success.
+func (s *State) Succeeded() bool { return s.ended && s.tasks[0].State == Success }
+
+func (s *State) task(id TaskID) *Task {
+	if t := s.Task(id); t != nil {
+		return t
+	}
+	panic(fmt.Sprintf("engine: attempt has no task %d", id))
+}
+
+// counted says whether a child can still move (spec engine.md 2.6, "progressible").
+func (t *Task) counted() bool {
+	return t.State >= Ready && t.State <= Planned || t.State == Blocked && t.waiting == 0
+}

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// Refusal says why an event changed nothing; empty when it applied.
+type Refusal string
+
+// Reasons for which an event does not apply.
+const (
+	NotStarted Refusal = "the attempt was not started"
+	Started    Refusal = "the attempt was started before"
+	Over       Refusal = "the attempt is over"
+	NoTask     Refusal = "there is no such task"
+	Stale      Refusal = "the task's run is not the current one"
+	Again      Refusal = "it happened before"
+)
+
+// Step decides what an event changes at a time, changes the state accordingly and
+// returns the changes to be stored. An event that is late, repeated or for another run
+// changes nothing, and the Refusal says why. now must not be before that of the step
+// before. The cost is that of what changes, not of the attempt's size.
+func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
+	if why := s.refuse(e); why != "" {
+		return nil, why
+	}
+	d := &decision{State: s, now: now, guard: e.from()}
+	switch e := e.(type) {
+	case Start:
+		d.start(e)
+	case Succeeded:
+		d.succeeded(s.task(e.Task), e.Result)
+	case Errored:
+		d.errored(s.task(e.Task), e.Error)
+	case Later:
+		d.later(s.task(e.Task), e)
+	case Due:
+		d.due(s.task(e.Task))
+	case Lost:
+		d.lost(s.task(e.Task))
+	case Kill:
+		d.kill()
+	case GoOn:
+		d.goOn()
+	case SLADue:
+		d.slaDue()
+	default:
+		panic(fmt.Sprintf("engine: unknown event %T", e))
+	}
+	d.settle()
+	return d.changes, ""
+}
+
+func (s *State) refuse(e Event) Refusal {
+	if _, first := e.(Start); first != !s.started {
+		if first {
+			return Started
+		}
+		return NotStarted
+	}
+	if s.ended {
+		return Over
+	}
+	switch e := e.(type) {
+	case Succeeded:
+		return s.stale(e.Run)
+	case Errored:
+		return s.stale(e.Run)
+	case Later:
+		return s.stale(e.Run)
+	case Due:
+		return s.stale(e.Run)
+	case Lost:
+		return s.stale(e.Run)
+	case Kill:
+		if s.canceled {
+			return Again
+		}
+	case GoOn:
+		if len(s.growing) == 0 {
+			return Again
+		}
+	case SLADue:
+		if s.slaAt.IsZero() {
+			return Again
+		}
+	}
+	return ""
+}
+
+func (s *State) stale(r Run) Refusal {
+	t := s.Task(r.Task)
+	switch {
+	case t == nil:
+		return NoTask
+	case !t.owes() || t.Dispatch != r.Dispatch:
+		return Stale
+	}
+	return ""
+}
+
+// decision is one step in the making.
+type decision struct {
+	*State
+	now     time.Time
+	guard   string
+	changes []Change
+	look    []TaskID // tasks whose surroundings changed
+}
+
+// apply records a change and carries it out.
+func (d *decision) apply(c Change) {
+	d.changes = append(d.changes, c)
+	d.State.Apply(c)
+}
+
+// move changes a task's state; edit may set more of its progress.
+func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress)) {
+	if t.State.Done() {
+		panic(fmt.Sprintf("engine: invalid transition of %s [%v -> %v]", t.Name, t.State, to))
+	}
+	p := t.Progress
+	p.State, p.UpdatedAt, p.RetryAt = to, d.now, time.Time{}
+	if edit != nil {
+		edit(&p)
+	}
+	if to != Running && to != RetryWaiting && to != GroupRetryWaiting {
+		p.Guard = ""
+	}
+	d.apply(TaskChanged{Task: t.ID, Progress: p, Outcome: out})
+	d.look = append(d.look, t.ID)
+}
+
+// settle follows what the changes so far make possible, until nothing more moves.
+func (d *decision) settle() {
+	for len(d.look) > 0 {
+		id := d.look[0]
+		d.look = d.look[1:]
+		t := d.task(id)
+		if t.State == Planned || t.Resumed {
+			d.unblock(t.children)
+		}
+		if t.State == Success {
+			d.unblock(t.downstream)
+		}
+		if t.State == Planned && t.active == 0 {
+			d.childrenDone(t)
+		}
+		if !t.State.Done() {
+			continue
+		}
+		if t.Parent == 0 {
+			d.apply(AttemptEnded{At: d.now, Guard: d.guard})
+			return
+		}
+		if p := d.task(t.Parent); p.State == Planned && p.active == 0 {
+			d.childrenDone(p)
+		}
+	}
+}
+
+// unblock starts those of the tasks that nothing holds back any more.
+func (d *decision) unblock(ids []TaskID) {
+	for _, id := range ids {
+		t := d.task(id)
+		if t.State != Blocked || t.waiting > 0 {
+			continue
+		}
+		if p := d.task(t.Parent); p.State == Planned || p.State == Success {
+			d.ready(t)
+		}
+	}
+}
+
+// ready moves a task on from blocked: groups are planned at once, and that is decided
+// before a kill is looked at, as the original does.
+func (d *decision) ready(t *Task) {
+	t.scope = d.scopeOf(t)
+	switch {
+	case t.Group:
+		d.move(t, Planned, nil, nil)
+	case t.Cancel:
+		d.move(t, Canceled, nil, nil)
+	default:
+		d.dispatch(t)
+	}
+}
+
+// dispatch sends a task to be run now.
+func (d *decision) dispatch(t *Task) {
+	d.move(t, Running, nil, func(p *Progress) {
+		p.Dispatch++
+		p.Guard = d.guard
+		if p.StartedAt.IsZero() {
+			p.StartedAt = d.now
+		}
+	})
+}

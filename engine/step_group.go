@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// childrenDone ends a planned task none of whose children can move (engine.md 2.6).
+func (d *decision) childrenDone(t *Task) {
+	switch {
+	case t.Cancel:
+		d.move(t, Canceled, nil, nil)
+	case t.Ending != Blocked:
+		d.move(t, t.Ending, nil, nil)
+	case t.failed == 0:
+		d.move(t, Success, nil, nil)
+	case d.tryAgain(t):
+	case d.handleFailure(t):
+	default:
+		d.move(t, GroupError, nil, nil)
+	}
+}
+
+// tryAgain starts the next try of a task whose children failed, if `_retry` leaves one.
+// A `_retry` that cannot be read is no retry, as the original decides.
+func (d *decision) tryAgain(t *Task) bool {
+	v, ok := t.Config.Get("_retry")
+	if !ok {
+		v, _ = t.Export.Get("_retry")
+	}
+	if v == nil {
+		return false
+	}
+	policy, err := ParseRetry(v)
+	if err != nil {
+		return false
+	}
+	next, wait, ok := policy.Next(t.Progress.Params)
+	if !ok || t.Group && d.tooManyCopies(t) {
+		return false
+	}
+	at := d.now.Add(wait)
+	d.move(t, GroupRetryWaiting, nil, func(p *Progress) {
+		p.Dispatch++
+		p.RetryCount++
+		p.Guard, p.Params, p.RetryAt = d.guard, next, at
+	})
+	if wait == 0 && t.Group {
+		d.due(t)
+	}
+	return true
+}
+
+// tooManyCopies says whether another round would take the attempt over every limit.
+func (d *decision) tooManyCopies(t *Task) bool {
+	copies := 0
+	for _, c := range d.descendants(t, nil) {
+		copies += asInt(c.copied(t))
+	}
+	return len(d.tasks)+copies > max(d.limit, HardLimit)
+}
+
+// handleFailure adds `^failure-alert` and `^error` below a group that failed; the final
+// state waits for them. False when there is nothing to add.
+func (d *decision) handleFailure(t *Task) bool {
+	before := len(d.tasks)
+	if t.Parent == 0 {
+		alert, err := compile(t, "^failure-alert", param.New("_type", "notify", "_command", "Workflow session attempt failed"))
+		if err == nil {
+			d.addTasks(t, alert, nil, false)
+		}
+	}
+	handler := withExport(t.Config.Map("_error"), func(export *param.Map) *param.Map {
+		return d.failureExport(export, t)
+	})
+	if nodes, err := compile(t, "^error", handler); err == nil && d.checkLimit(len(nodes)) == nil {
+		d.addTasks(t, nodes, nil, false)
+	}
+	if len(d.tasks) == before {
+		return false
+	}
+	d.move(t, Planned, nil, func(p *Progress) { p.Ending = GroupError })
+	return true
+}
+
+// failureExport lays on a handler's export what all tasks below the failed group stored,
+// and one `error` merged of all of theirs.
+func (d *decision) failureExport(export *param.Map, t *Task) *param.Map {
+	failure := param.New()
+	for _, c := range d.descendants(t, nil) {
+		if c.Outcome == nil {
+			continue
+		}
+		export = c.Outcome.storeInto(export)
+		failure = param.Merge(failure, c.Error)
+	}
+	c := export.Clone()
+	c.Set("error", failure)
+	return c
+}
+
+// due continues a task whose waiting time is over.
+func (d *decision) due(t *Task) {
+	switch {
+	case t.Group && t.State == GroupRetryWaiting:
+		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
+		d.move(t, Planned, nil, nil)
+	case t.State == Running:
+	default: // its run was sent when it began to wait, and goes on under the same dispatch
+		d.move(t, Running, nil, func(p *Progress) { p.RetryAt = time.Time{} })
+	}
+}

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// succeeded takes the result of a run: generated tasks first, then the state.
+func (d *decision) succeeded(t *Task, r Outcome) {
+	if t.Cancel {
+		d.move(t, Canceled, nil, nil)
+		return
+	}
+	sub, err := compile(t, "^sub", r.Subtasks)
+	var check []dig.Node
+	if err == nil {
+		check, err = compile(t, "^check", t.Config.Map("_check"))
+	}
+	if err == nil {
+		err = d.checkLimit(len(sub) + len(check))
+	}
+	if err != nil {
+		d.errored(t, ErrorObject(err))
+		return
+	}
+	out := &r
+	if r.Subtasks == nil && r.Exports == nil && r.Stores == nil && r.ResetStore == nil && t.Outcome == nil {
+		out = nil // nothing to keep, as for most tasks
+	}
+	if len(sub)+len(check) == 0 {
+		d.move(t, Success, out, nil)
+		return
+	}
+	t.inner = nil
+	d.move(t, Planned, out, nil)
+	var after []TaskID
+	if len(sub) > 0 {
+		after = []TaskID{d.addPortion(t, sub)}
+	}
+	d.addTasks(t, check, after, false)
+}
+
+// errored ends a task whose run failed for good, after its `_error` if it has one.
+func (d *decision) errored(t *Task, failure *param.Map) {
+	if t.Cancel {
+		d.move(t, Canceled, nil, nil)
+		return
+	}
+	out := &Outcome{Error: failure}
+	if t.Outcome != nil { // what an earlier try stored stays
+		*out = *t.Outcome
+		out.Error = failure
+	}
+	handler := withExport(t.Config.Map("_error"), func(export *param.Map) *param.Map {
+		return param.Merge(export.Without("error"), param.New("error", failure))
+	})
+	nodes, err := compile(t, "^error", handler)
+	if err != nil || len(nodes) == 0 || d.checkLimit(len(nodes)) != nil {
+		d.move(t, Failed, out, nil)
+		return
+	}
+	d.move(t, Planned, out, func(p *Progress) { p.Ending = Failed })
+	d.addTasks(t, nodes, nil, false)
+}
+
+// withExport returns a handler's config with its `_export` changed; nil stays nil.
+func withExport(handler *param.Map, change func(*param.Map) *param.Map) *param.Map {
+	if handler.Len() == 0 {
+		return nil
+	}
+	export := handler.Map("_export")
+	if export == nil {
+		export = param.New()
+	}
+	c := handler.Clone()
+	c.Set("_export", change(export))
+	return c
+}
+
+// later lets a task wait and sends it again; a kill calls it back at once.
+func (d *decision) later(t *Task, e Later) {
+	if t.Cancel {
+		d.cleanUp(t)
+		return
+	}
+	at := d.now.Add(e.After.Truncate(time.Second))
+	if e.After%time.Second > 0 {
+		at = at.Add(time.Second) // the original knows whole seconds only
+	}
+	d.move(t, RetryWaiting, nil, func(p *Progress) {
+		p.Dispatch++
+		p.RetryCount++
+		p.Guard, p.Params, p.RetryAt = d.guard, e.State, at
+	})
+}
+
+// maxLosses is how often a run may vanish before the task fails.
+const maxLosses = 3
+
+// lost takes over a run whose holder is gone.
+func (d *decision) lost(t *Task) {
+	if t.Losses+1 >= maxLosses {
+		d.move(t, t.State, nil, func(p *Progress) { p.Losses++ })
+		d.errored(t, param.New("message", "Task was lost three times: whatever ran it died or was cut off"))
+		return
+	}
+	d.move(t, t.State, nil, func(p *Progress) {
+		p.Losses++
+		p.Dispatch++
+		p.Guard, p.RetryAt = d.guard, t.RetryAt
+	})
+}
+
+func compile(t *Task, name string, config *param.Map) ([]dig.Node, error) {
+	if config.Len() == 0 {
+		return nil, nil
+	}
+	return dig.Compile(t.Name, name, config)
+}
+
+// limitError says that an attempt would have too many tasks.
+type limitError struct{ message string }
+
+func (e *limitError) Error() string     { return e.message }
+func (e *limitError) ErrorKind() string { return "task limit exceeded" }
+
+func (d *decision) checkLimit(adding int) error {
+	if adding == 0 || len(d.tasks)+adding <= d.limit {
+		return nil
+	}
+	return &limitError{fmt.Sprintf("Too many tasks. Limit: %d, Current: %d, Adding: %d", d.limit, len(d.tasks), adding)}
+}
+
+// addTasks makes generated tasks below t, all at once. After are upstreams of the first.
+func (d *decision) addTasks(t *Task, nodes []dig.Node, after []TaskID, initial bool) {
+	if len(nodes) == 0 {
+		return
+	}
+	first := TaskID(len(d.tasks) + 1)
+	d.apply(TasksAdded{Parent: t.ID, First: first, Nodes: nodes, After: after, Initial: initial, At: d.now})
+	d.look = append(d.look, t.ID)
+	d.lookAtResumed(first)
+}
+
+// lookAtResumed puts new groups that were taken over on the list: children that the
+// earlier attempt did not have may start at once.
+func (d *decision) lookAtResumed(first TaskID) {
+	if len(d.carried) == 0 {
+		return
+	}
+	for _, t := range d.tasks[first-1:] {
+		if t != nil && t.Resumed {
+			d.look = append(d.look, t.ID)
+		}
+	}
+}

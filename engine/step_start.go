@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"cmp"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// start makes the attempt's tasks and sets the root going.
+func (d *decision) start(e Start) {
+	c := AttemptStarted{Params: e.Params, Limit: cmp.Or(e.Limit, DefaultLimit), Carried: e.Carried, At: d.now}
+	if d.def.SLA != nil && !e.NoSLA {
+		run := e.RunAt
+		if run.IsZero() {
+			run = d.now
+		}
+		c.SLAAt, c.SLAGuard = d.def.SLA.Due(run, d.def.Zone), d.guard
+	}
+	d.apply(c)
+	d.lookAtResumed(Root)
+	root := d.task(Root)
+	if root.Group {
+		d.move(root, Planned, nil, nil)
+		return
+	}
+	d.dispatch(root)
+}
+
+// slaDue adds the tasks of `sla:` below the root; they count against no limit.
+func (d *decision) slaDue() {
+	d.apply(SLAFired{})
+	root := d.task(Root)
+	if root.State.Done() || d.def.SLA == nil {
+		return
+	}
+	sla := d.def.SLA
+	if sla.Alert {
+		d.addSLATask(root, "^sla^alert", "notify")
+	}
+	if sla.Fail {
+		d.addSLATask(root, "^sla^fail", "fail")
+	}
+	if nodes, err := dig.Compile(root.Name, "^sla", sla.Tasks); err == nil {
+		d.addTasks(root, nodes, nil, false) // an empty ^sla is a group all the same
+	}
+}
+
+func (d *decision) addSLATask(root *Task, name, operator string) {
+	nodes, err := compile(root, name, param.New("_type", operator, "_command", "SLA violation"))
+	if err == nil {
+		d.addTasks(root, nodes, nil, false)
+	}
+}

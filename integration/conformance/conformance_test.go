@@ -1,0 +1,71 @@
+package conformance
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/internal/files"
+)
+
+// missing says what a case needs that is not there.
+func missing(c Case) string {
+	for _, need := range c.Needs {
+		switch need {
+		case "pg":
+			return "a PostgreSQL server (the pg> operator is not built yet)"
+		case "ruby":
+			if _, err := exec.LookPath("ruby"); err != nil {
+				return "ruby"
+			}
+		case "python":
+			if _, err := exec.LookPath("python3"); err != nil {
+				return "python3"
+			}
+		}
+	}
+	return ""
+}
+
+// TestInProcess proves that every recorded case that is one start and its end goes as it
+// went in the original engine. ZERODAG_CASES names another folder of cases.
+func TestInProcess(t *testing.T) {
+	t.Parallel()
+	cases, err := LoadCases(cmp.Or(os.Getenv("ZERODAG_CASES"), "cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases = slices.DeleteFunc(cases, func(c Case) bool { return !c.InProcess })
+	if len(cases) == 0 {
+		t.Fatal("no case found")
+	}
+	store := files.NewParamStore(t.TempDir(), time.Now)
+	web, mail := newWebPeer(t), newMailPeer(t)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if what := missing(c); what != "" {
+				if strings.Contains(os.Getenv("REQUIRE"), c.Needs[0]) {
+					t.Fatalf("needs %s", what)
+				}
+				t.Skipf("NOT RUN: needs %s", what)
+			}
+			d := Compare(c.Expected, c.Run(t, web, mail, store))
+			for _, line := range d[Errors] {
+				t.Log("text of an error: " + line)
+			}
+			why, allowed := allowedDifferences[c.Name]
+			for _, line := range d.Required() {
+				if allowed {
+					t.Logf("allowed (%s): %s", why, line)
+				} else {
+					t.Error(line)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,465 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/expr"
+	"zerodag/engine/expr/assets"
+	"zerodag/engine/param"
+	"zerodag/internal/files"
+	"zerodag/internal/httpclient"
+	"zerodag/internal/local"
+	"zerodag/internal/process"
+	"zerodag/operators"
+	"zerodag/operators/all"
+)
+
+// defaultSession is the session time of cases that name none.
+const defaultSession = "2024-02-29T12:34:56+00:00"
+
+// Case is one recorded case.
+type Case struct {
+	Name, Dir string
+	Expected  object
+
+	Workflow    string            `json:"workflow"`
+	Params      object            `json:"params"`
+	SessionTime string            `json:"session_time"`
+	Secrets     map[string]string `json:"secrets"`
+	Steps       []object          `json:"steps"`
+	Files       []string          `json:"files"`
+	FilesSorted bool              `json:"files_sorted"`
+	Mails       string            `json:"mails"`
+	ProjectDir  string            `json:"project_dir"`
+	TimeLimit   float64           `json:"time_limit"` // seconds
+	Needs       []string          `json:"needs"`
+	InProcess   bool              `json:"in_process"`
+}
+
+// LoadCases reads all cases below dir.
+func LoadCases(dir string) ([]Case, error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*", "case.json"))
+	if err != nil {
+		return nil, err
+	}
+	var cases []Case
+	for _, name := range names {
+		c := Case{Dir: filepath.Dir(name), Workflow: "main", SessionTime: defaultSession, TimeLimit: 60}
+		c.Name = filepath.Base(c.Dir)
+		for file, into := range map[string]any{"case.json": &c, "expected.json": &c.Expected} {
+			text, err := os.ReadFile(filepath.Join(c.Dir, file))
+			if err != nil {
+				return nil, err
+			}
+			if err := json.Unmarshal(text, into); err != nil {
+				return nil, fmt.Errorf("%s of %s: %w", file, c.Name, err)
+			}
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+// world is what a case runs in.
+type world struct {
+	Case
+	out     string // scratch folder, @OUT@
+	project string // pushed files
+	spaces  string // where runs get their fresh copies
+	web     *webPeer
+	mail    *mailPeer
+	logs    *logs
+	store   operators.ParamStore
+}
+
+// Run carries out a case and returns what conform.py would have recorded.
+func (c Case) Run(t testing.TB, web *webPeer, mail *mailPeer, store operators.ParamStore) object {
+	// The scratch names look like the original's, and no link is in them: pwd shows it.
+	tmp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{Case: c, out: filepath.Join(tmp, "out"), project: filepath.Join(tmp, "project"),
+		spaces: filepath.Join(tmp, "workspace"), web: web, mail: mail, store: store, logs: &logs{lines: map[string][]string{}}}
+	for _, dir := range []string{w.out, w.project, w.spaces} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.push(); err != nil {
+		t.Fatal(err)
+	}
+	return w.run(t)
+}
+
+// push copies the project as an archive would carry it.
+func (w *world) push() error {
+	root := filepath.Join(w.Dir, w.ProjectDir)
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(root, path)
+		if err != nil || rel == "case.json" || rel == "expected.json" {
+			return err
+		}
+		target := filepath.Join(w.project, rel)
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, content, info.Mode())
+	})
+}
+
+func (w *world) run(t testing.TB) object {
+	result := object{"attempts": object{}}
+	project, err := files.Open(w.project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := project.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	workflows, err := dig.Load(project.Source, files.WorkflowNames(names))
+	if err != nil {
+		result["push"] = object{"ok": false, "status": 400.0, "message": w.norm(err.Error())}
+		return result
+	}
+	result["push"] = object{"ok": true}
+	attempt, err := w.attempt(t, workflows)
+	switch {
+	case err != nil:
+		result["steps"] = []any{object{"op": "start", "result": object{"status": 400.0, "message": w.norm(err.Error())}}}
+	case attempt == nil:
+		result["steps"] = []any{object{"op": "wait_done", "result": "TIMEOUT"}}
+	default:
+		result["attempts"] = object{"a1": w.describe(attempt)}
+	}
+	if w.Files != nil {
+		result["files"] = w.readFiles()
+	}
+	if w.Mails != "" {
+		var mails any = w.mail.take(w.Mails)
+		result["mails"] = w.normValue(mails)
+	}
+	return result
+}
+
+// attempt runs the one attempt of the case; nil when it did not end in time.
+func (w *world) attempt(t testing.TB, workflows []dig.Workflow) (*local.Attempt, error) {
+	text := w.SessionTime
+	for _, s := range w.Steps {
+		if x, ok := s["session_time"].(string); ok && s["op"] == "start" {
+			text = x
+		}
+	}
+	session, err := time.Parse("2006-01-02T15:04:05Z07:00", text)
+	if err != nil {
+		return nil, fmt.Errorf("Invalid ISO time format: %s", text) //nolint:staticcheck // the original's text
+	}
+	params, err := param.FromJSON(w.sub(orEmpty(anyOf(w.Params), object{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(w.TimeLimit)*time.Second)
+	defer cancel()
+	a, err := w.host(workflows).Run(ctx, local.Request{Workflow: w.Workflow, SessionTime: session.Truncate(time.Second), Params: params.(*param.Map)})
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil, nil
+	}
+	return a, err
+}
+
+func anyOf(m object) any {
+	if m == nil {
+		return nil
+	}
+	return m
+}
+
+func (w *world) host(workflows []dig.Workflow) *local.Host {
+	return local.New(local.Options{
+		Registry:  all.Registry(),
+		Store:     w.store,
+		Notifier:  quiet{},
+		HTTP:      &httpclient.Clients{},
+		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: assets.Moment()}) },
+		Project:   local.Project{ID: 1, Name: "case-" + w.Name, Revision: "r1"},
+		Workflows: workflows,
+		Secrets:   secrets(w.Secrets),
+		Workspace: w.workspace,
+		Log:       w.logs.of,
+		Now:       time.Now,
+	})
+}
+
+// workspace gives each run a fresh copy of the project, named as the original names it.
+func (w *world) workspace(id operators.Identity) (local.Workspace, error) {
+	root, err := os.MkdirTemp(w.spaces, fmt.Sprintf("%d_main_%d_%d_", id.ProjectID, id.AttemptID, id.TaskID)+strings.Repeat("0", 15)+"*")
+	if err != nil {
+		return local.Workspace{}, err
+	}
+	pushed, err := files.Open(w.project)
+	if err != nil {
+		return local.Workspace{}, err
+	}
+	project, err := pushed.CopyTo(root)
+	if err != nil {
+		return local.Workspace{}, err
+	}
+	return local.Workspace{Files: project, Commands: process.New(process.Options{}).In(root), Leave: func() { os.RemoveAll(root) }}, nil
+}
+
+type secrets map[string]string
+
+func (s secrets) Secret(key string) (string, bool, error) {
+	v, ok := s[key]
+	return v, ok, nil
+}
+
+// quiet notifies nobody, as the original did when it was recorded.
+type quiet struct{}
+
+func (quiet) Notify(context.Context, string, *operators.Task) error { return nil }
+
+// logs keeps the lines of each task's log.
+type logs struct {
+	mu    sync.Mutex
+	lines map[string][]string
+}
+
+func (l *logs) of(id operators.Identity) operators.Log { return &taskLog{logs: l, task: id.TaskName} }
+
+type taskLog struct {
+	logs *logs
+	task string
+}
+
+func (l *taskLog) Write(p []byte) (int, error) { l.logs.add(l.task, string(p)); return len(p), nil }
+func (l *taskLog) Echo(message string)         { l.logs.add(l.task, message) }
+
+func (l *taskLog) Line(level operators.Level, logger, message string) {
+	if level != operators.Debug {
+		l.logs.add(l.task, fmt.Sprintf("%s[%s] %s: %s\n", engineMark, level, logger, message))
+	}
+}
+
+// engineMark stands before a line of the engine's: it begins a new line even where a
+// command or echo> wrote none.
+const engineMark = "\x00"
+
+func (l *logs) add(task, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines[task] = append(l.lines[task], text)
+}
+
+// describe returns an attempt the way conform.py collects it over REST.
+func (w *world) describe(a *local.Attempt) object {
+	root := a.State.Task(engine.Root)
+	status := "error"
+	if root.State == engine.Success {
+		status = "success"
+	}
+	result := object{
+		"flags": object{"status": status, "done": true, "success": status == "success", "cancelRequested": a.State.Canceled(),
+			"retryAttemptName": nil, "index": 1.0},
+		"params":      w.normValue(plain(a.State.Params())),
+		"sessionTime": operators.FormatTime(a.SessionTime()),
+		"start":       object{"status": 200.0},
+	}
+	if p := asObject(result["params"]); p["smtp_port"] == strconv.Itoa(w.mail.port) {
+		p["smtp_port"] = "@SMTP_PORT@"
+	}
+	var tasks []any
+	for i, task := range a.State.Tasks() {
+		tasks = append(tasks, w.normValue(row(a.State, i, task)))
+	}
+	result["tasks"] = tasks
+	result["logs"] = w.describeLogs()
+	return result
+}
+
+func row(s *engine.State, i int, t *engine.Task) object {
+	config := t.Config
+	if t.Export.Len() > 0 {
+		config = config.Clone()
+		config.Set("_export", t.Export)
+	}
+	r := object{"index": float64(i), "fullName": t.Name, "isGroup": t.Group, "state": t.State.String(),
+		"config": plain(config), "started": !t.StartedAt.IsZero(), "parent": nil}
+	if t.Parent != 0 {
+		r["parent"] = s.Task(t.Parent).Name
+	}
+	upstreams := []any{}
+	for _, u := range t.Upstreams {
+		upstreams = append(upstreams, s.Task(u).Name)
+	}
+	r["upstreams"] = upstreams
+	put := func(key string, m *param.Map) {
+		if m.Len() > 0 {
+			r[key] = plain(m)
+		}
+	}
+	exports := t.Export
+	if t.Outcome != nil {
+		exports = param.Merge(t.Export, t.Exports)
+		put("storeParams", t.Stores)
+		put("error", t.Error.Without("stacktrace"))
+	}
+	put("exportParams", exports)
+	put("stateParams", t.Progress.Params)
+	return r
+}
+
+func plain(m *param.Map) any {
+	if m == nil {
+		return object{}
+	}
+	var v any
+	if err := json.Unmarshal([]byte(param.Text(m)), &v); err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (w *world) describeLogs() object {
+	w.logs.mu.Lock()
+	defer w.logs.mu.Unlock()
+	out := object{}
+	for task, texts := range w.logs.lines {
+		all := strings.ToValidUTF8(strings.Join(texts, ""), "\uFFFD")
+		all = strings.ReplaceAll(all, engineMark, "\n")
+		lines := []any{}
+		for line := range strings.SplitSeq(all, "\n") {
+			if line != "" {
+				lines = append(lines, w.norm(line))
+			}
+		}
+		out[task] = lines
+	}
+	return out
+}
+
+func (w *world) readFiles() object {
+	out := object{}
+	for _, name := range w.Files {
+		text, err := os.ReadFile(filepath.Join(w.out, name))
+		if err != nil {
+			out[name] = nil
+			continue
+		}
+		s := strings.ToValidUTF8(string(text), "\uFFFD")
+		if w.FilesSorted {
+			lines := strings.SplitAfter(s, "\n")
+			slices.Sort(lines)
+			s = strings.Join(lines, "")
+		}
+		out[name] = w.norm(s)
+	}
+	return out
+}
+
+// sub puts this run's own places where the case has marks.
+func (w *world) sub(v any) any {
+	switch x := v.(type) {
+	case string:
+		return strings.NewReplacer("@OUT@", w.out, "@HTTP@", w.web.URL, "@SMTP_PORT@", strconv.Itoa(w.mail.port)).Replace(x)
+	case object:
+		out := object{}
+		for k, e := range x {
+			out[w.sub(k).(string)] = w.sub(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = w.sub(e)
+		}
+		return out
+	}
+	return v
+}
+
+var (
+	workspaceName = regexp.MustCompile(`\b\d+_main_\d+_\d+_\d{15,}`)
+	runnerLine    = regexp.MustCompile(`runner\.py", line \d+`)
+	scriptFolder  = regexp.MustCompile(`digdag-(sh|py|rb)-\d+-\d+(-[0-9a-f]+)?`)
+)
+
+// norm takes out of a text what differs from run to run, as conform.py does.
+func (w *world) norm(s string) string {
+	s = shortened(s)
+	s = strings.NewReplacer(w.out, "@OUT@", w.web.URL, "@HTTP@", fmt.Sprintf("127.0.0.1:%d", w.mail.port), "127.0.0.1:@SMTP_PORT@").Replace(s)
+	s = regexp.MustCompile(regexp.QuoteMeta(w.spaces)+`/[^\s/:'"]+`).ReplaceAllString(s, "@WORKSPACE@")
+	s = strings.ReplaceAll(s, w.project+"/", "@PUSHDIR@/")
+	s = workspaceName.ReplaceAllString(s, "@WSNAME@")
+	s = runnerLine.ReplaceAllString(s, `runner.py", line N`)
+	return scriptFolder.ReplaceAllString(s, "digdag-$1-@N@")
+}
+
+// shortened writes runs of 1,000 and more of one character as the recordings have them.
+func shortened(s string) string {
+	if len(s) <= 1500 {
+		return s
+	}
+	var out strings.Builder
+	runes := []rune(s)
+	for i := 0; i < len(runes); {
+		j := i
+		for j < len(runes) && runes[j] == runes[i] && runes[i] != '\n' {
+			j++
+		}
+		if j = max(j, i+1); j-i >= 1000 {
+			fmt.Fprintf(&out, "$repeat(%c,%d)", runes[i], j-i)
+		} else {
+			out.WriteString(string(runes[i:j]))
+		}
+		i = j
+	}
+	return out.String()
+}
+
+func (w *world) normValue(v any) any {
+	switch x := v.(type) {
+	case string:
+		return w.norm(x)
+	case object:
+		out := object{}
+		for k, e := range x {
+			out[k] = w.normValue(e)
+			if k == "stacktrace" {
+				out[k] = "$stacktrace"
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = w.normValue(e)
+		}
+		return out
+	}
+	return v
+}

@@ -1,0 +1,157 @@
+package local
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+)
+
+// Attempt is one attempt and the goroutine that drives it.
+type Attempt struct {
+	ID      int64
+	State   *engine.State // belongs to the attempt's goroutine until it is over
+	host    *Host
+	session *session
+	request Request
+	zone    string
+
+	posts  chan func() // what other goroutines want done on the attempt's own
+	done   chan struct{}
+	steps  int
+	now    time.Time
+	inline []engine.Run // to be run on this goroutine before anything else happens
+	stop   map[engine.TaskID]context.CancelFunc
+}
+
+// result says whether the attempt is over, and how it went.
+func (a *Attempt) result() (done, success bool) {
+	select {
+	case <-a.done:
+		return true, a.State.Succeeded()
+	default:
+		return false, false
+	}
+}
+
+// run steps until the attempt is over.
+func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
+	defer close(a.done)
+	killed := ctx.Done()
+	a.step(ctx, engine.Start{By: a.guard(), Params: params, Limit: limit})
+	for !a.State.Ended() {
+		select {
+		case <-killed:
+			killed = nil
+			a.kill(ctx)
+			continue
+		default:
+		}
+		if len(a.inline) > 0 {
+			run := a.inline[0]
+			a.inline = a.inline[1:]
+			a.finish(ctx, run, a.host.execute(ctx, a.job(ctx, run)))
+			continue
+		}
+		select {
+		case do := <-a.posts:
+			do()
+		case <-killed:
+			killed = nil
+			a.kill(ctx)
+		}
+	}
+}
+
+func (a *Attempt) kill(ctx context.Context) {
+	a.step(ctx, engine.Kill{By: a.guard()})
+	for _, stop := range a.stop {
+		stop()
+	}
+}
+
+// guard names the next event; here each owes its own effects.
+func (a *Attempt) guard() engine.By {
+	a.steps++
+	return engine.By{Guard: strconv.Itoa(a.steps)}
+}
+
+// step is what a host must always do: Step, keep the changes, then what is outstanding.
+func (a *Attempt) step(ctx context.Context, e engine.Event) {
+	if now := a.host.Now(); now.After(a.now) {
+		a.now = now
+	}
+	guard := strconv.Itoa(a.steps)
+	changes, why := a.State.Step(e, a.now)
+	if why != "" {
+		return
+	}
+	if a.host.Changed != nil {
+		a.host.Changed(a.State, changes)
+	}
+	for _, effect := range a.State.Outstanding(guard) {
+		a.perform(ctx, effect)
+	}
+}
+
+func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
+	switch e := effect.(type) {
+	case engine.Dispatch:
+		if e.At.After(a.now) {
+			a.at(e.At, func() { a.wake(ctx, e.Run) })
+			return
+		}
+		a.dispatch(ctx, e.Run)
+	case engine.Timer:
+		a.at(e.At, func() { a.step(ctx, engine.Due{By: a.guard(), Run: e.Run}) })
+	case engine.SLATimer:
+		a.at(e.At, func() { a.step(ctx, engine.SLADue{By: a.guard()}) })
+	case engine.Continue:
+		a.step(ctx, engine.GoOn{By: a.guard()})
+	case engine.End:
+	}
+}
+
+// at does something on the attempt's goroutine at a time, unless it is over by then.
+func (a *Attempt) at(t time.Time, do func()) {
+	time.AfterFunc(max(0, t.Sub(a.now)), func() { a.post(do) })
+}
+
+func (a *Attempt) post(do func()) {
+	select {
+	case a.posts <- do:
+	case <-a.done:
+	}
+}
+
+// wake runs a task whose waiting time is over, unless something else became of it.
+func (a *Attempt) wake(ctx context.Context, run engine.Run) {
+	if a.State.Task(run.Task).Dispatch != run.Dispatch {
+		return
+	}
+	a.step(ctx, engine.Due{By: a.guard(), Run: run})
+	a.dispatch(ctx, run)
+}
+
+// dispatch runs a task: here and soon when its operator is inline, else on a goroutine.
+func (a *Attempt) dispatch(ctx context.Context, run engine.Run) {
+	if a.host.isInline(a.State.Task(run.Task)) {
+		a.inline = append(a.inline, run)
+		return
+	}
+	runCtx, stop := context.WithCancel(ctx)
+	job := a.job(ctx, run)
+	a.stop[run.Task] = stop
+	go func() {
+		defer stop()
+		a.host.acquire()
+		outcome := a.host.execute(runCtx, job)
+		a.host.release()
+		a.post(func() { a.finish(ctx, run, outcome) })
+	}()
+}
+
+// SessionTime is the attempt's session time in the workflow's zone.
+func (a *Attempt) SessionTime() time.Time { return a.request.SessionTime }

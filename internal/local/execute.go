@@ -1,0 +1,138 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"zerodag/engine"
+	"zerodag/engine/expr"
+	"zerodag/operators"
+)
+
+// isInline says whether a task's operator does no I/O, as far as its text tells.
+func (h *Host) isInline(t *engine.Task) bool {
+	for k, v := range t.Config.All() {
+		if k == "_type" {
+			name, _ := v.(string)
+			return h.Registry[name].Inline
+		}
+		if strings.HasSuffix(k, ">") {
+			return h.Registry[k[:len(k)-1]].Inline
+		}
+	}
+	return false
+}
+
+func (h *Host) acquire() {
+	if h.slots != nil {
+		h.slots <- struct{}{}
+	}
+}
+
+func (h *Host) release() {
+	if h.slots != nil {
+		<-h.slots
+	}
+}
+
+// job collects what a run can see. It reads the state, so it is made on the attempt's
+// goroutine; what it holds is frozen.
+func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
+	t := a.State.Task(run.Task)
+	h := a.host
+	id := operators.Identity{
+		ProjectID: h.Project.ID, ProjectName: h.Project.Name, Revision: h.Project.Revision,
+		Workflow: a.request.Workflow, SessionID: a.session.id, SessionUUID: a.session.uuid,
+		SessionTime: a.request.SessionTime, Zone: a.zone, AttemptID: a.ID,
+		RetryAttemptName: a.request.RetryAttemptName, TaskID: int64(t.ID), TaskName: t.Name,
+		Dispatch: t.Dispatch, RetryCount: t.RetryCount, StartedAt: t.StartedAt,
+	}
+	vars := a.State.ParamsOf(t.ID)
+	return &operators.Job{
+		Task: operators.Task{
+			Identity: id, State: t.Progress.Params, Now: a.now, TaskLimit: h.taskLimit(),
+			Log: h.Log(id), Store: h.Store, Notifier: h.Notifier,
+			HTTP: h.HTTP, Config: h.Config, Workflows: starter(func(_ context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
+				return h.startRequired(ctx, r)
+			}),
+		},
+		Own:    t.Config,
+		Vars:   vars,
+		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: seed(id)},
+		Cancel: t.Cancel,
+		Vault:  h.Secrets,
+	}
+}
+
+// starter lets a task start other attempts; they live as long as the host's caller
+// wants, not as long as the run that asked.
+type starter func(context.Context, operators.StartRequest) (operators.StartedAttempt, error)
+
+func (s starter) StartAttempt(ctx context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
+	return s(ctx, r)
+}
+
+func (h *Host) taskLimit() int {
+	if h.Limit == 0 {
+		return engine.DefaultLimit
+	}
+	return h.Limit
+}
+
+// seed makes Math.random repeatable per run (DESIGN section 1, settling).
+func seed(id operators.Identity) uint64 {
+	f := fnv.New64a()
+	fmt.Fprintf(f, "%s/%d/%d", id.SessionUUID, id.TaskID, id.Dispatch)
+	return f.Sum64()
+}
+
+// execute does one run, with files and secrets of its own.
+func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome {
+	if h.Before != nil {
+		if r := h.Before(j); r != nil {
+			return operators.Outcome{Result: r}
+		}
+	}
+	w, err := h.Workspace(j.Identity)
+	if err != nil {
+		j.Log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
+		return operators.Outcome{Error: engine.ErrorObject(err)}
+	}
+	defer w.Leave()
+	j.Files, j.Commands = w.Files, w.Commands
+	e := h.evaluator()
+	defer h.giveBack(e)
+	return h.Registry.Run(ctx, e, j)
+}
+
+// finish hands the outcome of a run to the engine.
+func (a *Attempt) finish(ctx context.Context, run engine.Run, o operators.Outcome) {
+	delete(a.stop, run.Task)
+	by := a.guard()
+	switch {
+	case o.Later != nil:
+		a.step(ctx, engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State})
+	case o.Error != nil:
+		a.step(ctx, engine.Errored{By: by, Run: run, Error: o.Error})
+	default:
+		r := o.Result
+		a.step(ctx, engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Subtasks: r.Subtasks,
+			Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore}})
+	}
+}
+
+// startRequired starts an attempt for `require>`; how it stands is read right away.
+func (h *Host) startRequired(ctx context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
+	if r.ProjectID != 0 && r.ProjectID != h.Project.ID || r.ProjectName != "" && r.ProjectName != h.Project.Name {
+		return operators.StartedAttempt{}, operators.ErrNoWorkflow
+	}
+	a, fresh, err := h.start(ctx, Request{Workflow: r.Workflow, SessionTime: r.SessionTime,
+		RetryAttemptName: r.RetryAttemptName, Params: r.Params})
+	if err != nil {
+		return operators.StartedAttempt{}, err
+	}
+	done, success := a.result()
+	return operators.StartedAttempt{SessionID: a.session.id, AttemptID: a.ID, New: fresh, Done: done, Success: success}, nil
+}

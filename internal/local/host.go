@@ -1,0 +1,235 @@
+// Package local runs attempts inside this process, with the engine's state in memory:
+// `zerodag run` and the recorded cases use it.
+//
+// It drives engine.State: one goroutine per attempt steps, inline operators run on it,
+// all others on goroutines of their own. It keeps nothing: whoever wants to continue
+// after a crash saves what Options.Ended reports. It must never decide anything about
+// tasks that the engine should decide.
+package local
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/operators"
+)
+
+// Options are what a Host is made of. Zero values of optional parts are named.
+type Options struct {
+	Registry operators.Registry
+	Store    operators.ParamStore // optional
+	Notifier operators.Notifier
+	HTTP     operators.HTTPClient
+	Config   *param.Map // system configuration below "config."; optional
+	// Evaluator makes an evaluator; they are pooled, one goroutine uses one at a time.
+	Evaluator func() operators.Evaluator
+
+	Project   Project
+	Workflows []dig.Workflow
+	Secrets   operators.SecretStore
+	// Workspace gives one run its files.
+	Workspace func(operators.Identity) (Workspace, error)
+	// Log gives the log of one run.
+	Log func(operators.Identity) operators.Log
+
+	Limit    int        // tasks per attempt; 0 is the default
+	Threads  int        // runs at the same time that are not inline; 0 is no limit
+	Defaults *param.Map // parameters below those of attempts; optional
+	Now      func() time.Time
+
+	// Before, unless nil, sees each job before it runs; a result is taken instead of a run.
+	Before func(*operators.Job) *operators.Result
+	// Changed, unless nil, is told of every step. It runs on the attempt's goroutine and
+	// may read the state until it returns.
+	Changed func(*engine.State, []engine.Change)
+}
+
+// Workspace is the project's folder as one run has it.
+type Workspace struct {
+	Files    operators.Files
+	Commands operators.Commands
+	Leave    func() // called at the end of the run
+}
+
+// Project is what tasks are told of the project.
+type Project struct {
+	ID       int64
+	Name     string
+	Revision string
+}
+
+// Host runs attempts of one project.
+type Host struct {
+	Options
+	slots chan struct{} // nil without limit
+
+	mu         sync.Mutex
+	evaluators []operators.Evaluator
+	attempts   map[attemptKey]*Attempt
+	sessions   map[sessionKey]*session
+	lastID     int64
+	running    sync.WaitGroup
+}
+
+type sessionKey struct {
+	workflow string
+	time     int64
+}
+
+type attemptKey struct {
+	sessionKey
+	retryName string
+}
+
+type session struct {
+	id   int64
+	uuid string
+	last *Attempt
+}
+
+// New makes a host.
+func New(o Options) *Host {
+	h := &Host{Options: o, attempts: map[attemptKey]*Attempt{}, sessions: map[sessionKey]*session{}}
+	if o.Threads > 0 {
+		h.slots = make(chan struct{}, o.Threads)
+	}
+	return h
+}
+
+// Request asks for an attempt.
+type Request struct {
+	Workflow         string
+	SessionTime      time.Time
+	RetryAttemptName string
+	Params           *param.Map
+	// Only, unless nil, changes what the attempt consists of (a sub-tree, say).
+	Only func([]dig.Node) ([]dig.Node, error)
+}
+
+// Run starts an attempt and waits for its end. The error says that it could not be
+// started; how it went is in the state. A cancelled ctx kills the attempt.
+func (h *Host) Run(ctx context.Context, r Request) (*Attempt, error) {
+	a, _, err := h.start(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	<-a.done
+	h.running.Wait()
+	return a, nil
+}
+
+// start starts an attempt unless the session has one of that name.
+func (h *Host) start(ctx context.Context, r Request) (*Attempt, bool, error) {
+	w, err := h.workflow(r.Workflow)
+	if err != nil {
+		return nil, false, err
+	}
+	def, err := engine.Define(w)
+	if err != nil {
+		return nil, false, err
+	}
+	if r.Only != nil {
+		if def.Nodes, err = r.Only(def.Nodes); err != nil {
+			return nil, false, err
+		}
+	}
+	limit := h.taskLimit()
+	if len(def.Nodes)+1 > limit { // the root counts twice (spec observed.md, limits)
+		return nil, false, fmt.Errorf("Too many tasks. Limit: %d, Current: 1, Adding: %d", limit, len(def.Nodes)) //nolint:staticcheck // the original's text
+	}
+	params, err := attemptParams(w, def.Zone, r)
+	if err != nil {
+		return nil, false, err
+	}
+	a, fresh := h.register(def, w, r)
+	if fresh {
+		h.running.Add(1)
+		go func() {
+			defer h.running.Done()
+			a.run(ctx, params, limit)
+		}()
+	}
+	return a, fresh, nil
+}
+
+func (h *Host) workflow(name string) (dig.Workflow, error) {
+	for _, w := range h.Workflows {
+		if w.Name == name {
+			return w, nil
+		}
+	}
+	return dig.Workflow{}, fmt.Errorf("workflow %q: %w", name, operators.ErrNoWorkflow)
+}
+
+func (h *Host) register(def *engine.Definition, w dig.Workflow, r Request) (*Attempt, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sk := sessionKey{r.Workflow, r.SessionTime.Unix()}
+	key := attemptKey{sk, r.RetryAttemptName}
+	s := h.sessions[sk]
+	if a := h.attempts[key]; a != nil {
+		if r.RetryAttemptName == "" {
+			a = s.last // as the original: without a name it is the session's newest
+		}
+		return a, false
+	}
+	if s == nil {
+		s = &session{id: int64(len(h.sessions) + 1), uuid: newUUID()}
+		h.sessions[sk] = s
+	}
+	h.lastID++
+	a := &Attempt{host: h, State: engine.New(def, h.Defaults), done: make(chan struct{}), posts: make(chan func(), 64),
+		stop: map[engine.TaskID]context.CancelFunc{},
+		ID:   h.lastID, session: s, zone: w.Zone, request: r}
+	a.request.SessionTime = r.SessionTime.In(def.Zone)
+	h.attempts[key], s.last = a, a
+	return a, true
+}
+
+// attemptParams adds what a workflow with a schedule is told (spec engine.md 2.3).
+func attemptParams(w dig.Workflow, zone *time.Location, r Request) (*param.Map, error) {
+	config := w.Config.Map("schedule")
+	if config == nil {
+		return param.Merge(param.New(), r.Params), nil
+	}
+	s, err := schedule.Parse(config, zone)
+	if err != nil {
+		return nil, err
+	}
+	iso := func(t time.Time) string { return operators.FormatTime(t.In(zone)) }
+	return param.Merge(r.Params, param.New("last_session_time", iso(s.Last(r.SessionTime).Time),
+		"next_session_time", iso(s.Next(r.SessionTime).Time))), nil
+}
+
+// evaluator lends an evaluator; they are not safe for two at a time.
+func (h *Host) evaluator() operators.Evaluator {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := len(h.evaluators); n > 0 {
+		e := h.evaluators[n-1]
+		h.evaluators = h.evaluators[:n-1]
+		return e
+	}
+	return h.Evaluator()
+}
+
+func (h *Host) giveBack(e operators.Evaluator) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.evaluators = append(h.evaluators, e)
+}
+
+// newUUID makes a random (version 4) UUID.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

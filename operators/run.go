@@ -1,0 +1,241 @@
+package operators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/expr"
+	"zerodag/engine/param"
+)
+
+// Evaluator evaluates `${...}`; *expr.Evaluator is one.
+type Evaluator interface {
+	Eval(all, vars *param.Map, s expr.Scope) (*param.Map, error)
+	Template(text string, vars *param.Map, s expr.Scope) (string, error)
+}
+
+// Job is one run of one task, as a host hands it over.
+type Job struct {
+	Task              // Params, Local and Template are filled in by Run
+	Own    *param.Map // the task's own config, unevaluated
+	Vars   *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
+	Scope  expr.Scope
+	Cancel bool        // the attempt was killed: clean up, do not run
+	Vault  SecretStore // all secrets of the project; `_secrets` is applied here
+
+	// Before, unless nil, is called with the evaluated parameters before the operator; it
+	// says whether the operator is to be run at all (`--dry-run`, `--show-params`).
+	Before func(evaluated *param.Map) bool
+}
+
+// Outcome is how a run ended: exactly one of Result, Later and Error is set.
+type Outcome struct {
+	Result *Result
+	Later  *Later
+	Error  *param.Map // {message, stacktrace?}
+}
+
+// Run evaluates the parameters of a task, finds its operator and runs it. It logs what
+// the original logs, and a panic of an operator fails the task only.
+func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			j.Log.Line(Error, "OperatorManager", fmt.Sprintf("Task failed with unexpected error: %v\n%s", p, debug.Stack()))
+			out = Outcome{Error: engine.ErrorObject(fmt.Errorf("%v", p))}
+		}
+	}()
+	result, err := r.run(ctx, e, j)
+	if err == nil {
+		return Outcome{Result: &result}
+	}
+	var later *Later
+	if errors.As(err, &later) {
+		if later.Err != nil {
+			j.Log.Line(Error, "OperatorManager", "Task failed, retrying: "+later.Err.Error())
+		}
+		return Outcome{Later: later}
+	}
+	return Outcome{Error: report(j, err)}
+}
+
+// report logs a failure the way the original does and returns its error object.
+func report(j *Job, err error) *param.Map {
+	var plain *Failure
+	var config *param.ConfigError
+	switch {
+	case errors.As(err, &plain) && j.Cancel:
+		j.Log.Line(Warn, "OperatorManager", "Task "+j.TaskName+" is canceled.")
+	case errors.As(err, &plain):
+		j.Log.Line(Error, "OperatorManager", "Task "+j.TaskName+" failed.\n"+plain.Message)
+	case errors.As(err, &config):
+		j.Log.Line(Error, "OperatorManager", "Configuration error at task "+j.TaskName+": "+config.Message+" (config)")
+	default:
+		j.Log.Line(Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
+	}
+	if plain != nil {
+		return param.Merge(param.New("message", plain.Message), plain.Properties)
+	}
+	return engine.ErrorObject(err)
+}
+
+func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) {
+	if err := j.evaluate(e); err != nil {
+		return Result{}, err
+	}
+	all := j.Params.tree
+	name, key := j.announce(all)
+	if name == "" {
+		return Result{}, nil // `_export` only, say: nothing to do is success
+	}
+	j.Secrets = mounted{store: j.Vault, mounts: all.Map("_secrets")}
+	if j.Before != nil && !j.Before(all) {
+		return Result{}, nil
+	}
+	op, ok := r[name]
+	if !ok {
+		return Result{}, param.Errorf("Unknown task type: %s", name)
+	}
+	if j.Cancel {
+		return Result{}, j.clean(ctx, op)
+	}
+	result, err := j.try(ctx, op)
+	if err == nil {
+		j.reportUnused(key)
+	}
+	return result, err
+}
+
+// evaluate fills in Params, Local and Template (spec language.md 1.7).
+func (j *Job) evaluate(e Evaluator) error {
+	vars := param.Merge(j.Vars.Without("_check", "_error"), j.variables())
+	own := j.Own.Without("_check", "_error", "_export")
+	all, err := e.Eval(param.Merge(vars, own), vars, j.Scope)
+	if err != nil {
+		return err
+	}
+	if j.State == nil {
+		j.State = param.New()
+	}
+	name, key := operatorOf(all)
+	if key != "" {
+		command, _ := all.Get(key)
+		all = all.Clone()
+		all.Set("_type", name)
+		if command != nil { // `op>:` without a value is no command
+			all.Set("_command", command)
+		}
+	}
+	local := param.New()
+	for _, k := range own.Keys() {
+		if v, ok := all.Get(k); ok && v != nil {
+			local.Set(k, v)
+		}
+	}
+	j.Local = local
+	j.Params = NewParams(all)
+	j.Template = func(text string) (string, error) { return e.Template(text, j.Params.tree, j.Scope) }
+	return nil
+}
+
+// operatorOf finds the operator in evaluated parameters: `_type`, or else the first key
+// that ends in ">", which is returned too.
+func operatorOf(all *param.Map) (name, key string) {
+	if v, ok := all.Get("_type"); ok {
+		name, _ = param.AsString("_type", v)
+		return name, ""
+	}
+	for _, k := range all.Keys() {
+		if strings.HasSuffix(k, ">") {
+			return k[:len(k)-1], k
+		}
+	}
+	return "", ""
+}
+
+// announce logs the first line of a run, and seldom again while a task polls.
+func (j *Job) announce(all *param.Map) (name, key string) {
+	level := Debug
+	old := !j.StartedAt.IsZero() && j.Now.After(j.StartedAt.Add(30*time.Minute)) && j.RetryCount%10 == 0
+	if j.RetryCount == 0 || old {
+		level = Info
+	}
+	for _, k := range all.Keys() {
+		if strings.HasSuffix(k, ">") {
+			key = k
+			break
+		}
+	}
+	v, _ := all.Get("_type")
+	name, _ = v.(string)
+	switch {
+	case name == "":
+		return "", ""
+	case key == name+">":
+		command, _ := all.Get("_command")
+		j.Log.Line(level, "OperatorManager", key+": "+commandText(command))
+	default:
+		key = "_type"
+		j.Log.Line(level, "OperatorManager", "type: "+name)
+	}
+	return name, key
+}
+
+func commandText(v param.Value) string {
+	switch x := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return x
+	}
+	return param.Text(v)
+}
+
+// try runs the operator and turns its own failure into a retry while `_retry` allows.
+func (j *Job) try(ctx context.Context, op Operator) (Result, error) {
+	if !op.Retries {
+		return op.Run(ctx, &j.Task)
+	}
+	value, _ := j.Params.Get("_retry")
+	policy, err := engine.ParseRetry(value)
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := op.Run(ctx, &j.Task)
+	var later *Later
+	if err == nil || errors.As(err, &later) || ctx.Err() != nil {
+		return result, err
+	}
+	if next, wait, ok := policy.Next(j.State); ok {
+		next.Delete("commandStatus") // of the run that failed
+		return Result{}, &Later{After: wait, State: next, Err: err}
+	}
+	return Result{}, err
+}
+
+// clean ends what earlier runs left behind after a kill.
+func (j *Job) clean(ctx context.Context, op Operator) error {
+	if op.Clean != nil {
+		if err := op.Clean(ctx, &j.Task); err != nil {
+			return fmt.Errorf("clean up after the kill: %w", err)
+		}
+	}
+	return Failf("Got a cancel-requested: attempt_id=%d, task_id=%d", j.AttemptID, j.TaskID)
+}
+
+// reportUnused names keys of the task that its operator never looked at.
+func (j *Job) reportUnused(operatorKey string) {
+	for _, k := range j.Own.Without("_check", "_error", "_export").Keys() {
+		if k == operatorKey || k == "_type" || j.Params.Used(k) || strings.HasPrefix(k, "_") {
+			continue
+		}
+		j.Log.Line(Error, "OperatorManager", fmt.Sprintf("Parameter '%s' is not used at task %s.", k, j.TaskName))
+		if near := param.Suggest(k, j.Params.UsedKeys()); len(near) > 0 {
+			j.Log.Line(Error, "OperatorManager", "  > Did you mean ["+strings.Join(near, ", ")+"]?")
+		}
+	}
+}

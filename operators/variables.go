@@ -1,0 +1,62 @@
+package operators
+
+import (
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// The forms of times in built-in variables (spec language.md 1.6).
+const (
+	isoTime     = "2006-01-02T15:04:05-07:00"
+	dateForm    = "2006-01-02"
+	compactForm = "20060102"
+	localForm   = "2006-01-02 15:04:05"
+	offsetForm  = "-0700"
+)
+
+// FormatTime writes a session time as the language shows it; UTC is "+00:00".
+func FormatTime(t time.Time) string { return t.Format(isoTime) }
+
+// variables are the built-in variables of a run; they override everything but the
+// task's own keys.
+func (j *Job) variables() *param.Map {
+	m := param.New("timezone", j.Zone, "session_uuid", j.SessionUUID,
+		"session_time", FormatTime(j.SessionTime), "session_id", j.SessionID)
+	setTimes(m, "session_", j.SessionTime)
+	zone := j.SessionTime.Location()
+	for _, prefix := range []string{"last_session_", "last_executed_session_", "next_session_"} {
+		v, given := j.Vars.Get(prefix + "time")
+		text, _ := v.(string)
+		if t, err := time.Parse(isoTime, text); err == nil {
+			setTimes(m, prefix, t.In(zone))
+		} else if prefix == "last_executed_session_" && (!given || v == nil) {
+			setNoTimes(m, prefix, zone)
+		}
+	}
+	m.Set("project_id", j.ProjectID)
+	if j.RetryAttemptName != "" {
+		m.Set("retry_attempt_name", j.RetryAttemptName)
+	}
+	m.Set("attempt_id", j.AttemptID)
+	m.Set("task_name", j.TaskName)
+	return m
+}
+
+func setTimes(m *param.Map, prefix string, t time.Time) {
+	m.Set(prefix+"date", t.Format(dateForm))
+	m.Set(prefix+"date_compact", t.Format(compactForm))
+	m.Set(prefix+"local_time", t.Format(localForm))
+	m.Set(prefix+"tz_offset", t.Format(offsetForm))
+	m.Set(prefix+"unixtime", t.Unix())
+}
+
+// setNoTimes is for an attempt that no schedule started: texts are empty, and the
+// offset is that of the epoch (a quirk of the original).
+func setNoTimes(m *param.Map, prefix string, zone *time.Location) {
+	for _, k := range []string{"time", "date", "date_compact", "local_time"} {
+		m.Set(prefix+k, "")
+	}
+	m.Set(prefix+"tz_offset", time.Unix(0, 0).In(zone).Format(offsetForm))
+	m.Set(prefix+"unixtime", "")
+}
