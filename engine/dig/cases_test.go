@@ -1,7 +1,6 @@
 package dig
 
 import (
-	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -46,14 +45,8 @@ func TestRecordedPushes(t *testing.T) {
 				t.Skip("differs on purpose")
 			}
 			var want recordedPush
-			text, err := os.ReadFile(expected)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(text, &want); err != nil {
-				t.Fatal(err)
-			}
-			_, err = Load(folderSource(folder), workflowFiles(t, folder))
+			readJSON(t, expected, &want)
+			_, err := Load(folderSource(folder), workflowFiles(t, folder))
 			if got := err == nil; got != want.Push.OK {
 				t.Errorf("accepted = %v, recorded %v\nours: %v\nrecorded: %v", got, want.Push.OK, err, want.Push.Message)
 			}

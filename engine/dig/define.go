@@ -25,7 +25,7 @@ func define(name, folder string, raw *param.Map) (Workflow, []problem) {
 	c.task(noParent, "", "+"+name, w.Config)
 	problems = append(problems, c.problems...)
 	if fault := scheduleFault(w); fault != nil {
-		problems = append(problems, problem{path: []string{"schedule"}, Error: Error{Message: fault.Error()}})
+		problems = append(problems, problem{path: []string{"schedule"}, Error: Error{Message: strings.TrimSpace(fault.Error())}})
 	}
 	return w, problems
 }
@@ -73,7 +73,8 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 			if strings.Contains(key, "^") {
 				fail(key, "^ is for generated tasks", fmt.Sprintf("task name must not contain ^ character: %q", key))
 			}
-		case !slices.Contains(topKeys(), key):
+		case slices.Contains(topKeys(), key):
+		case len(unknown) < maxListed:
 			unknown = append(unknown, key)
 		}
 	}
@@ -82,6 +83,9 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 	}
 	return w, problems
 }
+
+// maxListed bounds how many wrong keys one message lists.
+const maxListed = 20
 
 // unknownKeyHint explains the first of some wrong keys that an explanation is known for.
 func unknownKeyHint(unknown []string) string {

@@ -79,6 +79,9 @@ func (e Errors) asError() error {
 	return slices.Compact(e)
 }
 
+// maxReported bounds the errors of one file: nobody reads more.
+const maxReported = 100
+
 // problem is an Error whose place is still a path of keys from the workflow's root.
 type problem struct {
 	path []string
@@ -87,9 +90,9 @@ type problem struct {
 
 // unplaced turns problems of a config without file into Errors.
 func unplaced(problems []problem) error {
-	list := make(Errors, len(problems))
-	for i, p := range problems {
-		list[i] = p.Error
+	var list Errors
+	for _, p := range problems[:min(len(problems), maxReported)] {
+		list = append(list, p.Error)
 	}
 	return list.asError()
 }

@@ -189,6 +189,9 @@ func (w *yamlWriter) char(r rune) {
 
 // escape returns how a character is escaped in double quotes, "" if it is not.
 func escape(r rune) string {
+	if ' ' <= r && r <= '~' && r != '"' && r != '\\' {
+		return ""
+	}
 	const named = "\x000\aa\bb\tt\nn\vv\ff\rr\x1be\"\"\\\\\u0085N\u00a0_\u2028L\u2029P"
 	for i, short := 0, []rune(named); i < len(short); i += 2 {
 		if short[i] == r {

@@ -76,8 +76,15 @@ func (c *compiler) eachSubtask(index int, config *param.Map, visit func(string, 
 		c.problems = append(c.problems, problem{path: append(c.path(index), key), Error: Error{
 			Task:    c.nodes[index].Name + key,
 			Message: fmt.Sprintf("Parameter '%s' must be an object or array of objects", key),
-			Hint:    "put an operator below it, such as `echo>: hello`; an empty task is `" + key + ": {}`"}})
+			Hint:    notATaskHint(key, v)}})
 	}
+}
+
+func notATaskHint(key string, v param.Value) string {
+	if text, ok := v.(string); ok && strings.Contains(text, ">:") {
+		return "a blank is missing after the colon of `" + text + "`"
+	}
+	return "put an operator below it, such as `echo>: hello`; an empty task is `" + key + ": {}`"
 }
 
 // parallelMode is a group's `_parallel`. A limit of 0 or less is none.
@@ -100,9 +107,12 @@ func parallelOf(config *param.Map) (parallelMode, error) {
 		on, err := param.AsBool("_parallel", x)
 		return parallelMode{on: on}, err
 	case *param.Map:
-		limit, _ := x.Get("limit")
-		if limit == nil {
+		limit, ok := x.Get("limit")
+		if !ok {
 			return parallelMode{}, param.Errorf("Parameter 'limit' is required but not set")
+		}
+		if limit == nil {
+			return parallelMode{}, param.Errorf("Parameter 'limit' is required but null")
 		}
 		n, err := param.AsInt("limit", limit)
 		return parallelMode{on: true, limit: n}, err

@@ -2,6 +2,7 @@ package dig
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func Load(read Source, names []string) ([]Workflow, error) {
 	var errs Errors
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		p := newProject(read)
-		if raw := p.file(name); raw != nil {
+		if raw := p.file(name); raw != nil && !p.lost {
 			w, problems := define(workflowName(name), folderOf(name), raw)
 			p.locate(name, raw, problems)
 			workflows = append(workflows, w)
@@ -74,7 +75,7 @@ func CalleeText(name, text string) (*param.Map, error) {
 }
 
 func (p *project) callee(name string, raw *param.Map) (*param.Map, error) {
-	if raw == nil {
+	if raw == nil || p.lost {
 		return nil, p.errs.asError()
 	}
 	w, problems := rebuild(workflowName(name), folderOf(name), raw)
@@ -117,7 +118,11 @@ func (p *project) mapping(name string, text []byte) *param.Map {
 
 // locate gives problems the place of their key in the file, and reports them.
 func (p *project) locate(file string, raw *param.Map, problems []problem) {
-	for _, one := range problems {
+	for i, one := range problems {
+		if i == maxReported {
+			p.errs = append(p.errs, Error{File: file, Message: fmt.Sprintf("%d more errors are not shown", len(problems)-i)})
+			return
+		}
 		e := one.Error
 		at := p.find(raw, one.path)
 		e.File, e.Line, e.Column = at.file, at.line, at.column

@@ -16,6 +16,7 @@ import (
 type project struct {
 	read   Source // nil: !include is not known
 	errs   Errors
+	lost   bool                      // a value could not be read: what follows from that is not reported
 	places map[*param.Map][]position // parallel to the map's keys; nil: not wanted
 	budget int                       // what anchors and includes may still add, see maxExpansion
 }
@@ -46,9 +47,17 @@ type anchor struct {
 	open   bool // still being converted: an alias to it would contain itself
 }
 
+// fail reports that a node cannot be read.
 func (r *reader) fail(n *yaml.Node, hint, format string, args ...any) {
-	r.errs = append(r.errs, Error{File: r.file, Line: n.Line, Column: n.Column,
-		Message: fmt.Sprintf(format, args...), Hint: hint})
+	r.lost = true
+	r.report(n, hint, format, args...)
+}
+
+func (r *reader) report(n *yaml.Node, hint, format string, args ...any) {
+	if len(r.errs) < maxReported {
+		r.errs = append(r.errs, Error{File: r.file, Line: n.Line, Column: n.Column,
+			Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
 }
 
 // value converts one node. After a failure it returns nil and goes on, so that one
@@ -245,6 +254,9 @@ func (b *mappingBuilder) key(n *yaml.Node) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if n.Anchor != "" {
+		b.anchors[n] = &anchor{value: v, weight: 1 + len(n.Value)}
+	}
 	switch x := v.(type) {
 	case nil:
 		return "", errors.New("a key cannot be empty or null")
@@ -281,7 +293,7 @@ func (b *mappingBuilder) checkDuplicates(n *yaml.Node) {
 		lines[k.Value] = k.Line
 	}
 	if at != nil {
-		b.fail(at, fmt.Sprintf("rename or remove one; the first %s is in line %d", at.Value, first),
+		b.report(at, fmt.Sprintf("rename or remove one; the first %s is in line %d", at.Value, first),
 			"Duplicated keys: [%s]", strings.Join(again, ", "))
 	}
 }

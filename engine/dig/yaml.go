@@ -60,21 +60,32 @@ func document(file string, text []byte) (root *yaml.Node, fault *Error) {
 
 // invalidText finds what is no text at all, before a parser meets it.
 func invalidText(file string, text []byte) *Error {
-	if utf8.Valid(text) && !bytes.ContainsRune(text, 0) {
-		return nil
-	}
-	at := 0
-	for at < len(text) && text[at] != 0 {
+	for at := 0; at < len(text); {
 		r, n := utf8.DecodeRune(text[at:])
 		if r == utf8.RuneError && n == 1 {
-			break
+			line, column := place(text, at)
+			return &Error{File: file, Line: line, Column: column,
+				Message: fmt.Sprintf("byte 0x%02x is not UTF-8 text", text[at]),
+				Hint:    "save the file as UTF-8; a binary file is no workflow"}
+		}
+		if isControl(r) {
+			line, column := place(text, at)
+			return &Error{File: file, Line: line, Column: column,
+				Message: fmt.Sprintf("control character %U is not allowed", r),
+				Hint:    `remove it, or write it as "\x.." in double quotes`}
 		}
 		at += n
 	}
-	line, column := place(text, at)
-	return &Error{File: file, Line: line, Column: column,
-		Message: fmt.Sprintf("byte 0x%02x is not UTF-8 text", text[at]),
-		Hint:    "save the file as UTF-8; a binary file is no workflow"}
+	return nil
+}
+
+// isControl is true for what YAML 1.1 calls not printable.
+func isControl(r rune) bool {
+	switch r {
+	case '\t', '\n', '\r', 0x85:
+		return false
+	}
+	return r < ' ' || 0x7f <= r && r < 0xa0 || r == 0xfffe || r == 0xffff
 }
 
 // place converts an offset into a line and column from 1.
@@ -94,20 +105,23 @@ func syntaxError(file string, text []byte, err error) *Error {
 	if m == nil {
 		return &Error{File: file, Message: err.Error()}
 	}
-	line, message := 1, m[2]
+	line, column, message := 1, 0, m[2]
 	if m[1] != "" {
 		line, _ = strconv.Atoi(m[1]) // only digits matched
 		if parserFaults.MatchString(message) {
 			line++
 		}
 	}
+	line = min(line, 1+bytes.Count(bytes.TrimRight(text, "\r\n"), []byte{'\n'}))
 	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
 		name, _, _ = strings.Cut(name, "'")
-		line, _ = place(text, max(0, bytes.Index(text, []byte("*"+name))))
+		line, column = place(text, max(0, bytes.Index(text, []byte("*"+name))))
 	}
 	body := nthLine(text, line)
-	trimmed := strings.TrimLeft(body, " \t")
-	return &Error{File: file, Line: line, Column: 1 + len(body) - len(trimmed),
+	if column == 0 { // the library does not tell: the first character of the line
+		column = 1 + len(body) - len(strings.TrimLeft(body, " \t"))
+	}
+	return &Error{File: file, Line: line, Column: column,
 		Message: "this is not YAML: " + message, Hint: syntaxHint(body, message)}
 }
 
@@ -122,14 +136,20 @@ func nthLine(text []byte, n int) string {
 func syntaxHint(line, message string) string {
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	switch {
-	case strings.Contains(indent, "\t") || strings.Contains(message, "cannot start any token"):
-		return "indent with blanks, never with tabs, and quote text that starts with @, ` or %"
+	case strings.Contains(indent, "\t"):
+		return "indent with blanks, never with tabs"
+	case strings.Contains(message, "cannot start any token"):
+		return "quote text that starts with @, ` or %"
 	case strings.Contains(message, "mapping values"):
 		return "quote text that contains a colon and a blank, and check the indentation"
 	case strings.Contains(message, "',' or"):
-		return "a [ or { that was opened here is not closed"
+		return "a [ or { that was opened here is not closed; inside of them ${...} needs quotes"
+	case strings.Contains(message, "unexpected end of stream"):
+		return "a quote that was opened here is not closed"
 	case strings.Contains(message, "anchor"):
 		return "quote text that starts with *, or define the anchor with & before it"
+	case strings.Contains(message, "max depth"):
+		return "flatten it, or move parts to files of their own"
 	}
 	return "check the indentation and the quotes of this line and the one above"
 }

@@ -1,0 +1,80 @@
+package dig
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// fuzzBound is far more than any input of the fuzzer's size needs.
+const fuzzBound = 5 * time.Second
+
+func seed(f *testing.F) {
+	f.Helper()
+	for _, pattern := range []string{"testdata/*.dig", "testdata/include/*.yml", filepath.Join(casesFolder, "k*", "*.dig")} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(string(text))
+		}
+	}
+	for _, text := range []string{"", "a: &x [*x]", "? [", "!!omap [1]", "!!set [a]", "<<: [*a]", "a: 0b_", "\ufeff", "- - -\t", "%YAML 9.9\n---", "!include : main.dig", "a: !<x> y"} {
+		f.Add(text)
+	}
+}
+
+// FuzzParseYAML: any text is a value or an error with a place, soon; a value survives
+// being written and read again.
+func FuzzParseYAML(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		start := time.Now()
+		v, err := ParseYAML("f", []byte(text))
+		if spent := time.Since(start); spent > fuzzBound {
+			t.Fatalf("took %v", spent)
+		}
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "f") {
+				t.Errorf("an error without its file: %v", err)
+			}
+			return
+		}
+		if back, err := param.ParseJSON(param.Text(v)); err != nil || !param.Equal(v, back) {
+			t.Errorf("%s is no JSON: %v", param.Text(v), err)
+		}
+		FormatYAML(v)
+	})
+}
+
+// FuzzLoad: any workflow file, which may include itself and others, is accepted or
+// refused with at least one error; what is accepted compiles.
+func FuzzLoad(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		start := time.Now()
+		list, err := Load(mapSource(map[string]string{"main.dig": text, "x.dig": "+x: {echo>: x}\n!include : y.dig\n", "y.dig": text}), []string{"main.dig"})
+		if spent := time.Since(start); spent > fuzzBound {
+			t.Fatalf("took %v", spent)
+		}
+		var errs Errors
+		if err != nil && (!errors.As(err, &errs) || len(errs) == 0 || errs[0].Message == "") {
+			t.Errorf("an empty error: %#v", err)
+		}
+		for _, w := range list {
+			if _, err := Compile("", "+"+w.Name, w.Config); err != nil {
+				t.Errorf("accepted but does not compile: %v", err)
+			}
+		}
+	})
+}
