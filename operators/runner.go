@@ -114,19 +114,36 @@ func (r *Report) Result() Result {
 
 // Words reads a program with its options: text or a list of texts.
 func Words(key string, v param.Value) ([]string, error) {
-	list, isList := v.([]param.Value)
-	if !isList {
-		if _, isText := v.(string); !isText {
-			return nil, param.Errorf("Invalid %s: %s", key, param.Text(v))
-		}
-		list = []param.Value{v}
+	switch x := v.(type) {
+	case string:
+		return []string{x}, nil
+	case []param.Value:
+		return ListOf(key, x)
 	}
-	words := make([]string, len(list))
-	for i, e := range list {
-		var err error
-		if words[i], err = param.AsString(key, e); err != nil {
-			return nil, err
+	return nil, param.Errorf("Invalid %s: %s", key, param.Text(v))
+}
+
+// RunnerResult turns the end of a runner into the result of the task. failed is the start
+// of the message for an exit code, language what comes before the error of a program.
+func RunnerResult(exit Exit, failed, language string) (Result, error) {
+	output, written := exit.Outputs[OutputFile]
+	if exit.Code == 0 {
+		if !written {
+			return Result{}, Faultf("", "%s does not exist. Something unexpected error happened. Please check logs.", OutputFile)
 		}
+		report, err := ParseReport(output)
+		if err != nil {
+			return Result{}, err
+		}
+		return report.Result(), nil
 	}
-	return words, nil
+	message := fmt.Sprintf("%s with code %d", failed, exit.Code)
+	if written {
+		report, err := ParseReport(output)
+		if err != nil {
+			return Result{}, Faultf("", "%s\n\tCan't parse %s. The command failed unexpectedly. Please check logs.", message, OutputFile)
+		}
+		message = report.Reason(message + language)
+	}
+	return Result{}, Faultf("", "%s", message)
 }

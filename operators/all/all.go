@@ -3,31 +3,47 @@
 package all
 
 import (
+	"slices"
+
 	"zerodag/operators"
 	"zerodag/operators/call"
 	"zerodag/operators/echo"
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
 	"zerodag/operators/forrange"
+	"zerodag/operators/http"
 	"zerodag/operators/ifelse"
 	"zerodag/operators/loop"
+	"zerodag/operators/mail"
+	"zerodag/operators/notify"
+	"zerodag/operators/paramstore"
 	"zerodag/operators/py"
+	"zerodag/operators/rb"
+	"zerodag/operators/require"
 	"zerodag/operators/sh"
 	"zerodag/operators/wait"
 )
 
 // Registry has every built-in operator.
 func Registry() operators.Registry {
-	return operators.NewRegistry(
-		call.Operator(),
-		echo.Operator(),
-		fail.Operator(),
-		foreach.Operator(),
-		forrange.Operator(),
-		ifelse.Operator(),
-		loop.Operator(),
-		py.Operator(),
-		sh.Operator(),
-		wait.Operator(),
-	)
+	return operators.NewRegistry(slices.Concat(
+		[]operators.Operator{
+			call.Operator(),
+			echo.Operator(),
+			fail.Operator(),
+			foreach.Operator(),
+			forrange.Operator(),
+			ifelse.Operator(),
+			loop.Operator(),
+			mail.Operator(),
+			notify.Operator(),
+			py.Operator(),
+			rb.Operator(),
+			require.Operator(),
+			sh.Operator(),
+			wait.Operator(),
+		},
+		http.Operators(),
+		paramstore.Operators(),
+	)...)
 }

@@ -32,7 +32,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	return result(exit)
+	return operators.RunnerResult(exit, "Python command failed", "\nError messages from python")
 }
 
 func script(p *operators.Params) (operators.Script, error) {
@@ -69,28 +69,4 @@ func script(p *operators.Params) (operators.Script, error) {
 func anyPython() []string {
 	const choose = `p=python; command -v "$p" >/dev/null 2>&1 || p=python3; exec "$p" "$@"`
 	return []string{"/bin/sh", "-c", choose, "python"}
-}
-
-func result(exit operators.Exit) (operators.Result, error) {
-	output, written := exit.Outputs[operators.OutputFile]
-	if exit.Code == 0 {
-		if !written {
-			return operators.Result{}, operators.Faultf("",
-				"output.json does not exist. Something unexpected error happened. Please check logs.")
-		}
-		report, err := operators.ParseReport(output)
-		if err != nil {
-			return operators.Result{}, err
-		}
-		return report.Result(), nil
-	}
-	reason := operators.Faultf("", "Python command failed with code %d", exit.Code).Error()
-	if written {
-		if report, err := operators.ParseReport(output); err == nil {
-			reason = report.Reason(reason + "\nError messages from python")
-		} else {
-			reason += "\n\tCan't parse output.json. The command failed unexpectedly. Please check logs."
-		}
-	}
-	return operators.Result{}, operators.Faultf("", "%s", reason)
 }

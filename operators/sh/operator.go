@@ -5,7 +5,6 @@ package sh
 import (
 	"context"
 
-	"zerodag/engine/param"
 	"zerodag/operators"
 )
 
@@ -21,7 +20,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	shell, err := shell(p)
+	shell, err := operators.ReadOr(p, "shell", operators.ListOf, []string{"/bin/sh"})
 	if err != nil {
 		return operators.Result{}, err
 	}
@@ -44,18 +43,4 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 		err = operators.Faultf("", "Command failed with code %d", exit.Code)
 	}
 	return operators.Result{}, err
-}
-
-func shell(p *operators.Params) ([]string, error) {
-	words, err := operators.ReadOr(p, "shell", param.AsList, []param.Value{"/bin/sh"})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]string, len(words), len(words)+1)
-	for i, word := range words {
-		if list[i], err = param.AsString("shell", word); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
 }

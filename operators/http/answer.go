@@ -1,0 +1,81 @@
+package http
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf16"
+
+	"golang.org/x/text/encoding/htmlindex"
+
+	"zerodag/operators"
+)
+
+// mostBytes of an answer are read; nothing that is kept may be longer.
+const mostBytes = 2 << 20
+
+// answer is what a server sent back.
+type answer struct {
+	status      int
+	contentType string
+	length      int64 // as the server says, -1 when it does not
+	content     []byte
+}
+
+func readAnswer(response *http.Response) (*answer, error) {
+	content, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))
+	if err != nil {
+		return nil, fmt.Errorf("read the response: %w", err)
+	}
+	return &answer{response.StatusCode, response.Header.Get("Content-Type"), response.ContentLength, content}, nil
+}
+
+// text decodes the content with the charset of a Content-Type, by default the server's.
+func (a *answer) text(contentType string) (string, error) {
+	if contentType == "" {
+		contentType = a.contentType
+	}
+	_, options, _ := mime.ParseMediaType(contentType) // what is not understood is UTF-8
+	charset := options["charset"]
+	if charset == "" || strings.EqualFold(charset, "utf-8") {
+		return strings.ToValidUTF8(string(a.content), "\uFFFD"), nil
+	}
+	encoding, err := htmlindex.Get(charset)
+	if err != nil {
+		return "", operators.Faultf("unsupported charset", "%s", charset)
+	}
+	text, err := encoding.NewDecoder().Bytes(a.content)
+	return string(text), err
+}
+
+// reason is the status line without the protocol, in the original's words.
+func (a *answer) reason() string {
+	text := http.StatusText(a.status)
+	switch {
+	case a.status == http.StatusInternalServerError:
+		text = "Server Error"
+	case text == "":
+		text = fmt.Sprint(a.status)
+	}
+	return fmt.Sprintf("%d %s", a.status, text)
+}
+
+// shownLength is how much of a content a message shows, in UTF-16 units.
+const shownLength = 200
+
+// summary is the content as a message shows it.
+func (a *answer) summary(most int64) string {
+	if a.length > most {
+		return "(too long response body)"
+	}
+	text, err := a.text("")
+	if err != nil {
+		return fmt.Sprintf("(%v)", err)
+	}
+	if u := utf16.Encode([]rune(text)); len(u) > shownLength {
+		text = string(utf16.Decode(u[:shownLength-3])) + "..."
+	}
+	return text
+}

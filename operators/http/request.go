@@ -1,0 +1,220 @@
+package http
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// request is one request of a task, as its parameters describe it.
+type request struct {
+	task       *operators.Task
+	params     *operators.Params
+	settings   settings
+	connection operators.HTTPOptions
+	method     string
+	retry      bool
+	uri        *url.URL
+	shown      string // the URI for logs and messages
+	headers    []header
+	body       *body // nil for none
+}
+
+type header struct{ name, value string }
+
+func newRequest(t *operators.Task) (*request, error) {
+	p, err := t.Params.WithDefaults("http")
+	if err != nil {
+		return nil, err
+	}
+	r := &request{task: t, params: p}
+	if r.settings, err = readSettings(t.Config); err != nil {
+		return nil, err
+	}
+	if r.connection, err = r.settings.connection(p); err != nil {
+		return nil, err
+	}
+	method, err := p.StringOr("method", http.MethodGet)
+	if err != nil {
+		return nil, err
+	}
+	r.method = strings.ToUpper(method)
+	if r.retry, err = p.BoolOr("retry", safe(r.method)); err != nil {
+		return nil, err
+	}
+	if r.headers, err = r.readHeaders(); err != nil {
+		return nil, err
+	}
+	if err := r.authorize(); err != nil {
+		return nil, err
+	}
+	r.body, err = r.readBody()
+	return r, err
+}
+
+// safe says whether a method may be sent again without being asked to.
+func safe(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return false
+}
+
+func (r *request) readHeaders() ([]header, error) {
+	entries, err := operators.ReadOr(r.params, "headers", param.AsList, nil)
+	if err != nil {
+		return nil, err
+	}
+	var headers []header
+	for _, entry := range entries {
+		m, _ := entry.(*param.Map)
+		if m.Len() != 1 {
+			return nil, param.Errorf("Invalid header: %s", param.Text(entry))
+		}
+		key, v := m.At(0)
+		text, err := param.AsString(key, v)
+		if err != nil {
+			return nil, err
+		}
+		name, value, err := r.secretPair(key, text)
+		if err != nil {
+			return nil, err
+		}
+		headers = append(headers, header{name, value})
+	}
+	return headers, nil
+}
+
+func (r *request) secretPair(key, value string) (string, string, error) {
+	key, err := r.task.SecretText(key)
+	if err != nil {
+		return "", "", err
+	}
+	value, err = r.task.SecretText(value)
+	return key, value, err
+}
+
+// authorize puts the secrets of http> in front of the task's own headers.
+func (r *request) authorize() error {
+	authorization, err := r.task.OptionalSecret("http.authorization")
+	if err != nil {
+		return err
+	}
+	if authorization == "" {
+		user, found, err := r.task.Secrets.Get("http.user")
+		if err != nil || !found {
+			return err
+		}
+		password, err := r.task.OptionalSecret("http.password")
+		if err != nil {
+			return err
+		}
+		basic := &http.Request{Header: http.Header{}}
+		basic.SetBasicAuth(user, password)
+		authorization = basic.Header.Get("Authorization")
+	}
+	r.headers = append([]header{{"Authorization", authorization}}, r.headers...)
+	return nil
+}
+
+// setCommandURI takes the URI from the command, which may refer to secrets.
+func (r *request) setCommandURI() error {
+	command, err := r.params.String("_command")
+	if err != nil {
+		return err
+	}
+	text, err := r.task.SecretText(command)
+	if err != nil {
+		return err
+	}
+	return r.setURI(text, operators.HasSecret(command))
+}
+
+// setURI sets the URI with the task's query, and what may be shown of it.
+func (r *request) setURI(text string, isSecret bool) error {
+	uri, err := url.Parse(text)
+	if err == nil && uri.Host == "" {
+		err = operators.Failf("no host")
+	}
+	if err != nil {
+		if isSecret {
+			text, err = "***", operators.Failf("it is a secret")
+		}
+		return operators.Faultf("illegal argument", "Invalid URI: %s (%s)", text, plainReason(err))
+	}
+	query, secretQuery, err := r.query(uri.RawQuery)
+	if err != nil {
+		return err
+	}
+	shown := *uri
+	uri.RawQuery, shown.RawQuery = query, query
+	if secretQuery {
+		shown.RawQuery = "***"
+	}
+	shown.User = nil
+	r.uri, r.shown = uri, shown.String()
+	if isSecret {
+		r.shown = uri.Scheme + "://***"
+	}
+	return nil
+}
+
+// query appends the `query` of the task, a mapping or the text of a query, to that of the
+// URI; it says whether there is a secret in it.
+func (r *request) query(own string) (string, bool, error) {
+	v, _ := r.params.Get("query")
+	if v == nil {
+		return own, false, nil
+	}
+	hidden := operators.HasSecret(param.Text(v))
+	var pairs []string
+	if own != "" {
+		pairs = append(pairs, own)
+	}
+	mapping, err := param.ParseMap("query", v)
+	if err != nil {
+		text, err := param.AsString("query", v)
+		if err != nil {
+			return "", false, err
+		}
+		if text, err = r.task.SecretText(text); text != "" {
+			pairs = append(pairs, encodeQuery(text))
+		}
+		return strings.Join(pairs, "&"), hidden, err
+	}
+	for key, v := range mapping.All() {
+		text, err := param.AsString(key, v)
+		if err != nil {
+			return "", false, err
+		}
+		name, value, err := r.secretPair(key, text)
+		if err != nil {
+			return "", false, err
+		}
+		pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(value))
+	}
+	return strings.Join(pairs, "&"), hidden, nil
+}
+
+// encodeQuery encodes the text of a query anew, so that it may be written with blanks.
+func encodeQuery(text string) string {
+	var pairs []string
+	for pair := range strings.SplitSeq(text, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if name != "" {
+			pairs = append(pairs, url.QueryEscape(decoded(name))+"="+url.QueryEscape(decoded(value)))
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+func decoded(text string) string {
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}

@@ -1,0 +1,142 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// temporary is a failure after which the request is sent again.
+type temporary struct{ message string }
+
+func (e *temporary) Error() string { return e.message }
+
+// run sends the request once. A temporary failure asks for another run, as often as it
+// takes: a task's `_retry` is for failures that last.
+func (r *request) run(ctx context.Context) (*answer, error) {
+	a, err := r.send(ctx)
+	if err == nil {
+		err = r.judge(a)
+	}
+	var again *temporary
+	if !errors.As(err, &again) {
+		return a, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	later := pollAgain(r.task.State)
+	r.task.Log.Line(operators.Warn, "HttpOperator",
+		fmt.Sprintf("HTTP request failed. %s: retrying in %d seconds", again.message, later.After/time.Second))
+	return nil, later
+}
+
+// The state of retries: {request: {retry: N}}.
+const (
+	stateKey    = "request"
+	longestPoll = 30 * time.Second
+)
+
+func pollAgain(state *param.Map) *operators.Later {
+	retries, _ := operators.NewParams(state.Map(stateKey)).IntOr("retry", 0) // ours: always a number
+	wait := longestPoll
+	if retries < 5 {
+		wait = min(wait, time.Second<<retries)
+	}
+	next := state.Clone()
+	next.Set(stateKey, param.New("retry", retries+1))
+	return &operators.Later{After: wait, State: next}
+}
+
+func (r *request) send(ctx context.Context) (*answer, error) {
+	request, err := r.build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.task.Log.Line(operators.Info, "HttpOperator", "Sending HTTP request: "+r.method+" "+r.shown)
+	response, err := r.task.HTTP.Client(r.connection).Do(request)
+	if err != nil {
+		return nil, r.unanswered(err)
+	}
+	defer response.Body.Close()
+	a, err := readAnswer(response)
+	if err != nil {
+		return nil, r.unanswered(err)
+	}
+	r.task.Log.Line(operators.Info, "HttpOperator", fmt.Sprintf("Received HTTP response: %s %s: %s, %d bytes",
+		r.method, r.shown, a.reason(), len(a.content)))
+	return a, nil
+}
+
+func (r *request) build(ctx context.Context) (*http.Request, error) {
+	text := ""
+	if r.body != nil {
+		text = r.body.text
+	}
+	request, err := http.NewRequestWithContext(ctx, r.method, r.uri.String(), strings.NewReader(text))
+	if err != nil {
+		return nil, operators.Faultf("illegal argument", "Invalid HTTP request: %s", plainReason(err))
+	}
+	request.Header.Set("User-Agent", r.settings.userAgent)
+	own := http.Header{}
+	for _, h := range r.headers {
+		if http.CanonicalHeaderKey(h.name) == "Host" {
+			request.Host = h.value
+			continue
+		}
+		own.Add(h.name, h.value)
+	}
+	if r.body != nil && own.Get("Content-Type") == "" {
+		own.Set("Content-Type", r.body.kind)
+	}
+	for name := range own {
+		request.Header[name] = own[name]
+	}
+	return request, nil
+}
+
+// judge turns a status into success, a failure, or a reason to try again.
+func (r *request) judge(a *answer) error {
+	if a.status >= 200 && a.status < 400 {
+		return nil
+	}
+	told := fmt.Sprintf("%s %s - %s: %s", r.method, r.shown, a.reason(), a.summary(r.settings.maxStored))
+	switch {
+	case a.status == http.StatusRequestTimeout || a.status == http.StatusTooManyRequests:
+		return &temporary{"Failed HTTP request: " + told}
+	case a.status >= 400 && a.status < 500:
+		return operators.Failf("HTTP 4XX Client Error: %s", told)
+	case a.status >= 500 && a.status < 600:
+		return r.ifRetried("HTTP 5XX Server Error: " + told)
+	}
+	return r.ifRetried("Unexpected HTTP status: " + told)
+}
+
+// unanswered is the failure of a request without an answer; it never names the URI that
+// was really asked.
+func (r *request) unanswered(err error) error {
+	return r.ifRetried(fmt.Sprintf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err)))
+}
+
+func (r *request) ifRetried(message string) error {
+	if r.retry {
+		return &temporary{message}
+	}
+	return operators.Failf("%s", message)
+}
+
+// plainReason is an error without the URL that net/http puts before it.
+func plainReason(err error) string {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err.Error()
+	}
+	return err.Error()
+}

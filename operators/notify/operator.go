@@ -1,0 +1,26 @@
+// Package notify is `notify>`: it tells people something, in the ways that the host was
+// set up for. The engine generates such tasks when an attempt fails or takes too long; it
+// must know no way of telling itself.
+package notify
+
+import (
+	"context"
+
+	"zerodag/operators"
+)
+
+// Operator is `notify>`.
+func Operator() operators.Operator {
+	return operators.Operator{Name: "notify", Summary: "sends a notification", Run: run}
+}
+
+func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
+	message, err := t.Params.String("_command")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	if err := t.Notifier.Notify(ctx, message, t); err != nil {
+		return operators.Result{}, operators.Failf("send notification: %v", err)
+	}
+	return operators.Result{}, nil
+}
