@@ -50,7 +50,11 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 		faults = append(faults, fault)
 	}
 	if len(faults) > 0 {
-		c.fail(index, []string{first}, "this is a group: a task that runs something has an operator, such as `sh>:`",
+		hint := "this is a group: a task that runs something has an operator, such as `sh>:`"
+		if !strings.HasPrefix(first, "_") {
+			hint = "an operator ends with >: write `" + first + ">:` if it is meant to be one"
+		}
+		c.fail(index, []string{first}, hint,
 			"%s contains invalid keys: %s", c.nodes[index].Name, strings.Join(faults, ", "))
 	}
 }

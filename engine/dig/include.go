@@ -14,6 +14,10 @@ import (
 // maxIncludes bounds how many files may include each other in a chain.
 const maxIncludes = 50
 
+// includeCost is what one include takes from the budget besides its text: opening a file
+// is dearer than reading a byte.
+const includeCost = 4 << 10
+
 // include merges another file into the mapping at this place. An existing mapping and
 // an included one merge deeply and the included wins; else the included replaces.
 func (b *mappingBuilder) include(key, value *yaml.Node, depth int) {
@@ -68,7 +72,7 @@ func (r *reader) included(key *yaml.Node, name string, depth int) *param.Map {
 		r.fail(key, "", "read included file %s: %s", name, err)
 		return nil
 	}
-	if !r.spend(key, 1+len(text)) {
+	if !r.spend(key, includeCost+len(text)) {
 		return nil
 	}
 	v, ok := r.open(name, chain, text, depth)

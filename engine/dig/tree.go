@@ -314,6 +314,9 @@ func (b *mappingBuilder) merge(value *yaml.Node, depth int) {
 			b.mergeMap(m)
 		}
 	default:
+		if v == nil && b.lost {
+			return // what was lost has been reported
+		}
 		b.fail(value, "name a mapping by alias: `<<: *a`", "expected a mapping or list of mappings for merging, but found %s", param.KindOf(v))
 	}
 }

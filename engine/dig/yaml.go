@@ -144,6 +144,8 @@ func syntaxHint(line, message string) string {
 		return "quote text that contains a colon and a blank, and check the indentation"
 	case strings.Contains(message, "',' or"):
 		return "a [ or { that was opened here is not closed; inside of them ${...} needs quotes"
+	case strings.Contains(message, "'-' indicator"):
+		return "the list that starts here is followed by a line that does not start with -"
 	case strings.Contains(message, "unexpected end of stream"):
 		return "a quote that was opened here is not closed"
 	case strings.Contains(message, "anchor"):
