@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"strings"
 
 	"zerodag/engine"
@@ -102,6 +103,9 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	}
 	defer w.Leave()
 	j.Files, j.Commands = w.Files, w.Commands
+	if c, ok := j.Log.(io.Closer); ok {
+		defer c.Close()
+	}
 	e := h.evaluator()
 	defer h.giveBack(e)
 	return h.Registry.Run(ctx, e, j)

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/schedule"
+	"zerodag/internal/files"
+	"zerodag/operators/all"
+)
+
+type checkCommand struct {
+	commonFlags
+	streams
+	project string
+	strict  bool
+}
+
+// newCheck shows what a project defines, and what can be known to be wrong with it.
+func newCheck(s streams) *cobra.Command {
+	c := &checkCommand{streams: s}
+	cmd := &cobra.Command{
+		Use:     "check [workflow.dig]",
+		Aliases: []string{"c"},
+		Short:   "Show and check the workflows of a project",
+		Args:    upTo(1),
+		RunE:    func(*cobra.Command, []string) error { return c.check() },
+	}
+	cmd.Flags().StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
+	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings are errors")
+	c.registerParams(cmd)
+	c.register(cmd)
+	return cmd
+}
+
+func (c *checkCommand) check() error {
+	banner(c.err)
+	settings, err := c.load()
+	if err != nil {
+		return err
+	}
+	params, err := c.parameters(settings)
+	if err != nil {
+		return err
+	}
+	project, err := openProject(c.project)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "  System default timezone: %s\n\n", time.Local)
+	workflows, err := loadWorkflows(project, "")
+	if err != nil {
+		return err
+	}
+	if err := c.showDefinitions(workflows); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "  Parameters:\n%s\n", indented(string(dig.FormatYAML(params)), "    "))
+	scheduled, err := c.showSchedules(workflows)
+	if err != nil {
+		return err
+	}
+	for _, s := range scheduled {
+		s.showNext(c.out)
+	}
+	names, err := project.List()
+	if err != nil {
+		return err
+	}
+	return c.warn(dig.Warnings(project.Source, files.WorkflowNames(names), sortedKeys(all.Registry())))
+}
+
+func (c *checkCommand) showDefinitions(workflows []dig.Workflow) error {
+	fmt.Fprintf(c.out, "  Definitions (%d workflows):\n", len(workflows))
+	for _, w := range workflows {
+		nodes, err := dig.Compile("", "+"+w.Name, w.Config)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "    %s (%d tasks)\n", w.Name, len(nodes))
+		shown := map[string]bool{}
+		for _, n := range nodes {
+			v, _ := n.Config.Get("require>")
+			if required, ok := v.(string); ok && !shown[required] {
+				shown[required] = true
+				fmt.Fprintf(c.out, "      -> %s\n", required)
+			}
+		}
+	}
+	fmt.Fprintln(c.out)
+	return nil
+}
+
+// scheduled is a workflow with a schedule.
+type scheduled struct {
+	name  string
+	zone  *time.Location
+	first schedule.Time
+	*schedule.Schedule
+}
+
+func (c *checkCommand) showSchedules(workflows []dig.Workflow) ([]scheduled, error) {
+	var list []scheduled
+	var text strings.Builder
+	now := time.Now()
+	for _, w := range workflows {
+		config := w.Config.Map("schedule")
+		if config == nil {
+			continue
+		}
+		zone, err := schedule.Zone(w.Zone)
+		if err != nil {
+			return nil, err
+		}
+		s, err := schedule.Parse(config, zone)
+		if err != nil {
+			return nil, err
+		}
+		first := s.First(now)
+		list = append(list, scheduled{w.Name, zone, first, s})
+		fmt.Fprintf(&text, "    %s:\n%s", w.Name, indented(string(dig.FormatYAML(config)), "      "))
+		fmt.Fprintf(&text, "      first session time: %s\n", showTime(first.Time.Local()))
+		fmt.Fprintf(&text, "      first scheduled to run at: %s\n", showTimeFrom(now, first.RunTime.Local()))
+	}
+	fmt.Fprintf(c.out, "  Schedules (%d entries):\n%s\n", len(list), text.String())
+	return list, nil
+}
+
+// upcoming is how many runs of each schedule are listed.
+const upcoming = 10
+
+func (s scheduled) showNext(out io.Writer) {
+	fmt.Fprintf(out, "  Next %d runs of %s:\n", upcoming, s.name)
+	next := s.first
+	for range upcoming {
+		if next.IsEnded() {
+			fmt.Fprintln(out, "    (the schedule ends)")
+			break
+		}
+		fmt.Fprintf(out, "    %s  (session %s)\n", showTime(next.RunTime.In(s.zone)), showTime(next.Time.In(s.zone)))
+		next = s.Next(next.Time)
+	}
+	fmt.Fprintln(out)
+}
+
+func (c *checkCommand) warn(warnings dig.Errors) error {
+	if len(warnings) == 0 {
+		return nil
+	}
+	fmt.Fprintf(c.out, "  Warnings (%d):\n", len(warnings))
+	fmt.Fprint(c.out, indented(warnings.Error(), "    "))
+	fmt.Fprintln(c.out)
+	if c.strict {
+		return fmt.Errorf("%d warnings, and --strict makes them errors", len(warnings))
+	}
+	return nil
+}
+
+// indented puts a prefix before every line, and a newline after the last.
+func indented(text, prefix string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		b.WriteString(prefix + line + "\n")
+	}
+	return b.String()
+}
+
+// showTime is the form of times in all output.
+func showTime(t time.Time) string { return t.Format("2006-01-02 15:04:05 -0700") }
+
+// showTimeFrom adds how far away a time is.
+func showTimeFrom(now, t time.Time) string {
+	if d := t.Sub(now); d >= 0 {
+		return fmt.Sprintf("%s (in %s)", showTime(t), showDuration(d))
+	}
+	return fmt.Sprintf("%s (%s ago)", showTime(t), showDuration(now.Sub(t)))
+}
+
+// showDuration writes "2h 3m 4s", from the first part that is not 0.
+func showDuration(d time.Duration) string {
+	n := int64(d / time.Second)
+	h, m, s := n/3600, n/60%60, n%60
+	switch {
+	case h > 0:
+		return fmt.Sprintf("%dh %dm %ds", h, m, s)
+	case m > 0:
+		return fmt.Sprintf("%dm %ds", m, s)
+	}
+	return fmt.Sprintf("%ds", s)
+}

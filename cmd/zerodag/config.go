@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/magiconair/properties"
+	"github.com/spf13/cobra"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// commonFlags are those that every command has (spec cli.md 5.1).
+type commonFlags struct {
+	config     string
+	logPath    string
+	logLevel   string
+	logback    string
+	system     []string
+	params     []string
+	paramsFile string
+}
+
+func (f *commonFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVarP(&f.config, "config", "c", "", "configuration `FILE` (default: ~/.config/digdag/config)")
+	flags.StringVarP(&f.logPath, "log", "L", "-", "append log messages to this `FILE`; \"-\" is stdout")
+	flags.StringVarP(&f.logLevel, "log-level", "l", "info", "`LEVEL`: error, warn, info, debug or trace")
+	flags.StringVar(&f.logback, "logback-config", "", "accepted for compatibility, without effect")
+	flags.StringArrayVarP(&f.system, "set", "X", nil, "set a configuration key: `KEY=VALUE`")
+	flags.SortFlags = false
+}
+
+func (f *commonFlags) registerParams(c *cobra.Command) {
+	c.Flags().StringArrayVarP(&f.params, "param", "p", nil, "set a parameter: `KEY=VALUE` (may be repeated)")
+	c.Flags().StringVarP(&f.paramsFile, "params-file", "P", "", "read parameters from a YAML `FILE`")
+}
+
+// settings is the configuration of all sources, later ones over earlier ones.
+type settings map[string]string
+
+// load reads the default file, the environment, -X and -c in the original's order.
+func (f *commonFlags) load() (settings, error) {
+	s := settings{}
+	if f.config == "" {
+		if err := s.addFile(filepath.Join(configFolder(), "config"), true); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.addText("environment variable DIGDAG_CONFIG", os.Getenv("DIGDAG_CONFIG")); err != nil {
+		return nil, err
+	}
+	for _, pair := range f.system {
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok {
+			v = "true"
+		}
+		s[k] = v
+	}
+	if f.config != "" {
+		if err := s.addFile(f.config, false); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// configFolder is where the configuration file and local secrets are.
+func configFolder() string {
+	if dir := os.Getenv("DIGDAG_CONFIG_HOME"); dir != "" {
+		return dir
+	}
+	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
+		return filepath.Join(dir, "digdag")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".config", "digdag")
+}
+
+func (s settings) addFile(name string, optional bool) error {
+	text, err := os.ReadFile(name)
+	if os.IsNotExist(err) && optional {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	return s.addText(name, string(text))
+}
+
+func (s settings) addText(source, text string) error {
+	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
+	p, err := loader.LoadBytes([]byte(text))
+	if err != nil {
+		return fmt.Errorf("configuration in %s: %w (it must be Java properties: key = value)", source, err)
+	}
+	for _, k := range p.Keys() {
+		s[k], _ = p.Get(k)
+	}
+	return nil
+}
+
+// integer reads a whole number; otherwise when the key is absent.
+func (s settings) integer(key string, otherwise int) (int, error) {
+	text, ok := s[key]
+	if !ok {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("configuration key %s must be a whole number but is %q", key, text)
+	}
+	return n, nil
+}
+
+// below returns the keys under prefix as a tree.
+func (s settings) below(prefix string) (*param.Map, error) {
+	var pairs []string
+	for _, k := range sortedKeys(s) {
+		if rest, ok := strings.CutPrefix(k, prefix); ok && rest != "" {
+			pairs = append(pairs, rest+"="+s[k])
+		}
+	}
+	return nested(param.New(), pairs)
+}
+
+// parameters merges those of the configuration, of -P and of -p, later ones over earlier.
+func (f *commonFlags) parameters(s settings) (*param.Map, error) {
+	m, err := s.below("params.")
+	if err != nil {
+		return nil, err
+	}
+	if f.paramsFile != "" {
+		dir, name := filepath.Split(f.paramsFile)
+		read := func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, file)) }
+		fromFile, err := dig.LoadFile(read, name)
+		if err != nil {
+			return nil, err
+		}
+		m = param.Merge(m, fromFile)
+	}
+	return nested(m.Clone(), f.params)
+}
+
+// nested sets KEY=VALUE pairs; dots in keys make mappings.
+func nested(m *param.Map, pairs []string) (*param.Map, error) {
+	for _, pair := range pairs {
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, fmt.Errorf("Parameter --param expected a value of the form a=b but got:%s", pair) //nolint:staticcheck // the original's text
+		}
+		var err error
+		if m, err = setPath(m, strings.Split(k, "."), v, k); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func setPath(m *param.Map, path []string, v, whole string) (*param.Map, error) {
+	m = m.Clone()
+	if len(path) == 1 {
+		m.Set(path[0], v)
+		return m, nil
+	}
+	old, there := m.Get(path[0])
+	sub, isMap := old.(*param.Map)
+	if there && !isMap {
+		return nil, fmt.Errorf("Parameter '%s' is set but '%s' is not a object (%s)", whole, path[0], param.Text(old)) //nolint:staticcheck // the original's text
+	}
+	if sub == nil {
+		sub = param.New()
+	}
+	sub, err := setPath(sub, path[1:], v, whole)
+	m.Set(path[0], sub)
+	return m, err
+}
+
+// logWriter opens where log messages go.
+func (f *commonFlags) logWriter(s streams) (io.Writer, func() error, error) {
+	if f.logPath == "-" {
+		return s.out, func() error { return nil }, nil
+	}
+	file, err := os.OpenFile(f.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open log: %w", err)
+	}
+	return file, file.Close, nil
+}

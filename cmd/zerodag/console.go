@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/operators"
+)
+
+// console writes log lines in the original's format. Lines of different tasks never mix.
+// What is written shows at once, but a flood is written in larger pieces.
+type console struct {
+	level int
+
+	mu      sync.Mutex
+	out     *bufio.Writer
+	flushed time.Time
+	pending bool
+	failed  error
+}
+
+var logLevels = []string{"error", "warn", "info", "debug", "trace"}
+
+func newConsole(out io.Writer, level string) (*console, error) {
+	for i, name := range logLevels {
+		if name == level {
+			return &console{level: i, out: bufio.NewWriterSize(out, 1<<16)}, nil
+		}
+	}
+	return nil, usageError{fmt.Errorf("Unknown log level '%s'", level)} //nolint:staticcheck // the original's text
+}
+
+// message logs something that is said by no task.
+func (c *console) message(level operators.Level, logger, text string) {
+	c.line(level, "main", logger, text)
+}
+
+func (c *console) shows(level operators.Level) bool {
+	for i, name := range logLevels {
+		if strings.EqualFold(name, string(level)) {
+			return i <= c.level
+		}
+	}
+	return true
+}
+
+func (c *console) line(level operators.Level, thread, logger, text string) {
+	if c.shows(level) {
+		c.write(logLine(level, thread, logger, text))
+	}
+}
+
+func logLine(level operators.Level, thread, logger, text string) string {
+	return time.Now().Format("2006-01-02 15:04:05.000 -0700") + " [" + string(level) + "] (" + thread + ") " + logger + ": " + text + "\n"
+}
+
+// flushEvery bounds how long output may lie in the buffer.
+const flushEvery = 10 * time.Millisecond
+
+func (c *console) write(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, err := c.out.WriteString(text); err != nil && c.failed == nil {
+		c.failed = fmt.Errorf("write log: %w", err)
+	}
+	switch now := time.Now(); {
+	case now.Sub(c.flushed) > flushEvery:
+		c.flushed = now
+		c.out.Flush()
+	case !c.pending:
+		c.pending = true
+		time.AfterFunc(flushEvery, func() { c.flush() })
+	}
+}
+
+// flush writes what is buffered and returns the first error there was.
+func (c *console) flush() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending = false
+	if err := c.out.Flush(); err != nil && c.failed == nil {
+		c.failed = fmt.Errorf("write log: %w", err)
+	}
+	return c.failed
+}
+
+// consoleLog is a task's log on the console.
+type consoleLog struct {
+	*console
+	thread string
+}
+
+func (c *console) taskLog(id operators.Identity) operators.Log {
+	return consoleLog{c, threadName(id)}
+}
+
+// threadName is how the original names the thread of a task in its log lines.
+func threadName(id operators.Identity) string {
+	return fmt.Sprintf("%04d@[%d:%s:%d:%d]%s", id.TaskID, id.SiteID, id.ProjectName, id.SessionID, id.AttemptID, id.TaskName)
+}
+
+func (l consoleLog) Write(p []byte) (int, error) {
+	l.write(string(p))
+	return len(p), nil
+}
+
+func (l consoleLog) Echo(message string) { l.write(message + "\n") }
+
+func (l consoleLog) Line(level operators.Level, logger, message string) {
+	l.line(level, l.thread, loggerName(logger), message)
+}
+
+// loggerName gives the names that the original's log lines carry.
+func loggerName(short string) string {
+	switch short {
+	case "OperatorManager":
+		return "io.digdag.core.agent.OperatorManager"
+	case "Run$OperatorManagerWithSkip":
+		return "io.digdag.cli.Run$OperatorManagerWithSkip"
+	}
+	return "io.digdag.standards.operator." + short
+}

@@ -1,0 +1,62 @@
+// Command zerodag runs workflows of the Digdag language on this machine.
+//
+// One file per subcommand. It reads flags, files and the environment, wires the
+// packages below internal/ and prints; it must never decide anything about tasks.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// version is set at build time.
+var version = "0.1.0"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// streams are where a command reads and writes.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// usageError is a wrong command line: the usage is shown before its message.
+type usageError struct{ error }
+
+// shown is an error whose message was printed already.
+var errShown = errors.New("failed")
+
+// run carries out one command line and returns the exit code: 0 for success, 1 for any
+// error (spec cli.md 5).
+func run(ctx context.Context, args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	c, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return 0
+	}
+	var wrong usageError
+	if errors.As(err, &wrong) {
+		fmt.Fprint(s.err, c.UsageString())
+	}
+	if !errors.Is(err, errShown) {
+		fmt.Fprintf(s.err, "error: %v\n", err)
+	}
+	return 1
+}
+
+// banner is the first line on stderr of every command that does something.
+func banner(w io.Writer) {
+	fmt.Fprintf(w, "%s: zerodag v%s\n", time.Now().Format("2006-01-02 15:04:05 -0700"), version)
+}

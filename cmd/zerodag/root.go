@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newRoot makes the command tree.
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "zerodag",
+		Short:         "Runs workflows of the Digdag language",
+		Long:          "zerodag runs workflows of the Digdag language (.dig files) on this machine.",
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usageError{fmt.Errorf("available commands are: [%s]; there is no %q", commandNames(c), args[0])}
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Usage() },
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newInit(s), newRun(s), newCheck(s), newVersion(s))
+	return root
+}
+
+func commandNames(c *cobra.Command) string {
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// newVersion prints the version of this program.
+func newVersion(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Show the version",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			banner(s.err)
+			fmt.Fprintf(s.out, "Client version: %s\n", version)
+			return nil
+		},
+	}
+}
+
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unexpected argument: %s", args[0])}
+	}
+	return nil
+}
+
+// upTo accepts no more than n arguments.
+func upTo(n int) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usageError{fmt.Errorf("unexpected argument: %s", args[n])}
+		}
+		return nil
+	}
+}

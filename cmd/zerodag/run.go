@@ -1,0 +1,326 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/expr"
+	"zerodag/engine/expr/assets"
+	"zerodag/engine/param"
+	"zerodag/internal/files"
+	"zerodag/internal/httpclient"
+	"zerodag/internal/local"
+	"zerodag/internal/process"
+	"zerodag/operators"
+	"zerodag/operators/all"
+)
+
+type runCommand struct {
+	commonFlags
+	streams
+	project    string
+	rerun      bool
+	start      string
+	goal       string
+	end        string
+	save       string
+	noSave     bool
+	session    string
+	dryRun     bool
+	showParams bool
+	threads    int
+	taskLog    string
+}
+
+const runUsage = "run <workflow.dig> [+task] [options...]"
+
+// newRun runs one workflow in this process (spec cli.md 5.2).
+func newRun(s streams) *cobra.Command {
+	c := &runCommand{streams: s}
+	cmd := &cobra.Command{
+		Use:     runUsage,
+		Aliases: []string{"r"},
+		Short:   "Run a workflow on this machine",
+		Args:    upTo(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Usage()
+			}
+			return c.run(cmd.Context(), args[0], strings.Join(args[1:], ""))
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
+	f.BoolVarP(&c.rerun, "rerun", "a", false, "ignore saved state and run everything")
+	f.BoolVar(&c.rerun, "all", false, "the same as --rerun")
+	f.StringVarP(&c.start, "start", "s", "", "run `+NAME` and what follows even if their state is saved")
+	f.StringVarP(&c.goal, "goal", "g", "", "run `+NAME` and its children even if their state is saved, and nothing after")
+	f.StringVarP(&c.end, "end", "e", "", "skip `+NAME` and what follows")
+	f.StringVarP(&c.save, "save", "o", ".digdag/status", "`DIR` of saved state, relative to the project")
+	f.BoolVar(&c.noSave, "no-save", false, "neither read nor write saved state")
+	f.StringVar(&c.session, "session", "last", "session `TIME`: daily, hourly, schedule, last, or \"yyyy-MM-dd[ HH:mm:ss]\"")
+	f.StringVarP(&c.session, "session-time", "t", "last", "the same as --session")
+	f.BoolVarP(&c.dryRun, "dry-run", "d", false, "evaluate parameters but run no operator")
+	f.BoolVarP(&c.showParams, "show-params", "E", false, "print parameters before each operator")
+	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
+	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks below this `DIR`")
+	c.registerParams(cmd)
+	c.register(cmd)
+	return cmd
+}
+
+// checkFlags refuses options that contradict each other, in the original's words.
+func (c *runCommand) checkFlags() error {
+	for _, pair := range []struct {
+		both        bool
+		first, then string
+	}{
+		{c.start != "" && c.goal != "", "-s, --start", "-g, --goal"},
+		{c.goal != "" && c.end != "", "-g, --goal", "-e, --end"},
+		{c.rerun && c.start != "", "-a, --rerun", "-s, --start"},
+		{c.rerun && c.goal != "", "-a, --rerun", "-g, --goal"},
+	} {
+		if pair.both {
+			return usageError{fmt.Errorf("%s and %s don't work together", pair.first, pair.then)}
+		}
+	}
+	return nil
+}
+
+func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
+	if err := c.checkFlags(); err != nil {
+		return err
+	}
+	banner(c.err)
+	settings, err := c.load()
+	if err != nil {
+		return err
+	}
+	params, err := c.parameters(settings)
+	if err != nil {
+		return err
+	}
+	project, err := openProject(c.project)
+	if err != nil {
+		return err
+	}
+	file, name := workflowArgument(project, argument)
+	workflows, err := loadWorkflows(project, file)
+	if err != nil {
+		return err
+	}
+	workflow, err := c.find(workflows, name)
+	if err != nil {
+		return err
+	}
+	r := &localRun{runCommand: c, settings: settings, params: params, files: project, workflows: workflows, workflow: workflow, pattern: pattern}
+	return r.do(ctx)
+}
+
+func (c *runCommand) find(workflows []dig.Workflow, name string) (dig.Workflow, error) {
+	for _, w := range workflows {
+		if w.Name == name {
+			return w, nil
+		}
+	}
+	folder, _, inFolder := cutLast(name, "/")
+	switch {
+	case c.project != "":
+		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in project directory '%s'. (resource not found)", name, c.project) //nolint:staticcheck // the original's text
+	case inFolder:
+		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to type \"cd %s\" first, or set \"--project %s\" option. (resource not found)", name, folder, folder) //nolint:staticcheck // the original's text
+	}
+	return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to change directory first, or set --project option. (resource not found)", name) //nolint:staticcheck // the original's text
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// localRun is one `zerodag run` with everything it needs.
+type localRun struct {
+	*runCommand
+	settings  settings
+	params    *param.Map
+	files     files.Project
+	workflows []dig.Workflow
+	workflow  dig.Workflow
+	pattern   string
+
+	log    *console
+	status *statusFolder // nil with --no-save
+	plan   *plan
+}
+
+func (r *localRun) do(ctx context.Context) error {
+	def, err := engine.Define(r.workflow)
+	if err != nil {
+		return err
+	}
+	if def.Nodes, err = subtree(def.Nodes, r.pattern); err != nil {
+		return err
+	}
+	out, closeLog, err := r.logWriter(r.streams)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	if r.log, err = newConsole(out, r.logLevel); err != nil {
+		return err
+	}
+	session, err := r.sessionTime(def.Zone, time.Now())
+	if err != nil {
+		return err
+	}
+	if r.plan, err = r.planOf(def.Nodes); err != nil {
+		return err
+	}
+	if !r.noSave {
+		r.status = newStatusFolder(r.files.Root(), r.save, session)
+		r.log.message(operators.Info, "io.digdag.cli.Run", "Using session "+r.status.dir+".")
+	}
+	state, err := r.attempt(ctx, session)
+	if err != nil {
+		return err
+	}
+	return r.report(state)
+}
+
+func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.State, error) {
+	limit, err := r.settings.integer("executor.task_max_run", 0)
+	if err != nil {
+		return nil, err
+	}
+	config, err := r.settings.below("config.")
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := localSecrets(r.settings)
+	if err != nil {
+		return nil, err
+	}
+	notifier, err := newNotifier(r.settings)
+	if err != nil {
+		return nil, err
+	}
+	view := newView(r)
+	host := local.New(local.Options{
+		Registry:  all.Registry(),
+		Store:     files.NewParamStore(r.files.Root()+"/.digdag/params", time.Now),
+		Notifier:  notifier,
+		HTTP:      &httpclient.Clients{},
+		Config:    config,
+		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: assets.Moment()}) },
+		Project:   local.Project{ID: 1, Name: "default", Revision: time.Now().UTC().Format(time.RFC3339)},
+		Workflows: r.workflows,
+		Secrets:   secrets,
+		Workspace: r.workspace(process.New(process.Options{})),
+		Log:       view.log,
+		Limit:     limit,
+		Threads:   r.threads,
+		Defaults:  r.params,
+		Now:       time.Now,
+		Before:    r.before,
+		Changed:   r.changed(view),
+	})
+	r.log.message(operators.Info, "io.digdag.core.workflow.WorkflowExecutor", fmt.Sprintf(
+		"Starting a new session project id=1 workflow name=%s session_time=%s", r.workflow.Name, operators.FormatTime(session)))
+	a, err := host.Run(ctx, local.Request{Workflow: r.workflow.Name, SessionTime: session, Params: r.params,
+		Only: func(nodes []dig.Node) ([]dig.Node, error) { return subtree(nodes, r.pattern) }})
+	view.close()
+	if err != nil {
+		return nil, err
+	}
+	return a.State, errors.Join(r.log.flush(), r.status.close())
+}
+
+// workspace is the project's own folder: locally tasks share their files.
+func (r *localRun) workspace(driver *process.Driver) func(operators.Identity) (local.Workspace, error) {
+	w := local.Workspace{Files: r.files, Commands: driver.In(r.files.Root()), Leave: func() {}}
+	return func(operators.Identity) (local.Workspace, error) { return w, nil }
+}
+
+// before takes saved results for tasks that are not to be run again, and carries out
+// --dry-run and --show-params.
+func (r *localRun) before(j *operators.Job) *operators.Result {
+	if result := r.plan.skip(j.TaskName, r.status); result != nil {
+		j.Log.Line(operators.Warn, "Run$OperatorManagerWithSkip", "Skipped")
+		return result
+	}
+	if r.dryRun || r.showParams {
+		j.Before = func(evaluated *param.Map) bool {
+			if r.showParams {
+				j.Log.Line(operators.Warn, "Run$OperatorManagerWithSkip", "\n"+indented(string(dig.FormatYAML(evaluated)), "  "))
+			}
+			return !r.dryRun
+		}
+	}
+	return nil
+}
+
+// changed saves tasks as they end and shows where everything stands.
+func (r *localRun) changed(v view) func(*engine.State, []engine.Change) {
+	return func(s *engine.State, changes []engine.Change) {
+		for _, c := range changes {
+			if t, ok := c.(engine.TaskChanged); ok && t.Progress.State == engine.Success {
+				r.status.save(s.Task(t.Task))
+			}
+		}
+		v.changed(s, changes)
+	}
+}
+
+const hints = `  * Use --session <daily | hourly | "yyyy-MM-dd[ HH:mm:ss]"> to not reuse the last session time.
+  * Use --rerun, --start +NAME, or --goal +NAME argument to rerun skipped tasks.
+`
+
+// report says how the attempt ended; a failure is an error that lists the failed tasks.
+func (r *localRun) report(s *engine.State) error {
+	if s.Succeeded() {
+		saved := ""
+		if r.status != nil {
+			saved = " Task state is saved at " + r.status.dir + " directory."
+		}
+		fmt.Fprintf(r.err, "Success.%s\n%s", saved, hints)
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("error: \n")
+	failures(&b, s)
+	if r.status != nil {
+		fmt.Fprintf(&b, "\nTask state is saved at %s directory.\n%s", r.status.dir, hints)
+	}
+	io.WriteString(r.err, b.String())
+	return errShown
+}
+
+func failures(b *strings.Builder, s *engine.State) {
+	if s.Canceled() {
+		b.WriteString("  The run was interrupted.\n")
+	}
+	for _, t := range s.Tasks() {
+		if t.State != engine.Failed {
+			continue
+		}
+		message, _ := t.Error.Get("message")
+		text, _ := message.(string)
+		if text == "" {
+			text = param.Text(t.Error)
+		}
+		if _, after, found := strings.Cut(text, "Exception: "); found {
+			text = after
+		}
+		fmt.Fprintf(b, "  * %s:\n    %s\n", t.Name, text)
+	}
+}

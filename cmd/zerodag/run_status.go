@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/internal/files"
+	"zerodag/operators"
+)
+
+// statusFolder is where the state of one session is saved, in the original's form: one
+// YAML file per task that succeeded, so that either program can go on.
+type statusFolder struct {
+	dir    string
+	failed error // the first that could not be written
+}
+
+func newStatusFolder(root, save string, session time.Time) *statusFolder {
+	if !filepath.IsAbs(save) {
+		save = filepath.Join(root, save)
+	}
+	return &statusFolder{dir: filepath.Join(save, session.Format(sessionForm))}
+}
+
+// fileName keeps names with slashes (workflows of sub-folders) within the folder.
+func fileName(task string) string { return strings.ReplaceAll(task, "/", "%2F") }
+
+func (f *statusFolder) path(task string) string {
+	return filepath.Join(f.dir, fileName(task)+".yml")
+}
+
+// save writes what a successful task returned. Nothing is half-written: a reader sees
+// the whole file or none.
+func (f *statusFolder) save(t *engine.Task) {
+	if f == nil || f.failed != nil {
+		return
+	}
+	var o engine.Outcome
+	if t.Outcome != nil {
+		o = *t.Outcome
+	}
+	state := param.New("fullName", t.Name, "state", "success", "result", param.New(
+		"subtaskConfig", orEmpty(o.Subtasks), "exportParams", orEmpty(o.Exports), "resetStoreParams", pathList(o.ResetStore),
+		"storeParams", orEmpty(o.Stores), "report", param.New("inputs", []param.Value{}, "outputs", []param.Value{})))
+	if err := files.WriteAtomic(f.path(t.Name), dig.FormatYAML(state)); err != nil {
+		f.failed = fmt.Errorf("save the state of task %s: %w (free some space or use --no-save)", t.Name, err)
+	}
+}
+
+// close says whether everything was saved.
+func (f *statusFolder) close() error {
+	if f == nil {
+		return nil
+	}
+	return f.failed
+}
+
+func orEmpty(m *param.Map) *param.Map {
+	if m == nil {
+		return param.New()
+	}
+	return m
+}
+
+func pathList(paths [][]string) []param.Value {
+	list := []param.Value{}
+	for _, p := range paths {
+		list = append(list, strings.Join(p, "."))
+	}
+	return list
+}
+
+// read returns the saved result of a task; nil when there is none that is a success. A
+// file that cannot be understood counts as none: running again is safe, guessing is not.
+func (f *statusFolder) read(task string) *operators.Result {
+	text, err := os.ReadFile(f.path(task))
+	if errors.Is(err, os.ErrNotExist) || err != nil {
+		return nil
+	}
+	v, err := dig.ParseYAML(f.path(task), text)
+	state, ok := v.(*param.Map)
+	if err != nil || !ok {
+		return nil
+	}
+	if s, _ := state.Get("state"); s != "success" {
+		return nil
+	}
+	saved := state.Map("result")
+	result := &operators.Result{Subtasks: filled(saved.Map("subtaskConfig")), Export: filled(saved.Map("exportParams")), Store: filled(saved.Map("storeParams"))}
+	reset, _ := saved.Get("resetStoreParams")
+	list, _ := reset.([]param.Value)
+	for _, p := range list {
+		if s, ok := p.(string); ok {
+			result.ResetStore = append(result.ResetStore, strings.Split(s, "."))
+		}
+	}
+	return result
+}
+
+func filled(m *param.Map) *param.Map {
+	if m.Len() == 0 {
+		return nil
+	}
+	return m
+}

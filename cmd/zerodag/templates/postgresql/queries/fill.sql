@@ -1,0 +1,1 @@
+INSERT INTO visits VALUES ('${session_date}', '/index.html');

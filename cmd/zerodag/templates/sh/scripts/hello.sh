@@ -1,0 +1,3 @@
+#!/bin/sh
+# Parameters of the task are environment variables.
+echo "hello on $1: $MESSAGE"

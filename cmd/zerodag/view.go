@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/term"
+
+	"zerodag/engine"
+	"zerodag/operators"
+)
+
+// view shows a run to whoever watches.
+type view interface {
+	log(operators.Identity) operators.Log   // the log of one run of a task
+	changed(*engine.State, []engine.Change) // called after every step
+	close()                                 // the run is over
+}
+
+// newView chooses the live tree for a terminal and log lines for everything else.
+func newView(r *localRun) view {
+	var v view = plainView{r.log}
+	if file, ok := r.out.(*os.File); ok && r.logPath == "-" && watched(file) {
+		v = newTreeView(file, r.log, terminalSize(file))
+	}
+	if r.taskLog != "" {
+		v = keptView{v, newTaskLogs(r.taskLog)}
+	}
+	return v
+}
+
+// watched says whether a person looks at the file, at a terminal that can move its cursor.
+func watched(f *os.File) bool {
+	return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == ""
+}
+
+// terminalSize returns a function that tells columns and lines.
+func terminalSize(f *os.File) func() (int, int) {
+	return func() (int, int) {
+		w, h, err := term.GetSize(int(f.Fd()))
+		if err != nil || w == 0 || h == 0 {
+			return environmentNumber("COLUMNS", 80), environmentNumber("LINES", 24)
+		}
+		return w, h
+	}
+}
+
+func environmentNumber(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
+		return n
+	}
+	return otherwise
+}
+
+// plainView prints log lines in the original's format.
+type plainView struct{ console *console }
+
+func (v plainView) log(id operators.Identity) operators.Log { return v.console.taskLog(id) }
+func (v plainView) changed(*engine.State, []engine.Change)  {}
+func (v plainView) close()                                  {}
+
+// keptView keeps the logs of tasks as files beside what is shown.
+type keptView struct {
+	view
+	logs *taskLogs
+}
+
+func (v keptView) log(id operators.Identity) operators.Log { return v.logs.of(id, v.view.log(id)) }
