@@ -72,7 +72,11 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 	s := shapeOf(config)
 	index := c.add(parent, parentName, name)
 	if fault := taskNameFault(name); fault != "" {
-		c.fail(index, nil, "use letters, digits and _ - . =", "task name %s: %q", fault, name)
+		hint := "use letters, digits and _ - . ="
+		if parent == noParent {
+			hint += "; a workflow is named after its file"
+		}
+		c.fail(index, nil, hint, "task name %s: %q", fault, name)
 	}
 	if c.disabled(index, config) {
 		c.nodes[index].Group = true

@@ -17,7 +17,7 @@ func Define(name string, raw *param.Map) (Workflow, error) {
 
 func define(name, folder string, raw *param.Map) (Workflow, []problem) {
 	w, problems := rebuild(name, folder, raw)
-	if fault := WorkflowNameFault(name); fault != "" {
+	if fault := WorkflowNameFault(name); fault != "" && taskNameFault("+"+name) == "" {
 		problems = append(problems, problem{Error: Error{
 			Message: fmt.Sprintf("name %s: %q", fault, name), Hint: "rename the file"}})
 	}

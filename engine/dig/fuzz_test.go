@@ -29,7 +29,7 @@ func seed(f *testing.F) {
 			f.Add(string(text))
 		}
 	}
-	for _, text := range []string{"", "a: &x [*x]", "? [", "!!omap [1]", "!!set [a]", "<<: [*a]", "a: 0b_", "\ufeff", "- - -\t", "%YAML 9.9\n---", "!include : main.dig", "a: !<x> y"} {
+	for _, text := range []string{"", "a: &x [*x]", "? [", "!!omap [1]", "!!set [a]", "<<: [*a]", "a: 0b_", "\ufeff", "- - -\t", "%YAML 9.9\n---", "!include : main.dig", "!include : x.dig\n_export: !!omap [a: {b: 1}]", "+a: {+b: &t [{!include : x.dig}], +c: *t}", "a: !<x> y"} {
 		f.Add(text)
 	}
 }
@@ -63,7 +63,9 @@ func FuzzLoad(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		start := time.Now()
-		list, err := Load(mapSource(map[string]string{"main.dig": text, "x.dig": "+x: {echo>: x}\n!include : y.dig\n", "y.dig": text}), []string{"main.dig"})
+		read := mapSource(map[string]string{"main.dig": text, "x.dig": "+x: {echo>: x}\n!include : y.dig\n", "y.dig": text})
+		list, err := Load(read, []string{"main.dig"})
+		Warnings(read, []string{"main.dig"})
 		if spent := time.Since(start); spent > fuzzBound {
 			t.Fatalf("took %v", spent)
 		}

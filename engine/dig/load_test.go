@@ -41,6 +41,8 @@ func TestLoad(t *testing.T) {
 		{"include through anchors and lists", map[string]string{
 			"main.dig": "+a:\n  - &t {!include : i.dig}\n  - {y: 2}\n+b: *t\n", "i.dig": "echo>: x\n",
 		}, `{"+a":[{"echo>":"x"},{"y":2}],"+b":{"echo>":"x"}}`},
+		{"ordered mappings", map[string]string{"main.dig": "_export: !!omap [a: {x: 1}]\n+a: {}\n!include : i.dig\n", "i.dig": "_export: {a: {y: 2}, <<: !!omap [b: 1]}\n"},
+			`{"_export":{"a":{"x":1,"y":2},"b":1},"+a":{}}`},
 		{"the same file twice", map[string]string{"main.dig": "+a: {!include : i.dig}\n+b: {!include : i.dig}\n", "i.dig": "echo>: x\n"},
 			`{"+a":{"echo>":"x"},"+b":{"echo>":"x"}}`},
 		{"path inside the folder", map[string]string{"main.dig": "!include : ./a/../b.dig\n", "b.dig": "+b: {}\n"}, `{"+b":{}}`},

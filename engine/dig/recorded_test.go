@@ -32,7 +32,7 @@ func TestRecordedTasks(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(casesFolder, "*", "case.json"))
 	if err != nil || len(files) == 0 {
-		t.Skipf("SKIPPED: no recordings under %s", casesFolder)
+		t.Fatalf("no recordings under %s: %v", casesFolder, err)
 	}
 	for _, file := range files {
 		folder := filepath.Dir(file)

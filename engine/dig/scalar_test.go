@@ -1,6 +1,7 @@
 package dig
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -145,6 +146,20 @@ func TestYAMLErrors(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", err, c.want)
 			}
 		})
+	}
+}
+
+// TestAliasChain: aliases of aliases are nested as deep as what is written out.
+func TestAliasChain(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	text.WriteString("x0: &x0 1\n")
+	for i := range 2000 {
+		fmt.Fprintf(&text, "x%d: &x%d [*x%d]\n", i+1, i+1, i)
+	}
+	_, err := ParseYAML("f", []byte(text.String()))
+	if err == nil || !strings.HasPrefix(err.Error(), "f:501:") || !strings.Contains(err.Error(), "nested deeper than 500 levels") {
+		t.Fatalf("got %.200v", err)
 	}
 }
 

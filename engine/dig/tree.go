@@ -18,7 +18,10 @@ type project struct {
 	errs   Errors
 	lost   bool                      // a value could not be read: what follows from that is not reported
 	places map[*param.Map][]position // parallel to the map's keys; nil: not wanted
-	budget int                       // what anchors and includes may still add, see maxExpansion
+	budget int                       // what aliases and includes may still add, see maxExpansion
+
+	weight  int // values plus bytes of text made so far
+	deepest int // level of the deepest value since the innermost open anchor
 }
 
 // position is where a key was written.
@@ -37,13 +40,13 @@ type reader struct {
 	file    string
 	above   []string // the files that include this one, outermost first
 	anchors map[*yaml.Node]*anchor
-	weight  int // values plus bytes of text made so far
 }
 
 // anchor is a node that aliases point to: it is converted once and shared.
 type anchor struct {
 	value  param.Value
 	weight int
+	height int  // levels below it: aliases of aliases nest, too
 	open   bool // still being converted: an alias to it would contain itself
 }
 
@@ -63,34 +66,43 @@ func (r *reader) report(n *yaml.Node, hint, format string, args ...any) {
 // value converts one node. After a failure it returns nil and goes on, so that one
 // load reports everything.
 func (r *reader) value(n *yaml.Node, depth int) param.Value {
-	if depth > maxDepth {
-		if depth == maxDepth+1 { // once per branch, not per node below
-			r.fail(n, "flatten it, or move parts to files of their own", "nested deeper than %d levels", maxDepth)
-		}
-		return nil
-	}
 	if n.Kind == yaml.AliasNode {
-		return r.alias(n)
+		return r.alias(n, depth)
+	}
+	if !r.descend(n, depth) {
+		return nil
 	}
 	if n.Anchor == "" {
 		return r.collection(n, depth)
 	}
 	a := &anchor{open: true}
 	r.anchors[n] = a
-	before := r.weight
+	weight, deepest := r.weight, r.deepest
+	r.deepest = depth
 	a.value = r.collection(n, depth)
-	a.weight, a.open = r.weight-before, false
+	a.weight, a.height, a.open = r.weight-weight, r.deepest-depth, false
+	r.deepest = max(deepest, r.deepest)
 	return a.value
 }
 
-func (r *reader) alias(n *yaml.Node) param.Value {
+// descend notes that a value reaches down to a level; false when that is too deep.
+func (r *reader) descend(n *yaml.Node, level int) bool {
+	if level > maxDepth {
+		r.fail(n, "flatten it, or move parts to files of their own", "nested deeper than %d levels", maxDepth)
+		return false
+	}
+	r.deepest = max(r.deepest, level)
+	return true
+}
+
+func (r *reader) alias(n *yaml.Node, depth int) param.Value {
 	a := r.anchors[n.Alias]
 	if a == nil || a.open {
 		r.fail(n, "remove the alias", "anchor &%s contains itself", n.Value)
 		return nil
 	}
 	r.weight += a.weight
-	if !r.spend(n, a.weight) {
+	if !r.spend(n, a.weight) || !r.descend(n, depth+a.height) {
 		return nil
 	}
 	return a.value
@@ -143,7 +155,11 @@ func (r *reader) sequence(n *yaml.Node, depth int) param.Value {
 	case "!!seq":
 		return list
 	case "!!omap":
-		return merged(list)
+		m := merged(list)
+		if r.places != nil {
+			r.places[m] = make([]position, m.Len()) // unknown, but one for each key
+		}
+		return m
 	case "!!pairs":
 		for i, v := range list {
 			if m, ok := v.(*param.Map); ok && m.Len() == 1 {

@@ -1,0 +1,51 @@
+package dig
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"nothing", "_retry: 2\n_parallel: true\n+a: {_retry: 3, sh>: x, _check: {echo>: x}}\n+g: {+b: {_background: true}}\n", nil},
+		{"refused anyway", "_check: {}\n+a: 1\n", nil},
+		{"check of the workflow", "+a: {}\n_check: {echo>: x}\n", []string{"main.dig:2:1: _check of a group is never run (task +main)"}},
+		{"check of a group", "+g:\n  _check: {echo>: x}\n  +a: {}\n", []string{"main.dig:2:3: _check of a group is never run (task +main+g)"}},
+		{"retry of a group by a template", "+g:\n  _retry: ${n}\n  +a: {sh>: x, _retry: \"${n}\"}\n", []string{"main.dig:2:3: _retry of a group is not evaluated: ${n} is ignored"}},
+		{"retries in retries", "_retry: 1\n+g:\n  +h:\n    _retry: 2\n", []string{"main.dig:4:5: a _retry inside of a group with _retry multiplies the tries (task +main+g+h)"}},
+		{"background after a task", "+a: {echo>: x}\n+b:\n  - _background: true\n  - echo>: y\n", []string{"main.dig:3:5: a _background task waits for nothing"}},
+		{"disabled", "+g: {_disable: true, _check: {echo>: x}}\n", nil},
+		{"long interval", "schedule: {minutes_interval>: 90}\n+a: {}\n", []string{"main.dig:1:12: minutes_interval starts again every hour: 90 means once an hour"}},
+		{"negative time", "schedule: {daily>: \"-01:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: a negative time starts the session before its day begins"}},
+		{"many tasks", manyTasks(999), []string{"main.dig: Workflow 'main' has 1000 tasks"}},
+		{"just not too many tasks", manyTasks(998), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"})
+			if len(list) != len(c.want) {
+				t.Fatalf("%d warnings, want %d: %v", len(list), len(c.want), list)
+			}
+			for i, want := range c.want {
+				if !strings.HasPrefix(list[i].Error(), want) {
+					t.Error(cmp.Diff(want, list[i].Error()))
+				}
+			}
+		})
+	}
+}
+
+func manyTasks(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "+t%d: {}\n", i)
+	}
+	return text.String()
+}
