@@ -75,6 +75,9 @@ func (w *webPeer) flakyStatus(key, times string) int {
 
 // echoed describes a request the way the recordings have it: Python's spacing, sorted.
 func echoed(r *http.Request, body string) string {
+	if r.ContentLength > 0 { // net/http takes it out of the headers
+		r.Header.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
+	}
 	var headers []string
 	for _, k := range sortedHeaders(r.Header) {
 		switch k {
@@ -89,9 +92,6 @@ func echoed(r *http.Request, body string) string {
 
 func sortedHeaders(h http.Header) []string {
 	m := object{}
-	if h.Get("Content-Length") == "" && h.Get("Transfer-Encoding") == "" {
-		m = object{}
-	}
 	for k := range h {
 		m[strings.ToLower(k)] = true
 	}
@@ -99,9 +99,12 @@ func sortedHeaders(h http.Header) []string {
 }
 
 func quote(s string) string {
-	b, _ := json.Marshal(s)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.Encode(s) // text always encodes
 	var ascii strings.Builder
-	for _, r := range string(b) {
+	for _, r := range strings.TrimSpace(b.String()) {
 		if r < 128 {
 			ascii.WriteRune(r)
 		} else {
@@ -182,11 +185,11 @@ func (p *mailPeer) serve(c net.Conn) {
 }
 
 func readData(in *bufio.Scanner) []byte {
-	var data bytes.Buffer
+	var lines []string
 	for in.Scan() && in.Text() != "." {
-		data.WriteString(strings.TrimPrefix(in.Text(), ".") + "\n")
+		lines = append(lines, strings.TrimPrefix(in.Text(), "."))
 	}
-	return data.Bytes()
+	return []byte(strings.Join(lines, "\n"))
 }
 
 func address(line string) string {

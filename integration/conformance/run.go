@@ -249,7 +249,13 @@ type logs struct {
 	lines map[string][]string
 }
 
-func (l *logs) of(id operators.Identity) operators.Log { return &taskLog{logs: l, task: id.TaskName} }
+// of gives a run its log; those of attempts that require> started are not the case's.
+func (l *logs) of(id operators.Identity) operators.Log {
+	if id.AttemptID != 1 {
+		return &taskLog{logs: &logs{lines: map[string][]string{}}, task: id.TaskName}
+	}
+	return &taskLog{logs: l, task: id.TaskName}
+}
 
 type taskLog struct {
 	logs *logs
@@ -349,6 +355,9 @@ func (w *world) describeLogs() object {
 	defer w.logs.mu.Unlock()
 	out := object{}
 	for task, texts := range w.logs.lines {
+		if strings.Contains(task, "@") {
+			continue // the original's list of log files cuts names at the first "@"
+		}
 		all := strings.ToValidUTF8(strings.Join(texts, ""), "\uFFFD")
 		all = strings.ReplaceAll(all, engineMark, "\n")
 		lines := []any{}

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// EncodeChanges writes changes as JSON, for the attempt's log. Every change says its
+// kind, so that a reader that does not know it can refuse the entry.
+func EncodeChanges(changes []Change) ([]byte, error) {
+	list := make([]taggedChange, len(changes))
+	for i, c := range changes {
+		body, err := json.Marshal(c)
+		if err != nil {
+			return nil, fmt.Errorf("encode change: %w", err)
+		}
+		list[i] = taggedChange{Kind: kindOf(c), Body: body}
+	}
+	return json.Marshal(list)
+}
+
+type taggedChange struct {
+	Kind string          `json:"k"`
+	Body json.RawMessage `json:"v"`
+}
+
+func kindOf(c Change) string {
+	switch c.(type) {
+	case AttemptStarted:
+		return "start"
+	case TasksAdded:
+		return "add"
+	case TaskChanged:
+		return "task"
+	case GroupRestarted:
+		return "again"
+	case Growing:
+		return "grow"
+	case KillRequested:
+		return "kill"
+	case SLAFired:
+		return "sla"
+	case AttemptEnded:
+		return "end"
+	}
+	panic(fmt.Sprintf("engine: unknown change %T", c))
+}
+
+// DecodeChanges reads what EncodeChanges wrote. An unknown kind is an error: a newer
+// version wrote it, and skipping it would lose work.
+func DecodeChanges(text []byte) ([]Change, error) {
+	var list []taggedChange
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("decode changes: %w", err)
+	}
+	changes := make([]Change, len(list))
+	for i, t := range list {
+		c, err := decodeChange(t)
+		if err != nil {
+			return nil, fmt.Errorf("decode change %d: %w", i, err)
+		}
+		changes[i] = c
+	}
+	return changes, nil
+}
+
+func decodeChange(t taggedChange) (Change, error) {
+	switch t.Kind {
+	case "start":
+		return decodeAs[AttemptStarted](t.Body)
+	case "add":
+		return decodeAs[TasksAdded](t.Body)
+	case "task":
+		return decodeAs[TaskChanged](t.Body)
+	case "again":
+		return decodeAs[GroupRestarted](t.Body)
+	case "grow":
+		return decodeAs[Growing](t.Body)
+	case "kill":
+		return decodeAs[KillRequested](t.Body)
+	case "sla":
+		return SLAFired{}, nil
+	case "end":
+		return decodeAs[AttemptEnded](t.Body)
+	}
+	return nil, fmt.Errorf("unknown kind %q: a newer version wrote it", t.Kind)
+}
+
+func decodeAs[T Change](body []byte) (Change, error) {
+	var c T
+	err := json.Unmarshal(body, &c)
+	return c, err
+}
+
+// snapshot is a State as it is stored. Tasks of the definition leave out what it says.
+type snapshot struct {
+	Params   *param.Map     `json:"params"`
+	Limit    int            `json:"limit"`
+	Carried  []Carried      `json:"carried,omitempty"`
+	Canceled bool           `json:"canceled,omitempty"`
+	Ended    bool           `json:"ended,omitempty"`
+	EndGuard string         `json:"endGuard,omitempty"`
+	SLAAt    time.Time      `json:"slaAt,omitzero"`
+	SLAGuard string         `json:"slaGuard,omitempty"`
+	StartAt  time.Time      `json:"startAt"`
+	EndAt    time.Time      `json:"endAt,omitzero"`
+	Size     int            `json:"size"` // ids given out
+	Tasks    []snapshotTask `json:"tasks"`
+	Growing  []growth       `json:"growing,omitempty"`
+}
+
+type snapshotTask struct {
+	ID        TaskID    `json:"id"`
+	Node      *dig.Node `json:"node,omitempty"` // Parent and Upstreams unused
+	Parent    TaskID    `json:"parent,omitempty"`
+	Upstreams []TaskID  `json:"up,omitempty"`
+	Initial   bool      `json:"initial,omitempty"`
+	Resumed   bool      `json:"resumed,omitempty"`
+	Progress  Progress  `json:"to"`
+	Outcome   *Outcome  `json:"out,omitempty"`
+}
+
+// EncodeState writes a started attempt as a snapshot.
+func EncodeState(s *State) ([]byte, error) {
+	snap := snapshot{Params: s.params, Limit: s.limit, Canceled: s.canceled, Ended: s.ended, EndGuard: s.endGuard,
+		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartAt: s.startAt, EndAt: s.endAt, Size: len(s.tasks), Growing: s.growing}
+	for _, name := range slices.Sorted(maps.Keys(s.carried)) {
+		snap.Carried = append(snap.Carried, s.carried[name])
+	}
+	for _, t := range s.Tasks() {
+		x := snapshotTask{ID: t.ID, Resumed: t.Resumed, Progress: t.Progress, Outcome: t.Outcome}
+		if int(t.ID) > len(s.def.Nodes) || t.Resumed {
+			x.Node = &dig.Node{Name: t.Name, Group: t.Group, Config: t.Config, Export: t.Export}
+			x.Parent, x.Upstreams, x.Initial = t.Parent, t.Upstreams, t.Initial
+		}
+		snap.Tasks = append(snap.Tasks, x)
+	}
+	return json.Marshal(snap)
+}
+
+// DecodeState reads a snapshot of an attempt of def; defaults as for New.
+func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, error) {
+	var snap snapshot
+	if err := json.Unmarshal(text, &snap); err != nil {
+		return nil, fmt.Errorf("decode attempt: %w", err)
+	}
+	if snap.Size < len(snap.Tasks) || snap.Size > maxSize {
+		return nil, fmt.Errorf("decode attempt: %d tasks of %d ids", len(snap.Tasks), snap.Size)
+	}
+	s := New(def, defaults)
+	s.started, s.params, s.limit = true, snap.Params, snap.Limit
+	s.canceled, s.ended, s.endGuard = snap.Canceled, snap.Ended, snap.EndGuard
+	s.slaAt, s.slaGuard, s.startAt, s.endAt = snap.SLAAt, snap.SLAGuard, snap.StartAt, snap.EndAt
+	for _, c := range snap.Carried {
+		if s.carried == nil {
+			s.carried = map[string]Carried{}
+		}
+		s.carried[c.Name] = c
+	}
+	s.tasks = make([]*Task, snap.Size)
+	for _, x := range snap.Tasks {
+		t, err := x.task(s)
+		if err != nil {
+			return nil, fmt.Errorf("decode attempt: %w", err)
+		}
+		s.insert(t)
+		s.owe(t)
+	}
+	for _, t := range s.Tasks() {
+		s.recountFailed(t)
+	}
+	return s, s.decodeGrowing(snap.Growing)
+}
+
+// maxSize bounds what a snapshot may claim, before memory is taken for it.
+const maxSize = 10_000_000
+
+func (s *State) decodeGrowing(list []growth) error {
+	for _, g := range list {
+		if s.Task(g.First) == nil || s.Task(g.Owner) == nil || g.Next >= g.Total {
+			return fmt.Errorf("decode attempt: nothing grows at task %d", g.First)
+		}
+		s.grow(g)
+	}
+	return nil
+}
+
+func (x snapshotTask) task(s *State) (*Task, error) {
+	t := &Task{ID: x.ID, Initial: x.Initial, Resumed: x.Resumed, Progress: x.Progress, Outcome: x.Outcome, Parent: x.Parent, Upstreams: x.Upstreams}
+	n := x.Node
+	if n == nil {
+		if int(x.ID) < 1 || int(x.ID) > len(s.def.Nodes) {
+			return nil, fmt.Errorf("task %d is not of the workflow", x.ID)
+		}
+		n = &s.def.Nodes[x.ID-1]
+		t.Initial = true
+		t.Upstreams = shifted(n.Upstreams, Root)
+		t.Parent = TaskID(n.Parent + 1)
+	}
+	t.Name, t.Group, t.Config, t.Export = n.Name, n.Group, n.Config, n.Export
+	if int(t.ID) < 1 || int(t.ID) > len(s.tasks) || s.tasks[t.ID-1] != nil {
+		return nil, fmt.Errorf("task id %d is wrong", t.ID)
+	}
+	if t.ID != Root && s.Task(t.Parent) == nil || int(t.State) >= len(stateNames) {
+		return nil, fmt.Errorf("task %d has no parent or state", t.ID)
+	}
+	for _, u := range t.Upstreams {
+		if s.Task(u) == nil {
+			return nil, fmt.Errorf("task %d has no upstream %d", t.ID, u)
+		}
+	}
+	return t, nil
+}
