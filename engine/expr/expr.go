@@ -41,6 +41,13 @@ func (e *Evaluator) Template(text string, vars *param.Map, s Scope) (string, err
 	return e.evalText(text, scope{vars: vars}, &s)
 }
 
+func (s *Scope) zone() *time.Location {
+	if s.Zone == nil {
+		return time.UTC
+	}
+	return s.Zone
+}
+
 // scope is what a string sees: siblings first, then vars.
 type scope struct{ siblings, vars *param.Map }
 

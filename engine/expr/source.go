@@ -1,0 +1,169 @@
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+
+	"zerodag/engine/param"
+)
+
+const (
+	maxSource  = 256 << 10 // bytes of code in one template
+	maxNesting = 500       // brackets: the parser is recursive
+	maxParts   = 20000     // texts and expressions of one template
+)
+
+var errBigInt = errors.New("SyntaxError: BigInt is not available in expressions")
+
+// source writes the script of a template: one function whose body is one statement
+// inside of a `with` over the parameters, as in the original. So a variable set in
+// one expression is there in the next, and print() writes to what is overwritten.
+func source(parts []part) string {
+	var b strings.Builder
+	b.WriteString("(function(){with(this){\nvar __t,__p='',__j=Array.prototype.join," +
+		"print=function(){__p+=__j.call(arguments,'');};\n__p+=''")
+	for _, p := range parts {
+		if p.expr {
+			b.WriteString("+\n((__t=(" + p.text + "))==null?'':(typeof __t==\"string\"?__t:JSON.stringify(__t)))")
+			continue
+		}
+		quoted, _ := appendString(nil, strings.ToValidUTF8(p.text, "\uFFFD"))
+		b.WriteString("+\n" + string(quoted))
+	}
+	b.WriteString(";\nreturn __p;}})")
+	return b.String()
+}
+
+// compiled is a template made into a script.
+type compiled struct {
+	program *goja.Program
+	text    string // of all expressions
+	plan    plan
+}
+
+// compile makes a script of a template.
+func compile(parts []part) (*compiled, error) {
+	var text strings.Builder
+	for _, p := range parts {
+		if p.expr {
+			text.WriteString(p.text + "\n")
+		}
+	}
+	if err := checkSource(text.String()); err != nil {
+		return nil, err
+	}
+	if len(parts) > maxParts {
+		return nil, fmt.Errorf("more than %d expressions", maxParts/2)
+	}
+	tree, err := parser.ParseFile(nil, "template", source(parts), 0)
+	if err != nil {
+		return nil, syntaxError(parts, err)
+	}
+	var c code
+	c.inspect(reflect.ValueOf(tree.Body))
+	if c.bigInt {
+		return nil, errBigInt
+	}
+	program, err := goja.CompileAST(tree, false)
+	if err != nil {
+		return nil, message(err)
+	}
+	p := planOf(text.String(), c.computed)
+	// A pure script needs no more of the library than every other pure one.
+	if p.pure = isPure(parts); p.pure {
+		p = plan{pure: true, call: true, dates: true}
+	}
+	return &compiled{program, text.String(), p}, nil
+}
+
+// checkSource refuses code that the recursive parser could not survive.
+func checkSource(code string) error {
+	if len(code) > maxSource {
+		return fmt.Errorf("more than %d bytes of expressions", maxSource)
+	}
+	if nesting(code) > maxNesting {
+		return fmt.Errorf("brackets nested deeper than %d", maxNesting)
+	}
+	return nil
+}
+
+// nesting counts how deep brackets are nested, those in texts included.
+func nesting(code string) int {
+	depth, deepest := 0, 0
+	for i := range len(code) {
+		switch code[i] {
+		case '(', '[', '{':
+			depth++
+			deepest = max(deepest, depth)
+		case ')', ']', '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// syntaxError points at the expression that is wrong: its place in the script which
+// the template was made into would tell the user nothing.
+func syntaxError(parts []part, whole error) error {
+	for _, p := range parts {
+		if !p.expr {
+			continue
+		}
+		_, err := parser.ParseFile(nil, "", "("+p.text+")", 0)
+		if list := (parser.ErrorList)(nil); errors.As(err, &list) && len(list) > 0 {
+			return fmt.Errorf("SyntaxError: %s at line %d, character %d of %s", explain(list[0].Message),
+				list[0].Position.Line, column(list[0]), param.Text(p.text))
+		}
+	}
+	if list := (parser.ErrorList)(nil); errors.As(whole, &list) && len(list) > 0 {
+		return fmt.Errorf("SyntaxError: %s", explain(list[0].Message))
+	}
+	return fmt.Errorf("SyntaxError: %w", whole)
+}
+
+// column is the place in the line, less the parenthesis put before the first one.
+func column(e *parser.Error) int {
+	if e.Position.Line == 1 {
+		return max(1, e.Position.Column-1)
+	}
+	return e.Position.Column
+}
+
+func explain(message string) string {
+	return strings.Replace(message, "Unexpected token ILLEGAL", "Invalid or unexpected token", 1)
+}
+
+// message is what a failed script says to the user, in the original's words where
+// the engine has others.
+func message(err error) error {
+	var interrupted *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	var thrown *goja.Exception
+	switch {
+	case errors.As(err, &interrupted):
+		return fmt.Errorf("%v", interrupted.Value())
+	case errors.As(err, &overflow):
+		return errors.New("RangeError: Maximum call stack size exceeded")
+	case errors.As(err, &thrown):
+		return errors.New(rephrase(thrown.Value().String()))
+	}
+	return err
+}
+
+func rephrase(text string) string {
+	if name, ok := strings.CutPrefix(text, "TypeError: Object has no member '"); ok {
+		return "TypeError: " + strings.TrimSuffix(name, "'") + " is not a function"
+	}
+	if value, ok := strings.CutPrefix(text, "TypeError: Value is not an object: "); ok {
+		return "TypeError: " + value + " is not a function"
+	}
+	if strings.HasPrefix(text, "TypeError: Cannot read property") {
+		return strings.TrimSuffix(text, " or null")
+	}
+	return strings.TrimPrefix(text, "GoError: ")
+}
