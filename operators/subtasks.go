@@ -23,34 +23,40 @@ func WithExport(do, export *param.Map) (*param.Map, error) {
 	return out, nil
 }
 
-// CopyParallel puts the `_parallel` of the task into the group that it generates
+// Group is the result of a loop: the group of its sub-tasks, with the task's `_parallel`
 // (spec language.md 1.8). The owner of group is the caller.
-func (p *Params) CopyParallel(group *param.Map) error {
-	v, ok := p.Get("_parallel")
-	if !ok || v == nil {
-		return nil
+func (p *Params) Group(group *param.Map) (Result, error) {
+	parallel, err := p.parallel()
+	if err != nil {
+		return Result{}, err
 	}
-	switch x := v.(type) {
-	case bool, string:
-		on, err := param.AsBool("_parallel", x)
-		if on {
-			group.Set("_parallel", true)
-		}
-		return err
-	case *param.Map:
-		limit, err := Read(NewParams(x), "limit", param.AsInt)
-		if err != nil {
-			return err
-		}
-		group.Set("_parallel", parallelOf(limit))
-		return nil
+	if parallel != nil {
+		group.Set("_parallel", parallel)
 	}
-	return param.Errorf("Invalid _parallel format: %s", param.Text(v))
+	if group.Len() == 0 {
+		return Result{}, nil
+	}
+	return Result{Subtasks: group}, nil
 }
 
-func parallelOf(limit int64) param.Value {
-	if limit > 0 {
-		return param.New("limit", limit)
+// parallel is what `_parallel` of a group is to be, nil for nothing.
+func (p *Params) parallel() (param.Value, error) {
+	v, _ := p.Get("_parallel")
+	switch x := v.(type) {
+	case nil:
+		return nil, nil
+	case bool, string:
+		on, err := param.AsBool("_parallel", x)
+		if !on {
+			return nil, err
+		}
+		return true, nil
+	case *param.Map:
+		limit, err := Read(NewParams(x), "limit", param.AsInt)
+		if limit <= 0 {
+			return true, err
+		}
+		return param.New("limit", limit), nil
 	}
-	return true
+	return nil, param.Errorf("Invalid _parallel format: %s", param.Text(v))
 }

@@ -50,7 +50,7 @@ func run(_ context.Context, t *operators.Task) (operators.Result, error) {
 		}
 		group.Set(taskName(choices), task)
 	}
-	return operators.Result{Subtasks: group}, t.Params.CopyParallel(group)
+	return t.Params.Group(group)
 }
 
 func variables(t *operators.Task) ([]variable, error) {

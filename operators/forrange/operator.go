@@ -43,7 +43,7 @@ func run(_ context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	return operators.Result{Subtasks: group}, t.Params.CopyParallel(group)
+	return t.Params.Group(group)
 }
 
 func (s span) subtasks(do *param.Map) (*param.Map, error) {

@@ -35,7 +35,7 @@ func run(_ context.Context, t *operators.Task) (operators.Result, error) {
 		}
 		group.Set("+loop-"+strconv.FormatInt(i, 10), task)
 	}
-	return operators.Result{Subtasks: group}, t.Params.CopyParallel(group)
+	return t.Params.Group(group)
 }
 
 // count is `count` or the command; the command must be there in any case, as in the original.

@@ -109,7 +109,8 @@ func (m *message) bytes() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return b.Bytes(), parts.Close()
+	err = parts.Close() // writes the end
+	return b.Bytes(), err
 }
 
 func writePart(parts *multipart.Writer, header textproto.MIMEHeader, content []byte) error {
@@ -149,7 +150,8 @@ func (m *message) text() ([]byte, textproto.MIMEHeader, error) {
 	if _, err := io.WriteString(w, m.body); err != nil {
 		return nil, nil, err
 	}
-	return b.Bytes(), header, w.Close()
+	err := w.Close() // writes the rest
+	return b.Bytes(), header, err
 }
 
 // longestLine is what SMTP allows in one line.

@@ -116,11 +116,11 @@ func (s *server) send(ctx context.Context, m *message) error {
 	if err := s.introduce(client); err != nil {
 		return err
 	}
-	if err := client.Mail(m.from.mailbox); err != nil {
+	if err := client.Mail("<" + m.from.mailbox + ">"); err != nil {
 		return err
 	}
 	for _, to := range m.recipients() {
-		if err := client.Rcpt(to); err != nil {
+		if err := client.Rcpt("<" + to + ">"); err != nil {
 			return fmt.Errorf("%s: %w", to, err)
 		}
 	}

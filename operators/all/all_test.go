@@ -1,0 +1,62 @@
+package all_test
+
+import (
+	"go/build"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zerodag/operators/all"
+)
+
+// TestEveryFolderIsListed fails when the folder of an operator is not in the registry.
+func TestEveryFolderIsListed(t *testing.T) {
+	t.Parallel()
+	this, err := build.ImportDir(".", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	imported := strings.Join(this.Imports, " ") + " "
+	folders, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders {
+		name := folder.Name()
+		if !folder.IsDir() || name == "all" || name == "operatortest" {
+			continue
+		}
+		if !strings.Contains(imported, "zerodag/operators/"+name+" ") {
+			t.Errorf("operators/%s is not in operators/all", name)
+		}
+		for _, needed := range []string{"operator.go", "operator_test.go", "README.md"} {
+			if _, err := os.Stat(filepath.Join("..", name, needed)); err != nil {
+				t.Errorf("operators/%s has no %s", name, needed)
+			}
+		}
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	t.Parallel()
+	inline := map[string]bool{
+		"echo": true, "if": true, "for_each": true, "for_range": true, "loop": true, "call": true, "fail": true,
+	}
+	plain := map[string]bool{ // those that `_retry` does not repeat
+		"echo": true, "fail": true, "notify": true, "wait": true, "if": true, "loop": true, "for_each": true, "for_range": true,
+	}
+	for name, o := range all.Registry() {
+		if o.Inline != inline[name] {
+			t.Errorf("%s>: Inline is %v", name, o.Inline)
+		}
+		if o.Retries == plain[name] {
+			t.Errorf("%s>: Retries is %v", name, o.Retries)
+		}
+	}
+	for _, name := range []string{"sh", "py", "rb", "call", "require", "http", "http_call", "mail", "param_set", "param_get", "wait"} {
+		if _, ok := all.Registry()[name]; !ok {
+			t.Errorf("%s> is missing", name)
+		}
+	}
+}

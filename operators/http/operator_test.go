@@ -1,0 +1,310 @@
+package http
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/operatortest"
+)
+
+// serve answers by path: /status/N, /echo, /slow, /redirect, /dig/KIND, /long/N.
+func serve(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(answerByPath))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func answerByPath(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain")
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	n := 0
+	fmt.Sscan(rest, &n)
+	switch kind {
+	case "status":
+		w.WriteHeader(n)
+		fmt.Fprintf(w, "status %d body", n)
+	case "echo":
+		content, _ := io.ReadAll(r.Body)
+		json.NewEncoder(w).Encode([]any{r.Method, r.RequestURI, r.Header.Get("Content-Type"), string(content),
+			r.Header.Get("Authorization"), r.Header["X-Two"]})
+	case "slow":
+		<-r.Context().Done()
+	case "redirect":
+		http.Redirect(w, r, "/status/200", http.StatusFound)
+	case "long":
+		io.WriteString(w, strings.Repeat("x", n))
+	case "latin":
+		w.Header().Set("Content-Type", "text/plain; charset=ISO-8859-1")
+		w.Write([]byte{0xe9})
+	case "dig":
+		answerDefinition(w, rest)
+	}
+}
+
+func answerDefinition(w http.ResponseWriter, kind string) {
+	w.Header().Set("Content-Type", map[string]string{
+		"json": "application/json; charset=utf-8", "yaml": "application/x-yaml", "text": "text/plain", "bad": "application/json",
+		"wrong": "application/json",
+	}[kind])
+	switch kind {
+	case "json":
+		io.WriteString(w, `{"+a": {"echo>": "x ${v}"}}`)
+	case "bad":
+		io.WriteString(w, "][")
+	case "wrong":
+		io.WriteString(w, `{"junk": 1}`)
+	case "none":
+		w.Header()["Content-Type"] = nil
+		io.WriteString(w, "+a: {}")
+	default:
+		io.WriteString(w, "+a:\n  echo>: x ${v}\n")
+	}
+}
+
+func op(name string) operators.Operator {
+	for _, o := range Operators() {
+		if o.Name == name {
+			return o
+		}
+	}
+	panic(name)
+}
+
+func TestOperators(t *testing.T) {
+	t.Parallel()
+	base := serve(t)
+	wrong := []string{
+		`{}`, `{"_command": []}`, `{"_command": "BASE", "http": 1}`, `{"_command": "BASE", "headers": ["x"]}`,
+		`{"_command": "BASE", "headers": [{"a": 1, "b": 2}]}`, `{"_command": "BASE", "headers": {"a": 1}}`,
+		`{"_command": "BASE", "timeout": "x"}`, `{"_command": "BASE", "retry": "x"}`, `{"_command": "BASE", "query": [1]}`,
+		`{"_command": "BASE", "content": [1], "content_format": "text"}`, `{"_command": "BASE", "content": [1], "content_format": "form"}`,
+		`{"_command": "BASE", "content": "x", "content_format": "form"}`, `{"_command": "BASE", "content": "x", "content_format": "x"}`,
+		`{"_command": "BASE", "content": {"a": {}}, "content_format": "form"}`, `{"_command": "BASE", "insecure": []}`,
+		`{"_command": "BASE", "proxy": 1}`, `{"_command": "BASE", "proxy": {"enabled": true}}`, `{"_command": "BASE/${x:y}"}`,
+		`{"_command": "BASE", "follow_redirects": "x"}`,
+	}
+	for i := range wrong {
+		wrong[i] = strings.ReplaceAll(wrong[i], "BASE", base)
+	}
+	for name, good := range map[string]string{"http": "/status/200", "http_call": "/dig/yaml"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			operatortest.Exercise(t, operatortest.Subject{
+				Operator: op(name),
+				Good:     `{"_command": "` + base + good + `", "method": "get", "headers": [{"A": "b"}], "retry": true, "timeout": 9}`,
+				Slow:     `{"_command": "` + base + `/slow"}`,
+				Wrong:    wrong,
+			})
+		})
+	}
+}
+
+// TestWhatIsSent compares [method, URI, Content-Type, content, Authorization, X-Two].
+func TestWhatIsSent(t *testing.T) {
+	t.Parallel()
+	base := serve(t)
+	for params, want := range map[string]string{
+		`{}`: `["GET","/echo","","","",null]`,
+		`{"method": "post", "content": {"a": 1, "b": "2"}}`: `["POST","/echo","application/json","{\"a\":1,\"b\":\"2\"}","",null]`,
+		`{"content": "raw", "content_type": "text/plain"}`:  `["GET","/echo","text/plain","raw","",null]`,
+		`{"content": 1.0}`:                                            `["GET","/echo","plain/text","1.0","",null]`,
+		`{"content": "x", "content_format": "JSON"}`:                  `["GET","/echo","application/json","\"x\"","",null]`,
+		`{"content": {"f": "x y", "g": 2}, "content_format": "form"}`: `["GET","/echo","application/x-www-form-urlencoded","f=x+y\u0026g=2","",null]`,
+		`{"content": ["${secret:s}"]}`:                                `["GET","/echo","application/json","[\"it's\"]","",null]`,
+		`{"query": {"q": "a b", "r": 2}}`:                             `["GET","/echo?q=a+b\u0026r=2","","","",null]`,
+		`{"query": "{\"q\": 1}"}`:                                     `["GET","/echo?q=1","","","",null]`,
+		`{"query": "a=b c&d"}`:                                        `["GET","/echo?a=b+c\u0026d=","","","",null]`,
+		`{"headers": [{"X-Two": 1}, {"X-Two": "${secret:s}"}]}`:       `["GET","/echo","","","",["1","it's"]]`,
+		`{"headers": [{"Content-Type": "mine"}], "content": "x"}`:     `["GET","/echo","mine","x","",null]`,
+		`{"http": {"method": "PUT"}}`:                                 `["PUT","/echo","","","",null]`,
+	} {
+		m := operatortest.Map(t, params)
+		m.Set("_command", base+"/echo")
+		m.Set("store_content", true)
+		w := operatortest.New(t, param.Text(m))
+		w.Vault["s"] = "it's"
+		result, err := op("http").Run(t.Context(), &w.Task)
+		if err != nil {
+			t.Errorf("%s: %v", params, err)
+			continue
+		}
+		got, _ := result.Store.Map("http").Get("last_content")
+		if diff := cmp.Diff(want+"\n", got); diff != "" {
+			t.Errorf("%s: %s", params, diff)
+		}
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	base := serve(t)
+	for name, c := range map[string]struct {
+		secrets operatortest.Vault
+		want    string
+	}{
+		"basic":         {operatortest.Vault{"http.user": "u", "http.password": "p"}, "Basic dTpw"},
+		"no password":   {operatortest.Vault{"http.user": "u"}, "Basic dTo="},
+		"authorization": {operatortest.Vault{"http.user": "u", "http.authorization": "Bearer x"}, "Bearer x"},
+		"uri":           {operatortest.Vault{"http.uri": base + "/echo?hidden"}, ""},
+	} {
+		w := operatortest.New(t, `{"_command": "`+base+`/echo", "store_content": true, "query": {"t": "${secret:token}"}}`)
+		w.Vault = c.secrets
+		w.Vault["token"] = "hidden"
+		w.Secrets = w.Vault
+		result, err := op("http").Run(t.Context(), &w.Task)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		content, _ := result.Store.Map("http").Get("last_content")
+		if !strings.Contains(content.(string), `"`+c.want+`"`) {
+			t.Errorf("%s: got %s", name, content)
+		}
+		if strings.Contains(w.Output.String(), "hidden") {
+			t.Errorf("%s: the log tells a secret:\n%s", name, w.Output)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	base := serve(t)
+	const stored = `{"http":{"last_status":200}}`
+	for params, want := range map[string]operatortest.Ended{
+		`{"_command": "/status/200"}`:                          {Store: stored},
+		`{"_command": "/redirect"}`:                            {Store: stored},
+		`{"_command": "/redirect", "follow_redirects": false}`: {Store: `{"http":{"last_status":302}}`},
+		`{"_command": "/latin", "store_content": true}`:        {Store: `{"http":{"last_status":200,"last_content":"é"}}`},
+		`{"_command": "/long/65537", "store_content": true}`:   {Error: "Response content too large: 65537 > 65536"},
+		`{"_command": "/long/65537"}`:                          {Store: stored},
+		`{"_command": "/status/404"}`:                          {Error: "HTTP 4XX Client Error: GET BASE/status/404 - 404 Not Found: status 404 body"},
+		`{"_command": "/status/500", "retry": false}`:          {Error: "HTTP 5XX Server Error: GET BASE/status/500 - 500 Server Error: status 500 body"},
+		`{"_command": "/status/503", "method": "POST"}`:        {Error: "HTTP 5XX Server Error: POST BASE/status/503 - 503 Service Unavailable: status 503 body"},
+		`{"_command": "/status/503"}`:                          {Error: "to be run again after 1s", Kind: "later"},
+		`{"_command": "/status/429", "method": "POST"}`:        {Error: "to be run again after 1s", Kind: "later"},
+		`{"_command": "/status/408", "retry": false}`:          {Error: "to be run again after 1s", Kind: "later"},
+		`{"_command": "/status/404${secret:s}"}`:               {Error: "HTTP 4XX Client Error: GET http://*** - 404 Not Found: status 404 body"},
+	} {
+		w := operatortest.New(t, strings.Replace(params, `"_command": "`, `"_command": "`+base, 1))
+		w.Vault["s"] = ""
+		got := operatortest.RunOnce(t, op("http"), w)
+		got.Error = strings.ReplaceAll(got.Error, base, "BASE")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", params, diff)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	w := operatortest.New(t, `{"_command": "http://user:pw@127.0.0.1:1/x", "retry": false}`)
+	got := operatortest.RunOnce(t, op("http"), w)
+	if !strings.HasPrefix(got.Error, "HTTP request failed: GET http://127.0.0.1:1/x: dial tcp") || got.Kind != "" {
+		t.Errorf("got %+v", got)
+	}
+	w = operatortest.New(t, `{"_command": "nonsense"}`)
+	if got := operatortest.RunOnce(t, op("http"), w); got.Kind != "illegal argument" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestWaitsBetweenRetries(t *testing.T) {
+	t.Parallel()
+	state := param.New("other", int64(1))
+	var got []time.Duration
+	for range 7 {
+		later := pollAgain(state)
+		got = append(got, later.After/time.Second)
+		state = later.State
+	}
+	if diff := cmp.Diff([]time.Duration{1, 2, 4, 8, 16, 30, 30}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(`{"other":1,"request":{"retry":7}}`, param.Text(state)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUserProxy(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	proxyServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { seen = append(seen, r.URL.String()) }))
+	t.Cleanup(proxyServer.Close)
+	at, err := url.Parse(proxyServer.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := `"proxy": {"enabled": true, "host": "` + at.Hostname() + `", "port": "` + at.Port() + `"}`
+	w := operatortest.New(t, `{"_command": "http://nosuch.invalid/x", `+proxy+`}`)
+	want := operatortest.Ended{Store: `{"http":{"last_status":200}}`}
+	if diff := cmp.Diff(want, operatortest.RunOnce(t, op("http"), w)); diff != "" {
+		t.Error(diff)
+	}
+	w = operatortest.New(t, `{"_command": "http://nosuch.invalid/y"}`)
+	w.Config = operatortest.Map(t, `{"http": {`+proxy+`}}`)
+	operatortest.RunOnce(t, op("http"), w)
+	w = operatortest.New(t, `{"_command": "http://127.0.0.1:1/z", "retry": false, `+proxy+`}`)
+	w.Config = operatortest.Map(t, `{"http": {"allow_user_proxy": "false"}}`)
+	operatortest.RunOnce(t, op("http"), w)
+	if diff := cmp.Diff([]string{"http://nosuch.invalid/x", "http://nosuch.invalid/y"}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCall(t *testing.T) {
+	t.Parallel()
+	base := serve(t)
+	const tasks = `{"+a":{"echo>":"x ${v}"}}`
+	for params, want := range map[string]operatortest.Ended{
+		`{"_command": "/dig/yaml"}`: {Subtasks: tasks},
+		`{"_command": "/dig/json"}`: {Subtasks: tasks},
+		`{"_command": "/dig/text", "content_type_override": "application/x-yaml"}`: {Subtasks: tasks},
+		`{"_command": "/dig/yaml", "_workdir": "sub"}`:                             {Subtasks: `{"_export":{"_workdir":"sub"},"+a":{"echo>":"x ${v}"}}`},
+		`{"_command": "/dig/text"}`: {
+			Error: "Unsupported Content-Type (expected application/json or application/x-yaml): text/plain"},
+		`{"_command": "/dig/none"}`:   {Error: "Content-Type must be set in the HTTP response but not set"},
+		`{"_command": "/long/65537"}`: {Error: "Response content too large: 65537 > 65536"},
+	} {
+		w := operatortest.New(t, strings.Replace(params, `"_command": "`, `"_command": "`+base, 1))
+		w.Vault["http.uri"] = "http://127.0.0.1:1/" // has no meaning here
+		if diff := cmp.Diff(want, operatortest.RunOnce(t, op("http_call"), w)); diff != "" {
+			t.Errorf("%s: %s", params, diff)
+		}
+	}
+}
+
+func TestCallOfNonsense(t *testing.T) {
+	t.Parallel()
+	base := serve(t)
+	for path, want := range map[string]operatortest.Ended{
+		"/dig/bad":   {Error: "Failed to parse response as JSON:", Kind: "runtime"},
+		"/dig/wrong": {Error: "junk", Kind: "config"},
+	} {
+		got := operatortest.RunOnce(t, op("http_call"), operatortest.New(t, `{"_command": "`+base+path+`"}`))
+		if !strings.Contains(got.Error, want.Error) || got.Kind != want.Kind {
+			t.Errorf("%s: got %+v", path, got)
+		}
+	}
+}
+
+func TestTheDefinitionIsKept(t *testing.T) {
+	t.Parallel()
+	w := operatortest.New(t, `{"_command": "`+serve(t)+`/dig/yaml"}`)
+	operatortest.RunOnce(t, op("http_call"), w)
+	content, err := w.Files.Read("http_call.dig")
+	if err != nil || len(content) == 0 || !strings.Contains(w.Output.String(), string(content)) {
+		t.Errorf("got %q, %v; log:\n%s", content, err, w.Output)
+	}
+}

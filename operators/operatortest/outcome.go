@@ -1,0 +1,51 @@
+package operatortest
+
+import (
+	"errors"
+	"testing"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Ended is how a run ended, as text to be compared.
+type Ended struct {
+	Subtasks, Export, Store string // JSON, "" for none
+	Error                   string
+	Kind                    string // of the error: "config", "runtime", ..., "" for a plain failure
+}
+
+// RunOnce runs an operator and says how that ended; Later is told as an Error.
+func RunOnce(t *testing.T, o operators.Operator, w *World) Ended {
+	t.Helper()
+	result, err := o.Run(t.Context(), &w.Task)
+	if err != nil {
+		return Ended{Error: err.Error(), Kind: kind(err)}
+	}
+	return Ended{Subtasks: text(result.Subtasks), Export: text(result.Export), Store: text(result.Store)}
+}
+
+func text(m *param.Map) string {
+	if m.Len() == 0 {
+		return ""
+	}
+	return param.Text(m)
+}
+
+func kind(err error) string {
+	var plain *operators.Failure
+	var config *param.ConfigError
+	var fault *operators.Fault
+	var later *operators.Later
+	switch {
+	case errors.As(err, &later):
+		return "later"
+	case errors.As(err, &plain):
+		return ""
+	case errors.As(err, &config):
+		return "config"
+	case errors.As(err, &fault) && fault.Kind != "":
+		return fault.Kind
+	}
+	return "runtime"
+}

@@ -1,0 +1,91 @@
+package sh_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/operators/operatortest"
+	"zerodag/operators/sh"
+)
+
+func TestSh(t *testing.T) {
+	t.Parallel()
+	operatortest.Exercise(t, operatortest.Subject{
+		Operator: sh.Operator(),
+		Good:     `{"_command": "true"}`,
+		Slow:     `{"_command": "echo begun; sleep 1000"}`,
+		ReadsAll: true,
+		Wrong: []string{
+			`{}`, `{"_command": []}`, `{"_command": "true", "shell": "/bin/sh"}`, `{"_command": "true", "shell": [[]]}`,
+			`{"_command": "true", "sh": "x"}`, `{"_command": "true", "_env": {"A-B": "x"}}`, `{"_command": "true", "_env": {"A": [1]}}`,
+			`{"_command": "true", "_env": 1}`, `{"_command": "echo ${x:-y}"}`, `{"_command": "true", "_workdir": {}}`,
+		},
+	})
+}
+
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	for params, want := range map[string]string{
+		`{"_command": "echo $a $b $c", "a": "text", "b": {"x": [1]}, "c": 1.5}`:             "text {\"x\":[1]} 1.5\n",
+		`{"_command": "echo $A", "A": 1, "_env": {"A": 2}}`:                                 "2\n",
+		`{"_command": "echo $A", "_env": {"A": "<${secret:k.e}>"}}`:                         "<v$1>\n",
+		`{"_command": "echo '${secret: k.e }'"}`:                                            "v$1\n",
+		`{"_command": "echo $DIGDAG_TASK_NAME $DIGDAG_TRY"}`:                                "+main+task 1\n",
+		`{"_command": "echo $DIGDAG_TRY", "DIGDAG_TRY": "mine"}`:                            "mine\n",
+		`{"_command": "echo $DIGDAG_PROJECT $DIGDAG_ATTEMPT_ID $DIGDAG_SESSION_ID"}`:        "project 5 4\n",
+		`{"_command": "echo $DIGDAG_IDEMPOTENCY_KEY"}`:                                      "0-5-6\n",
+		`{"_command": "echo $0 | sed 's/[0-9][0-9]*-[0-9][0-9]*/N/'"}`:                      ".digdag/tmp/digdag-sh-N/runner.sh\n",
+		`{"_command": "pwd | sed 's#.*/##'; echo $0 | cut -c1-18", "_workdir": "a/b"}`:      "b\n../../.digdag/tmp/\n",
+		`{"_command": "echo begun; false; echo never", "sh": {"shell": ["/bin/sh", "-x"]}}`: "+ echo begun\nbegun\n+ false\n+ echo never\nnever\n",
+	} {
+		w := operatortest.New(t, params)
+		w.Folder(t, "a/b")
+		w.Vault["k.e"] = "v$1"
+		if diff := cmp.Diff(operatortest.Ended{}, operatortest.RunOnce(t, sh.Operator(), w)); diff != "" {
+			t.Errorf("%s: %s", params, diff)
+		}
+		if diff := cmp.Diff(want, w.Output.String()); diff != "" {
+			t.Errorf("%s: %s", params, diff)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for params, want := range map[string]operatortest.Ended{
+		`{"_command": "exit 3"}`:                             {Error: "Command failed with code 3", Kind: "runtime"},
+		`{"_command": "kill -9 $$"}`:                         {Error: "Command failed with code 137", Kind: "runtime"},
+		`{"_command": "${secret:none}"}`:                     {Error: "Secret not found for key: 'none'", Kind: "secret not found"},
+		`{"_command": "x", "_env": {"A": "${secret:none}"}}`: {Error: "Secret not found for key: 'none'", Kind: "secret not found"},
+		`{"_command": "${BASH:+x}"}`:                         {Error: "Invalid parametrization: '${BASH:+x}'", Kind: "config"},
+		`{"_command": "x", "_workdir": "none"}`:              {Error: `Cannot run program "/bin/sh" (in directory "ROOT/none"): there is no such directory`, Kind: "runtime"},
+		`{"_command": "x", "shell": ["/nosuch/shell"]}`:      {Error: `Cannot run program "/nosuch/shell" (in directory "ROOT"): no such file or directory`, Kind: "runtime"},
+	} {
+		w := operatortest.New(t, params)
+		got := operatortest.RunOnce(t, sh.Operator(), w)
+		got.Error = strings.ReplaceAll(got.Error, w.Files.Root(), "ROOT")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", params, diff)
+		}
+	}
+}
+
+// TestScratchNames keeps the form that logs of the original have.
+func TestScratchNames(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^\.digdag/tmp/digdag-sh-\d+-\d+/runner\.sh\n$`)
+	seen := map[string]bool{}
+	for dispatch := range 3 {
+		w := operatortest.New(t, `{"_command": "echo $0"}`)
+		w.Dispatch = dispatch
+		operatortest.RunOnce(t, sh.Operator(), w)
+		if name := w.Output.String(); !form.MatchString(name) || seen[name] {
+			t.Errorf("dispatch %d: %q", dispatch, name)
+		} else {
+			seen[name] = true
+		}
+	}
+}
