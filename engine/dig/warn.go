@@ -12,8 +12,9 @@ import (
 const taskLimit = 1000
 
 // Warnings lists what in the named files is legal but hardly does what its author
-// thinks: `check` shows it. Files that Load refuses are left out.
-func Warnings(read Source, names []string) Errors {
+// thinks: `check` shows it. operators are the names of all there are. Files that Load
+// refuses are left out.
+func Warnings(read Source, names, operators []string) Errors {
 	var all Errors
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		p := newProject(read)
@@ -25,7 +26,7 @@ func Warnings(read Source, names []string) Errors {
 		if len(problems) > 0 {
 			continue
 		}
-		c := &critic{}
+		c := &critic{read: read, names: names, operators: operators, folder: folderOf(name)}
 		c.workflow(w)
 		p.locate(name, raw, c.found)
 		all = append(all, p.errs...)
@@ -35,8 +36,12 @@ func Warnings(read Source, names []string) Errors {
 
 // critic walks over a sound workflow.
 type critic struct {
-	found []problem
-	tasks int
+	read      Source
+	names     []string // workflow files of the project
+	operators []string
+	folder    string
+	found     []problem
+	tasks     int
 }
 
 func (c *critic) workflow(w Workflow) {
@@ -71,7 +76,12 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	c.tasks++
 	s := shapeOf(config)
 	off, err := param.AsBool("_disable", valueOf(config, "_disable"))
-	if err == nil && off || s.typed || s.operators > 0 {
+	if err == nil && off {
+		return
+	}
+	c.templates(path, name, config)
+	if s.typed || s.operators > 0 {
+		c.operator(path, name, config)
 		return
 	}
 	retries := c.group(path, name, config, retried)

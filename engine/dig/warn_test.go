@@ -21,6 +21,13 @@ func TestWarnings(t *testing.T) {
 		{"retry of a group by a template", "+g:\n  _retry: ${n}\n  +a: {sh>: x, _retry: \"${n}\"}\n", []string{"main.dig:2:3: _retry of a group is not evaluated: ${n} is ignored"}},
 		{"retries in retries", "_retry: 1\n+g:\n  +h:\n    _retry: 2\n", []string{"main.dig:4:5: a _retry inside of a group with _retry multiplies the tries (task +main+g+h)"}},
 		{"background after a task", "+a: {echo>: x}\n+b:\n  - _background: true\n  - echo>: y\n", []string{"main.dig:3:5: a _background task waits for nothing"}},
+		{"unknown operator", "+a: {ehco>: x}\n", []string{"main.dig:1:6: there is no operator ehco> (task +main+a)"}},
+		{"operator known later", "+a: {\"${x}>\": x}\n", nil},
+		{"missing callee", "+a: {call>: sub/b}\n", []string{"main.dig:1:6: call> names sub/b.dig, which is not in the project"}},
+		{"missing workflow, in a loop", "+a:\n  loop>: 2\n  _do: {require>: w}\n", []string{"main.dig:3:9: require> names the workflow w,"}},
+		{"own workflow", "+a: {require>: main}\n+b: {call>: main}\n", nil},
+		{"open expression", "+a:\n  echo>: a ${1 + 2\n", []string{"main.dig:2:3: ${ is never closed"}},
+		{"brace in quotes", "+a:\n  echo>: ${'}'.length}\n", []string{"main.dig:2:3: ${'} ends within quotes"}},
 		{"disabled", "+g: {_disable: true, _check: {echo>: x}}\n", nil},
 		{"long interval", "schedule: {minutes_interval>: 90}\n+a: {}\n", []string{"main.dig:1:12: minutes_interval starts again every hour: 90 means once an hour"}},
 		{"negative time", "schedule: {daily>: \"-01:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: a negative time starts the session before its day begins"}},
@@ -29,7 +36,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"})
+			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, []string{"call", "echo", "loop", "require", "sh"})
 			if len(list) != len(c.want) {
 				t.Fatalf("%d warnings, want %d: %v", len(list), len(c.want), list)
 			}

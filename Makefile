@@ -1,0 +1,80 @@
+# One command each, no arguments needed. `make help` lists them.
+SHELL := /bin/bash
+GO ?= go
+MOMENT := engine/expr/assets/dist/moment.min.js
+VERSION ?= 0.1.0
+FUZZTIME ?= 30s
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## build, run a real project, show its result and where to look
+	@examples/demo.sh bin/zerodag
+
+.PHONY: test
+test: tools assets ## install what the tests need, then run everything
+	$(MAKE) --no-print-directory lint
+	REQUIRE=python,ruby $(GO) test ./...
+	$(GO) test -race ./internal/... ./cmd/... ./operators/...
+
+.PHONY: check
+check: ## quick, without network: format, vet, engine and the rest but recorded cases
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) test -short $$($(GO) list ./... | grep -v /integration/conformance)
+
+.PHONY: tools
+tools: ## install what tests need besides Go, Node and Python: Ruby
+	@command -v ruby >/dev/null || { \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq ruby >/dev/null; \
+	  else echo "Ruby is needed by the tests of rb>: install it (apt-get install ruby)"; exit 1; fi; }
+
+.PHONY: assets
+assets: $(MOMENT) ## fetch what is bundled from npm: moment
+
+$(MOMENT): engine/expr/assets/package-lock.json
+	npm ci --prefix engine/expr/assets --silent --no-audit --no-fund
+	cp engine/expr/assets/node_modules/moment/min/moment.min.js $@
+
+.PHONY: build
+build: assets ## build bin/zerodag
+	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/zerodag ./cmd/zerodag
+
+.PHONY: lint
+lint: ## format, vet, staticcheck
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./cmd/... ./internal/... ./operators/...
+	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+.PHONY: race
+race: assets ## all tests with the race detector
+	$(GO) test -race ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target, FUZZTIME each (30s)
+	@set -e; for pkg in $$(grep -rl '^func Fuzz' --include=*_test.go . | xargs -n1 dirname | sort -u); do \
+	  for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | sed 's/func //'); do \
+	    echo "== $$pkg $$target"; $(GO) test $$pkg -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); done; done
+
+.PHONY: bench
+bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
+	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/...
+	$(GO) run ./integration/bench -zerodag bin/zerodag -reference integration/conformance/bench_reference.json
+
+.PHONY: generate
+generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens
+	$(GO) test ./engine/... -run 'TestScenarios|TestGolden|TestStateMachine' -rewrite
+
+.PHONY: verify
+verify: generate ## fail when generated files are not up to date
+	git diff --exit-code -- docs engine
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin engine/expr/assets/node_modules $(MOMENT)

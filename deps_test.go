@@ -1,0 +1,148 @@
+package zerodag_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rule says what a package, and everything that it imports, must not import.
+type rule struct{ pkg, banned, why string }
+
+var rules = []rule{
+	{"zerodag/engine/...", "net", "the engine does no I/O"},
+	{"zerodag/engine/...", "net/http", "the engine does no I/O"},
+	{"zerodag/engine/...", "os/exec", "the engine does no I/O"},
+	{"zerodag/engine/...", "zerodag/operators", "the engine knows no operator"},
+	{"zerodag/engine/...", "zerodag/internal/", "the engine knows no driver"},
+	{"zerodag/engine", "github.com/dop251/goja", "Step never evaluates an expression"},
+	{"zerodag/engine/dig", "github.com/dop251/goja", "loading never evaluates an expression"},
+	{"zerodag/engine/param", "gopkg.in/yaml.v3", "only engine/dig reads YAML"},
+	{"zerodag/engine/expr", "gopkg.in/yaml.v3", "only engine/dig reads YAML"},
+	{"zerodag/operators/all", "zerodag/internal/", "operators know capabilities, not drivers"},
+	{"zerodag/operators", "zerodag/operators/", "the contract knows no operator"},
+	{"zerodag/internal/local", "zerodag/internal/process", "the host knows interfaces, not drivers"},
+	{"zerodag/internal/local", "zerodag/internal/files", "the host knows interfaces, not drivers"},
+	{"zerodag/internal/process", "zerodag/internal/files", "drivers do not know each other"},
+	{"zerodag/internal/files", "zerodag/internal/process", "drivers do not know each other"},
+	{"zerodag/cmd/...", "zerodag/integration", "integration is imported by nobody"},
+}
+
+// TestDependencies proves that arrows between packages point one way only.
+func TestDependencies(t *testing.T) {
+	t.Parallel()
+	for _, r := range rules {
+		out, err := exec.Command("go", "list", "-deps", r.pkg).CombinedOutput()
+		if err != nil {
+			t.Fatalf("go list %s: %v\n%s", r.pkg, err, out)
+		}
+		for dep := range strings.FieldsSeq(string(out)) {
+			if dep == r.banned || strings.HasSuffix(r.banned, "/") && strings.HasPrefix(dep, r.banned) {
+				t.Errorf("%s imports %s: %s", r.pkg, dep, r.why)
+			}
+		}
+	}
+}
+
+// TestOperatorsApart proves that no operator imports another one.
+func TestOperatorsApart(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}:{{range .Imports}} {{.}}{{end}}", "./operators/...").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		name, imports, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "zerodag/operators/all" {
+			continue
+		}
+		for i := range strings.FieldsSeq(imports) {
+			if strings.HasPrefix(i, "zerodag/operators/") {
+				t.Errorf("%s imports %s: an operator knows only the contract", name, i)
+			}
+		}
+	}
+}
+
+// goFiles lists the Go files of the project, tests left out on demand.
+func goFiles(t *testing.T, tests bool) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == "bin" || strings.HasPrefix(d.Name(), ".") && path != ".") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && (tests || !strings.HasSuffix(path, "_test.go")) {
+			list = append(list, path)
+		}
+		return nil
+	})
+	if err != nil || len(list) == 0 {
+		t.Fatalf("list of Go files: %d, %v", len(list), err)
+	}
+	return list
+}
+
+// TestPackageDocs proves that every package says what it is, in one file.
+func TestPackageDocs(t *testing.T) {
+	t.Parallel()
+	docs := map[string]int{}
+	for _, name := range goFiles(t, false) {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(name)
+		docs[dir] += 0
+		if f.Doc != nil {
+			docs[dir]++
+			if len(f.Doc.Text()) < 60 {
+				t.Errorf("%s: the package comment is too short to say what the package is and must never do", name)
+			}
+		}
+	}
+	for dir, n := range docs {
+		if n != 1 {
+			t.Errorf("package %s has %d package comments, want 1", dir, n)
+		}
+	}
+}
+
+// TestNames proves that no package is a drawer.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range goFiles(t, true) {
+		for part := range strings.SplitSeq(filepath.ToSlash(filepath.Dir(name)), "/") {
+			if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "misc", "base", "types", "models", "manager"}, part) {
+				t.Errorf("%s: %q says nothing: name the package after what it holds", name, part)
+			}
+		}
+	}
+}
+
+// TestTopLevel proves that nothing was added to the agreed top level.
+func TestTopLevel(t *testing.T) {
+	t.Parallel()
+	allowed := strings.Fields(`functions infra engine operators events integration internal cmd ui docs examples bin
+		cdk.json go.mod go.sum Makefile README.md CHANGELOG.md CONTRIBUTING.md LICENSE zerodag.go doc.go example_test.go deps_test.go`)
+	entries, err := filepath.Glob("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e, ".") {
+			continue // settings of tools
+		}
+		if !slices.Contains(allowed, e) {
+			t.Errorf("%s is not part of the agreed top level", e)
+		}
+	}
+}

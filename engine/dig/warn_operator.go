@@ -1,0 +1,100 @@
+package dig
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// operator looks at a task that runs something: whether there is such an operator, and
+// whether the file or workflow that it names is in the project. Names with `${` are not
+// known yet.
+func (c *critic) operator(at []string, task string, config *param.Map) {
+	name, key, command := operatorOf(config)
+	place := append(slices.Clone(at), key)
+	if !strings.Contains(name, "${") && !slices.Contains(c.operators, name) {
+		hint := "operators are built in, such as sh>, py>, echo>, http>"
+		if near := param.Suggest(name, c.operators); len(near) > 0 {
+			hint = "did you mean " + strings.Join(near, ", ") + "?"
+		}
+		c.warn(place, task, hint, "there is no operator %s>", name)
+	}
+	if text, ok := command.(string); ok && text != "" && !strings.Contains(text, "${") {
+		c.target(place, task, name, text)
+	}
+	for _, k := range []string{"_do", "_else_do"} {
+		if body := config.Map(k); body != nil {
+			c.task(append(slices.Clone(at), k), task+"^sub", body, false)
+		}
+	}
+}
+
+func operatorOf(config *param.Map) (name, key string, command param.Value) {
+	if v, ok := config.Get("_type"); ok {
+		name, _ = v.(string)
+		return name, "_type", valueOf(config, "_command")
+	}
+	for k, v := range config.All() {
+		if strings.HasSuffix(k, ">") {
+			return k[:len(k)-1], k, v
+		}
+	}
+	return "", "", nil
+}
+
+func (c *critic) target(place []string, task, operator, named string) {
+	switch operator {
+	case "call":
+		file := strings.TrimSuffix(path.Join(c.folder, named), suffix) + suffix
+		if _, err := c.read(file); err != nil {
+			c.warn(place, task, "", "call> names %s, which is not in the project", file)
+		}
+	case "require":
+		if !slices.Contains(c.names, named+suffix) {
+			c.warn(place, task, "that is right only together with project_name or project_id",
+				"require> names the workflow %s, which is not in the project", named)
+		}
+	}
+}
+
+// templates looks for `${` whose brace is not the one that its author meant.
+func (c *critic) templates(at []string, task string, config *param.Map) {
+	for k, v := range config.All() {
+		text, isText := v.(string)
+		for isText {
+			_, rest, found := strings.Cut(text, "${")
+			if !found {
+				break
+			}
+			end := closingBrace(rest)
+			if end < 0 {
+				c.warn(append(slices.Clone(at), k), task, "braces are counted, those within quotes too",
+					"${ is never closed, so the rest stays as text")
+				break
+			}
+			if inner := rest[:end]; strings.Count(inner, "'")%2 == 1 || strings.Count(inner, `"`)%2 == 1 {
+				c.warn(append(slices.Clone(at), k), task, `braces are counted, those within quotes too: write one as "\x7d"`,
+					"${%s} ends within quotes", inner)
+			}
+			text = rest[end:]
+		}
+	}
+}
+
+// closingBrace finds the end of an expression, braces counted as the language does.
+func closingBrace(text string) int {
+	depth := 1
+	for i := range len(text) {
+		switch text[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// banned are packages that the engine must do without, and why.
+var banned = map[string]string{
+	"os": "no I/O", "net": "no I/O", "net/http": "no I/O", "io/fs": "files come through a Source", "os/exec": "no I/O",
+	"context": "nothing here waits", "sync": "a State belongs to one goroutine", "sync/atomic": "a State belongs to one goroutine",
+	"log": "logging is the host's", "log/slog": "logging is the host's", "math/rand": "randomness is an input",
+	"math/rand/v2": "randomness is an input", "crypto/rand": "randomness is an input", "unsafe": "nothing is worth it",
+}
+
+// scripts is the one package that may own a timer and watch memory, to interrupt scripts.
+const scripts = "expr"
+
+// TestPurity proves that the engine is a function of its inputs: no I/O, no clock, no
+// randomness, no goroutine, no order of a Go map.
+func TestPurity(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{".", "dig", "param", "schedule", scripts, "expr/assets"} {
+		t.Run(dir, func(t *testing.T) {
+			t.Parallel()
+			for _, problem := range impurities(t, dir) {
+				t.Error(problem)
+			}
+		})
+	}
+}
+
+// TestPurityFindsSamples proves that the check above finds what it is for.
+func TestPurityFindsSamples(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bad := "package bad\nimport (\"os\"; \"time\")\nvar m = map[int]int{}\nfunc f() { _ = os.Args; _ = time.Now(); go f(); for range m {}; select {} }\n"
+	if err := os.WriteFile(filepath.Join(dir, "bad.go"), []byte(bad), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(impurities(t, dir)); got != 5 {
+		t.Errorf("found %d problems, want 5 (import, clock, go, map, select): %v", got, impurities(t, dir))
+	}
+}
+
+func impurities(t *testing.T, dir string) []string {
+	t.Helper()
+	set := token.NewFileSet()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no Go files in %s: %v", dir, err)
+	}
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(set, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: importer.ForCompiler(set, "source", nil), Error: func(error) {}}
+	config.Check(dir, set, files, info) //nolint:errcheck // the compiler reports errors of types
+	var problems []string
+	say := func(n ast.Node, what string) { problems = append(problems, set.Position(n.Pos()).String()+": "+what) }
+	for _, f := range files {
+		for _, i := range f.Imports {
+			path := strings.Trim(i.Path.Value, `"`)
+			if why, bad := banned[path]; bad {
+				say(i, path+": "+why)
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				say(n, "go statement")
+			case *ast.SelectStmt:
+				say(n, "select statement")
+			case *ast.RangeStmt:
+				if tv, ok := info.Types[n.X]; ok && tv.Type != nil {
+					if _, isMap := tv.Type.Underlying().(*types.Map); isMap {
+						say(n, "range over a map: its order is random")
+					}
+				}
+			case *ast.SelectorExpr:
+				if clock(info, n) && dir != scripts {
+					say(n, "time."+n.Sel.Name+": time comes in with events")
+				}
+			}
+			return true
+		})
+	}
+	return problems
+}
+
+// clock says whether a selector is a function of package time that knows what time it is.
+func clock(info *types.Info, n *ast.SelectorExpr) bool {
+	x, ok := n.X.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	pkg, ok := info.Uses[x].(*types.PkgName)
+	if !ok || pkg.Imported().Path() != "time" {
+		return false
+	}
+	switch n.Sel.Name {
+	case "Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep":
+		return true
+	}
+	return false
+}
