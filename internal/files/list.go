@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	ignore "github.com/sabhiram/go-gitignore"
 )
 
 // ignoreFile holds patterns, as in .gitignore, of what does not belong to the project.
@@ -60,13 +58,7 @@ func (p Project) ignored() (func(name string, isDir bool) bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ignoreFile, err)
 	}
-	patterns := ignore.CompileIgnoreLines(strings.Split(string(text), "\n")...)
-	return func(name string, isDir bool) bool {
-		if isDir {
-			name += "/"
-		}
-		return patterns.MatchesPath(name)
-	}, nil
+	return parseIgnore(string(text)).ignores, nil
 }
 
 // WorkflowNames returns those names of files that are workflow files: the ones in the

@@ -1,0 +1,270 @@
+package files_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/internal/files"
+	"zerodag/operators"
+)
+
+var (
+	_ operators.Files      = files.Project{}
+	_ operators.ParamStore = (*files.ParamStore)(nil)
+	_ dig.Source           = files.Project{}.Source
+)
+
+// project makes a project of (name, content).
+func project(t *testing.T, content map[string]string) files.Project {
+	t.Helper()
+	p, err := files.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range content {
+		if err := p.Write(name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func TestReadAndWrite(t *testing.T) {
+	t.Parallel()
+	p := project(t, map[string]string{"a/b.txt": "old"})
+	if err := p.Write("a/b.txt", []byte("new")); err != nil {
+		t.Error(err)
+	}
+	if content, err := p.Read("a/b.txt"); err != nil || string(content) != "new" {
+		t.Errorf("got %q, %v", content, err)
+	}
+	if _, err := p.Read("none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want fs.ErrNotExist", err)
+	}
+	entries, err := os.ReadDir(filepath.Join(p.Root(), "a"))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("something was left beside the file: %v, %v", entries, err)
+	}
+}
+
+func TestNothingOutsideIsReached(t *testing.T) {
+	t.Parallel()
+	p := project(t, nil)
+	for _, name := range []string{"../x", "a/../../x", "/etc/passwd", ""} {
+		_, read := p.Read(name)
+		_, load := p.Load(name)
+		for _, err := range []error{read, load, p.Write(name, nil)} {
+			var config *param.ConfigError
+			if !errors.As(err, &config) || !strings.HasPrefix(err.Error(), "File name must not be outside of project path ("+p.Root()+"): ") {
+				t.Errorf("%q: got %v", name, err)
+			}
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	p := project(t, map[string]string{
+		"sub/a.dig":     "!include : 'more.dig'\n+x:\n  echo>: x\n",
+		"sub/more.dig":  "_export: {a: 1}\n",
+		"wrong.dig":     "junk: 1\n",
+		"including.dig": "!include : 'none.dig'\n",
+	})
+	m, err := p.Load("sub/a.dig")
+	if err != nil || param.Text(m) != `{"_export":{"a":1,"_workdir":"sub"},"+x":{"echo>":"x"}}` {
+		t.Errorf("got %s, %v", param.Text(m), err)
+	}
+	if _, err := p.Load("none.dig"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want fs.ErrNotExist", err)
+	}
+	for _, name := range []string{"wrong.dig", "including.dig"} {
+		_, err := p.Load(name)
+		var config *param.ConfigError
+		if !errors.As(err, &config) {
+			t.Errorf("%s: got %v, want a ConfigError", name, err)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	p := project(t, map[string]string{
+		"main.dig": "", "sub/child.dig": "", "a.txt": "", ".hidden": "", ".git/config": "", "sub/.env": "",
+	})
+	names, err := p.List()
+	if diff := cmp.Diff([]string{"a.txt", "main.dig", "sub/child.dig"}, names); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if diff := cmp.Diff([]string{"main.dig"}, files.WorkflowNames(names)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// ignoreCases are patterns, tried on the same tree of files.
+var ignoreCases = []string{
+	"*.log", "/a.log", "a.log\n!sub/a.log", "sub", "sub/", "/sub/", "build/", "**/build", "sub/**", "sub/*", "*\n!*.dig\n!*/",
+	"# comment\n\n\\#x", "x y", "a.lo?", "[ab].log", "sub/deep/*.txt", "**/deep/**", "deep/*.txt", "*.txt\n!b.txt", "trailing.txt ",
+	"\\!odd", "a*b", "sub/**/c.txt", "!a.log", "sub\n!sub/a.log", "file", "/**/c.txt", "b.log\r\nc.txt\r\n", "[!a].log", "[]a].log", "[a-b]*", "[", "a\\", "*/", "**", "/**", "a**b", "**/", "b.txt\\ ", "[[:alpha:]].log", "[^a-b].txt",
+	"sub/**/", "**/c.txt", "***", "sub//deep", "/", "!", "\\a.log", "[\\a].log",
+}
+
+var ignoreTree = []string{
+	"a.log", "b.log", "ab.log", "a.txt", "b.txt", "main.dig", "#x", "!odd", "x y", "file", "trailing.txt", "axb",
+	"sub/a.log", "sub/b.txt", "sub/deep/c.txt", "sub/deep/d.log", "sub/deep/er/c.txt", "build/out", "lib/build/out", "lib/sub/x", "lib/file/x",
+}
+
+// TestIgnoredAsGitDoes compares with git itself.
+func TestIgnoredAsGitDoes(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("NOT TESTED: git is not on this machine")
+	}
+	for _, patterns := range ignoreCases {
+		t.Run(fmt.Sprintf("%q", patterns), func(t *testing.T) {
+			t.Parallel()
+			p := project(t, map[string]string{".digdagignore": patterns})
+			for _, name := range ignoreTree {
+				if err := p.Write(name, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := p.List()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(gitList(t, p.Root()), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func gitList(t *testing.T, root string) []string {
+	t.Helper()
+	var out []byte
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"-c", "core.quotePath=false", "ls-files", "-z", "--others", "--exclude-from=.digdagignore"},
+	} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_DIR="+filepath.Join(root, ".git"))
+		var err error
+		if out, err = cmd.Output(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if name != "" && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	p := project(t, map[string]string{"main.dig": "x", "sub/run.sh": "y", ".hidden": "z"})
+	if err := os.Chmod(filepath.Join(p.Root(), "sub/run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("main.dig", filepath.Join(p.Root(), "link.dig")); err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.CopyTo(filepath.Join(t.TempDir(), "new", "workspace"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := c.List()
+	if diff := cmp.Diff([]string{"link.dig", "main.dig", "sub/run.sh"}, names); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if err := os.WriteFile(filepath.Join(c.Root(), "main.dig"), []byte("changed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := p.Read("main.dig"); string(content) != "x" || err != nil {
+		t.Errorf("the original changed with its copy: %q, %v", content, err)
+	}
+	if info, err := os.Stat(filepath.Join(c.Root(), "sub/run.sh")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("got %v, %v", info, err)
+	}
+}
+
+func TestOpenNeedsAFolder(t *testing.T) {
+	t.Parallel()
+	p := project(t, map[string]string{"file": ""})
+	for _, name := range []string{"file", "none"} {
+		if _, err := files.Open(filepath.Join(p.Root(), name)); err == nil {
+			t.Errorf("%s was opened", name)
+		}
+	}
+}
+
+func TestParamStore(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)
+	s := files.NewParamStore(filepath.Join(t.TempDir(), "params"), func() time.Time { return now })
+	odd := strings.Repeat("長い/..\x00", 100)
+	values := map[string]string{"a": "1", "A": "2", "": "empty", "../x": "outside", odd: "odd"}
+	if err := s.Set(t.Context(), values); err != nil {
+		t.Fatal(err)
+	}
+	want := func(when, key, value string, found bool) {
+		t.Helper()
+		if v, ok, err := s.Get(t.Context(), key); v != value || ok != found || err != nil {
+			t.Errorf("%s, %.10q: got %q, %v, %v", when, key, v, ok, err)
+		}
+	}
+	for key, value := range values {
+		want("at once", key, value, true)
+	}
+	want("at once", "b", "", false)
+	now = now.Add(89 * 24 * time.Hour)
+	if err := s.Set(t.Context(), map[string]string{"a": "new"}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * 24 * time.Hour)
+	want("after 91 days", "a", "new", true)
+	want("after 91 days", "A", "", false)
+}
+
+func TestSetOfNothingWhenCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := files.NewParamStore(t.TempDir(), time.Now)
+	if err := s.Set(ctx, map[string]string{"a": "1"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, found, _ := s.Get(t.Context(), "a"); found {
+		t.Error("a value was stored")
+	}
+}
+
+// FuzzIgnore: whatever is in the file, it must not stop a listing.
+func FuzzIgnore(f *testing.F) {
+	for _, patterns := range ignoreCases {
+		f.Add(patterns)
+	}
+	f.Fuzz(func(t *testing.T, patterns string) {
+		p := project(t, map[string]string{".digdagignore": patterns, "a/b": ""})
+		if _, err := p.List(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package files
+
+import (
+	"regexp"
+	"strings"
+)
+
+// ignorePattern is one line of `.digdagignore`, which is written like `.gitignore`.
+type ignorePattern struct {
+	match    *regexp.Regexp // of a whole name
+	include  bool           // "!": what matches belongs to the project after all
+	dirsOnly bool
+}
+
+// ignorePatterns are the lines in order; of those that match, the last one counts. The
+// files of a folder that is left out are never asked for.
+type ignorePatterns []ignorePattern
+
+func parseIgnore(text string) ignorePatterns {
+	var all ignorePatterns
+	for line := range strings.Lines(text) {
+		if p, ok := parseIgnoreLine(strings.TrimRight(line, "\r\n")); ok {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (all ignorePatterns) ignores(name string, isDir bool) bool {
+	ignored := false
+	for _, p := range all {
+		if (isDir || !p.dirsOnly) && p.match.MatchString(name) {
+			ignored = !p.include
+		}
+	}
+	return ignored
+}
+
+// parseIgnoreLine reads one line; false for comments and for what can match nothing.
+func parseIgnoreLine(line string) (ignorePattern, bool) {
+	var p ignorePattern
+	line = trimBlanks(line)
+	if strings.HasPrefix(line, "#") {
+		return p, false
+	}
+	line, p.include = strings.CutPrefix(line, "!")
+	line, p.dirsOnly = strings.CutSuffix(line, "/")
+	anchored := strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if line == "" {
+		return p, false
+	}
+	var form strings.Builder
+	form.WriteString(`(?s)\A`)
+	if !anchored {
+		form.WriteString(`(?:.*/)?`)
+	}
+	if !translate(&form, line) {
+		return p, false
+	}
+	form.WriteString(`\z`)
+	var err error
+	p.match, err = regexp.Compile(form.String())
+	return p, err == nil
+}
+
+// trimBlanks removes blanks at the end, unless a backslash is before them.
+func trimBlanks(line string) string {
+	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
+		line = line[:len(line)-1]
+	}
+	return line
+}
+
+// translate writes a pattern as a regular expression; false when it can match nothing.
+func translate(form *strings.Builder, pattern string) bool {
+	for i := 0; i < len(pattern); {
+		rest := pattern[i:]
+		atStart := i == 0 || pattern[i-1] == '/'
+		switch {
+		case atStart && strings.HasPrefix(rest, "**/"):
+			form.WriteString(`(?:.*/)?`)
+			i += len("**/")
+		case atStart && rest == "**":
+			form.WriteString(`.*`)
+			i += len("**")
+		case rest[0] == '*':
+			form.WriteString(`[^/]*`)
+			i++
+		case rest[0] == '?':
+			form.WriteString(`[^/]`)
+			i++
+		case rest[0] == '[':
+			n := translateClass(form, rest)
+			if n == 0 {
+				return false
+			}
+			i += n
+		default:
+			if rest[0] == '\\' {
+				i++
+			}
+			if i == len(pattern) {
+				return false
+			}
+			form.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+			i++
+		}
+	}
+	return true
+}
+
+// translateClass writes the class of characters, "[a-z]", that pattern begins with. It
+// returns the length of the class, 0 when it has no end.
+func translateClass(form *strings.Builder, pattern string) int {
+	i := 1
+	negated := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')
+	var class strings.Builder
+	class.WriteByte('[')
+	if negated {
+		class.WriteString("^/")
+		i++
+	}
+	for first := true; i < len(pattern); first = false {
+		c := pattern[i]
+		switch {
+		case c == ']' && !first:
+			form.WriteString(class.String() + "]")
+			return i + 1
+		case c == '[' && strings.HasPrefix(pattern[i:], "[:") && strings.Contains(pattern[i:], ":]"):
+			n := strings.Index(pattern[i:], ":]") + len(":]")
+			class.WriteString(pattern[i : i+n])
+			i += n
+			continue
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			class.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		case c == '-':
+			class.WriteByte('-')
+		default:
+			class.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
+		}
+		i++
+	}
+	return 0
+}
