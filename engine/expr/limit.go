@@ -10,25 +10,28 @@ import (
 )
 
 const (
-	maxMemory = 64 << 20 // bytes that the heap may grow by during one evaluation
+	maxTime   = 500 * time.Millisecond // of one evaluation
+	maxMemory = 64 << 20               // bytes that the heap may grow by meanwhile
 
-	// An evaluation may take half a second, counted as looks at it and not by a clock:
-	// where the machine is overloaded the looks are late as the script itself is.
-	fastLooks = 20 // first: memory can be gone quickly
+	// Memory can be gone quickly, so the first looks at it follow fast.
+	fastLooks = 20
 	fastPause = time.Millisecond
-	slowLooks = 48
 	slowPause = 10 * time.Millisecond
-	maxTime   = fastLooks*fastPause + slowLooks*slowPause
+	maxLooks  = 1000
+	// A machine that had no time for so many looks had none for the script either.
+	fairLooks = 8
+	// So often the time is given again then.
+	maxDelays = 10
 )
 
 // The engine gives regular expressions that need backtracking to a library which
 // reads the limit of one match from a variable of its own, and from nowhere else. It
-// is a bit longer than a script may take, so that the interrupt comes first and the
-// match does not just seem to fail.
+// is longer than a script may take, so that the interrupt comes first and the match
+// does not just seem to fail.
 var _ = limitBacktracking()
 
 func limitBacktracking() bool {
-	regexp2.DefaultMatchTimeout = maxTime + 50*time.Millisecond
+	regexp2.DefaultMatchTimeout = maxTime + 150*time.Millisecond
 	return true
 }
 
@@ -36,22 +39,37 @@ func limitBacktracking() bool {
 // the whole process, so a script may be blamed for what others allocate, but only
 // one that takes its time itself: the first look is after a pause.
 type watcher struct {
-	rt     *goja.Runtime
-	timer  *time.Timer
-	sample []metrics.Sample
-	limit  uint64
-	looks  int
+	rt           *goja.Runtime
+	clock, heap  *time.Timer
+	sample       []metrics.Sample
+	limit        uint64
+	looks, delay chan struct{} // counters of what happened, never read but for their length
 }
 
 func watch(rt *goja.Runtime) *watcher {
-	w := &watcher{rt: rt, sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
-	// Armed only when the field is set, which look reads.
-	w.timer = time.AfterFunc(math.MaxInt64, w.look)
-	w.timer.Reset(fastPause)
+	w := &watcher{
+		rt:     rt,
+		sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}},
+		looks:  make(chan struct{}, maxLooks),
+		delay:  make(chan struct{}, maxDelays),
+	}
+	// Armed only when the fields are set, which the callbacks read.
+	w.clock = time.AfterFunc(math.MaxInt64, w.ring)
+	w.heap = time.AfterFunc(math.MaxInt64, w.look)
+	w.clock.Reset(maxTime)
+	w.heap.Reset(fastPause)
 	return w
 }
 
-// look runs on the timer, one at a time.
+func (w *watcher) ring() {
+	if len(w.looks) < fairLooks && len(w.delay) < maxDelays {
+		w.delay <- struct{}{}
+		w.clock.Reset(maxTime)
+		return
+	}
+	w.rt.Interrupt("the evaluation took longer than " + maxTime.String())
+}
+
 func (w *watcher) look() {
 	metrics.Read(w.sample)
 	used := uint64(0)
@@ -61,22 +79,28 @@ func (w *watcher) look() {
 	if w.limit == 0 {
 		w.limit = used + maxMemory
 	}
-	w.looks++
-	switch {
-	case used > w.limit:
+	if used > w.limit {
 		w.rt.Interrupt("the evaluation took more than 64 MiB of memory")
-	case w.looks < fastLooks:
-		w.timer.Reset(fastPause)
-	case w.looks < fastLooks+slowLooks:
-		w.timer.Reset(slowPause)
-	default:
-		w.rt.Interrupt("the evaluation took longer than " + maxTime.String())
+		return
+	}
+	w.looks <- struct{}{}
+	switch n := len(w.looks); {
+	case n < fastLooks:
+		w.heap.Reset(fastPause)
+	case n < maxLooks:
+		w.heap.Reset(slowPause)
 	}
 }
 
-// stop ends the watch. A look under way may still go on to the end and interrupt the
-// runtime, which is why a runtime that is used again is not trusted after an error.
-func (w *watcher) stop() { w.timer.Stop() }
+// stop ends the watch. A callback under way may still interrupt the runtime, which is
+// why a runtime that is used again is not trusted after an error. It returns whether
+// the machine was overloaded: then a regular expression may have run out of its time
+// without the script being interrupted, and the result is in doubt.
+func (w *watcher) stop() (delayed bool) {
+	w.clock.Stop()
+	w.heap.Stop()
+	return len(w.delay) > 0
+}
 
 // random is a source of numbers that is the same for the same seed (splitmix64).
 func random(seed uint64) goja.RandSource {

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
 	"reflect"
 	"regexp"
@@ -89,17 +91,37 @@ func javaMethods() []string {
 type code struct {
 	bigInt   bool // a BigInt literal
 	computed bool // a property whose name is computed, or a huge index
+	depth    int  // of the node being looked at
+	deepest  int
+}
+
+// check says what cannot be compiled: deep nesting takes the compiler a time that
+// grows with its square, and an operation on BigInts can take any time and memory.
+func (c *code) check(tree *ast.Program) error {
+	c.inspect(reflect.ValueOf(tree.Body))
+	switch {
+	case c.bigInt:
+		return errors.New("SyntaxError: BigInt is not available in expressions")
+	case c.deepest > maxTree:
+		return fmt.Errorf("an expression with more than %d operations in a row", maxTree)
+	}
+	return nil
 }
 
 // inspect walks over a syntax tree, whose package has no walker of its own.
 func (c *code) inspect(v reflect.Value) {
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Interface:
+		c.inspect(v.Elem())
+	case reflect.Pointer:
 		if v.IsNil() || !v.CanInterface() {
 			return
 		}
 		c.node(v.Interface())
+		c.depth++
+		c.deepest = max(c.deepest, c.depth)
 		c.inspect(v.Elem())
+		c.depth--
 	case reflect.Slice:
 		for i := range v.Len() {
 			c.inspect(v.Index(i))

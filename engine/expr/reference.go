@@ -38,12 +38,15 @@ func plain(parts []part, sc scope) (string, bool) {
 		if !ok {
 			return "", false
 		}
+		if b.Len()+len(s) > maxResult {
+			return "", false
+		}
 		if len(parts) == 1 {
 			return s, true
 		}
 		b.WriteString(s)
 	}
-	return b.String(), true
+	return b.String(), b.Len() <= maxResult
 }
 
 // lookup follows a reference through the parameters' own keys.
@@ -123,5 +126,5 @@ func render(v param.Value) (string, bool) {
 		return x, utf8.ValidString(x)
 	}
 	b, ok := appendValue(nil, v)
-	return string(b), ok && len(b) <= maxResult
+	return string(b), ok
 }

@@ -4,7 +4,6 @@ import (
 	_ "embed" // the scripts below
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -21,8 +20,10 @@ var guardSource string
 //go:embed date.js
 var dateSource string
 
-// maxCalls is how deep calls may nest.
-const maxCalls = 1000
+const (
+	maxCalls    = 1000 // depth of calls
+	maxAttempts = 3    // of an evaluation that the machine was too slow for
+)
 
 // Assets are the compiled libraries of scripts. A process that has many Evaluators
 // compiles once and shares them; they do not change any more.
@@ -75,14 +76,20 @@ func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
 		if e.shared == nil {
 			e.shared = e.newScript()
 		}
-		result, err := e.shared.eval(c, sc, s)
-		if err == nil {
+		result, delayed, err := e.shared.eval(c, sc, s)
+		if err == nil && !delayed {
 			return result, nil
 		}
 		// Whatever it was: the runtime is not trusted any more, and a fresh one decides.
 		e.shared = nil
 	}
-	return e.newScript().eval(c, sc, s)
+	for range maxAttempts - 1 {
+		if result, delayed, err := e.newScript().eval(c, sc, s); !delayed {
+			return result, err
+		}
+	}
+	result, _, err := e.newScript().eval(c, sc, s)
+	return result, err
 }
 
 func (e *Evaluator) newScript() *script {
@@ -92,8 +99,13 @@ func (e *Evaluator) newScript() *script {
 	return x
 }
 
-// eval evaluates a template. A script that may be used again must be pure.
-func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, err error) {
+// eval evaluates a template, and says whether the machine was too slow to trust the
+// result. A script that is used again must be pure.
+func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, delayed bool, err error) {
+	if c.plan.call {
+		w := watch(x.rt)
+		defer func() { delayed = w.stop() }()
+	}
 	defer func() {
 		// A defect of the engine must not end the process.
 		if p := recover(); p != nil {
@@ -102,13 +114,14 @@ func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, err error
 	}()
 	x.scope = s
 	x.rt.SetRandSource(random(s.Seed))
+	result, err = x.evaluate(c, sc)
+	return result, false, err
+}
+
+func (x *script) evaluate(c *compiled, sc scope) (string, error) {
 	params, err := x.params(sc.visible(c))
 	if err != nil {
 		return "", message(err)
-	}
-	if c.plan.call {
-		w := watch(x.rt)
-		defer w.stop()
 	}
 	if c.plan.call && !x.guarded {
 		if err := x.guard(c.plan, params); err != nil {
@@ -120,7 +133,8 @@ func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, err error
 	if err != nil {
 		return "", message(err)
 	}
-	if result = v.String(); len(result) > maxResult {
+	result := v.String()
+	if len(result) > maxResult {
 		return "", fmt.Errorf("the result is longer than %d bytes", maxResult)
 	}
 	return result, nil
@@ -230,8 +244,8 @@ func (x *script) checkCode(call goja.FunctionCall) goja.Value {
 		panic(x.rt.NewTypeError(err.Error()))
 	}
 	if tree, err := parser.ParseFile(nil, "eval", text, 0); err == nil {
-		if c.inspect(reflect.ValueOf(tree.Body)); c.bigInt {
-			panic(x.rt.NewTypeError(errBigInt.Error()))
+		if err := c.check(tree); err != nil {
+			panic(x.rt.NewTypeError(err.Error()))
 		}
 	}
 	return goja.Undefined()

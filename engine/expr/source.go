@@ -3,7 +3,6 @@ package expr
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -16,9 +15,9 @@ const (
 	maxSource  = 256 << 10 // bytes of code in one template
 	maxNesting = 500       // brackets: the parser is recursive
 	maxParts   = 20000     // texts and expressions of one template
+	maxTree    = 3000      // depth of the syntax tree
+	groupParts = 100       // that are added up in a row, for the same reason
 )
-
-var errBigInt = errors.New("SyntaxError: BigInt is not available in expressions")
 
 // source writes the script of a template: one function whose body is one statement
 // inside of a `with` over the parameters, as in the original. So a variable set in
@@ -26,8 +25,11 @@ var errBigInt = errors.New("SyntaxError: BigInt is not available in expressions"
 func source(parts []part) string {
 	var b strings.Builder
 	b.WriteString("(function(){with(this){\nvar __t,__p='',__j=Array.prototype.join," +
-		"print=function(){__p+=__j.call(arguments,'');};\n__p+=''")
-	for _, p := range parts {
+		"print=function(){__p+=__j.call(arguments,'');};\n__p+=(''")
+	for i, p := range parts {
+		if i > 0 && i%groupParts == 0 {
+			b.WriteString(")+(''")
+		}
 		if p.expr {
 			b.WriteString("+\n((__t=(" + p.text + "))==null?'':(typeof __t==\"string\"?__t:JSON.stringify(__t)))")
 			continue
@@ -35,7 +37,7 @@ func source(parts []part) string {
 		quoted, _ := appendString(nil, strings.ToValidUTF8(p.text, "\uFFFD"))
 		b.WriteString("+\n" + string(quoted))
 	}
-	b.WriteString(";\nreturn __p;}})")
+	b.WriteString(");\nreturn __p;}})")
 	return b.String()
 }
 
@@ -65,9 +67,8 @@ func compile(parts []part) (*compiled, error) {
 		return nil, syntaxError(parts, err)
 	}
 	var c code
-	c.inspect(reflect.ValueOf(tree.Body))
-	if c.bigInt {
-		return nil, errBigInt
+	if err := c.check(tree); err != nil {
+		return nil, err
 	}
 	program, err := goja.CompileAST(tree, false)
 	if err != nil {
