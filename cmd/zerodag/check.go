@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -52,8 +53,8 @@ func (c *checkCommand) check() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "  System default timezone: %s\n\n", time.Local)
-	workflows, err := loadWorkflows(project, "")
+	fmt.Fprintf(c.out, "  System default timezone: %s\n\n", systemZone())
+	workflows, err := loadWorkflows(project)
 	if err != nil {
 		return err
 	}
@@ -192,4 +193,18 @@ func showDuration(d time.Duration) string {
 		return fmt.Sprintf("%dm %ds", m, s)
 	}
 	return fmt.Sprintf("%ds", s)
+}
+
+// systemZone names the time zone of this machine.
+func systemZone() string {
+	if name := os.Getenv("TZ"); name != "" {
+		return strings.TrimPrefix(name, ":")
+	}
+	if link, err := os.Readlink("/etc/localtime"); err == nil {
+		if _, name, found := strings.Cut(link, "zoneinfo/"); found {
+			return name
+		}
+	}
+	name, _ := time.Now().Zone()
+	return name
 }

@@ -30,7 +30,7 @@ func newInit(s streams) *cobra.Command {
 		Args:    upTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cmd.Usage()
+				return showUsage(cmd, s)
 			}
 			banner(s.err)
 			return initProject(s, args[0], kind)

@@ -30,35 +30,26 @@ func openProject(dir string) (files.Project, error) {
 	return files.Open(dir)
 }
 
-// loadWorkflows reads all workflows of a project, and the one file in a sub-folder that
-// is named beside them, if any.
-func loadWorkflows(p files.Project, beside string) ([]dig.Workflow, error) {
+// loadWorkflows reads all workflows of a project.
+func loadWorkflows(p files.Project) ([]dig.Workflow, error) {
 	names, err := p.List()
 	if err != nil {
 		return nil, err
 	}
-	names = files.WorkflowNames(names)
-	if beside != "" && !slices.Contains(names, beside) {
-		if _, err := os.Stat(filepath.Join(p.Root(), filepath.FromSlash(beside))); err == nil {
-			names = append(names, beside)
-		}
-	}
-	return dig.Load(p.Source, names)
+	return dig.Load(p.Source, files.WorkflowNames(names))
 }
 
-// workflowArgument turns what a user names, a file or a workflow, into the file's name
-// below the project and the workflow's name.
-func workflowArgument(p files.Project, argument string) (file, workflow string) {
+// workflowArgument turns what a user names, a file or a workflow, into the workflow's
+// name: its path below the project without ".dig".
+func workflowArgument(p files.Project, argument string) string {
 	name := argument
 	if strings.HasSuffix(name, ".dig") {
 		if abs, err := filepath.Abs(name); err == nil {
-			if rel, err := filepath.Rel(p.Root(), abs); err == nil && filepath.IsLocal(rel) {
-				if _, err := os.Stat(abs); err == nil {
-					name = filepath.ToSlash(rel)
-				}
+			rel, err := filepath.Rel(p.Root(), abs)
+			if _, missing := os.Stat(abs); err == nil && missing == nil && filepath.IsLocal(rel) {
+				name = rel
 			}
 		}
 	}
-	name = strings.TrimSuffix(path.Clean(filepath.ToSlash(name)), ".dig")
-	return name + ".dig", name
+	return strings.TrimSuffix(path.Clean(filepath.ToSlash(name)), ".dig")
 }

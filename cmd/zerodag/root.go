@@ -22,7 +22,7 @@ func newRoot(s streams) *cobra.Command {
 			}
 			return usageError{fmt.Errorf("available commands are: [%s]; there is no %q", commandNames(c), args[0])}
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Usage() },
+		RunE: func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(s.in)
@@ -72,4 +72,10 @@ func upTo(n int) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// showUsage is for a command without arguments, which is no error.
+func showUsage(c *cobra.Command, s streams) error {
+	_, err := fmt.Fprint(s.err, c.UsageString())
+	return err
 }

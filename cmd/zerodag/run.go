@@ -52,7 +52,7 @@ func newRun(s streams) *cobra.Command {
 		Args:    upTo(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cmd.Usage()
+				return showUsage(cmd, s)
 			}
 			return c.run(cmd.Context(), args[0], strings.Join(args[1:], ""))
 		},
@@ -112,12 +112,11 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
-	file, name := workflowArgument(project, argument)
-	workflows, err := loadWorkflows(project, file)
+	workflows, err := loadWorkflows(project)
 	if err != nil {
 		return err
 	}
-	workflow, err := c.find(workflows, name)
+	workflow, err := c.find(workflows, workflowArgument(project, argument))
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func load(dir string) (Project, error) {
 		return p, fmt.Errorf("list project %s: %w", p.Name, err)
 	}
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".dig") {
+		if !e.IsDir() && strings.HasSuffix(e.Name(), ".dig") {
 			p.Workflows = append(p.Workflows, e.Name())
 		}
 	}

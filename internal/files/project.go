@@ -87,5 +87,9 @@ func (p Project) Source(name string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s", dig.ErrNotFound, name)
 	}
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return nil, of.Err // the reader names the file as the project knows it
+	}
 	return content, err
 }

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zerodag/integration/badprojects"
+)
+
+// TestBadProjects proves that a wrong project ends with a non-zero exit and one clear
+// error, whether its text is wrong or it fails while it runs.
+func TestBadProjects(t *testing.T) {
+	t.Parallel()
+	projects, err := badprojects.Load("../../integration/badprojects")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(projects) < 60 {
+		t.Fatalf("%d bad projects, want at least 60", len(projects))
+	}
+	for _, p := range projects {
+		t.Run(p.Name, func(t *testing.T) {
+			t.Parallel()
+			dir, err := filepath.Abs(p.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			args := []string{"run", "main", "--project", dir, "--no-save", "--session", "2024-01-01", "-c", "/dev/null"}
+			code := run(t.Context(), args, streams{strings.NewReader(""), &out, &errs})
+			if code != 1 {
+				t.Errorf("exit code %d, want 1\n%s%s", code, &out, &errs)
+			}
+			for _, want := range p.Want {
+				if !strings.Contains(errs.String(), want) {
+					t.Errorf("stderr does not say %q:\n%s", want, &errs)
+				}
+			}
+			if n := strings.Count(errs.String(), "error: "); n != 1 {
+				t.Errorf("%d errors, want one:\n%s", n, &errs)
+			}
+		})
+	}
+}

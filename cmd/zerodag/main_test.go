@@ -1,0 +1,26 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"zerodag": main})
+}
+
+// TestScripts runs what a user types, script by script, and looks at what is shown.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("TZ", "UTC")
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("PATH", os.Getenv("PATH")+":"+e.Getenv("PATH"))
+			return nil
+		},
+		Condition: nil,
+	})
+}

@@ -1,0 +1,182 @@
+// Command bench times whole runs of zerodag and prints them beside figures of the
+// original engine and of Dagu. It decides nothing: figures are for reading.
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	zerodag := flag.String("zerodag", "bin/zerodag", "the program to time")
+	reference := flag.String("reference", "integration/conformance/bench_reference.json", "figures of others")
+	flag.Parse()
+	if err := run(*zerodag, *reference); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is one program and a folder to run it in.
+type bench struct {
+	program, dir string
+	others       map[string]map[string]any
+}
+
+func run(program, reference string) error {
+	text, err := os.ReadFile(reference)
+	if err != nil {
+		return err
+	}
+	b := &bench{others: map[string]map[string]any{}}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return fmt.Errorf("%s: %w", reference, err)
+	}
+	for _, name := range []string{"original_engine", "dagu"} {
+		figures := map[string]any{}
+		if err := json.Unmarshal(all[name], &figures); err != nil {
+			return fmt.Errorf("%s: %w", reference, err)
+		}
+		b.others[name] = figures
+	}
+	if b.program, err = filepath.Abs(program); err != nil {
+		return err
+	}
+	if b.dir, err = os.MkdirTemp("", "zerodag-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	fmt.Printf("%-46s %12s %10s %12s %10s  %s\n", "whole runs of `zerodag run`, medians", "here", "memory", "original", "Dagu", "goal")
+	return cmp.Or(b.small(), b.chain(), b.large())
+}
+
+// figure is what one run took.
+type figure struct {
+	took   time.Duration
+	memory int64 // resident, in MiB
+}
+
+// run times one command line, runs times, and returns the median.
+func (b *bench) run(runs int, args ...string) (figure, error) {
+	var all []figure
+	for range runs {
+		cmd := exec.Command(b.program, args...)
+		cmd.Dir = b.dir
+		var out strings.Builder
+		cmd.Stderr = &out
+		began := time.Now()
+		if err := cmd.Run(); err != nil {
+			return figure{}, fmt.Errorf("%v: %w\n%s", args, err, out.String())
+		}
+		usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		all = append(all, figure{time.Since(began), usage.Maxrss / 1024})
+	}
+	slices.SortFunc(all, func(x, y figure) int { return cmp.Compare(x.took, y.took) })
+	return all[len(all)/2], nil
+}
+
+func (b *bench) workflow(name, text string) error {
+	return os.WriteFile(filepath.Join(b.dir, name+".dig"), []byte(text), 0o644)
+}
+
+// once writes a workflow, times it and prints a row.
+func (b *bench) once(what, name, text string, runs int, goal string, keys [2]string, more ...string) (figure, error) {
+	if err := b.workflow(name, text); err != nil {
+		return figure{}, err
+	}
+	args := append([]string{"run", name + ".dig", "--no-save", "--session", "2024-01-01"}, more...)
+	f, err := b.run(runs, args...)
+	if err == nil {
+		b.row(what, f, keys, goal)
+	}
+	return f, err
+}
+
+func (b *bench) row(what string, f figure, keys [2]string, goal string) {
+	fmt.Printf("%-46s %9.1f ms %6d MiB %12s %10s  %s\n", what, float64(f.took.Microseconds())/1000, f.memory,
+		b.other("original_engine", keys[0]), b.other("dagu", keys[1]), goal)
+}
+
+func (b *bench) other(who, key string) string {
+	if seconds, ok := b.others[who][key].(float64); ok {
+		return fmt.Sprintf("%.0f ms", seconds*1000)
+	}
+	return "-"
+}
+
+func (b *bench) small() error {
+	_, err := b.once("one echo>", "one", "+a:\n  echo>: hello\n", 21, "under 30 ms", [2]string{"local_run_one_echo", "one_step"})
+	if err != nil {
+		return err
+	}
+	var wide strings.Builder
+	wide.WriteString("_parallel: true\n")
+	for i := range 500 {
+		fmt.Fprintf(&wide, "+t%d:\n  echo>: hello\n", i)
+	}
+	if _, err = b.once("500 echo> in parallel", "wide", wide.String(), 11, "under 50 ms", [2]string{"fanout_500_echo", "fanout_500_unlimited"}); err != nil {
+		return err
+	}
+	var chain strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&chain, "+t%d:\n  echo>: hello\n", i)
+	}
+	if _, err = b.once("chain of 50 echo>", "chain", chain.String(), 11, "", [2]string{"chain_50_echo", ""}); err != nil {
+		return err
+	}
+	_, err = b.once("1,000 tasks with ${moment()}", "moment", "+a:\n  loop>: 997\n  _do:\n    echo>: ${moment().format()}\n", 3, "under 2 s", [2]string{"", ""})
+	return err
+}
+
+// chain compares 50 commands with a shell that starts as many.
+func (b *bench) chain() error {
+	var text strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&text, "+t%d:\n  sh>: true\n", i)
+	}
+	f, err := b.once("chain of 50 sh>: true", "sh", text.String(), 11, "1.5x of the shell loop", [2]string{"", "chain_50"})
+	if err != nil {
+		return err
+	}
+	shell := &bench{program: "/bin/sh", dir: b.dir}
+	loop, err := shell.run(11, "-c", "i=0; while [ $i -lt 50 ]; do sh -c true; i=$((i+1)); done")
+	if err != nil {
+		return err
+	}
+	b.row("  a shell loop of 50 sh -c true", loop, [2]string{}, "")
+	fmt.Printf("%-46s %9.2f x\n", "  ratio", float64(f.took)/float64(loop.took))
+	return nil
+}
+
+// large runs loops in loops; time per task must not grow with the attempt.
+func (b *bench) large() error {
+	var first float64
+	for _, size := range []struct{ outer, inner, runs int }{{10, 98, 5}, {100, 98, 3}, {1000, 98, 3}} {
+		tasks := size.outer*(size.inner+3) + 3
+		text := fmt.Sprintf("+a:\n  loop>: %d\n  _do:\n    +b:\n      loop>: %d\n      _do:\n        echo>: ${i}\n", size.outer, size.inner)
+		goal := ""
+		if size.outer == 1000 {
+			goal = "under 10 s, 500 MB, ratio under 1.5"
+		}
+		f, err := b.once(fmt.Sprintf("%d tasks of loops in loops", tasks), "loops", text, size.runs, goal, [2]string{}, "-X", "executor.task_max_run=200000")
+		if err != nil {
+			return err
+		}
+		per := float64(f.took.Microseconds()) / float64(tasks)
+		if first == 0 {
+			first = per
+		}
+		fmt.Printf("%-46s %9.1f us  ratio %.2f\n", "  per task", per, per/first)
+	}
+	return nil
+}
