@@ -57,7 +57,9 @@ func (c clock) weekday() int {
 // therefore skips March 1st, as the original's calendar does.
 func (f fields) walk(c clock, zone *time.Location) (int64, bool) {
 	for limit := c.year + searchYears; c.year <= limit; {
-		f.walkFields(&c, limit)
+		if !f.walkFields(&c, limit) {
+			break
+		}
 		if c.day <= 28 && f.weekday>>c.weekday()&1 == 0 {
 			c.skipTo(c.month, c.day+1)
 			continue
@@ -77,8 +79,9 @@ func (f fields) walk(c clock, zone *time.Location) (int64, bool) {
 }
 
 // walkFields moves to the first fields that match all but the day of week. Every
-// month is given 31 days here: walk sees what the calendar makes of it.
-func (f fields) walkFields(c *clock, limit int) {
+// month is given 31 days here: walk sees what the calendar makes of it. False when
+// there is none until the year limit.
+func (f fields) walkFields(c *clock, limit int) bool {
 	for c.year <= limit {
 		f.walkTime(c)
 		c.carry()
@@ -88,9 +91,10 @@ func (f fields) walkFields(c *clock, limit int) {
 		case !f.matchDay(c.year, c.month, c.day):
 			c.skipTo(c.month, c.day+1)
 		default:
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // walkTime moves to the first matching hour and minute, perhaps of the next day.
