@@ -5,7 +5,6 @@ usage: runner.py COMMAND INPUT OUTPUT
 INPUT is a JSON file {"params": {...}}. OUTPUT becomes a JSON file with what the task
 exported, stored and generated, and with the error that ended it, if any.
 """
-import importlib
 import inspect
 import json
 import os
@@ -63,6 +62,11 @@ def install(env):
     sys.modules["digdag_env"] = older
 
 
+def load(name):
+    __import__(name)
+    return sys.modules[name]
+
+
 def member(module, name):
     try:
         return getattr(module, name)
@@ -77,12 +81,12 @@ def find(command):
     if not owner:
         raise ValueError("'%s' names no function: write it as MODULE.FUNCTION" % command)
     try:
-        module = importlib.import_module(owner)
+        module = load(owner)
     except ModuleNotFoundError as missing:
         package, _, class_name = owner.rpartition(".")
         if not package or not (owner + ".").startswith(missing.name + "."):
             raise
-        return member(importlib.import_module(package), class_name), name
+        return member(load(package), class_name), name
     found = member(module, name)
     return (found, "run") if inspect.isclass(found) else (found, None)
 
@@ -137,18 +141,23 @@ def main(command, input_file, output_file):
     except Exception as problem:
         error = problem
         message = str(problem)
+    trace = []
     if error is not None:
-        out["error"] = {
-            "class": type(error).__name__,
-            "message": message,
-            "backtrace": traceback.format_exception(type(error), error, error.__traceback__),
-        }
+        trace = traceback.format_exception(type(error), error, own_frames(error))
+        out["error"] = {"class": type(error).__name__, "message": message, "backtrace": trace}
     with open(output_file, "w", encoding="utf-8") as f:
         json.dump(out, f)
-    if isinstance(error, SystemExit):
-        sys.exit(message)
     if error is not None:
-        raise error
+        sys.stderr.write("".join(trace))
+        sys.exit(1)
+
+
+def own_frames(error):
+    """The traceback from where the user's own code begins."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
 
 
 if __name__ == "__main__":
