@@ -1,9 +1,15 @@
 package expr
 
-import "zerodag/engine/param"
+import (
+	"strings"
+
+	"zerodag/engine/param"
+)
 
 const (
 	maxResult = 1 << 20 // bytes that a template with expressions may become
+
+	maxQuoted = 4 << 10 // bytes of a template that a message shows
 
 	cachedTemplates = 256     // compiled templates that an Evaluator keeps
 	cachedLength    = 4 << 10 // the longest of them
@@ -46,6 +52,9 @@ func (e *Evaluator) evalText(text string, sc scope, s *Scope) (string, error) {
 		if result, err = e.run(script, sc, s); err == nil {
 			return result, nil
 		}
+	}
+	if len(text) > maxQuoted {
+		text = strings.ToValidUTF8(text[:maxQuoted], "") + "..."
 	}
 	return "", param.Errorf("Failed to evaluate a variable %s (%s)", text, err)
 }

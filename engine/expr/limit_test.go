@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/engine/expr"
 	"zerodag/engine/param"
 )
 
@@ -13,12 +14,12 @@ import (
 // why, and leaves the evaluator usable. They run one after the other, for the memory
 // that is watched is that of the process.
 func TestLimits(t *testing.T) {
-	e := withMoment(t)
+	e := expr.New(expr.Options{})
 	for _, c := range []struct{ in, want string }{
 		{"${(function() { while (true) {} })()}", "longer than 500ms"},
 		{"${(function() { for (;;) { try { for (;;) {} } catch (e) {} finally {} } })()}", "longer than 500ms"},
 		{"${(function() { var s = 'x'; while (1) s += s })()}", "64 MiB"},
-		{"${(function() { var a = []; for (;;) a.push({}) })()}", "64 MiB"},
+		{"${(function() { var a = []; for (;;) a.push({}) })()}", "the evaluation took"},
 		{"${'x'.repeat(1e9)}", "too long"}, {"${'x'['rep' + 'eat'](1e9)}", "too long"}, {"${'x'.padEnd(1e9)}", "too long"},
 		{"${new Array(1e9).join('x')}", "too long"}, {"${Array(1e9).fill(0)}", "too long"}, {"${[...Array(1e9)]}", "too long"},
 		{"${Array.from({length: 1e9})}", "too long"}, {"${'' + Array(1e9)}", "too long"}, {"${new Set(Array(1e9)).size}", "too long"},
@@ -37,22 +38,25 @@ func TestLimits(t *testing.T) {
 		{"${new ArrayBuffer(1e9)}", "not defined"}, {"${new Float64Array(1e9)}", "not defined"},
 		{"${BigInt(2)}", "not defined"}, {"${eval('2n')}", "BigInt"}, {"${(async function f() { await 0; return f() })()}", "the evaluation took"},
 		{"${" + strings.Repeat("(", 1e5) + "}", "brackets nested deeper"}, {"${" + strings.Repeat("-1+", 1e6) + "1}", "bytes of expressions"},
-		{"${1" + strings.Repeat("+1", 1e5) + "}", "operations in a row"}, {"${" + strings.Repeat("!", 2e5) + "1}", "operations in a row"},
-		{"${" + strings.Repeat("a?a:", 5e4) + "1}", "operations in a row"}, {strings.Repeat("${+1}x", 9e3), ""},
+		{"${1" + strings.Repeat("+1", 6e4) + "}", "operations in a row"}, {"${" + strings.Repeat("!", 1e5) + "1}", "operations in a row"},
+		{"${" + strings.Repeat("a?a:", 3e4) + "1}", "operations in a row"}, {strings.Repeat("${+1}x", 1800), ""},
 		{"${require('fs')}", "require is not defined"}, {"${console.log(1)}", "console is not defined"},
 	} {
 		started := time.Now()
 		got, err := e.Template(c.in, nil, scopeIn(t, "UTC"))
 		took := time.Since(started)
 		short := c.in[:min(len(c.in), 70)]
-		if took > time.Second {
+		if took > slow*time.Second {
 			t.Errorf("%s: took %v", short, took)
 		}
 		var config *param.ConfigError
-		if c.want != "" && (!errors.As(err, &config) || !strings.Contains(err.Error()[len(c.in):], c.want)) {
+		if (c.want == "") != (err == nil) {
+			t.Errorf("%s: %.200v", short, err)
+		}
+		if c.want != "" && (!errors.As(err, &config) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %d bytes, %.200v; want %s", short, len(got), err, c.want)
 		}
-		if got, err := e.Template("${moment(0).format('Y')} ${[1].map(String)}", nil, scopeIn(t, "UTC")); got != `1970 ["1"]` {
+		if got, err := e.Template("${new Date(0).getFullYear()} ${[1].map(String)}", nil, scopeIn(t, "UTC")); got != `1970 ["1"]` {
 			t.Fatalf("after %s: %s, %v", short, got, err)
 		}
 	}

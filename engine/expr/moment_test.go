@@ -115,7 +115,7 @@ func TestThousandMoments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if took := time.Since(started); took > 2*time.Second {
+	if took := time.Since(started); took > slow*2*time.Second {
 		t.Errorf("1000 evaluations took %v", took)
 	}
 }
@@ -139,7 +139,7 @@ func TestDate(t *testing.T) {
 	} {
 		t.Run(c.zone+" "+c.in, func(t *testing.T) {
 			t.Parallel()
-			got, err := withMoment(t).Template(c.in, nil, scopeIn(t, c.zone))
+			got, err := expr.New(expr.Options{}).Template(c.in, nil, scopeIn(t, c.zone))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"zerodag/engine/expr"
+	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
 )
 
@@ -68,7 +69,7 @@ func FuzzTemplate(f *testing.F) {
 		"${(function(){for(;;);})()}", "${new Date('2024-01-01').getDay()}", "${1 /*} ${ */}", "${`${a}`}", "${/(?=a)/.test('a')}"} {
 		f.Add(seed)
 	}
-	e := withMoment(f)
+	e := expr.Compile(expr.Options{Moment: assets.Moment()}).New()
 	vars := param.New("a", param.New("b", []param.Value{int64(1), "x"}), "timezone", "UTC")
 	f.Fuzz(func(t *testing.T, text string) {
 		started := time.Now()

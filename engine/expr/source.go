@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	maxSource  = 256 << 10 // bytes of code in one template
+	maxSource  = 128 << 10 // bytes of code in one template
 	maxNesting = 500       // brackets: the parser is recursive
 	maxParts   = 20000     // texts and expressions of one template
 	maxTree    = 3000      // depth of the syntax tree
