@@ -56,8 +56,15 @@ func (s scratch) outputs() (map[string][]byte, error) {
 	return outputs, nil
 }
 
+// remove takes the folder away: nearly always it holds what we put there and no more.
 func (s scratch) remove() {
-	if s.command.Scratch != "" {
+	if s.command.Scratch == "" {
+		return
+	}
+	for name := range s.command.Files {
+		os.Remove(s.path(name))
+	}
+	if os.Remove(s.path("")) != nil {
 		os.RemoveAll(s.path(""))
 	}
 }
