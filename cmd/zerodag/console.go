@@ -23,10 +23,13 @@ type console struct {
 	failed  error
 }
 
-var logLevels = []string{"error", "warn", "info", "debug", "trace"}
+// logLevels are in order of weight; each shows itself and those before it.
+func logLevels() []string { return []string{"error", "warn", "info", "debug", "trace"} }
+
+const warnLevel = 1
 
 func newConsole(out io.Writer, level string) (*console, error) {
-	for i, name := range logLevels {
+	for i, name := range logLevels() {
 		if name == level {
 			return &console{level: i, out: bufio.NewWriterSize(out, 1<<16)}, nil
 		}
@@ -40,7 +43,7 @@ func (c *console) message(level operators.Level, logger, text string) {
 }
 
 func (c *console) shows(level operators.Level) bool {
-	for i, name := range logLevels {
+	for i, name := range logLevels() {
 		if strings.EqualFold(name, string(level)) {
 			return i <= c.level
 		}

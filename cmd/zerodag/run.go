@@ -178,6 +178,9 @@ func (r *localRun) do(ctx context.Context) error {
 	if r.log, err = newConsole(out, r.logLevel); err != nil {
 		return err
 	}
+	if _, live := r.terminal(); live {
+		r.log.level = min(r.log.level, warnLevel) // the tree says the rest
+	}
 	session, err := r.sessionTime(def.Zone, time.Now())
 	if err != nil {
 		return err

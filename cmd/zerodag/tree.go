@@ -16,7 +16,6 @@ import (
 type treeView struct {
 	out  io.Writer
 	size func() (columns, lines int)
-	warn *console // says what is more than information
 	ink  palette
 
 	mu     sync.Mutex
@@ -25,7 +24,6 @@ type treeView struct {
 	drawn  int // lines of the tree on the screen
 	above  strings.Builder
 	frame  int
-	dirty  bool
 	stop   chan struct{}
 	done   chan struct{}
 }
@@ -52,8 +50,8 @@ func newPalette() palette {
 
 const redrawEvery = 80 * time.Millisecond
 
-func newTreeView(out io.Writer, c *console, size func() (int, int)) *treeView {
-	v := &treeView{out: out, size: size, warn: c, ink: newPalette(), rows: map[*engine.State][]treeRow{},
+func newTreeView(out io.Writer, size func() (int, int)) *treeView {
+	v := &treeView{out: out, size: size, ink: newPalette(), rows: map[*engine.State][]treeRow{},
 		stop: make(chan struct{}), done: make(chan struct{})}
 	go v.animate()
 	return v
@@ -182,7 +180,8 @@ func (v *treeView) redraw(now time.Time, last bool) {
 	io.WriteString(v.out, b.String())
 }
 
-var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+// spinner are the pictures of a task that runs, one after the other.
+const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 // picture draws all attempts in at most so many lines: what is finished folds first.
 func (v *treeView) picture(now time.Time, columns, lines int, last bool) []string {
@@ -281,7 +280,8 @@ func (v *treeView) icon(r treeRow) (icon, colour string) {
 	case r.state == engine.RetryWaiting, r.state == engine.GroupRetryWaiting:
 		return "↻", v.ink.yellow
 	}
-	return spinner[v.frame%len(spinner)], v.ink.cyan
+	pictures := []rune(spinner)
+	return string(pictures[v.frame%len(pictures)]), v.ink.cyan
 }
 
 // lastWord is what a task adds to its parent's full name.

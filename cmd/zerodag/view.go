@@ -20,13 +20,19 @@ type view interface {
 // newView chooses the live tree for a terminal and log lines for everything else.
 func newView(r *localRun) view {
 	var v view = plainView{r.log}
-	if file, ok := r.out.(*os.File); ok && r.logPath == "-" && watched(file) {
-		v = newTreeView(file, r.log, terminalSize(file))
+	if file, live := r.terminal(); live {
+		v = newTreeView(file, terminalSize(file))
 	}
 	if r.taskLog != "" {
 		v = keptView{v, newTaskLogs(r.taskLog)}
 	}
 	return v
+}
+
+// terminal returns the terminal that somebody watches the run on, if any.
+func (c *runCommand) terminal() (*os.File, bool) {
+	file, ok := c.out.(*os.File)
+	return file, ok && c.logPath == "-" && watched(file)
 }
 
 // watched says whether a person looks at the file, at a terminal that can move its cursor.
