@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,7 @@ func shifted(indexes []int, first TaskID) []TaskID {
 	for i, x := range indexes {
 		ids[i] = first + TaskID(x)
 	}
+	slices.Sort(ids) // `_after` names them in any order; what they stored is laid down by id
 	return ids
 }
 

@@ -48,10 +48,11 @@ func (s *State) merged(c *scope) *param.Map {
 	switch {
 	case c.of == nil:
 	case c.export:
-		m = param.Merge(m, c.of.Export)
-		if c.of.Outcome != nil {
-			m = c.of.Outcome.storeInto(param.Merge(m, c.of.Exports))
+		if c.of.Outcome == nil {
+			m = param.Merge(m, c.of.Export)
+			break
 		}
+		m = c.of.Outcome.storeInto(param.Merge(m, param.Merge(c.of.Export, c.of.Exports)))
 	default:
 		m = s.storesInto(m, c.of)
 	}

@@ -65,11 +65,11 @@ func (s *State) refuse(e Event) Refusal {
 	}
 	switch e := e.(type) {
 	case Succeeded:
-		return s.stale(e.Run)
+		return s.noResult(e.Run)
 	case Errored:
-		return s.stale(e.Run)
+		return s.noResult(e.Run)
 	case Later:
-		return s.stale(e.Run)
+		return s.noResult(e.Run)
 	case Due:
 		return s.stale(e.Run)
 	case Lost:
@@ -88,6 +88,14 @@ func (s *State) refuse(e Event) Refusal {
 		}
 	}
 	return ""
+}
+
+// noResult says why a run has no result: groups have timers only.
+func (s *State) noResult(r Run) Refusal {
+	if t := s.Task(r.Task); t != nil && t.Group {
+		return Stale
+	}
+	return s.stale(r)
 }
 
 func (s *State) stale(r Run) Refusal {

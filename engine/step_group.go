@@ -26,10 +26,10 @@ func (d *decision) childrenDone(t *Task) {
 // A `_retry` that cannot be read is no retry, as the original decides.
 func (d *decision) tryAgain(t *Task) bool {
 	v, ok := t.Config.Get("_retry")
-	if !ok {
-		v, _ = t.Export.Get("_retry")
+	if t.Export.Has("_retry") {
+		v, ok = param.Merge(t.Export, t.Config).Get("_retry")
 	}
-	if v == nil {
+	if !ok {
 		return false
 	}
 	policy, err := ParseRetry(v)
@@ -46,7 +46,7 @@ func (d *decision) tryAgain(t *Task) bool {
 		p.RetryCount++
 		p.Guard, p.Params, p.RetryAt = d.guard, next, at
 	})
-	if wait == 0 && t.Group {
+	if wait <= 0 {
 		d.due(t)
 	}
 	return true
@@ -71,10 +71,10 @@ func (d *decision) handleFailure(t *Task) bool {
 			d.addTasks(t, alert, nil, false)
 		}
 	}
-	handler := withExport(t.Config.Map("_error"), func(export *param.Map) *param.Map {
+	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
 		return d.failureExport(export, t)
 	})
-	if nodes, err := compile(t, "^error", handler); err == nil && d.checkLimit(len(nodes)) == nil {
+	if nodes, err := compile(t, "^error", handler); err == nil && d.checkLimit(0, len(nodes)) == nil {
 		d.addTasks(t, nodes, nil, false)
 	}
 	if len(d.tasks) == before {

@@ -1,5 +1,7 @@
 package engine
 
+import "zerodag/engine/param"
+
 // kill flags everything that is not done and calls waiting tasks back at once, so that
 // they are cleaned up. Runs that go on end when their host meets this entry.
 func (d *decision) kill() {
@@ -8,7 +10,7 @@ func (d *decision) kill() {
 		switch {
 		case t == nil || t.State.Done():
 		case t.State == RetryWaiting, t.State == GroupRetryWaiting && !t.Group:
-			d.cleanUp(t)
+			d.cleanUp(t, t.Progress.Params)
 		case t.State == GroupRetryWaiting:
 			d.move(t, Canceled, nil, nil)
 		case t.State == Planned:
@@ -24,10 +26,10 @@ func (d *decision) kill() {
 	}
 }
 
-// cleanUp sends a task to its operator's clean-up.
-func (d *decision) cleanUp(t *Task) {
+// cleanUp sends a task to its operator's clean-up, with what its last run left behind.
+func (d *decision) cleanUp(t *Task, state *param.Map) {
 	d.move(t, Running, nil, func(p *Progress) {
 		p.Dispatch++
-		p.Guard = d.guard
+		p.Guard, p.Params = d.guard, state
 	})
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -17,10 +18,10 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 	sub, err := compile(t, "^sub", r.Subtasks)
 	var check []dig.Node
 	if err == nil {
-		check, err = compile(t, "^check", t.Config.Map("_check"))
+		check, err = compile(t, "^check", t.setting("_check"))
 	}
 	if err == nil {
-		err = d.checkLimit(len(sub) + len(check))
+		err = cmp.Or(d.checkLimit(0, len(sub)), d.checkLimit(len(sub), len(check)))
 	}
 	if err != nil {
 		d.errored(t, ErrorObject(err))
@@ -54,16 +55,25 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 		*out = *t.Outcome
 		out.Error = failure
 	}
-	handler := withExport(t.Config.Map("_error"), func(export *param.Map) *param.Map {
+	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
 		return param.Merge(export.Without("error"), param.New("error", failure))
 	})
 	nodes, err := compile(t, "^error", handler)
-	if err != nil || len(nodes) == 0 || d.checkLimit(len(nodes)) != nil {
+	if err != nil || len(nodes) == 0 || d.checkLimit(0, len(nodes)) != nil {
 		d.move(t, Failed, out, nil)
 		return
 	}
 	d.move(t, Planned, out, func(p *Progress) { p.Ending = Failed })
 	d.addTasks(t, nodes, nil, false)
+}
+
+// setting returns a mapping that a task's config holds, or its `_export` below that: the
+// original looks into both (spec language.md 1.9).
+func (t *Task) setting(key string) *param.Map {
+	if !t.Export.Has(key) {
+		return t.Config.Map(key)
+	}
+	return param.Merge(t.Export, t.Config).Map(key)
 }
 
 // withExport returns a handler's config with its `_export` changed; nil stays nil.
@@ -83,14 +93,18 @@ func withExport(handler *param.Map, change func(*param.Map) *param.Map) *param.M
 // later lets a task wait and sends it again; a kill calls it back at once.
 func (d *decision) later(t *Task, e Later) {
 	if t.Cancel {
-		d.cleanUp(t)
+		d.cleanUp(t, e.State) // which may name what the run started elsewhere
 		return
 	}
 	at := d.now.Add(e.After.Truncate(time.Second))
 	if e.After%time.Second > 0 {
 		at = at.Add(time.Second) // the original knows whole seconds only
 	}
-	d.move(t, RetryWaiting, nil, func(p *Progress) {
+	to := RetryWaiting
+	if !at.After(d.now) {
+		to, at = Running, time.Time{}
+	}
+	d.move(t, to, nil, func(p *Progress) {
 		p.Dispatch++
 		p.RetryCount++
 		p.Guard, p.Params, p.RetryAt = d.guard, e.State, at
@@ -102,6 +116,13 @@ const maxLosses = 3
 
 // lost takes over a run whose holder is gone.
 func (d *decision) lost(t *Task) {
+	if t.Group { // a timer, not a run: it can be set as often as need be
+		d.move(t, t.State, nil, func(p *Progress) {
+			p.Dispatch++
+			p.Guard, p.RetryAt = d.guard, t.RetryAt
+		})
+		return
+	}
 	if t.Losses+1 >= maxLosses {
 		d.move(t, t.State, nil, func(p *Progress) { p.Losses++ })
 		d.errored(t, param.New("message", "Task was lost three times: whatever ran it died or was cut off"))
@@ -127,11 +148,13 @@ type limitError struct{ message string }
 func (e *limitError) Error() string     { return e.message }
 func (e *limitError) ErrorKind() string { return "task limit exceeded" }
 
-func (d *decision) checkLimit(adding int) error {
-	if adding == 0 || len(d.tasks)+adding <= d.limit {
+// checkLimit says whether so many tasks may be added after others that are to be added.
+func (d *decision) checkLimit(before, adding int) error {
+	current := len(d.tasks) + before
+	if adding == 0 || current+adding <= d.limit {
 		return nil
 	}
-	return &limitError{fmt.Sprintf("Too many tasks. Limit: %d, Current: %d, Adding: %d", d.limit, len(d.tasks), adding)}
+	return &limitError{fmt.Sprintf("Too many tasks. Limit: %d, Current: %d, Adding: %d", d.limit, current, adding)}
 }
 
 // addTasks makes generated tasks below t, all at once. After are upstreams of the first.
