@@ -1,0 +1,278 @@
+package enginetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// workflow compiles the YAML below it: workflow [name=wf] [defaults={...}]
+func (in *interpreter) workflow(a args, s Step) (string, error) {
+	if err := a.only(0, "name", "defaults"); err != nil {
+		return "", err
+	}
+	name, err := a.text("name", "wf")
+	if err != nil {
+		return "", err
+	}
+	if in.defaults, err = a.mapping("defaults"); err != nil {
+		return "", err
+	}
+	raw, err := dig.ParseYAML(name+".dig", []byte(s.Body))
+	if err != nil {
+		return "error: " + err.Error(), nil
+	}
+	m, _ := raw.(*param.Map)
+	w, err := dig.Define(name, m)
+	if err != nil {
+		return "error: " + err.Error(), nil
+	}
+	if in.def, err = engine.Define(w); err != nil {
+		return "error: " + err.Error(), nil
+	}
+	in.fresh()
+	var b strings.Builder
+	for i, n := range in.def.Nodes {
+		fmt.Fprintf(&b, "#%d %s", i+1, n.Name)
+		if n.Group {
+			b.WriteString(" group")
+		}
+		for k, u := range n.Upstreams {
+			if k == 0 {
+				b.WriteString(" after")
+			}
+			fmt.Fprintf(&b, " #%d", u+1)
+		}
+		b.WriteString("\n")
+	}
+	return shortened(b.String(), 30), nil
+}
+
+// fresh makes an attempt that was not started, and remembers the one before.
+func (in *interpreter) fresh() {
+	in.previous = in.state
+	in.state, in.mirror = engine.New(in.def, in.defaults), engine.New(in.def, in.defaults)
+	in.guards = nil
+}
+
+// start begins the attempt: start [params={...}] [limit=N] [nosla=true]
+func (in *interpreter) start(a args, _ Step) (string, error) {
+	if err := a.only(0, "params", "limit", "nosla", "guard"); err != nil {
+		return "", err
+	}
+	params, err := a.mapping("params")
+	if err != nil {
+		return "", err
+	}
+	limit, err := a.number("limit", 0)
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(engine.Start{By: by, Params: params, Limit: limit, Carried: in.carried, NoSLA: a.keys["nosla"] == "true"}, by.Guard)
+}
+
+// resume takes over tasks of the attempt so far into a new one of the same workflow, or
+// of the one that the last workflow command defined: resume failed | resume from +x
+func (in *interpreter) resume(a args, _ Step) (string, error) {
+	old := in.state
+	if len(old.Tasks()) == 0 {
+		old = in.previous
+	}
+	var err error
+	switch a.word(0) {
+	case "failed":
+		in.carried, err = old.CarryFailed()
+	case "from":
+		in.carried, err = old.CarryBefore(a.word(1))
+	default:
+		return "", fmt.Errorf("resume failed or from")
+	}
+	if err != nil {
+		return "error: " + err.Error(), nil
+	}
+	in.fresh()
+	var list lines
+	for _, c := range in.carried {
+		list.add(line{c.Name, "taken over"})
+	}
+	if len(in.carried) == 0 {
+		return "nothing is taken over", nil
+	}
+	return list.String(), nil
+}
+
+// succeed ends runs well: succeed +task [d=N] [store={...}] [export={...}] [reset=[a.b]]
+// [sub={...}] [loop=N [parallel=...]]; the body is YAML of subtasks. succeed * ends all
+// that run.
+func (in *interpreter) succeed(a args, s Step) (string, error) {
+	if err := a.only(1, "d", "store", "export", "reset", "sub", "loop", "parallel", "guard"); err != nil {
+		return "", err
+	}
+	result, err := outcome(a, s)
+	if err != nil {
+		return "", err
+	}
+	if a.word(0) == "*" {
+		return in.succeedAll(a, result)
+	}
+	run, err := in.run(a.word(0), a)
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(engine.Succeeded{By: by, Run: run, Result: result}, by.Guard)
+}
+
+func (in *interpreter) succeedAll(a args, result engine.Outcome) (string, error) {
+	var runs []engine.Run
+	for _, t := range in.state.Tasks() {
+		if t.State == engine.Running {
+			runs = append(runs, engine.Run{Task: t.ID, Dispatch: t.Dispatch})
+		}
+	}
+	for _, run := range runs {
+		by := in.by(a)
+		if _, err := in.step(engine.Succeeded{By: by, Run: run, Result: result}, by.Guard); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%d runs\n%s", len(runs), in.allOwed()), nil
+}
+
+func outcome(a args, s Step) (o engine.Outcome, err error) {
+	if o.Stores, err = a.mapping("store"); err != nil {
+		return o, err
+	}
+	if o.Exports, err = a.mapping("export"); err != nil {
+		return o, err
+	}
+	if o.Subtasks, err = a.mapping("sub"); err != nil {
+		return o, err
+	}
+	reset, err := a.value("reset")
+	if err != nil {
+		return o, err
+	}
+	list, _ := reset.([]param.Value)
+	for _, path := range list {
+		o.ResetStore = append(o.ResetStore, strings.Split(path.(string), "."))
+	}
+	if s.Body != "" {
+		v, err := dig.ParseYAML("sub", []byte(s.Body))
+		if err != nil {
+			return o, err
+		}
+		o.Subtasks, _ = v.(*param.Map)
+	}
+	rounds, err := a.number("loop", 0)
+	if err != nil || rounds == 0 {
+		return o, err
+	}
+	parallel, err := a.value("parallel")
+	o.Subtasks = Loop(rounds, parallel)
+	return o, err
+}
+
+// Loop is the subtasks that an operator such as loop> generates, one echo a round.
+func Loop(rounds int, parallel param.Value) *param.Map {
+	sub := param.New()
+	if parallel != nil {
+		sub.Set("_parallel", parallel)
+	}
+	for i := range rounds {
+		sub.Set(fmt.Sprintf("+loop-%d", i), param.New("_export", param.New("i", int64(i)), "echo>", "${i}"))
+	}
+	return sub
+}
+
+// fail ends a run badly: fail +task [d=N] [message=...]
+func (in *interpreter) fail(a args, _ Step) (string, error) {
+	if err := a.only(1, "d", "message", "error", "guard"); err != nil {
+		return "", err
+	}
+	run, err := in.run(a.word(0), a)
+	if err != nil {
+		return "", err
+	}
+	message, err := a.text("message", "failed")
+	if err != nil {
+		return "", err
+	}
+	failure, err := a.mapping("error")
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(engine.Errored{By: by, Run: run, Error: param.Merge(param.New("message", message), failure)}, by.Guard)
+}
+
+// later asks to be run again: later +task after=10s [state={...}] [d=N]
+func (in *interpreter) later(a args, _ Step) (string, error) {
+	if err := a.only(1, "d", "after", "state", "guard"); err != nil {
+		return "", err
+	}
+	run, err := in.run(a.word(0), a)
+	if err != nil {
+		return "", err
+	}
+	after, err := a.duration("after")
+	if err != nil {
+		return "", err
+	}
+	state, err := a.mapping("state")
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(engine.Later{By: by, Run: run, After: after, State: state}, by.Guard)
+}
+
+// due says that the time of a waiting task has come: due +task [d=N]
+func (in *interpreter) due(a args, _ Step) (string, error) {
+	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event { return engine.Due{By: by, Run: run} })
+}
+
+// lost says that a run was never heard of again: lost +task [d=N]
+func (in *interpreter) lost(a args, _ Step) (string, error) {
+	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event { return engine.Lost{By: by, Run: run} })
+}
+
+func (in *interpreter) ofRun(a args, event func(engine.By, engine.Run) engine.Event) (string, error) {
+	if err := a.only(1, "d", "guard"); err != nil {
+		return "", err
+	}
+	run, err := in.run(a.word(0), a)
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(event(by, run), by.Guard)
+}
+
+// kill, goon and sladue feed the event of that name.
+func (in *interpreter) kill(a args, _ Step) (string, error) {
+	by := in.by(a)
+	return in.step(engine.Kill{By: by}, by.Guard)
+}
+
+func (in *interpreter) goOn(a args, _ Step) (string, error) {
+	by := in.by(a)
+	return in.step(engine.GoOn{By: by}, by.Guard)
+}
+
+func (in *interpreter) slaDue(a args, _ Step) (string, error) {
+	by := in.by(a)
+	return in.step(engine.SLADue{By: by}, by.Guard)
+}
+
+// advance lets time pass: advance 10s
+func (in *interpreter) advance(a args, _ Step) (string, error) {
+	d, err := time.ParseDuration(a.word(0))
+	in.now = in.now.Add(d)
+	return "now " + in.since(in.now), err
+}

@@ -1,0 +1,175 @@
+package enginetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+)
+
+// line is one thing to print: about whom, and what.
+type line struct{ subject, text string }
+
+// lines join runs of the same text about many into one line.
+type lines []line
+
+const few = 6 // lines of one text that are printed in full
+
+func (l *lines) add(x line) { *l = append(*l, x) }
+
+func (l lines) String() string {
+	var b strings.Builder
+	for i := 0; i < len(l); {
+		end := i + 1
+		for end < len(l) && l[end].text == l[i].text && l[i].subject != "" {
+			end++
+		}
+		if end-i > few {
+			fmt.Fprintf(&b, "%s ... %s (%d): %s\n", l[i].subject, l[end-1].subject, end-i, l[i].text)
+			i = end
+			continue
+		}
+		for ; i < end; i++ {
+			if l[i].subject != "" {
+				b.WriteString(l[i].subject + ": ")
+			}
+			b.WriteString(l[i].text + "\n")
+		}
+	}
+	return b.String()
+}
+
+func shortened(text string, most int) string {
+	all := strings.SplitAfter(text, "\n")
+	if len(all) <= most {
+		return text
+	}
+	return strings.Join(all[:3], "") + fmt.Sprintf("... %d more\n", len(all)-4)
+}
+
+// apply carries a change out on the mirror and says what it was.
+func (in *interpreter) apply(c engine.Change) line {
+	m := in.mirror
+	var before engine.Progress
+	if x, ok := c.(engine.TaskChanged); ok {
+		before = m.Task(x.Task).Progress
+	}
+	m.Apply(c)
+	in.trace.applied(c, before, m)
+	switch c := c.(type) {
+	case engine.AttemptStarted:
+		text := fmt.Sprintf("attempt started: limit %d, %d tasks", c.Limit, len(m.Tasks()))
+		if !c.SLAAt.IsZero() {
+			text += ", sla at " + in.since(c.SLAAt)
+		}
+		return line{text: text}
+	case engine.TasksAdded:
+		return line{text: in.added(c)}
+	case engine.TaskChanged:
+		return line{in.name(c.Task), in.changed(c, before)}
+	case engine.GroupRestarted:
+		return line{in.name(c.Group), fmt.Sprintf("starts again, copies from #%d to #%d", c.First, len(m.Tasks()))}
+	case engine.Growing:
+		return line{in.name(c.Owner), fmt.Sprintf("%d of %d subtasks are made", c.Next, c.Total)}
+	case engine.KillRequested:
+		return line{text: "kill requested"}
+	case engine.SLAFired:
+		return line{text: "sla fired"}
+	case engine.AttemptEnded:
+		return line{text: fmt.Sprintf("attempt ended: success %v", m.Succeeded())}
+	}
+	return line{text: fmt.Sprintf("%T", c)}
+}
+
+// name is a task's full name, with its id when several have that name.
+func (in *interpreter) name(id engine.TaskID) string {
+	t := in.mirror.Task(id)
+	for _, other := range in.mirror.Tasks() {
+		if other != t && other.Name == t.Name {
+			return fmt.Sprintf("%s#%d", t.Name, id)
+		}
+	}
+	return t.Name
+}
+
+func (in *interpreter) added(c engine.TasksAdded) string {
+	first := int(c.First) + c.From
+	text := fmt.Sprintf("added below %s:", in.name(c.Parent))
+	if len(c.Nodes) > few {
+		return fmt.Sprintf("%s #%d %s ... #%d %s (%d)", text, first, c.Nodes[0].Name, first+len(c.Nodes)-1, c.Nodes[len(c.Nodes)-1].Name, len(c.Nodes))
+	}
+	for i, n := range c.Nodes {
+		text += fmt.Sprintf(" #%d %s", first+i, n.Name)
+	}
+	return text
+}
+
+func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) string {
+	p := c.Progress
+	text := p.State.String()
+	if p.State != before.State {
+		text = before.State.String() + " -> " + text
+	}
+	say := func(format string, x ...any) { text += fmt.Sprintf(" "+format, x...) }
+	if p.Dispatch != before.Dispatch {
+		say("d=%d", p.Dispatch)
+	}
+	if p.RetryCount != before.RetryCount {
+		say("retries=%d", p.RetryCount)
+	}
+	if p.Losses != before.Losses {
+		say("losses=%d", p.Losses)
+	}
+	if p.Ending != before.Ending {
+		say("then %v", p.Ending)
+	}
+	if !p.RetryAt.IsZero() && p.RetryAt != before.RetryAt {
+		say("until %s", in.since(p.RetryAt))
+	}
+	if !param.Equal(p.Params, before.Params) && p.Params.Len() > 0 {
+		say("state=%s", param.Text(p.Params))
+	}
+	if o := c.Outcome; o != nil {
+		for _, part := range []struct {
+			name string
+			m    *param.Map
+		}{{"export", o.Exports}, {"store", o.Stores}, {"error", o.Error}} {
+			if part.m.Len() > 0 {
+				say("%s=%s", part.name, param.Text(part.m))
+			}
+		}
+		if len(o.ResetStore) > 0 {
+			say("reset=%v", o.ResetStore)
+		}
+	}
+	return text
+}
+
+// effect says what a guard owes.
+func (in *interpreter) effect(guard string, e engine.Effect) line {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return " at " + in.since(t)
+	}
+	switch e := e.(type) {
+	case engine.Dispatch:
+		text := fmt.Sprintf("dispatched by %s, d=%d%s", guard, e.Dispatch, at(e.At))
+		if e.Cancel {
+			text += ", to clean up"
+		}
+		return line{"> " + in.name(e.Task), text}
+	case engine.Timer:
+		return line{"> " + in.name(e.Task), fmt.Sprintf("timer of %s, d=%d%s", guard, e.Dispatch, at(e.At))}
+	case engine.SLATimer:
+		return line{text: fmt.Sprintf("> sla timer of %s%s", guard, at(e.At))}
+	case engine.Continue:
+		return line{text: "> go on, by " + guard}
+	case engine.End:
+		return line{text: fmt.Sprintf("> end told by %s, success %v", guard, e.Success)}
+	}
+	return line{text: fmt.Sprintf("> %T", e)}
+}
