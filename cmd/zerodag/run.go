@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -216,6 +217,9 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 	if err != nil {
 		return nil, err
 	}
+	driver := process.New(process.Options{})
+	defer driver.Close()
+	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	view := newView(r)
 	host := local.New(local.Options{
 		Registry:  all.Registry(),
@@ -223,11 +227,11 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		Notifier:  notifier,
 		HTTP:      &httpclient.Clients{},
 		Config:    config,
-		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: assets.Moment()}) },
+		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
 		Project:   local.Project{ID: 1, Name: "default", Revision: time.Now().UTC().Format(time.RFC3339)},
 		Workflows: r.workflows,
 		Secrets:   secrets,
-		Workspace: r.workspace(process.New(process.Options{})),
+		Workspace: r.workspace(driver),
 		Log:       view.log,
 		Limit:     limit,
 		Threads:   r.threads,

@@ -17,15 +17,17 @@ const (
 
 // Options is what an Evaluator is made of.
 type Options struct {
-	Moment string // the text of moment.js; "" when the build has none
+	// Moment gives moment.js when a script needs it first; nil when the build has none.
+	// Evaluators on several goroutines may share it.
+	Moment func() *Moment
 }
 
 // Evaluator evaluates templates. It is not safe for concurrent use, cheap to make,
 // and stays usable after every error.
 type Evaluator struct {
 	options Options
-	assets  *Assets
-	shared  *script // for pure scripts, nil until one is needed
+	common  *libraries // nil until a script is needed
+	shared  *script    // for pure scripts, nil until one is needed
 	scripts map[string]*compiled
 }
 
@@ -33,11 +35,11 @@ type Evaluator struct {
 // needs them.
 func New(o Options) *Evaluator { return &Evaluator{options: o} }
 
-func (e *Evaluator) library() *Assets {
-	if e.assets == nil {
-		e.assets = compileBase(e.options)
+func (e *Evaluator) library() *libraries {
+	if e.common == nil {
+		e.common = compileLibraries(e.options)
 	}
-	return e.assets
+	return e.common
 }
 
 // evalText evaluates one string that has a `$`.

@@ -3,6 +3,7 @@ package expr_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -190,5 +191,8 @@ func withMoment(t testing.TB) *expr.Evaluator {
 	if assets.Moment() == "" {
 		t.Skip("moment is not in this build: run `make assets`")
 	}
-	return expr.Compile(expr.Options{Moment: assets.Moment()}).New()
+	return expr.New(expr.Options{Moment: bundled})
 }
+
+// bundled is the moment of this build, compiled once for all tests.
+var bundled = sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })

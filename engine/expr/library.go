@@ -15,39 +15,40 @@ var guardSource string
 //go:embed date.js
 var dateSource string
 
-// Assets are the compiled libraries of scripts. A process that has many Evaluators
-// compiles once and shares them; they do not change any more.
-type Assets struct {
-	guard, date, moment *goja.Program
-	source              string
-	momentErr           error
+// Moment is moment.js, compiled. A process compiles it once, when the first script
+// needs it, and shares it: it does not change any more.
+type Moment struct {
+	program *goja.Program
+	err     error
 }
 
-// Compile compiles the libraries, which takes some milliseconds.
-func Compile(o Options) *Assets {
-	a := compileBase(o)
-	a.compileMoment()
-	return a
+// CompileMoment compiles the text of moment.js, which takes some milliseconds. Without
+// text, expressions that need moment say what to do.
+func CompileMoment(text string) *Moment {
+	if text == "" {
+		return &Moment{err: errors.New("moment is not in this build: run `make assets` and build again")}
+	}
+	program, err := goja.Compile("moment.js", text, false)
+	return &Moment{program, err}
 }
 
-func compileBase(o Options) *Assets {
-	return &Assets{
+// libraries are the scripts that run before a user's.
+type libraries struct {
+	guard, date *goja.Program
+	moment      func() *Moment
+}
+
+func compileLibraries(o Options) *libraries {
+	moment := o.Moment
+	if moment == nil {
+		moment = func() *Moment { return CompileMoment("") }
+	}
+	return &libraries{
 		guard:  goja.MustCompile("guard.js", guardSource, false),
 		date:   goja.MustCompile("date.js", dateSource, false),
-		source: o.Moment,
+		moment: moment,
 	}
 }
-
-func (a *Assets) compileMoment() {
-	if a.source == "" {
-		a.momentErr = errors.New("moment is not in this build: run `make assets` and build again")
-		return
-	}
-	a.moment, a.momentErr = goja.Compile("moment.js", a.source, false)
-}
-
-// New returns an Evaluator that shares the libraries.
-func (a *Assets) New() *Evaluator { return &Evaluator{assets: a} }
 
 // guard bounds the library of the runtime and adds what the original's has.
 func (x *script) guard(p plan, params goja.Value) error {
@@ -59,7 +60,7 @@ func (x *script) guard(p plan, params goja.Value) error {
 	host := x.host(hostFunction{"put", x.putCall},
 		hostFunction{"checkCode", x.checkCode}, hostFunction{"checkNesting", x.checkNesting},
 		hostFunction{"makeDate", x.makeDate}, hostFunction{"loadMoment", x.loadMoment})
-	v, err := x.rt.RunProgram(x.assets.guard)
+	v, err := x.rt.RunProgram(x.libraries.guard)
 	if err != nil {
 		return err
 	}
@@ -146,20 +147,18 @@ func (x *script) checkNesting(call goja.FunctionCall) goja.Value {
 }
 
 func (x *script) loadMoment(goja.FunctionCall) goja.Value {
-	if x.assets.moment == nil && x.assets.momentErr == nil {
-		x.assets.compileMoment() // they are the Evaluator's own
+	moment := x.libraries.moment()
+	if moment.err != nil {
+		panic(x.rt.NewGoError(moment.err))
 	}
-	if x.assets.momentErr != nil {
-		panic(x.rt.NewGoError(x.assets.momentErr))
-	}
-	if _, err := x.rt.RunProgram(x.assets.moment); err != nil {
+	if _, err := x.rt.RunProgram(moment.program); err != nil {
 		panic(err)
 	}
 	return goja.Undefined()
 }
 
 func (x *script) makeDate(call goja.FunctionCall) goja.Value {
-	v, err := x.rt.RunProgram(x.assets.date)
+	v, err := x.rt.RunProgram(x.libraries.date)
 	if err != nil {
 		panic(err)
 	}

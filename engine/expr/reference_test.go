@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"zerodag/engine/expr"
-	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
 )
 
@@ -69,7 +68,7 @@ func FuzzTemplate(f *testing.F) {
 		"${(function(){for(;;);})()}", "${new Date('2024-01-01').getDay()}", "${1 /*} ${ */}", "${`${a}`}", "${/(?=a)/.test('a')}"} {
 		f.Add(seed)
 	}
-	e := expr.Compile(expr.Options{Moment: assets.Moment()}).New()
+	e := expr.New(expr.Options{Moment: bundled})
 	vars := param.New("a", param.New("b", []param.Value{int64(1), "x"}), "timezone", "UTC")
 	f.Fuzz(func(t *testing.T, text string) {
 		started := time.Now()

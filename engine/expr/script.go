@@ -19,10 +19,10 @@ const (
 // script is a JavaScript runtime. It evaluates one template, so that nothing which a
 // script changes is seen by another, or any number of pure ones.
 type script struct {
-	rt      *goja.Runtime
-	assets  *Assets
-	scope   *Scope // of the evaluation under way
-	guarded bool
+	rt        *goja.Runtime
+	libraries *libraries
+	scope     *Scope // of the evaluation under way
+	guarded   bool
 }
 
 // run evaluates a compiled template in a runtime of its own, except for the chains of
@@ -50,7 +50,7 @@ func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
 }
 
 func (e *Evaluator) newScript() *script {
-	x := &script{rt: goja.New(), assets: e.library()}
+	x := &script{rt: goja.New(), libraries: e.library()}
 	x.rt.SetMaxCallStackSize(maxCalls)
 	x.rt.SetTimeSource(func() time.Time { return x.scope.Now })
 	return x

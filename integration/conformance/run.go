@@ -29,6 +29,9 @@ import (
 	"zerodag/operators/all"
 )
 
+// moment is shared by all cases.
+var moment = sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+
 // defaultSession is the session time of cases that name none.
 const defaultSession = "2024-02-29T12:34:56+00:00"
 
@@ -204,7 +207,7 @@ func (w *world) host(workflows []dig.Workflow) *local.Host {
 		Store:     w.store,
 		Notifier:  quiet{},
 		HTTP:      &httpclient.Clients{},
-		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: assets.Moment()}) },
+		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
 		Project:   local.Project{ID: 1, Name: "case-" + w.Name, Revision: "r1"},
 		Workflows: workflows,
 		Secrets:   secrets(w.Secrets),
@@ -228,7 +231,11 @@ func (w *world) workspace(id operators.Identity) (local.Workspace, error) {
 	if err != nil {
 		return local.Workspace{}, err
 	}
-	return local.Workspace{Files: project, Commands: process.New(process.Options{}).In(root), Leave: func() { os.RemoveAll(root) }}, nil
+	driver := process.New(process.Options{})
+	return local.Workspace{Files: project, Commands: driver.In(root), Leave: func() {
+		driver.Close()
+		os.RemoveAll(root)
+	}}, nil
 }
 
 type secrets map[string]string
