@@ -175,10 +175,7 @@ func parseLoose(text string, local *time.Location) (f [7]float64, zone *time.Loc
 			if n == 0 || !l.word(strings.ToLower(text[:n])) {
 				return f, nil, false
 			}
-			text = text[n:]
-			if strings.HasPrefix(text, ".") {
-				text = text[1:]
-			}
+			text = strings.TrimPrefix(text[n:], ".")
 		}
 	}
 	return l.fields()

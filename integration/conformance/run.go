@@ -231,11 +231,7 @@ func (w *world) workspace(id operators.Identity) (local.Workspace, error) {
 	if err != nil {
 		return local.Workspace{}, err
 	}
-	driver := process.New(process.Options{})
-	return local.Workspace{Files: project, Commands: driver.In(root), Leave: func() {
-		driver.Close()
-		os.RemoveAll(root)
-	}}, nil
+	return local.Workspace{Files: project, Commands: process.New(process.Options{}).In(root), Leave: func() { os.RemoveAll(root) }}, nil
 }
 
 type secrets map[string]string

@@ -32,8 +32,6 @@ type Driver struct {
 	options Options
 	name    string // of this driver, in the mark of its commands
 
-	removals sync.WaitGroup
-
 	mu      sync.Mutex
 	count   int          // commands started so far
 	running map[int]bool // process ids of commands
@@ -65,7 +63,7 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	if err := s.fill(); err != nil {
 		return operators.Exit{}, fmt.Errorf("prepare scratch folder: %w", err)
 	}
-	defer c.driver.remove(s)
+	defer s.remove()
 	code, err := c.driver.run(ctx, c.root, command)
 	if err != nil {
 		return operators.Exit{}, err
@@ -76,15 +74,6 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	}
 	return operators.Exit{Code: code, Outputs: outputs}, nil
 }
-
-// remove takes a scratch folder away while the next command starts: a chain of short
-// commands would wait for the file system otherwise.
-func (d *Driver) remove(s scratch) {
-	d.removals.Go(s.remove)
-}
-
-// Close waits until nothing of any command is left.
-func (d *Driver) Close() { d.removals.Wait() }
 
 // markName is the variable by which the processes of a command are found again. Its value
 // lists the commands around it too, for a command that runs this program.

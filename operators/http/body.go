@@ -35,7 +35,7 @@ func (r *request) readBody() (*body, error) {
 const formType = "application/x-www-form-urlencoded"
 
 func (r *request) render(content param.Value, format string) (*body, error) {
-	mapping, isMap := content.(*param.Map)
+	_, isMap := content.(*param.Map)
 	_, isList := content.([]param.Value)
 	if format == "" {
 		format = "text"
@@ -58,8 +58,7 @@ func (r *request) render(content param.Value, format string) (*body, error) {
 	case "json":
 		return &body{param.Text(content), "application/json"}, nil
 	case "form":
-		mapping = content.(*param.Map)
-		text, err := form(mapping)
+		text, err := form(content.(*param.Map))
 		return &body{text, formType}, err
 	}
 	text, err := param.AsString("content", content)
