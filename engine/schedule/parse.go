@@ -73,7 +73,7 @@ func checkKeys(config *param.Map, kind string, used []string) error {
 			continue
 		}
 		b.WriteString("Parameter '" + key + "' is not used at schedule. ")
-		if near := suggest(key, used); len(near) > 0 {
+		if near := param.Suggest(key, used); len(near) > 0 {
 			b.WriteString("> Did you mean '[" + strings.Join(near, ", ") + "]'?")
 		}
 		b.WriteString("\n")
@@ -145,36 +145,4 @@ func (s *Schedule) day(config *param.Map, key string, plus int) (time.Time, erro
 		return time.Time{}, param.Errorf("Invalid %s: %s (an existing day like 2024-01-31 is needed)", key, text)
 	}
 	return startOfDay(date.Year(), date.Month(), date.Day()+plus, s.zone), nil
-}
-
-// suggest returns the candidates that are at most half wrong.
-func suggest(key string, candidates []string) []string {
-	var near []string
-	for _, c := range candidates {
-		if distance(key, c) <= len(c)/2 {
-			near = append(near, c)
-		}
-	}
-	return near
-}
-
-// distance counts the bytes to insert, delete or replace to make b of a.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(row[j+1]+1, row[j]+1, cost)
-		}
-	}
-	return row[len(b)]
 }
