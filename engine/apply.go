@@ -114,7 +114,7 @@ func (s *State) set(t *Task, c TaskChanged) {
 	s.acquit(t)
 	t.Progress = c.Progress
 	if c.Outcome != nil {
-		t.Outcome = c.Outcome
+		t.Outcome, t.inner = c.Outcome, nil
 		if c.Outcome.stored() {
 			s.markStoring(t)
 		}

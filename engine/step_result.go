@@ -35,7 +35,6 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 		d.move(t, Success, out, nil)
 		return
 	}
-	t.inner = nil
 	d.move(t, Planned, out, nil)
 	var after []TaskID
 	if len(sub) > 0 {
