@@ -1,0 +1,136 @@
+package enginetest
+
+import (
+	"fmt"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+)
+
+// Choose picks a number from 0 to n-1. Where it comes from decides what is random; the
+// smaller the numbers, the simpler what they lead to.
+type Choose func(label string, n int) int
+
+func (c Choose) one(label string, in int) bool { return c(label, in) == in-1 }
+
+// Workflow is a random tree of groups and operators, with all forms of order and with
+// retries, handlers and checks.
+func (c Choose) Workflow() *param.Map {
+	m := c.group(3)
+	if c.one("sla", 8) {
+		m.Set("sla", param.New("duration", "00:01", "alert", c.one("alert", 2), "fail", c.one("fail", 2)))
+	}
+	return m
+}
+
+func (c Choose) group(depth int) *param.Map {
+	m := param.New()
+	c.settings(m)
+	parallel := c("order", 4)
+	switch parallel {
+	case 2:
+		m.Set("_parallel", true)
+	case 3:
+		m.Set("_parallel", param.New("limit", int64(c("limit", 3))))
+	}
+	var names []param.Value
+	for i := range c("children", 6) {
+		child := c.task(depth)
+		if parallel < 2 && c.one("background", 5) {
+			child.Set("_background", true)
+		}
+		if parallel >= 2 && i > 0 && c.one("after", 3) {
+			child.Set("_after", []param.Value{names[c("first", i)], names[c("second", i)]})
+		}
+		name := fmt.Sprintf("+t%d", i)
+		names = append(names, name)
+		m.Set(name, child)
+	}
+	return m
+}
+
+func (c Choose) task(depth int) *param.Map {
+	switch {
+	case depth > 0 && c.one("group", 2):
+		return c.group(depth - 1)
+	case c.one("disable", 12):
+		return param.New("_disable", true)
+	}
+	m := param.New()
+	c.settings(m)
+	if c.one("check", 5) {
+		m.Set("_check", c.handler())
+	}
+	m.Set("echo>", "x")
+	return m
+}
+
+// settings are the keys that groups and operators share.
+func (c Choose) settings(m *param.Map) {
+	if c.one("export", 3) {
+		export := c.Params()
+		switch c("hidden", 10) { // settings may stand in _export, too
+		case 7:
+			export.Set("_check", c.handler())
+		case 8:
+			export.Set("_error", c.handler())
+		case 9:
+			export.Set("_retry", int64(1))
+		}
+		m.Set("_export", export)
+	}
+	switch c("retry", 6) {
+	case 4:
+		m.Set("_retry", int64(c("retries", 3)))
+	case 5:
+		m.Set("_retry", param.New("limit", int64(c("retries", 3)), "interval", int64(10)))
+	}
+	if c.one("error", 5) {
+		m.Set("_error", c.handler())
+	}
+}
+
+func (c Choose) handler() *param.Map {
+	if c.one("handler", 3) {
+		return param.New("+h", param.New("echo>", "x"), "+i", param.New("echo>", "x"))
+	}
+	return param.New("echo>", "x")
+}
+
+// Params is a small tree of parameters; few keys, so that they meet.
+func (c Choose) Params() *param.Map {
+	m := param.New()
+	for range c("keys", 3) {
+		key := string(rune('a' + c("key", 4)))
+		switch c("value", 4) {
+		case 0, 1:
+			m.Set(key, int64(c("number", 100)))
+		case 2:
+			m.Set(key, nil)
+		case 3:
+			m.Set(key, param.New("x", int64(c("x", 100)), string(rune('a'+c("deep", 3))), param.New("y", int64(c("y", 9)))))
+		}
+	}
+	return m
+}
+
+// Outcome is the result of a run that succeeded; depth bounds what it generates.
+func (c Choose) Outcome(depth int) engine.Outcome {
+	var o engine.Outcome
+	if c.one("stores", 3) {
+		o.Stores = c.Params()
+	}
+	if c.one("exports", 5) {
+		o.Exports = c.Params()
+	}
+	if c.one("reset", 6) {
+		o.ResetStore = [][]string{{string(rune('a' + c("key", 4)))}, {string(rune('a' + c("key", 4))), "x"}}
+	}
+	if depth > 0 && c.one("generates", 3) {
+		o.Subtasks = c.group(depth - 1)
+		if c.one("broken", 10) {
+			o.Subtasks = param.New("echo>", "x", "sh>", "y")
+		}
+	}
+	return o
+}

@@ -1,0 +1,208 @@
+package enginetest
+
+import (
+	"fmt"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// Simulation drives a random attempt through random events, among them what a host
+// meets in its worst days, and checks after each of them what must always hold.
+type Simulation struct {
+	Choose
+	// Check, unless nil, is asked after each event what else must hold.
+	Check func(*engine.State) error
+	// Large makes operators generate more than one portion. Then there is no model: it
+	// makes all tasks at once.
+	Large bool
+
+	def    *engine.Definition
+	state  *engine.State
+	mirror *engine.State // from stored changes alone
+	model  *Model
+	now    time.Time
+	events int
+	past   []engine.Event // that applied
+	guards []string
+	owed   map[engine.TaskID]owed
+	final  map[engine.TaskID]engine.Progress
+	kills  int
+}
+
+type owed struct {
+	dispatch int
+	guard    string
+}
+
+// Start makes a workflow and starts its attempt.
+func (s *Simulation) Start() error {
+	w, err := dig.Define("wf", s.Workflow())
+	if err != nil {
+		return fmt.Errorf("random workflow: %w", err)
+	}
+	if s.def, err = engine.Define(w); err != nil {
+		return err
+	}
+	limit := 1000
+	if s.one("limited", 4) && !s.Large {
+		limit = len(s.def.Nodes) + s.Choose("limit", 8)
+	}
+	s.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}
+	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
+	if !s.Large {
+		s.model = NewModel(s.def, limit)
+	}
+	return s.feed(engine.Start{By: s.by(), Params: s.Params(), Limit: limit})
+}
+
+// Ended says whether the attempt is over.
+func (s *Simulation) Ended() bool { return s.state.Ended() }
+
+func (s *Simulation) by() engine.By {
+	s.events++
+	return engine.By{Guard: fmt.Sprintf("m%d", s.events)}
+}
+
+// Step feeds one random event.
+func (s *Simulation) Step() error {
+	s.now = s.now.Add(time.Duration(s.Choose("seconds", 20)) * time.Second)
+	switch s.Choose("event", 16) {
+	case 11:
+		if len(s.past) > 0 {
+			return s.feed(again(s.past[s.Choose("which", len(s.past))], s.by()))
+		}
+	case 12:
+		run := engine.Run{Task: engine.TaskID(s.Choose("task", len(s.state.Tasks())+2)), Dispatch: s.Choose("dispatch", 4)}
+		return s.feed(s.ending(run, true))
+	case 13:
+		if s.one("kill", 4) {
+			return s.feed(engine.Kill{By: s.by()})
+		}
+	case 14:
+		return s.feed(engine.GoOn{By: s.by()})
+	case 15:
+		return s.reload()
+	}
+	return s.carryOut(true)
+}
+
+// Finish carries out everything that is owed, successes only, until the attempt is over.
+func (s *Simulation) Finish() error {
+	for range 20_000 {
+		if s.Ended() {
+			return s.afterEnd()
+		}
+		if err := s.carryOut(false); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the attempt is stuck or endless: %s", s.dump())
+}
+
+// carryOut does one thing that some guard owes.
+func (s *Simulation) carryOut(wild bool) error {
+	var effects []engine.Effect
+	for _, g := range s.guards {
+		effects = append(effects, s.state.Outstanding(g)...)
+	}
+	if len(effects) == 0 {
+		return fmt.Errorf("nothing is owed and the attempt is not over: %s", s.dump())
+	}
+	switch e := effects[s.Choose("effect", len(effects))].(type) {
+	case engine.Dispatch:
+		if wild && !e.At.IsZero() && s.one("due", 2) {
+			return s.feed(engine.Due{By: s.by(), Run: e.Run})
+		}
+		return s.feed(s.ending(e.Run, wild))
+	case engine.Timer:
+		if wild && s.one("lost", 6) {
+			return s.feed(engine.Lost{By: s.by(), Run: e.Run})
+		}
+		return s.feed(engine.Due{By: s.by(), Run: e.Run})
+	case engine.SLATimer:
+		return s.feed(engine.SLADue{By: s.by()})
+	case engine.Continue:
+		return s.feed(engine.GoOn{By: s.by()})
+	}
+	return nil
+}
+
+// ending is an event that a run may end with.
+func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
+	if !wild {
+		return engine.Succeeded{By: s.by(), Run: run}
+	}
+	switch s.Choose("ending", 12) {
+	case 7, 8, 9:
+		return engine.Errored{By: s.by(), Run: run, Error: param.New("message", fmt.Sprintf("e%d", s.Choose("error", 3)))}
+	case 10:
+		after := time.Duration(s.Choose("after", 3)) * 700 * time.Millisecond
+		return engine.Later{By: s.by(), Run: run, After: after, State: param.New("retry_count", int64(s.Choose("count", 3)))}
+	case 11:
+		return engine.Lost{By: s.by(), Run: run}
+	}
+	o := s.Outcome(1)
+	if s.Large && s.one("large", 3) && len(s.state.Tasks()) < 400 {
+		o.Subtasks = Loop(190+s.Choose("rounds", 30), true)
+	}
+	if len(s.state.Tasks()) > 150 && !s.Large {
+		o.Subtasks = nil
+	}
+	return engine.Succeeded{By: s.by(), Run: run, Result: o}
+}
+
+// again is an event as it is delivered a second time, by another message.
+func again(e engine.Event, by engine.By) engine.Event {
+	switch e := e.(type) {
+	case engine.Succeeded:
+		e.By = by
+		return e
+	case engine.Errored:
+		e.By = by
+		return e
+	case engine.Later:
+		e.By = by
+		return e
+	case engine.Due:
+		e.By = by
+		return e
+	case engine.Lost:
+		e.By = by
+		return e
+	case engine.SLADue:
+		return engine.SLADue{By: by}
+	case engine.Kill:
+		return engine.Kill{By: by}
+	}
+	return e
+}
+
+// reload goes on with what a snapshot holds.
+func (s *Simulation) reload() error {
+	fresh, err := s.snapshot()
+	if err != nil {
+		return err
+	}
+	s.state = fresh
+	return sameState(s.state, s.mirror)
+}
+
+func (s *Simulation) snapshot() (*engine.State, error) {
+	text, err := engine.EncodeState(s.state)
+	if err != nil {
+		return nil, err
+	}
+	return engine.DecodeState(s.def, nil, text)
+}
+
+func (s *Simulation) dump() string {
+	text := ""
+	for _, t := range s.state.Tasks() {
+		text += fmt.Sprintf("\n#%d %s %v d=%d", t.ID, t.Name, t.State, t.Dispatch)
+	}
+	return text
+}

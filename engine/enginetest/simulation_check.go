@@ -1,0 +1,295 @@
+package enginetest
+
+import (
+	"fmt"
+	"slices"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+)
+
+// feed gives one event to the state, to a copy that was stored and loaded, and to the
+// model, and compares them.
+func (s *Simulation) feed(e engine.Event) error {
+	guard := fmt.Sprintf("m%d", s.events)
+	s.guards = append(s.guards, guard)
+	before, err := s.twin()
+	if err != nil {
+		return err
+	}
+	model := s.forModel(e)
+	changes, why := s.state.Step(e, s.now)
+	fail := func(format string, x ...any) error {
+		return fmt.Errorf("%T %+v: %s%s", e, e, fmt.Sprintf(format, x...), s.dump())
+	}
+	text, err := engine.EncodeChanges(changes)
+	if err != nil {
+		return fail("%v", err)
+	}
+	if before != nil {
+		list, second := before.Step(e, s.now)
+		other, err := engine.EncodeChanges(list)
+		if err != nil || string(other) != string(text) || why != second {
+			return fail("a loaded state decides otherwise (%v)\nkept   %q %s\nloaded %q %s", err, why, text, second, other)
+		}
+	}
+	if why != "" && len(changes) > 0 {
+		return fail("refused, with changes")
+	}
+	if slices.ContainsFunc(s.past, func(p engine.Event) bool { return sameRun(p, e) }) && len(changes) > 0 {
+		return fail("applied twice: %s", text)
+	}
+	if err := s.follow(text, guard); err != nil {
+		return fail("%v", err)
+	}
+	if why == "" {
+		if err := s.twice(e); err != nil {
+			return fail("%v", err)
+		}
+		if _, endless := e.(engine.GoOn); !endless {
+			s.past = append(s.past, e)
+		}
+		if model != nil {
+			model()
+		}
+	}
+	if s.Large && s.events%16 != 0 && !s.Ended() {
+		return nil // what follows looks at every task
+	}
+	for _, check := range []func() error{s.compare, s.ledger, s.parameters} {
+		if err := check(); err != nil {
+			return fail("%v", err)
+		}
+	}
+	return nil
+}
+
+// twin is what a stored and loaded state would do with the next event; now and then.
+func (s *Simulation) twin() (*engine.State, error) {
+	if len(s.state.Tasks()) == 0 || !s.one("twin", 3) || s.Large && s.events%16 != 0 {
+		return nil, nil
+	}
+	return s.snapshot()
+}
+
+// follow applies stored changes one by one to the mirror and watches each transition.
+func (s *Simulation) follow(text []byte, guard string) error {
+	stored, err := engine.DecodeChanges(text)
+	if err != nil {
+		return err
+	}
+	for _, c := range stored {
+		var was engine.TaskState
+		changed, ok := c.(engine.TaskChanged)
+		if ok {
+			was = s.mirror.Task(changed.Task).State
+		}
+		s.mirror.Apply(c)
+		if _, over := c.(engine.AttemptEnded); over {
+			clear(s.owed)
+		}
+		if !ok {
+			continue
+		}
+		if err := s.transition(s.mirror.Task(changed.Task), was); err != nil {
+			return err
+		}
+		s.book(changed, guard)
+	}
+	return nil
+}
+
+// transition checks a move of one task: done is for ever, and nothing starts early.
+func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
+	if was.Done() {
+		return fmt.Errorf("%s left %v", t.Name, was)
+	}
+	if was != engine.Blocked || t.ID == engine.Root {
+		return nil
+	}
+	if p := s.mirror.Task(t.Parent); p.State != engine.Planned && p.State != engine.Success {
+		return fmt.Errorf("%s starts below a parent that is %v", t.Name, p.State)
+	}
+	for _, u := range t.Upstreams {
+		if up := s.mirror.Task(u); up.State != engine.Success {
+			return fmt.Errorf("%s starts although %s is %v", t.Name, up.Name, up.State)
+		}
+	}
+	return nil
+}
+
+// book keeps what the changes say is owed, by whom.
+func (s *Simulation) book(c engine.TaskChanged, guard string) {
+	switch c.Progress.State {
+	case engine.Running, engine.RetryWaiting, engine.GroupRetryWaiting:
+		if s.owed[c.Task].dispatch != c.Progress.Dispatch {
+			s.owed[c.Task] = owed{c.Progress.Dispatch, guard}
+		}
+	default:
+		delete(s.owed, c.Task)
+	}
+}
+
+// twice delivers an event that applied once more: nothing may change.
+func (s *Simulation) twice(e engine.Event) error {
+	if _, endless := e.(engine.GoOn); endless {
+		return nil // it makes the next portion, whoever asks
+	}
+	if changes, _ := s.state.Step(e, s.now); len(changes) > 0 {
+		return fmt.Errorf("the second delivery changes %v", changes)
+	}
+	return nil
+}
+
+// sameRun says whether two events are about the same ending of the same run.
+func sameRun(a, b engine.Event) bool {
+	x, ok := runOf(a)
+	y, ok2 := runOf(b)
+	_, due := a.(engine.Due) // a due run still has to end
+	return ok && ok2 && x == y && !due
+}
+
+func runOf(e engine.Event) (engine.Run, bool) {
+	switch e := e.(type) {
+	case engine.Succeeded:
+		return e.Run, true
+	case engine.Errored:
+		return e.Run, true
+	case engine.Later:
+		return e.Run, true
+	case engine.Lost:
+		return e.Run, true
+	case engine.Due:
+		return e.Run, true
+	}
+	return engine.Run{}, false
+}
+
+// forModel returns what the event is for the model; it must be asked before the step.
+func (s *Simulation) forModel(e engine.Event) func() {
+	m := s.model
+	if m == nil {
+		return nil
+	}
+	id := 0
+	if run, ok := runOf(e); ok {
+		if t := s.state.Task(run.Task); t != nil {
+			id, _ = m.rowOf(s.state, t)
+		}
+	}
+	switch e := e.(type) {
+	case engine.Succeeded:
+		return func() { m.Succeeded(id, e.Result) }
+	case engine.Errored:
+		return func() { m.Failed(id, e.Error) }
+	case engine.Later:
+		return func() { m.Later(id, e.After <= 0, e.State) }
+	case engine.Due:
+		return func() { m.Due(id) }
+	case engine.Lost:
+		return func() { m.Lost(id) }
+	case engine.Kill:
+		return m.Kill
+	case engine.SLADue:
+		return m.SLADue
+	}
+	return nil
+}
+
+// compare holds the state against the mirror, the model and itself.
+func (s *Simulation) compare() error {
+	if err := sameState(s.state, s.mirror); err != nil {
+		return err
+	}
+	for _, t := range s.state.Tasks() {
+		if was, ok := s.final[t.ID]; ok && (was.State != t.State || was.UpdatedAt != t.UpdatedAt) {
+			return fmt.Errorf("%s was %v and changed", t.Name, was.State)
+		}
+		if t.State.Done() {
+			s.final[t.ID] = t.Progress
+		}
+	}
+	if s.model != nil {
+		if err := s.model.Same(s.state); err != nil {
+			return err
+		}
+	}
+	for _, state := range []*engine.State{s.state, s.mirror} {
+		if s.Check != nil {
+			if err := s.Check(state); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ledger compares what guards owe with what the changes said: each once, under one guard.
+func (s *Simulation) ledger() error {
+	found := 0
+	for _, g := range s.guards {
+		for _, e := range s.state.Outstanding(g) {
+			var run engine.Run
+			switch e := e.(type) {
+			case engine.Dispatch:
+				run = e.Run
+			case engine.Timer:
+				run = e.Run
+			case engine.End:
+				if !s.state.Ended() {
+					return fmt.Errorf("%s owes the end too early", g)
+				}
+				continue
+			default:
+				continue
+			}
+			if s.owed[run.Task] != (owed{run.Dispatch, g}) {
+				return fmt.Errorf("%s owes %+v, but %+v is owed", g, run, s.owed[run.Task])
+			}
+			found++
+		}
+	}
+	if found != len(s.owed) {
+		return fmt.Errorf("%d effects are owed, guards have %d", len(s.owed), found)
+	}
+	return nil
+}
+
+// parameters compares what running tasks see with the rule, on the state and its mirror.
+func (s *Simulation) parameters() error {
+	for _, t := range s.state.Tasks() {
+		if t.State != engine.Running || t.Dispatch > 1 && !s.one("params", 4) || s.Large && t.ID%50 != 0 {
+			continue
+		}
+		want := param.Text(LiteralParams(s.state, nil, t))
+		if got := param.Text(s.state.ParamsOf(t.ID)); got != want {
+			return fmt.Errorf("%s sees %s, by the rule %s", t.Name, got, want)
+		}
+		if got := param.Text(s.mirror.ParamsOf(t.ID)); got != want {
+			return fmt.Errorf("%s, loaded, sees %s, by the rule %s", t.Name, got, want)
+		}
+	}
+	return nil
+}
+
+// afterEnd: only End is owed, once, and nothing applies any more.
+func (s *Simulation) afterEnd() error {
+	ends := 0
+	for _, g := range s.guards {
+		for _, e := range s.state.Outstanding(g) {
+			if _, ok := e.(engine.End); !ok {
+				return fmt.Errorf("after the end %s owes %+v", g, e)
+			}
+			ends++
+		}
+	}
+	if ends != 1 {
+		return fmt.Errorf("the end is owed %d times", ends)
+	}
+	for _, e := range append(s.past, engine.Kill{}, engine.GoOn{}, engine.SLADue{}) {
+		if changes, why := s.state.Step(e, s.now); why == "" || len(changes) > 0 {
+			return fmt.Errorf("%T applies after the end", e)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package engine_test
+
+import (
+	"math/bits"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"zerodag/engine"
+	"zerodag/engine/enginetest"
+)
+
+// drawn lets rapid choose, so that it can shrink what fails; it prints how to repeat it.
+// Numbers are made of coin flips: rapid's own ranges prefer small ones, which make small
+// workflows that end at once.
+func drawn(t *rapid.T) enginetest.Choose {
+	return func(label string, n int) int {
+		return rapid.Custom(func(t *rapid.T) int {
+			x := 0
+			for range 4 + bits.Len(uint(n)) {
+				x <<= 1
+				if rapid.Bool().Draw(t, "bit") {
+					x++
+				}
+			}
+			return x % n
+		}).Draw(t, label)
+	}
+}
+
+func simulate(t *rapid.T, s *enginetest.Simulation, steps int) {
+	s.Choose, s.Check = drawn(t), engine.Recount
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range s.Choose("steps", steps) {
+		if s.Ended() {
+			break
+		}
+		if err := s.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Finish(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRandomAttempts drives random workflows through random events: repeated, stale,
+// lost, killed, stored and loaded. It compares each state with the reference model, with
+// the stored changes, with a recount, and parameters with the rule.
+func TestRandomAttempts(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"a", "b", "c", "d", "e"} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) { simulate(t, &enginetest.Simulation{}, 40) })
+		})
+	}
+}
+
+// TestRandomPortions does so with operators that generate more than one portion.
+func TestRandomPortions(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		if drawn(t)("large", 4) < 3 {
+			return // each takes long
+		}
+		simulate(t, &enginetest.Simulation{Large: true}, 15)
+	})
+}
