@@ -10,6 +10,10 @@ import (
 	"zerodag/engine/param"
 )
 
+// patience is when a test gives up on an evaluation that does not end: figures are
+// logged, a busy machine is no failure.
+const patience = time.Minute
+
 // TestLimits has what would run for ever or take all memory: each fails soon, says
 // why, and leaves the evaluator usable. They run one after the other, for the memory
 // that is watched is that of the process.
@@ -46,7 +50,8 @@ func TestLimits(t *testing.T) {
 		got, err := e.Template(c.in, nil, scopeIn(t, "UTC"))
 		took := time.Since(started)
 		short := c.in[:min(len(c.in), 70)]
-		if took > slow*time.Second {
+		t.Logf("%.40s: %v", short, took) // under a second where nothing else runs
+		if took > patience {
 			t.Errorf("%s: took %v", short, took)
 		}
 		var config *param.ConfigError

@@ -10,7 +10,7 @@ import (
 )
 
 // enough is far more than any of these small files needs.
-const enough = 5 * time.Second
+const enough = 30 * time.Second
 
 func TestProjects(t *testing.T) {
 	t.Parallel()
