@@ -23,6 +23,8 @@ type Attempt struct {
 	steps  int
 	now    time.Time
 	inline []engine.Run // to be run on this goroutine before anything else happens
+	others []engine.Run // to be run beside it
+	timers int          // set and not fired
 	stop   map[engine.TaskID]context.CancelFunc
 }
 
@@ -49,10 +51,7 @@ func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 			continue
 		default:
 		}
-		if len(a.inline) > 0 {
-			run := a.inline[0]
-			a.inline = a.inline[1:]
-			a.finish(ctx, run, a.host.execute(ctx, a.job(ctx, run)))
+		if a.work(ctx) {
 			continue
 		}
 		select {
@@ -63,6 +62,32 @@ func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 			a.kill(ctx)
 		}
 	}
+}
+
+// work runs what is to be run: inline tasks here, all others on goroutines of their own,
+// but for one that has nobody beside it: a chain of commands needs no second goroutine.
+func (a *Attempt) work(ctx context.Context) bool {
+	switch {
+	case len(a.inline) > 0:
+		run := a.inline[0]
+		a.inline = a.inline[1:]
+		a.finish(ctx, run, a.host.execute(ctx, a.job(ctx, run)))
+	case len(a.others) == 1 && len(a.stop) == 0 && a.timers == 0:
+		run := a.others[0]
+		a.others = a.others[:0]
+		a.host.acquire()
+		outcome := a.host.execute(ctx, a.job(ctx, run))
+		a.host.release()
+		a.finish(ctx, run, outcome)
+	case len(a.others) > 0:
+		for _, run := range a.others {
+			a.beside(ctx, run)
+		}
+		a.others = a.others[:0]
+	default:
+		return false
+	}
+	return true
 }
 
 func (a *Attempt) kill(ctx context.Context) {
@@ -103,7 +128,7 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 			a.at(e.At, func() { a.wake(ctx, e.Run) })
 			return
 		}
-		a.dispatch(ctx, e.Run)
+		a.dispatch(e.Run)
 	case engine.Timer:
 		a.at(e.At, func() { a.step(ctx, engine.Due{By: a.guard(), Run: e.Run}) })
 	case engine.SLATimer:
@@ -116,7 +141,13 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 
 // at does something on the attempt's goroutine at a time, unless it is over by then.
 func (a *Attempt) at(t time.Time, do func()) {
-	time.AfterFunc(max(0, t.Sub(a.now)), func() { a.post(do) })
+	a.timers++
+	time.AfterFunc(max(0, t.Sub(a.now)), func() {
+		a.post(func() {
+			a.timers--
+			do()
+		})
+	})
 }
 
 func (a *Attempt) post(do func()) {
@@ -132,15 +163,20 @@ func (a *Attempt) wake(ctx context.Context, run engine.Run) {
 		return
 	}
 	a.step(ctx, engine.Due{By: a.guard(), Run: run})
-	a.dispatch(ctx, run)
+	a.dispatch(run)
 }
 
-// dispatch runs a task: here and soon when its operator is inline, else on a goroutine.
-func (a *Attempt) dispatch(ctx context.Context, run engine.Run) {
+// dispatch puts a task where work finds it.
+func (a *Attempt) dispatch(run engine.Run) {
 	if a.host.isInline(a.State.Task(run.Task)) {
 		a.inline = append(a.inline, run)
-		return
+	} else {
+		a.others = append(a.others, run)
 	}
+}
+
+// beside runs a task on a goroutine of its own.
+func (a *Attempt) beside(ctx context.Context, run engine.Run) {
 	runCtx, stop := context.WithCancel(ctx)
 	job := a.job(ctx, run)
 	a.stop[run.Task] = stop
