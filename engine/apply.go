@@ -10,7 +10,9 @@ import (
 )
 
 // Apply repeats stored changes on a state. It decides nothing, so a log written by
-// another version of this package leads to the state that its writer had.
+// another version of this package leads to the state that its writer had. It panics on
+// changes of another attempt: tasks that they name do not exist. DecodeChanges has
+// refused what could fit no attempt at all.
 func (s *State) Apply(changes ...Change) {
 	for _, c := range changes {
 		switch c := c.(type) {

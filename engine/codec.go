@@ -62,6 +62,9 @@ func DecodeChanges(text []byte) ([]Change, error) {
 	changes := make([]Change, len(list))
 	for i, t := range list {
 		c, err := decodeChange(t)
+		if err == nil {
+			err = checkChange(c)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("decode change %d: %w", i, err)
 		}
@@ -172,18 +175,18 @@ func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, err
 		s.insert(t)
 		s.owe(t)
 	}
+	if s.Task(Root) == nil {
+		return nil, fmt.Errorf("decode attempt: it has no root")
+	}
 	for _, t := range s.Tasks() {
 		s.recountFailed(t)
 	}
 	return s, s.decodeGrowing(snap.Growing)
 }
 
-// maxSize bounds what a snapshot may claim, before memory is taken for it.
-const maxSize = 10_000_000
-
 func (s *State) decodeGrowing(list []growth) error {
 	for _, g := range list {
-		if s.Task(g.First) == nil || s.Task(g.Owner) == nil || g.Next >= g.Total {
+		if err := g.check(); err != nil || s.Task(g.First) == nil || s.Task(g.Owner) == nil || g.Next == g.Total {
 			return fmt.Errorf("decode attempt: nothing grows at task %d", g.First)
 		}
 		s.grow(g)
@@ -207,8 +210,11 @@ func (x snapshotTask) task(s *State) (*Task, error) {
 	if int(t.ID) < 1 || int(t.ID) > len(s.tasks) || s.tasks[t.ID-1] != nil {
 		return nil, fmt.Errorf("task id %d is wrong", t.ID)
 	}
-	if t.ID != Root && s.Task(t.Parent) == nil || int(t.State) >= len(stateNames) {
-		return nil, fmt.Errorf("task %d has no parent or state", t.ID)
+	if (t.ID == Root) != (t.Parent == 0) || t.ID != Root && s.Task(t.Parent) == nil {
+		return nil, fmt.Errorf("task %d has no parent", t.ID)
+	}
+	if err := t.Progress.check(); err != nil {
+		return nil, fmt.Errorf("task %d: %w", t.ID, err)
 	}
 	for _, u := range t.Upstreams {
 		if s.Task(u) == nil {

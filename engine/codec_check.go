@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"fmt"
+
+	"zerodag/engine/dig"
+)
+
+// maxSize bounds what stored text may claim, before memory is taken for it.
+const maxSize = 10_000_000
+
+// checkChange refuses a change that no attempt could have made. Whether it fits the
+// attempt it is applied to is known only there: see Apply.
+func checkChange(c Change) error {
+	switch c := c.(type) {
+	case TasksAdded:
+		if c.Parent < Root || c.First <= c.Parent || c.From < 0 || c.From+len(c.Nodes) > maxSize || c.First > maxSize {
+			return fmt.Errorf("tasks below %d cannot have ids from %d", c.Parent, c.First)
+		}
+		for _, u := range c.After {
+			if u < Root || u >= c.First {
+				return fmt.Errorf("task %d cannot wait for task %d", c.First, u)
+			}
+		}
+		return checkNodes(c.Nodes, c.From)
+	case TaskChanged:
+		if c.Task < Root || c.Task > maxSize {
+			return fmt.Errorf("there is no task %d", c.Task)
+		}
+		return c.Progress.check()
+	case GroupRestarted:
+		if c.Group < Root || c.First <= c.Group || c.First > maxSize {
+			return fmt.Errorf("copies below %d cannot have ids from %d", c.Group, c.First)
+		}
+	case Growing:
+		return c.check()
+	}
+	return nil
+}
+
+func checkNodes(nodes []dig.Node, from int) error {
+	for i, n := range nodes {
+		if n.Parent < -1 || n.Parent >= from+i {
+			return fmt.Errorf("node %d cannot have the parent %d", from+i, n.Parent)
+		}
+		for _, u := range n.Upstreams {
+			if u < 0 || u >= from+i {
+				return fmt.Errorf("node %d cannot wait for node %d", from+i, u)
+			}
+		}
+	}
+	return nil
+}
+
+func (p Progress) check() error {
+	if int(p.State) >= len(stateNames) || int(p.Ending) >= len(stateNames) {
+		return fmt.Errorf("there is no state %d or %d", p.State, p.Ending)
+	}
+	return nil
+}
+
+func (g growth) check() error {
+	if g.Owner < Root || g.First <= g.Owner || g.First > maxSize || g.Next < 1 || g.Next > g.Total || g.Total > maxSize {
+		return fmt.Errorf("nothing grows at task %d", g.First)
+	}
+	return nil
+}
