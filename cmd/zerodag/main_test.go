@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"zerodag/engine/expr/assets"
 )
 
 func TestMain(m *testing.M) {
@@ -21,6 +24,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PATH", os.Getenv("PATH")+":"+e.Getenv("PATH"))
 			return nil
 		},
-		Condition: nil,
+		Condition: func(name string) (bool, error) {
+			if name == "moment" {
+				return assets.Moment() != "", nil
+			}
+			return false, fmt.Errorf("there is no condition %s", name)
+		},
 	})
 }

@@ -152,12 +152,12 @@ func TestParseJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		` {"b":1,"a":[true,null,"x"]} `: `{"b":1,"a":[true,null,"x"]}`,
-		`12345678901234567890123`:        `12345678901234567890123`,
-		`1.0`:                            `1.0`,
-		`1e3`:                            `1000.0`,
-		`"\u00e9\ud83d\ude00\n"`:         `"é😀\n"`,
-		`{"a":1,"a":2}`:                  `{"a":2}`,
-		`[]`:                             `[]`,
+		`12345678901234567890123`:       `12345678901234567890123`,
+		`1.0`:                           `1.0`,
+		`1e3`:                           `1000.0`,
+		`"\u00e9\ud83d\ude00\n"`:        `"é😀\n"`,
+		`{"a":1,"a":2}`:                 `{"a":2}`,
+		`[]`:                            `[]`,
 	} {
 		v, err := param.ParseJSON(text)
 		if got := param.Text(v); err != nil || got != want {

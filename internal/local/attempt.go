@@ -41,25 +41,19 @@ func (a *Attempt) result() (done, success bool) {
 // run steps until the attempt is over.
 func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 	defer close(a.done)
-	killed := ctx.Done()
 	a.step(ctx, engine.Start{By: a.guard(), Params: params, Limit: limit})
 	for !a.State.Ended() {
-		select {
-		case <-killed:
-			killed = nil
-			a.kill(ctx)
+		if a.heedKill(ctx); a.work(ctx) {
 			continue
-		default:
 		}
-		if a.work(ctx) {
-			continue
+		killed := ctx.Done()
+		if a.State.Canceled() {
+			killed = nil
 		}
 		select {
 		case do := <-a.posts:
 			do()
 		case <-killed:
-			killed = nil
-			a.kill(ctx)
 		}
 	}
 }
@@ -90,7 +84,12 @@ func (a *Attempt) work(ctx context.Context) bool {
 	return true
 }
 
-func (a *Attempt) kill(ctx context.Context) {
+// heedKill tells the engine once that the caller's context is cancelled: before any
+// result of a run that this cut short.
+func (a *Attempt) heedKill(ctx context.Context) {
+	if ctx.Err() == nil || a.State.Canceled() {
+		return
+	}
 	a.step(ctx, engine.Kill{By: a.guard()})
 	for _, stop := range a.stop {
 		stop()

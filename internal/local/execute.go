@@ -114,6 +114,7 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 // finish hands the outcome of a run to the engine.
 func (a *Attempt) finish(ctx context.Context, run engine.Run, o operators.Outcome) {
 	delete(a.stop, run.Task)
+	a.heedKill(ctx)
 	by := a.guard()
 	switch {
 	case o.Later != nil:
