@@ -20,6 +20,7 @@ type interpreter struct {
 	now      time.Time
 	events   int
 	guards   []string
+	named    map[string]int // tasks by full name
 	trace    Trace
 }
 
@@ -117,8 +118,10 @@ func (in *interpreter) step(e engine.Event, guard string) (string, error) {
 	for _, c := range stored {
 		list.add(in.apply(c))
 	}
-	if err := sameState(in.state, in.mirror); err != nil {
-		return "", err
+	if len(in.named) < 100 || in.events%32 == 0 || in.state.Ended() { // it takes long when there are many
+		if err := sameState(in.state, in.mirror); err != nil {
+			return "", err
+		}
 	}
 	if len(changes) == 0 {
 		list.add(line{text: "nothing changes"})

@@ -57,7 +57,8 @@ func (in *interpreter) apply(c engine.Change) line {
 		before = m.Task(x.Task).Progress
 	}
 	m.Apply(c)
-	in.trace.applied(c, before, m)
+	in.trace.applied(c, before)
+	in.countNames(c)
 	switch c := c.(type) {
 	case engine.AttemptStarted:
 		text := fmt.Sprintf("attempt started: limit %d, %d tasks", c.Limit, len(m.Tasks()))
@@ -86,12 +87,21 @@ func (in *interpreter) apply(c engine.Change) line {
 // name is a task's full name, with its id when several have that name.
 func (in *interpreter) name(id engine.TaskID) string {
 	t := in.mirror.Task(id)
-	for _, other := range in.mirror.Tasks() {
-		if other != t && other.Name == t.Name {
-			return fmt.Sprintf("%s#%d", t.Name, id)
-		}
+	if in.named[t.Name] > 1 {
+		return fmt.Sprintf("%s#%d", t.Name, id)
 	}
 	return t.Name
+}
+
+// countNames counts the tasks of each name again, after a change that made some.
+func (in *interpreter) countNames(c engine.Change) {
+	switch c.(type) {
+	case engine.AttemptStarted, engine.TasksAdded, engine.GroupRestarted:
+		in.named = map[string]int{}
+		for _, t := range in.mirror.Tasks() {
+			in.named[t.Name]++
+		}
+	}
 }
 
 func (in *interpreter) added(c engine.TasksAdded) string {

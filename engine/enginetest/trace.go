@@ -2,37 +2,89 @@ package enginetest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"zerodag/engine"
 )
 
 // Trace is what the states of tasks did in scenarios, for docs/state-machine.md.
 type Trace struct {
-	Moves    map[Move]bool
-	Refusals map[string]map[engine.Refusal]bool // by kind of event
+	moves    map[move]map[string]bool           // and the kinds of event that made them
+	refusals map[string]map[engine.Refusal]bool // by kind of event; empty: it applied
+	last     string
 }
 
-// Move is one transition of a kind of task. From is "new" for tasks that are made.
-type Move struct{ From, To string }
+type move struct{ from, to engine.TaskState }
 
 func (t *Trace) event(e engine.Event, why engine.Refusal) {
-	if t.Refusals == nil {
-		t.Refusals = map[string]map[engine.Refusal]bool{}
+	if t.refusals == nil {
+		t.moves, t.refusals = map[move]map[string]bool{}, map[string]map[engine.Refusal]bool{}
 	}
-	kind := fmt.Sprintf("%T", e)[len("engine."):]
-	if t.Refusals[kind] == nil {
-		t.Refusals[kind] = map[engine.Refusal]bool{}
+	t.last = strings.TrimPrefix(fmt.Sprintf("%T", e), "engine.")
+	if t.refusals[t.last] == nil {
+		t.refusals[t.last] = map[engine.Refusal]bool{}
 	}
-	t.Refusals[kind][why] = true
+	t.refusals[t.last][why] = true
 }
 
-func (t *Trace) applied(c engine.Change, before engine.Progress, _ *engine.State) {
+func (t *Trace) applied(c engine.Change, before engine.Progress) {
 	x, ok := c.(engine.TaskChanged)
 	if !ok {
 		return
 	}
-	if t.Moves == nil {
-		t.Moves = map[Move]bool{}
+	m := move{before.State, x.Progress.State}
+	if t.moves[m] == nil {
+		t.moves[m] = map[string]bool{}
 	}
-	t.Moves[Move{before.State.String(), x.Progress.State.String()}] = true
+	t.moves[m][t.last] = true
+}
+
+// Add takes over what another scenario saw.
+func (t *Trace) Add(other *Trace) {
+	if t.refusals == nil {
+		t.moves, t.refusals = map[move]map[string]bool{}, map[string]map[engine.Refusal]bool{}
+	}
+	for m, kinds := range other.moves {
+		if t.moves[m] == nil {
+			t.moves[m] = map[string]bool{}
+		}
+		maps.Copy(t.moves[m], kinds)
+	}
+	for kind, whys := range other.refusals {
+		if t.refusals[kind] == nil {
+			t.refusals[kind] = map[engine.Refusal]bool{}
+		}
+		maps.Copy(t.refusals[kind], whys)
+	}
+}
+
+// Diagram draws all transitions that were seen, with the events that made them.
+func (t *Trace) Diagram() string {
+	var b strings.Builder
+	b.WriteString("stateDiagram-v2\n    [*] --> blocked\n")
+	moves := slices.SortedFunc(maps.Keys(t.moves), func(a, b move) int {
+		return int(a.from)*100 + int(a.to) - int(b.from)*100 - int(b.to)
+	})
+	for _, m := range moves {
+		fmt.Fprintf(&b, "    %v --> %v: %s\n", m.from, m.to, strings.Join(slices.Sorted(maps.Keys(t.moves[m])), ", "))
+	}
+	for s := engine.Blocked; s <= engine.Canceled; s++ {
+		if s.Done() {
+			fmt.Fprintf(&b, "    %v --> [*]\n", s)
+		}
+	}
+	return b.String()
+}
+
+// Refusals lists what refused an event of a kind, in a fixed order.
+func (t *Trace) Refusals(kind string) []string {
+	var list []string
+	for _, why := range slices.Sorted(maps.Keys(t.refusals[kind])) {
+		if why != "" {
+			list = append(list, string(why))
+		}
+	}
+	return list
 }
