@@ -36,14 +36,16 @@ func limitBacktracking() bool {
 }
 
 // watcher interrupts a script that takes too long or too much. The heap is that of
-// the whole process, so a script may be blamed for what others allocate, but only
-// one that takes its time itself: the first look is after a pause.
+// the whole process, so a script may be blamed for what others allocate: only one that
+// takes its time itself, as the first look is after a pause, and only if it is blamed
+// each time that it is tried.
 type watcher struct {
-	rt           *goja.Runtime
-	clock, heap  *time.Timer
-	sample       []metrics.Sample
-	limit        uint64
-	looks, delay chan struct{} // counters of what happened, never read but for their length
+	rt          *goja.Runtime
+	clock, heap *time.Timer
+	sample      []metrics.Sample
+	limit       uint64
+	// Counters of what happened, never read but for their length.
+	looks, delay, greedy chan struct{}
 }
 
 func watch(rt *goja.Runtime) *watcher {
@@ -52,6 +54,7 @@ func watch(rt *goja.Runtime) *watcher {
 		sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}},
 		looks:  make(chan struct{}, maxLooks),
 		delay:  make(chan struct{}, maxDelays),
+		greedy: make(chan struct{}, maxLooks),
 	}
 	// Armed only when the fields are set, which the callbacks read.
 	w.clock = time.AfterFunc(math.MaxInt64, w.ring)
@@ -80,6 +83,7 @@ func (w *watcher) look() {
 		w.limit = used + maxMemory
 	}
 	if used > w.limit {
+		w.greedy <- struct{}{}
 		w.rt.Interrupt("the evaluation took more than 64 MiB of memory")
 		return
 	}
@@ -94,12 +98,12 @@ func (w *watcher) look() {
 
 // stop ends the watch. A callback under way may still interrupt the runtime, which is
 // why a runtime that is used again is not trusted after an error. It returns whether
-// the machine was overloaded: then a regular expression may have run out of its time
-// without the script being interrupted, and the result is in doubt.
-func (w *watcher) stop() (delayed bool) {
+// the result is in doubt: memory may have been somebody else's, and on an overloaded
+// machine a regular expression may have run out of its time without an interrupt.
+func (w *watcher) stop() (doubtful bool) {
 	w.clock.Stop()
 	w.heap.Stop()
-	return len(w.delay) > 0
+	return len(w.delay)+len(w.greedy) > 0
 }
 
 // random is a source of numbers that is the same for the same seed (splitmix64).

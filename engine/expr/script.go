@@ -13,7 +13,7 @@ import (
 
 const (
 	maxCalls    = 1000 // depth of calls
-	maxAttempts = 3    // of an evaluation that the machine was too slow for
+	maxAttempts = 3    // of an evaluation whose result is in doubt
 )
 
 // script is a JavaScript runtime. It evaluates one template, so that nothing which a
@@ -33,15 +33,15 @@ func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
 		if e.shared == nil {
 			e.shared = e.newScript()
 		}
-		result, delayed, err := e.shared.eval(c, sc, s)
-		if err == nil && !delayed {
+		result, doubtful, err := e.shared.eval(c, sc, s)
+		if err == nil && !doubtful {
 			return result, nil
 		}
 		// Whatever it was: the runtime is not trusted any more, and a fresh one decides.
 		e.shared = nil
 	}
 	for range maxAttempts - 1 {
-		if result, delayed, err := e.newScript().eval(c, sc, s); !delayed {
+		if result, doubtful, err := e.newScript().eval(c, sc, s); !doubtful {
 			return result, err
 		}
 	}
@@ -56,12 +56,11 @@ func (e *Evaluator) newScript() *script {
 	return x
 }
 
-// eval evaluates a template, and says whether the machine was too slow to trust the
-// result. A script that is used again must be pure.
-func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, delayed bool, err error) {
+// eval evaluates a template, and says whether the result is in doubt. A script that is used again must be pure.
+func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, doubtful bool, err error) {
 	if c.plan.call {
 		w := watch(x.rt)
-		defer func() { delayed = w.stop() }()
+		defer func() { doubtful = w.stop() }()
 	}
 	defer func() {
 		// A defect of the engine must not end the process.
