@@ -119,6 +119,7 @@ func (s *State) set(t *Task, c TaskChanged) {
 		t.Outcome, t.inner = c.Outcome, nil
 		if c.Outcome.stored() {
 			s.markStoring(t)
+			s.noticeLate(t)
 		}
 	}
 	s.owe(t)
@@ -160,6 +161,21 @@ func (s *State) markStoring(t *Task) {
 			return
 		}
 		t = s.task(t.Parent)
+	}
+}
+
+// noticeLate makes everything look again at what it sees when a task stores below a group
+// that was a success before: the new child of a group that was taken over. Others are
+// past that group already, and a loaded state sees the store as well.
+func (s *State) noticeLate(t *Task) {
+	for p := t.Parent; p != 0; p = s.task(p).Parent {
+		if s.task(p).State != Success {
+			continue
+		}
+		for _, x := range s.Tasks() {
+			x.scope, x.inner, x.after = nil, nil, nil
+		}
+		return
 	}
 }
 

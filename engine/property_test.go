@@ -33,6 +33,11 @@ func simulate(t *rapid.T, s *enginetest.Simulation, steps int) {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
+	proceed(t, s, steps)
+}
+
+// proceed feeds random events, then carries out what is owed until the attempt is over.
+func proceed(t *rapid.T, s *enginetest.Simulation, steps int) {
 	for range s.Choose("steps", steps) {
 		if s.Ended() {
 			break
@@ -57,6 +62,22 @@ func TestRandomAttempts(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { simulate(t, &enginetest.Simulation{}, 40) })
 		})
 	}
+}
+
+// TestRandomResumes starts a second attempt from each that did not succeed.
+func TestRandomResumes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := &enginetest.Simulation{}
+		simulate(t, s, 40)
+		resumed, err := s.Resume()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resumed {
+			proceed(t, s, 30)
+		}
+	})
 }
 
 // TestRandomPortions does so with operators that generate more than one portion.

@@ -59,6 +59,19 @@ func (s *Simulation) Start() error {
 	return s.feed(engine.Start{By: s.by(), Params: s.Params(), Limit: limit})
 }
 
+// Resume starts a new attempt of the same workflow from the one that is over, which is
+// false when that succeeded. There is no model of resuming.
+func (s *Simulation) Resume() (bool, error) {
+	carried, err := s.state.CarryFailed()
+	if err != nil {
+		return false, nil //nolint:nilerr // a success cannot be resumed, and that is all
+	}
+	s.model, s.past, s.guards = nil, nil, nil
+	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}
+	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
+	return true, s.feed(engine.Start{By: s.by(), Params: s.Params(), Limit: 1000, Carried: carried})
+}
+
 // Ended says whether the attempt is over.
 func (s *Simulation) Ended() bool { return s.state.Ended() }
 
