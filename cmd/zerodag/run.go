@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -41,13 +41,11 @@ type runCommand struct {
 	taskLog    string
 }
 
-const runUsage = "run <workflow.dig> [+task] [options...]"
-
 // newRun runs one workflow in this process (spec cli.md 5.2).
 func newRun(s streams) *cobra.Command {
 	c := &runCommand{streams: s}
 	cmd := &cobra.Command{
-		Use:     runUsage,
+		Use:     "run <workflow.dig> [+task]",
 		Aliases: []string{"r"},
 		Short:   "Run a workflow on this machine",
 		Args:    upTo(2),
@@ -197,7 +195,8 @@ func (r *localRun) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.report(state)
+	failed := r.report(state)
+	return cmp.Or(r.log.flush(), r.status.close(), failed)
 }
 
 func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.State, error) {
@@ -247,7 +246,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 	if err != nil {
 		return nil, err
 	}
-	return a.State, errors.Join(r.log.flush(), r.status.close())
+	return a.State, r.log.flush()
 }
 
 // workspace is the project's own folder: locally tasks share their files.
