@@ -246,7 +246,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 	if err != nil {
 		return nil, err
 	}
-	return a.State, r.log.flush()
+	return a.State, nil
 }
 
 // workspace is the project's own folder: locally tasks share their files.
