@@ -70,6 +70,9 @@ func (s *State) add(c TasksAdded) {
 			x.give(t)
 		}
 		s.insert(t)
+		if t.Outcome != nil && t.Outcome.stored() {
+			s.noticeLate(t)
+		}
 	}
 	if p := s.Task(c.Parent); p != nil && !p.Group && p.failed > 0 {
 		s.recountFailed(p) // an operator's new ^sub replaces the one that failed
@@ -116,9 +119,12 @@ func (s *State) set(t *Task, c TaskChanged) {
 	s.acquit(t)
 	t.Progress = c.Progress
 	if c.Outcome != nil {
+		before := t.Outcome
 		t.Outcome, t.inner = c.Outcome, nil
 		if c.Outcome.stored() {
 			s.markStoring(t)
+		}
+		if c.Outcome.stored() || before != nil && before.stored() { // a second run may store nothing
 			s.noticeLate(t)
 		}
 	}
@@ -164,16 +170,23 @@ func (s *State) markStoring(t *Task) {
 	}
 }
 
-// noticeLate makes everything look again at what it sees when a task stores below a group
-// that was a success before: the new child of a group that was taken over. Others are
-// past that group already, and a loaded state sees the store as well.
+// noticeLate makes everything look again at what it sees when a task stores that others
+// are past already: below a group that was taken over, or before a task that was. A state
+// that is loaded later sees the store as well.
 func (s *State) noticeLate(t *Task) {
-	for p := t.Parent; p != 0; p = s.task(p).Parent {
-		if s.task(p).State != Success {
+	if len(s.carried) == 0 {
+		return
+	}
+	for x := t; x != nil; x = s.Task(x.Parent) {
+		past := x != t && x.State == Success
+		for _, id := range x.downstream {
+			past = past || s.task(id).State != Blocked
+		}
+		if !past {
 			continue
 		}
-		for _, x := range s.Tasks() {
-			x.scope, x.inner, x.after = nil, nil, nil
+		for _, other := range s.Tasks() {
+			other.scope, other.inner, other.after = nil, nil, nil
 		}
 		return
 	}
