@@ -11,9 +11,9 @@ import (
 
 // RetryPolicy is a parsed `_retry` (spec language.md 1.9).
 type RetryPolicy struct {
-	Limit       int64 // retries, not runs
-	Interval    int64 // seconds
-	MaxInterval int64 // seconds; 0 is no bound; only for exponential
+	Limit       int64  // retries, not runs
+	Interval    int64  // seconds
+	MaxInterval *int64 // seconds; nil is no bound; only for exponential
 	Exponential bool
 }
 
@@ -34,7 +34,11 @@ func ParseRetry(v param.Value) (RetryPolicy, error) {
 		n, err = param.AsInt(key, x)
 		return n
 	}
-	p.Limit, p.Interval, p.MaxInterval = read("limit"), read("interval"), read("max_interval")
+	p.Limit, p.Interval = read("limit"), read("interval")
+	if v, _ := m.Get("max_interval"); v != nil {
+		most := read("max_interval")
+		p.MaxInterval = &most
+	}
 	switch {
 	case err != nil:
 		return p, err
@@ -91,8 +95,8 @@ func (p RetryPolicy) wait(done int64) time.Duration {
 	seconds := float64(p.Interval)
 	if p.Exponential {
 		seconds *= math.Pow(2, float64(done))
-		if p.MaxInterval > 0 {
-			seconds = min(seconds, float64(p.MaxInterval))
+		if p.MaxInterval != nil {
+			seconds = min(seconds, float64(*p.MaxInterval))
 		}
 	}
 	const longest = 100 * 365 * 24 * 3600

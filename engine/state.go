@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -128,6 +129,16 @@ func Define(w dig.Workflow) (*Definition, error) {
 		}
 	}
 	return d, nil
+}
+
+// CheckLimit says whether an attempt may have this many tasks (0 is DefaultLimit). The
+// root counts twice, as in the original; a host asks before it starts an attempt.
+func (d *Definition) CheckLimit(limit int) error {
+	limit = cmp.Or(limit, DefaultLimit)
+	if 1+len(d.Nodes) > limit {
+		return tooManyTasks(limit, 1, len(d.Nodes))
+	}
+	return nil
 }
 
 // State is one attempt. It is made by New or DecodeState, changed by Step and Apply

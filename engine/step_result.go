@@ -106,6 +106,7 @@ func (d *decision) later(t *Task, e Later) {
 	d.move(t, to, nil, func(p *Progress) {
 		p.Dispatch++
 		p.RetryCount++
+		p.Losses = 0 // it was heard of
 		p.Guard, p.Params, p.RetryAt = d.guard, e.State, at
 	})
 }
@@ -153,7 +154,11 @@ func (d *decision) checkLimit(before, adding int) error {
 	if adding == 0 || current+adding <= d.limit {
 		return nil
 	}
-	return &limitError{fmt.Sprintf("Too many tasks. Limit: %d, Current: %d, Adding: %d", d.limit, current, adding)}
+	return tooManyTasks(d.limit, current, adding)
+}
+
+func tooManyTasks(limit, current, adding int) error {
+	return &limitError{fmt.Sprintf("Too many tasks. Limit: %d, Current: %d, Adding: %d", limit, current, adding)}
 }
 
 // addTasks makes generated tasks below t, all at once. After are upstreams of the first.

@@ -31,7 +31,7 @@ func (d *decision) start(e Start) {
 func (d *decision) slaDue() {
 	d.apply(SLAFired{})
 	root := d.task(Root)
-	if root.State.Done() || d.def.SLA == nil {
+	if root.State.Done() || d.canceled || d.def.SLA == nil { // after a kill nothing further runs
 		return
 	}
 	sla := d.def.SLA

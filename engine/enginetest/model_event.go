@@ -76,6 +76,8 @@ func (m *Model) Later(id int, now bool, state *param.Map) {
 	t.state, t.due = engine.RetryWaiting, now
 	if t.cancelRequested {
 		t.state, t.due = engine.Running, false
+	} else {
+		t.losses = 0 // it was heard of
 	}
 	m.loop()
 }
@@ -119,6 +121,9 @@ func (m *Model) Kill() {
 // SLADue adds the tasks of `sla:` (language.md 1.12).
 func (m *Model) SLADue() {
 	root := m.rows[0]
+	if root.cancelRequested { // nothing further runs, unlike the original
+		return
+	}
 	if m.def.SLA.Alert {
 		m.generate(root, "^sla^alert", param.New("_type", "notify", "_command", "SLA violation"), nil, false, false) //nolint:errcheck // it compiles
 	}

@@ -141,8 +141,8 @@ func (h *Host) start(ctx context.Context, r Request) (*Attempt, bool, error) {
 		}
 	}
 	limit := h.taskLimit()
-	if len(def.Nodes)+1 > limit { // the root counts twice (spec observed.md, limits)
-		return nil, false, fmt.Errorf("Too many tasks. Limit: %d, Current: 1, Adding: %d", limit, len(def.Nodes)) //nolint:staticcheck // the original's text
+	if err := def.CheckLimit(limit); err != nil {
+		return nil, false, err
 	}
 	params, err := attemptParams(w, def.Zone, r)
 	if err != nil {
