@@ -29,7 +29,6 @@ type Simulation struct {
 	guards []string
 	owed   map[engine.TaskID]owed
 	final  map[engine.TaskID]engine.Progress
-	kills  int
 }
 
 type owed struct {
