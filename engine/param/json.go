@@ -225,8 +225,8 @@ func ParseNumber(s string) (Value, error) {
 		}
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return nil, fmt.Errorf("%q is not a number", s)
+	if err != nil { // not a number, or one beyond all bounds
+		return nil, fmt.Errorf("%q is no number that can be kept", s)
 	}
 	return f, nil
 }

@@ -164,7 +164,7 @@ func TestParseJSON(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{``, `{`, `[1`, `{"a"}`, `1 2`, `{} x`, `nope`, strings.Repeat("[", 2000) + strings.Repeat("]", 2000)} {
+	for _, text := range []string{``, `{`, `[1`, `{"a"}`, `1 2`, `{} x`, `nope`, `1e700`, strings.Repeat("[", 2000) + strings.Repeat("]", 2000)} {
 		if v, err := param.ParseJSON(text); err == nil {
 			t.Errorf("%.20q: %v, want an error", text, v)
 		}
@@ -177,6 +177,7 @@ func FuzzParseJSON(f *testing.F) {
 	f.Add(`{"a":[1,2.5,"x\n",null,true],"b":{"c":-1e-7}}`)
 	f.Add(`123456789012345678901234567890`)
 	f.Add("\"\xff\"")
+	f.Add("1e700")
 	f.Fuzz(func(t *testing.T, text string) {
 		v, err := param.ParseJSON(text)
 		if err != nil {
