@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,8 +25,8 @@ func ParseRetry(v param.Value) (RetryPolicy, error) {
 	}
 	var err error
 	read := func(key string) int64 {
-		x, ok := m.Get(key)
-		if !ok || x == nil || err != nil {
+		x, _ := m.Get(key)
+		if x == nil || err != nil {
 			return 0
 		}
 		var n int64
@@ -44,6 +43,8 @@ func ParseRetry(v param.Value) (RetryPolicy, error) {
 		return p, err
 	case !m.Has("limit"):
 		return p, param.Errorf("Parameter 'limit' is required but not set")
+	case isNull(m, "limit"):
+		return p, param.Errorf("Parameter 'limit' is required but null")
 	}
 	kind, _ := m.Get("interval_type")
 	name, _ := kind.(string)
@@ -57,20 +58,17 @@ func ParseRetry(v param.Value) (RetryPolicy, error) {
 	return p, nil
 }
 
+func isNull(m *param.Map, key string) bool {
+	v, ok := m.Get(key)
+	return ok && v == nil
+}
+
 func scalarRetry(v param.Value) (RetryPolicy, error) {
-	switch x := v.(type) {
-	case nil:
-		return RetryPolicy{}, nil
-	case int64:
-		return RetryPolicy{Limit: x}, nil
-	case float64:
-		return RetryPolicy{Limit: int64(x)}, nil
-	case string:
-		n, err := strconv.ParseInt(strings.TrimSpace(x), 10, 32)
-		if err != nil {
-			return RetryPolicy{}, param.Errorf("Invalid _retry format:%s", param.Text(v))
+	switch v.(type) {
+	case int64, float64, string:
+		if n, err := param.AsInt("_retry", v); err == nil {
+			return RetryPolicy{Limit: n}, nil
 		}
-		return RetryPolicy{Limit: n}, nil
 	}
 	return RetryPolicy{}, param.Errorf("Invalid _retry format:%s", param.Text(v))
 }

@@ -92,7 +92,6 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	if name == "" {
 		return Result{}, nil // `_export` only, say: nothing to do is success
 	}
-	j.Secrets = mounted{store: j.Vault, mounts: all.Map("_secrets")}
 	if j.Before != nil && !j.Before(all) {
 		return Result{}, nil
 	}
@@ -100,6 +99,11 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	if !ok {
 		return Result{}, param.Errorf("Unknown task type: %s", name)
 	}
+	mounts, err := ReadOr(j.Params, "_secrets", param.AsMap, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	j.Secrets = mounted{store: j.Vault, mounts: mounts}
 	if j.Cancel {
 		return Result{}, j.clean(ctx, op)
 	}
@@ -121,7 +125,10 @@ func (j *Job) evaluate(e Evaluator) error {
 	if j.State == nil {
 		j.State = param.New()
 	}
-	name, key := operatorOf(all)
+	name, key, err := operatorOf(all)
+	if err != nil {
+		return err
+	}
 	if key != "" {
 		command, _ := all.Get(key)
 		all = all.Clone()
@@ -144,17 +151,17 @@ func (j *Job) evaluate(e Evaluator) error {
 
 // operatorOf finds the operator in evaluated parameters: `_type`, or else the first key
 // that ends in ">", which is returned too.
-func operatorOf(all *param.Map) (name, key string) {
-	if v, ok := all.Get("_type"); ok {
-		name, _ = param.AsString("_type", v)
-		return name, ""
+func operatorOf(all *param.Map) (name, key string, err error) {
+	if all.Has("_type") {
+		name, err = NewParams(all).String("_type")
+		return name, "", err
 	}
 	for _, k := range all.Keys() {
 		if strings.HasSuffix(k, ">") {
-			return k[:len(k)-1], k
+			return k[:len(k)-1], k, nil
 		}
 	}
-	return "", ""
+	return "", "", nil
 }
 
 // announce logs the first line of a run, and seldom again while a task polls.
@@ -200,10 +207,12 @@ func (j *Job) try(ctx context.Context, op Operator) (Result, error) {
 	if !op.Retries {
 		return op.Run(ctx, &j.Task)
 	}
-	value, _ := j.Params.Get("_retry")
-	policy, err := engine.ParseRetry(value)
-	if err != nil {
-		return Result{}, err
+	var policy engine.RetryPolicy
+	if value, ok := j.Params.Get("_retry"); ok {
+		var err error
+		if policy, err = engine.ParseRetry(value); err != nil {
+			return Result{}, err
+		}
 	}
 	result, err := op.Run(ctx, &j.Task)
 	var later *Later

@@ -38,7 +38,8 @@ func AsString(key string, v Value) (string, error) {
 	return "", mismatch("string type", key, v)
 }
 
-// AsInt reads a whole number; numeric text is parsed, fractions are cut off.
+// AsInt reads a whole number; numeric text is parsed, fractions of numbers are cut off.
+// Text without content is 0, as the original reads it: `loop>: ${n}` with an empty n.
 func AsInt(key string, v Value) (int64, error) {
 	switch x := v.(type) {
 	case int64:
@@ -49,6 +50,9 @@ func AsInt(key string, v Value) (int64, error) {
 		}
 	case string:
 		t := strings.TrimSpace(x)
+		if t == "" || t == "null" {
+			return 0, nil
+		}
 		if n, err := strconv.ParseInt(t, 10, 64); err == nil {
 			return n, nil
 		}
@@ -79,11 +83,13 @@ func AsBool(key string, v Value) (bool, error) {
 		return x, nil
 	case int64:
 		return x != 0, nil
+	case *big.Int:
+		return x.Sign() != 0, nil
 	case string:
 		switch strings.TrimSpace(x) {
-		case "true", "True", "TRUE":
+		case "true", "True":
 			return true, nil
-		case "false", "False", "FALSE", "", "null":
+		case "false", "False", "", "null":
 			return false, nil
 		}
 	}
@@ -111,7 +117,7 @@ func ParseMap(key string, v Value) (*Map, error) {
 	if m, ok := parsed(v).(*Map); ok {
 		return m, nil
 	}
-	return nil, mismatch("object type", key, v)
+	return nil, Errorf("Parameter '%s' must be an object or JSON text of one, but got %s", key, sampleOf(v))
 }
 
 // ParseList reads a list or JSON text of one.
@@ -135,11 +141,16 @@ func parsed(v Value) Value {
 const sampleLength = 100
 
 func mismatch(want, key string, v Value) error {
+	return Errorf("Expected %s for key '%s' but got %s", want, key, sampleOf(v))
+}
+
+// sampleOf shows a wrong value, cut, and its kind.
+func sampleOf(v Value) string {
 	sample := []rune(Text(v))
 	if len(sample) > sampleLength {
 		sample = append(sample[:sampleLength-3], []rune("...")...)
 	}
-	return Errorf("Expected %s for key '%s' but got %s (%s)", want, key, string(sample), KindOf(v))
+	return string(sample) + " (" + KindOf(v) + ")"
 }
 
 // KindOf names the JSON type of a value, as messages show it.

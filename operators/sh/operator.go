@@ -20,9 +20,11 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	shell, err := operators.ReadOr(p, "shell", operators.ListOf, []string{"/bin/sh"})
-	if err != nil {
-		return operators.Result{}, err
+	shell := []string{"/bin/sh"}
+	if _, ok := p.Get("shell"); ok { // null is no way to say "the default"
+		if shell, err = operators.Read(p, "shell", operators.ListOf); err != nil {
+			return operators.Result{}, err
+		}
 	}
 	command, err := p.String("_command")
 	if err != nil {
