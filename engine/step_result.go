@@ -18,7 +18,7 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 	sub, err := compile(t, "^sub", r.Subtasks)
 	var check []dig.Node
 	if err == nil {
-		check, err = compile(t, "^check", t.setting("_check"))
+		check, err = compileCheck(t)
 	}
 	if err == nil {
 		err = cmp.Or(d.checkLimit(0, len(sub)), d.checkLimit(len(sub), len(check)))
@@ -133,6 +133,20 @@ func (d *decision) lost(t *Task) {
 		p.Dispatch++
 		p.Guard, p.RetryAt = d.guard, t.RetryAt
 	})
+}
+
+// compileCheck compiles `_check`, which nobody looked at before.
+func compileCheck(t *Task) ([]dig.Node, error) {
+	v, ok := t.Config.Get("_check")
+	if !ok {
+		v, _ = t.Export.Get("_check")
+	}
+	if v != nil {
+		if _, err := param.AsMap("_check", v); err != nil {
+			return nil, err
+		}
+	}
+	return compile(t, "^check", t.setting("_check"))
 }
 
 func compile(t *Task, name string, config *param.Map) ([]dig.Node, error) {

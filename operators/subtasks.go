@@ -3,7 +3,13 @@ package operators
 import "zerodag/engine/param"
 
 // Do reads the sub-tasks of a loop; they are required and stay unevaluated.
-func (p *Params) Do() (*param.Map, error) { return Read(p, "_do", param.AsMap) }
+func (p *Params) Do() (*param.Map, error) {
+	v, ok := p.Get("_do")
+	if !ok {
+		return nil, param.Errorf("Parameter '_do' is required but not set")
+	}
+	return param.AsMap("_do", v)
+}
 
 // WithExport returns a copy of the sub-tasks do whose `_export` has more variables.
 func WithExport(do, export *param.Map) (*param.Map, error) {
@@ -39,24 +45,23 @@ func (p *Params) Group(group *param.Map) (Result, error) {
 	return Result{Subtasks: group}, nil
 }
 
-// parallel is what `_parallel` of a group is to be, nil for nothing.
+// parallel is what `_parallel` of a group is to be, nil for nothing: what the task says,
+// as it is, once it is known to be good.
 func (p *Params) parallel() (param.Value, error) {
-	v, _ := p.Get("_parallel")
-	switch x := v.(type) {
-	case nil:
+	v, ok := p.Get("_parallel")
+	if !ok {
 		return nil, nil
+	}
+	switch x := v.(type) {
 	case bool, string:
 		on, err := param.AsBool("_parallel", x)
 		if !on {
 			return nil, err
 		}
-		return true, nil
+		return v, nil
 	case *param.Map:
-		limit, err := Read(NewParams(x), "limit", param.AsInt)
-		if limit <= 0 {
-			return true, err
-		}
-		return param.New("limit", limit), nil
+		_, err := Read(NewParams(x), "limit", param.AsInt)
+		return v, err
 	}
 	return nil, param.Errorf("Invalid _parallel format: %s", param.Text(v))
 }

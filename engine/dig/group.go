@@ -222,7 +222,7 @@ func (c *compiler) after(child int, v param.Value, order map[string]int) {
 		switch {
 		case !ok || up >= child:
 			c.fail(child, []string{"_after"}, afterHint(name, ok, order), "Dependency task '%s' does not exist", name)
-		case !slices.Contains(ups, up):
+		default: // a name that stands twice is an edge twice, as in the original
 			ups = append(ups, up)
 		}
 	}

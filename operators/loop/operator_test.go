@@ -30,9 +30,9 @@ func TestSubtasks(t *testing.T) {
 		`{"_command": 9, "count": 1, "_do": {}}`:                                             `{"+loop-0":{"_export":{"i":0}}}`,
 		`{"_command": 0, "_do": {}}`:                                                         ``,
 		`{"_command": -2, "_do": {}}`:                                                        ``,
-		`{"_command": 1, "_parallel": "true", "_do": {"_export": {"b": 1, "i": 9, "c": 2}}}`: `{"+loop-0":{"_export":{"b":1,"i":0,"c":2}},"_parallel":true}`,
-		`{"_command": 0, "_parallel": {"limit": "3"}, "_do": {}}`:                            `{"_parallel":{"limit":3}}`,
-		`{"_command": 0, "_parallel": {"limit": 0}, "_do": {}}`:                              `{"_parallel":true}`,
+		`{"_command": 1, "_parallel": "true", "_do": {"_export": {"b": 1, "i": 9, "c": 2}}}`: `{"+loop-0":{"_export":{"b":1,"i":0,"c":2}},"_parallel":"true"}`,
+		`{"_command": 0, "_parallel": {"limit": "3"}, "_do": {}}`:                            `{"_parallel":{"limit":"3"}}`,
+		`{"_command": 0, "_parallel": {"limit": 0}, "_do": {}}`:                              `{"_parallel":{"limit":0}}`,
 		`{"_command": 0, "_parallel": false, "_do": {}}`:                                     ``,
 	} {
 		got := operatortest.RunOnce(t, loop.Operator(), operatortest.New(t, params))
