@@ -123,7 +123,11 @@ func Define(w dig.Workflow) (*Definition, error) {
 		return nil, err
 	}
 	d := &Definition{Name: w.Name, Nodes: nodes, Zone: zone}
-	if sla := w.Config.Map("sla"); sla != nil {
+	if v, _ := w.Config.Get("sla"); v != nil {
+		sla, err := param.AsMap("sla", v)
+		if err != nil {
+			return nil, err
+		}
 		if d.SLA, err = schedule.ParseSLA(sla); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ func zoneOf(v param.Value) (string, error) {
 		return "", err
 	}
 	_, err = schedule.Zone(name)
-	return name, err
+	return schedule.ZoneID(name), err
 }
 
 // scheduleFault checks `schedule` the way a push does. A null is no schedule.

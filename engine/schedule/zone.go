@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +42,38 @@ func Zone(name string) (*time.Location, error) {
 		return nil, zoneError(name)
 	}
 	return zone, nil
+}
+
+// ZoneID is the name under which Java keeps the zone of a valid name: offsets are
+// written out, "+9" is "+09:00" and "UTC+9" is "UTC+09:00".
+func ZoneID(name string) string {
+	for _, prefix := range []string{"UTC", "GMT", "UT", ""} {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if !ok || rest == "" || rest[0] != '+' && rest[0] != '-' {
+			continue
+		}
+		seconds, ok := parseOffset(rest)
+		if !ok {
+			return name
+		}
+		if seconds == 0 {
+			return cmp.Or(prefix, "Z")
+		}
+		return prefix + offsetID(seconds)
+	}
+	return name
+}
+
+func offsetID(seconds int) string {
+	sign := "+"
+	if seconds < 0 {
+		sign, seconds = "-", -seconds
+	}
+	id := fmt.Sprintf("%s%02d:%02d", sign, seconds/3600, seconds/60%60)
+	if seconds%60 != 0 {
+		id += fmt.Sprintf(":%02d", seconds%60)
+	}
+	return id
 }
 
 func zoneError(name string) error {
