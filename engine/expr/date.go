@@ -98,23 +98,22 @@ func instant(f [7]float64, zone *time.Location) float64 {
 // maxOffset is more than any zone is away from UTC, in seconds.
 const maxOffset = 26 * 3600
 
-// offsetAt is the offset of a local time, given in seconds as if it were UTC. As
-// ECMAScript says it is the one before the transition both for a time that the
-// clock skips and for one that it shows twice.
+// offsetAt is the offset of a local time, given in seconds as if it were UTC. It is the
+// one after the transition both for a time that the clock skips and for one that it
+// shows twice: the original reckons as ECMAScript 5 did, not as later editions.
 func offsetAt(wall int64, zone *time.Location) int64 {
 	t := time.Unix(wall-maxOffset, 0).In(zone)
 	_, offset := t.Zone()
 	for {
 		_, end := t.ZoneBounds()
-		if end.IsZero() || wall < end.Unix()+int64(offset) {
+		if end.IsZero() {
 			return int64(offset)
 		}
-		t = end
-		_, next := t.Zone()
-		if wall < end.Unix()+int64(next) {
+		_, next := end.Zone()
+		if wall < end.Unix()+int64(min(offset, next)) {
 			return int64(offset)
 		}
-		offset = next
+		t, offset = end, next
 	}
 }
 
@@ -134,9 +133,9 @@ func (x *script) dateFormat(call goja.FunctionCall) goja.Value {
 	case 2:
 		layout = "15:04:05 GMT-0700 (MST)"
 	case 3:
-		layout = "01/02/2006, 15:04:05"
+		layout = "Mon Jan 02 2006 15:04:05 GMT-0700 (MST)"
 	case 4:
-		layout = "01/02/2006"
+		layout = "2006-01-02"
 	case 5:
 		layout = "15:04:05"
 	}

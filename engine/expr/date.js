@@ -69,5 +69,9 @@
     'toLocaleTimeString'].forEach(function (name, layout) {
     put(proto, name, function () { return host.format(call(valueOf, this), layout); });
   });
+  // Next to + a Date is a number, as in the original's ECMAScript 5.
+  put(proto, Symbol.toPrimitive, function (hint) {
+    return hint === 'string' ? this.toString() : call(valueOf, this);
+  });
   return Date;
 })

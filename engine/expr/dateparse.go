@@ -8,7 +8,8 @@ import (
 
 // parseDate reads the text of a date as Date.parse does: the ISO forms, and the loose
 // forms that people and Date's own toString write. The fields are those of instant.
-// A date alone in ISO form is UTC; otherwise without a zone it is local.
+// Without a zone the ISO form with a "T" and a date alone are UTC, as in ECMAScript 5;
+// everything else is local.
 func parseDate(text string, local *time.Location) (f [7]float64, zone *time.Location, ok bool) {
 	text = strings.TrimSpace(text)
 	if f, zone, ok = parseISO(text, local); !ok {
@@ -69,7 +70,10 @@ func parseISO(text string, local *time.Location) (f [7]float64, zone *time.Locat
 	if r.rest == "" {
 		return f, time.UTC, true
 	}
-	if !r.eat('T') && !r.eat(' ') {
+	switch {
+	case r.eat('T'):
+		local = time.UTC
+	case !r.eat(' '):
 		return f, nil, false
 	}
 	if !r.clock(&f) {

@@ -126,16 +126,18 @@ func TestDate(t *testing.T) {
 	for _, c := range []struct{ zone, in, want string }{
 		{"America/Los_Angeles", "${new Date(2024, 0, 1, 0, 0, 0).toISOString()} ${new Date('2024-02-29T12:34:56+00:00').getTime()} ${new Date('2024-02-29T12:34:56+00:00').getTimezoneOffset()} ${new Date('2024-02-29T12:34:56+00:00').getHours()}",
 			"2024-01-01T08:00:00.000Z 1709210096000 480 4"}, // recording b35
-		{"America/New_York", "${Date()}|${new Date()}|${'' + new Date(0)}", `Thu Feb 29 2024 07:34:56 GMT-0500 (EST)|"2024-02-29T12:34:56.789Z"|Wed Dec 31 1969 19:00:00 GMT-0500 (EST)`},
-		{"America/New_York", "${new Date(2024, 2, 10, 2, 30).toISOString()} ${new Date(2024, 10, 3, 1, 30).toISOString()}", "2024-03-10T07:30:00.000Z 2024-11-03T05:30:00.000Z"},
+		{"America/New_York", "${Date()}|${new Date()}|${String(new Date(0))}", `Thu Feb 29 2024 07:34:56 GMT-0500 (EST)|"2024-02-29T12:34:56.789Z"|Wed Dec 31 1969 19:00:00 GMT-0500 (EST)`},
+		{"America/New_York", "${new Date(2024, 2, 10, 2, 30).toISOString()} ${new Date(2024, 10, 3, 1, 30).toISOString()}", "2024-03-10T06:30:00.000Z 2024-11-03T06:30:00.000Z"},
 		{"America/New_York", "${new Date('2024-07-01').getTimezoneOffset()} ${new Date('2024-07-01').getDate()} ${new Date('2024-07-01 00:00:00').toISOString()}", "240 30 2024-07-01T04:00:00.000Z"},
 		{"Asia/Tokyo", "${new Date('2024/07/01').getTime()} ${new Date('Jul 1, 2024 10:00 PM').toISOString()} ${Date.parse('Mon, 01 Jul 2024 00:00:00 GMT')}", "1719759600000 2024-07-01T13:00:00.000Z 1719792000000"},
-		{"Asia/Tokyo", "${new Date('' + new Date(1e12)).getTime()} ${Date.parse('x')} ${new Date(NaN).getDay()} ${Date.UTC(2024, 0)}", "1000000000000 null null 1704067200000"},
+		{"Asia/Tokyo", "${new Date(String(new Date(1e12))).getTime()} ${Date.parse('x')} ${new Date(NaN).getDay()} ${Date.UTC(2024, 0)}", "1000000000000 null null 1704067200000"},
 		{"Asia/Kathmandu", "${new Date(2024, 11, 31).setMonth(1)} ${new Date(2024, 0, 1).setHours(25, 61, 61, 1001)}", "1709316900000 1704140222001"},
 		{"UTC", "${new Date(99, 0).getFullYear()} ${new Date(-1).getMilliseconds()} ${new Date(2024, 0, 31).setDate(0)} ${new Date(1e20)}", "1999 999 1703980800000 null"},
 		{"UTC", "${Date.now()} ${new Date(new Date(5)).getTime()} ${new Date('5').getTime() !== 5} ${new Date(true).getTime()} ${typeof Date.prototype.constructor}", "1709210096789 5 true 1 function"},
 		{"UTC", "${new Date() instanceof Date} ${Object.prototype.toString.call(new Date())} ${(class extends Date {}).name} ${new (class X extends Date {})(7).getTime()}", "true [object Date]  7"},
-		{"America/Sao_Paulo", "${new Date(2018, 10, 4).toISOString()}", "2018-11-04T03:00:00.000Z"},
+		{"Asia/Tokyo", "${new Date('2024-01-01T10:00').toISOString()} ${new Date('2024-01-01 10:00').toISOString()}", "2024-01-01T10:00:00.000Z 2024-01-01T01:00:00.000Z"},
+		{"Asia/Tokyo", "${new Date(0) + ''} ${new Date(0).toLocaleString()} ${new Date(0).toLocaleDateString()}", "0 Thu Jan 01 1970 09:00:00 GMT+0900 (JST) 1970-01-01"},
+		{"America/Sao_Paulo", "${new Date(2018, 10, 4).toISOString()}", "2018-11-04T02:00:00.000Z"},
 	} {
 		t.Run(c.zone+" "+c.in, func(t *testing.T) {
 			t.Parallel()
