@@ -140,6 +140,9 @@ func (r *request) setURI(text string, isSecret bool) error {
 	if err == nil && uri.Host == "" {
 		err = operators.Failf("no host")
 	}
+	if what := illegal(text); what != "" {
+		err = operators.Failf("%s", what)
+	}
 	if err != nil {
 		if isSecret {
 			text, err = "***", operators.Failf("it is a secret")

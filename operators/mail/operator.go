@@ -62,6 +62,9 @@ func readMessage(t *operators.Task, p, host *operators.Params) (*message, error)
 	if m.bcc, err = operators.ReadOr(p, "bcc", addresses, nil); err != nil {
 		return nil, err
 	}
+	if len(m.to)+len(m.cc)+len(m.bcc) == 0 {
+		return nil, operators.Faultf("send failed", "No recipient addresses")
+	}
 	m.html, err = p.BoolOr("html", false)
 	return m, err
 }

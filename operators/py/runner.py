@@ -134,10 +134,11 @@ def main(command, input_file, output_file):
         call(command, env.params)
     except SystemExit as stop:
         error = stop
-        message = (
-            "Failed to call python command with code:%s Possible cause: Invalid python module call, "
-            "duplicate module name with standard library" % stop.code
+        reasons = (
+            "Failed to call python command with code:%s" % stop.code,
+            "Possible cause: Invalid python module call, duplicate module name with standard library",
         )
+        message = " ".join(reasons)
     except Exception as problem:
         error = problem
         message = str(problem)
@@ -148,6 +149,8 @@ def main(command, input_file, output_file):
     with open(output_file, "w", encoding="utf-8") as f:
         json.dump(out, f)
     if error is not None:
+        if isinstance(error, SystemExit):
+            trace[-1] = "Exception: %r\n" % (reasons,)
         sys.stderr.write("".join(trace))
         sys.exit(1)
 
