@@ -83,7 +83,8 @@ func echoed(r *http.Request, body string) string {
 		switch k {
 		case "host", "user-agent", "accept-encoding", "connection":
 		default:
-			headers = append(headers, quote(k)+": "+quote(r.Header.Get(k)))
+			values := r.Header.Values(k) // of several the last one, as recorded
+			headers = append(headers, quote(k)+": "+quote(values[len(values)-1]))
 		}
 	}
 	return fmt.Sprintf(`{"body": %s, "headers": {%s}, "method": %s, "path": %s}`,

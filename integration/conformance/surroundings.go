@@ -1,0 +1,34 @@
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"zerodag/internal/files"
+	"zerodag/operators"
+)
+
+// Surroundings are what cases talk to: a web server, a mail server, a parameter store.
+type Surroundings struct {
+	web   *webPeer
+	mail  *mailPeer
+	store operators.ParamStore
+}
+
+// NewSurroundings starts the servers; they end with the test.
+func NewSurroundings(t testing.TB) *Surroundings {
+	return &Surroundings{newWebPeer(t), newMailPeer(t), files.NewParamStore(t.TempDir(), time.Now)}
+}
+
+// NewCase returns a case of the project in a folder, run as one that says nothing else.
+func NewCase(dir string) Case {
+	return Case{Dir: dir, Workflow: "main", SessionTime: defaultSession, TimeLimit: 60}
+}
+
+// RunIn carries out a case and returns what happened, in the form of the recordings.
+func (c Case) RunIn(t testing.TB, s *Surroundings) map[string]any {
+	return c.Run(t, s.web, s.mail, s.store)
+}
+
+// UserLines returns what commands and echo> of an attempt wrote, by task.
+func UserLines(attempt map[string]any) map[string]any { return asObject(userLines(attempt)) }
