@@ -22,12 +22,16 @@ func (t *Task) IdentityEnv() []string {
 }
 
 // ParamEnv gives every parameter whose name can be that of a variable: text as it is,
-// everything else as JSON text (spec operators.md 3.2).
-func ParamEnv(params *param.Map) []string {
+// everything else as JSON text (spec operators.md 3.2). A null is an error, wherever it
+// comes from: the original asks for every parameter as one that must be there.
+func ParamEnv(params *param.Map) ([]string, error) {
 	env := make([]string, 0, params.Len())
 	for name, v := range params.All() {
 		if !envName.MatchString(name) {
 			continue
+		}
+		if v == nil {
+			return nil, param.Errorf("Parameter '%s' is required but null", name)
 		}
 		text, isText := v.(string)
 		if !isText {
@@ -35,7 +39,7 @@ func ParamEnv(params *param.Map) []string {
 		}
 		env = append(env, name+"="+text)
 	}
-	return env
+	return env, nil
 }
 
 // LocalEnv is the task's own `_env`, with secrets in place. Keys of secrets are taken as

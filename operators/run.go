@@ -177,11 +177,10 @@ func (j *Job) announce(all *param.Map) (name, key string) {
 			break
 		}
 	}
-	v, _ := all.Get("_type")
-	name, _ = v.(string)
+	name, err := NewParams(all).StringOr("_type", "")
 	switch {
-	case name == "":
-		return "", ""
+	case err != nil || name == "":
+		return "", "" // evaluate looked at it: there is none
 	case key == name+">":
 		command, _ := all.Get("_command")
 		j.Log.Line(level, "OperatorManager", key+": "+commandText(command))

@@ -23,7 +23,7 @@ func TestLoad(t *testing.T) {
 		{"order of the stored keys", map[string]string{"main.dig": "+b: {}\n_parallel: true\nsla: {time: 01:00}\n_export: {z: 1}\n+a: {}\n_retry: 2\n_check: {}\n_error: {}\ntimezone: UTC\n"},
 			`{"_export":{"z":1},"sla":{"time":"01:00"},"_error":{},"_check":{},"_retry":2,"_parallel":true,"+b":{},"+a":{}}`},
 		{"empty export is dropped", map[string]string{"main.dig": "_export: {}\n+a: {}\n"}, `{"+a":{}}`},
-		{"null schedule", map[string]string{"main.dig": "schedule:\ntimezone:\n+a: {}\n"}, `{"schedule":null,"+a":{}}`},
+		{"null timezone", map[string]string{"main.dig": "timezone:\n+a: {}\n"}, `{"+a":{}}`},
 		{"include", map[string]string{
 			"main.dig":     "_export:\n  !include : config/p.dig\n  own: 1\n+a:\n  !include : t.dig\n",
 			"t.dig":        "+t: {echo>: x}\n",

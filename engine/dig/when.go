@@ -15,11 +15,14 @@ func zoneOf(v param.Value) (string, error) {
 	return schedule.ZoneID(name), err
 }
 
-// scheduleFault checks `schedule` the way a push does. A null is no schedule.
+// scheduleFault checks `schedule` the way a push does. A null is a mistake, not "none".
 func scheduleFault(w Workflow) error {
-	v, _ := w.Config.Get("schedule")
-	if v == nil {
+	v, ok := w.Config.Get("schedule")
+	if !ok {
 		return nil
+	}
+	if v == nil {
+		return param.Errorf("Parameter 'schedule' is required but null")
 	}
 	config, ok := v.(*param.Map)
 	if !ok {

@@ -20,11 +20,9 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	shell := []string{"/bin/sh"}
-	if _, ok := p.Get("shell"); ok { // null is no way to say "the default"
-		if shell, err = operators.Read(p, "shell", operators.ListOf); err != nil {
-			return operators.Result{}, err
-		}
+	shell, err := operators.ReadOr(p, "shell", operators.ListOf, []string{"/bin/sh"})
+	if err != nil {
+		return operators.Result{}, err
 	}
 	command, err := p.String("_command")
 	if err != nil {
@@ -33,10 +31,14 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if command, err = t.SecretText(command); err != nil {
 		return operators.Result{}, err
 	}
+	env, err := operators.ParamEnv(p.All())
+	if err != nil {
+		return operators.Result{}, err
+	}
 	exit, err := t.RunScript(ctx, operators.Script{
 		Operator: "sh",
 		Files:    map[string][]byte{runner: []byte(command)},
-		Env:      operators.ParamEnv(p.All()),
+		Env:      env,
 		Args: func(_ string, file func(string) string) []string {
 			return append(shell, file(runner))
 		},

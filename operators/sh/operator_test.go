@@ -56,6 +56,7 @@ func TestOutput(t *testing.T) {
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]operatortest.Ended{
+		`{"_command": "true", "a": null}`:                    {Error: "Parameter 'a' is required but null", Kind: "config"},
 		`{"_command": "exit 3"}`:                             {Error: "Command failed with code 3", Kind: "runtime"},
 		`{"_command": "kill -9 $$"}`:                         {Error: "Command failed with code 137", Kind: "runtime"},
 		`{"_command": "${secret:none}"}`:                     {Error: "Secret not found for key: 'none'", Kind: "secret not found"},
