@@ -10,10 +10,15 @@ import (
 // address is a mailbox, with the name before it or "".
 type address struct{ name, mailbox string }
 
-// header is the address as a message shows it.
+// header is the address as a message shows it: the name in quotes only where it must be,
+// as the original's library writes it.
 func (a address) header() string {
-	if a.name == "" {
+	special := func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune("()<>@,;:\\\".[]", c) }
+	switch {
+	case a.name == "":
 		return a.mailbox
+	case !strings.ContainsFunc(a.name, special):
+		return a.name + " <" + a.mailbox + ">"
 	}
 	return (&mail.Address{Name: a.name, Address: a.mailbox}).String()
 }

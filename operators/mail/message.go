@@ -79,7 +79,9 @@ func (m *message) bytes() ([]byte, error) {
 	write("Date", m.date.Format(time.RFC1123Z))
 	write("From", m.from.header())
 	write("Sender", m.from.header())
-	write("To", addressList(m.to, len("To: ")))
+	if len(m.to) > 0 {
+		write("To", addressList(m.to, len("To: ")))
+	}
 	if len(m.cc) > 0 {
 		write("Cc", addressList(m.cc, len("Cc: ")))
 	}
@@ -123,10 +125,22 @@ func writePart(parts *multipart.Writer, header textproto.MIMEHeader, content []b
 
 func (a attachment) header() textproto.MIMEHeader {
 	return textproto.MIMEHeader{
-		"Content-Type":              {a.kind},
+		"Content-Type":              {a.contentType()},
 		"Content-Transfer-Encoding": {"base64"},
 		"Content-Disposition":       {mime.FormatMediaType("attachment", map[string]string{"filename": a.name})},
 	}
+}
+
+// contentType names the encoding of a text that does not name its own.
+func (a attachment) contentType() string {
+	kind, params, err := mime.ParseMediaType(a.kind)
+	if err != nil || !strings.HasPrefix(kind, "text/") || params["charset"] != "" {
+		return a.kind
+	}
+	if encodingFor(string(a.content)) == "7bit" {
+		return a.kind + "; charset=us-ascii"
+	}
+	return a.kind + "; charset=utf-8"
 }
 
 // text encodes the body so that it arrives unchanged through any server: plain where it

@@ -152,7 +152,7 @@ func TestWhatIsSent(t *testing.T) {
 		t.Error(err)
 	}
 	got := []string{m.Header.Get("From"), m.Header.Get("To"), m.Header.Get("Cc"), m.Header.Get("Bcc"), m.Header.Get("Content-Type"), subject, string(body)}
-	if diff := cmp.Diff([]string{"me@example.com", `a@example.com, "B" <b@example.com>`, "c@example.com", "", "text/plain; charset=utf-8",
+	if diff := cmp.Diff([]string{"me@example.com", `a@example.com, B <b@example.com>`, "c@example.com", "", "text/plain; charset=utf-8",
 		"s é", "Hello World\nat noon\n.."}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -182,7 +182,7 @@ func TestAttachments(t *testing.T) {
 		_, disposition, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 		got = append(got, part.Header.Get("Content-Type")+"|"+disposition["filename"]+"|"+string(content))
 	}
-	want := []string{"text/html; charset=utf-8||<b>é</b>", "application/octet-stream|/data.bin|AAE=", "text/csv; header=present|Grüße.txt|AAE="}
+	want := []string{"text/html; charset=utf-8||<b>é</b>", "application/octet-stream|/data.bin|AAE=", "text/csv; header=present; charset=utf-8|Grüße.txt|AAE="}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
