@@ -276,8 +276,8 @@ func (l *taskLog) Line(level operators.Level, logger, message string) {
 }
 
 // engineMark stands before a line of the engine's: it begins a new line even where a
-// command or echo> wrote none.
-const engineMark = "\x00"
+// command or echo> wrote none. No command writes it.
+const engineMark = "\uE000engine\uE001"
 
 func (l *logs) add(task, text string) {
 	l.mu.Lock()
