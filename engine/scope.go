@@ -91,8 +91,10 @@ func (s *State) scopeOf(t *Task) *scope {
 		return s.innerOf(p)
 	}
 	if base, same := s.commonScope(t.Upstreams); same {
-		for _, id := range t.Upstreams {
-			base = s.stored(base, s.task(id))
+		for i, id := range t.Upstreams {
+			if i == 0 || id != t.Upstreams[i-1] { // one that is named twice stores once
+				base = s.stored(base, s.task(id))
+			}
 		}
 		return base
 	}
