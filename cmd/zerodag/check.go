@@ -11,7 +11,6 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/schedule"
-	"zerodag/internal/files"
 	"zerodag/operators/all"
 )
 
@@ -54,7 +53,7 @@ func (c *checkCommand) check() error {
 		return err
 	}
 	fmt.Fprintf(c.out, "  System default timezone: %s\n\n", systemZone())
-	workflows, err := loadWorkflows(project)
+	workflows, names, err := loadWorkflows(project)
 	if err != nil {
 		return err
 	}
@@ -69,11 +68,7 @@ func (c *checkCommand) check() error {
 	for _, s := range scheduled {
 		s.showNext(c.out)
 	}
-	names, err := project.List()
-	if err != nil {
-		return err
-	}
-	return c.warn(dig.Warnings(project.Source, files.WorkflowNames(names), sortedKeys(all.Registry())))
+	return c.warn(dig.Warnings(project.Source, names, sortedKeys(all.Registry())))
 }
 
 func (c *checkCommand) showDefinitions(workflows []dig.Workflow) error {

@@ -30,13 +30,15 @@ func openProject(dir string) (files.Project, error) {
 	return files.Open(dir)
 }
 
-// loadWorkflows reads all workflows of a project.
-func loadWorkflows(p files.Project) ([]dig.Workflow, error) {
-	names, err := p.List()
+// loadWorkflows reads all workflows of a project; names are their files.
+func loadWorkflows(p files.Project) (workflows []dig.Workflow, names []string, err error) {
+	all, err := p.List()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return dig.Load(p.Source, files.WorkflowNames(names))
+	names = files.WorkflowNames(all)
+	workflows, err = dig.Load(p.Source, names)
+	return workflows, names, err
 }
 
 // workflowArgument turns what a user names, a file or a workflow, into the workflow's

@@ -111,7 +111,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
-	workflows, err := loadWorkflows(project)
+	workflows, _, err := loadWorkflows(project)
 	if err != nil {
 		return err
 	}

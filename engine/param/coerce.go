@@ -60,21 +60,6 @@ func AsInt(key string, v Value) (int64, error) {
 	return 0, mismatch("integer (int) type", key, v)
 }
 
-// AsFloat reads a number.
-func AsFloat(key string, v Value) (float64, error) {
-	switch x := v.(type) {
-	case int64:
-		return float64(x), nil
-	case float64:
-		return x, nil
-	case string:
-		if f, err := strconv.ParseFloat(strings.TrimSpace(x), 64); err == nil {
-			return f, nil
-		}
-	}
-	return 0, mismatch("number type", key, v)
-}
-
 // AsBool reads a boolean: true, false, their texts, numbers (0 is false) and the
 // empty text, which is what an expression without value yields, and is false.
 func AsBool(key string, v Value) (bool, error) {

@@ -1,7 +1,6 @@
 package param
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -229,14 +228,4 @@ func ParseNumber(s string) (Value, error) {
 		return nil, fmt.Errorf("%q is no number that can be kept", s)
 	}
 	return f, nil
-}
-
-// FromJSON turns what encoding/json decoded into any (numbers as json.Number or
-// float64) into a Value; the order of keys is lost there, so they are sorted.
-func FromJSON(v any) (Value, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode as JSON: %w", err)
-	}
-	return ParseJSON(string(bytes.TrimSpace(b)))
 }

@@ -42,9 +42,6 @@ type Schedule struct {
 	start, end     time.Time     // bounds of run times, the end excluded; zero = none
 }
 
-// Zone returns the time zone of the session times.
-func (s *Schedule) Zone() *time.Location { return s.zone }
-
 // First returns the first session whose run time is not before now.
 func (s *Schedule) First(now time.Time) Time {
 	if s.seconds > 0 {
