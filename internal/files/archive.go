@@ -1,0 +1,100 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"zerodag/internal/host"
+)
+
+// Limits bound what Unpack accepts. Zero is the default named.
+type Limits struct {
+	Compressed int64 // bytes of the archive: 100 MiB
+	Total      int64 // bytes of all files together: 1 GiB
+	File       int64 // bytes of one file: as many as of all together
+	Entries    int   // files, folders and links: 10,000
+}
+
+const mebibyte = 1 << 20
+
+func (l Limits) orDefault() Limits {
+	if l.Compressed == 0 {
+		l.Compressed = 100 * mebibyte
+	}
+	if l.Total == 0 {
+		l.Total = 1024 * mebibyte
+	}
+	if l.File == 0 {
+		l.File = l.Total
+	}
+	if l.Entries == 0 {
+		l.Entries = 10_000
+	}
+	return l
+}
+
+// refusef is what is wrong with somebody's archive, as the REST API answers it.
+func refusef(format string, args ...any) error {
+	return &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
+}
+
+// Archive is an unpacked archive: a host.Archive.
+type Archive struct {
+	Project
+	workflows []string
+}
+
+// OpenArchive opens the folder that an archive was unpacked into. Close deletes it.
+func OpenArchive(folder string) (*Archive, error) {
+	p, err := Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	names, err := p.List()
+	if err != nil {
+		return nil, err
+	}
+	return &Archive{Project: p, workflows: WorkflowNames(names)}, nil
+}
+
+// Workflows are the names of the workflow files at the top level, sorted.
+func (a *Archive) Workflows() []string { return a.workflows }
+
+// Read returns a file by its slash name; dig.ErrNotFound when there is none. A link is
+// followed as far as it stays inside.
+func (a *Archive) Read(name string) ([]byte, error) { return a.Source(name) }
+
+// Close deletes the folder.
+func (a *Archive) Close() error {
+	if err := os.RemoveAll(a.root); err != nil {
+		return fmt.Errorf("delete unpacked archive: %w", err)
+	}
+	return nil
+}
+
+// linkInside returns the shortest relative form of a link's target; false when it leads
+// out of the project. name is the link's. In this form every ".." is at the beginning,
+// where it leaves real folders only: no chain of such links can lead out.
+func linkInside(name, target string) (string, bool) {
+	if target == "" || path.IsAbs(target) {
+		return "", false
+	}
+	target = path.Clean(target)
+	if at := path.Join(path.Dir(name), target); !fs.ValidPath(strings.ToValidUTF8(at, "?")) {
+		return "", false
+	}
+	return target, true
+}
+
+// isEmptyFolder says whether a folder is there and has nothing in it.
+func isEmptyFolder(folder string) (there, empty bool, err error) {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, false, nil
+	}
+	return err == nil, len(entries) == 0, err
+}

@@ -1,0 +1,169 @@
+package files
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Packing is how a project becomes an archive.
+type Packing struct {
+	// CopyOutgoing stores what a link out of the project leads to, under the link's name.
+	CopyOutgoing bool
+	// Output is the absolute path of the archive: a file of that path is not packed.
+	Output string
+	// Packed is called with each name, and with the target of a link; may be nil.
+	Packed func(name, target string)
+}
+
+// Pack writes the project as a tar.gz (spec rest.md 4.5): the files that List names,
+// sorted, without owners and times, so that equal files make equal archives. Links get
+// relative targets; one that leads out of the project is an error unless it is to be
+// copied. It returns the names of the workflow files.
+func (p Project) Pack(w io.Writer, o Packing) ([]string, error) {
+	names, err := p.List()
+	if err != nil {
+		return nil, err
+	}
+	z := gzip.NewWriter(w)
+	k := &packer{project: p, Packing: o, archive: tar.NewWriter(z)}
+	if k.ignored, err = p.ignored(); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := k.entry(name, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := k.archive.Close(); err != nil {
+		return nil, fmt.Errorf("write archive: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return nil, fmt.Errorf("write archive: %w", err)
+	}
+	return WorkflowNames(k.packed), nil
+}
+
+type packer struct {
+	Packing
+	project Project
+	ignored func(name string, isDir bool) bool
+	archive *tar.Writer
+	packed  []string
+}
+
+// entry packs one name; above are the folders that copied links led through.
+func (k *packer) entry(name string, above []fs.FileInfo) error {
+	file := filepath.Join(k.project.root, filepath.FromSlash(name))
+	if file == k.Output {
+		return nil
+	}
+	info, err := os.Lstat(file)
+	if err != nil {
+		return fmt.Errorf("archive %s: %w", name, err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		done, err := k.link(name, file)
+		if done || err != nil {
+			return err
+		}
+		if info, err = os.Stat(file); err != nil {
+			return fmt.Errorf("archive %s: %w", name, err)
+		}
+	}
+	switch {
+	case info.IsDir():
+		return k.folder(name, file, info, above)
+	case info.Mode().IsRegular():
+		return k.file(name, file)
+	}
+	return fmt.Errorf("archive %s: it is neither a file nor a folder nor a link; remove it, or name it in %s", name, ignoreFile)
+}
+
+// link packs a link that stays inside; false when what it leads to is to be copied.
+func (k *packer) link(name, file string) (done bool, err error) {
+	target, err := os.Readlink(file)
+	if err != nil {
+		return false, fmt.Errorf("archive %s: %w", name, err)
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(file), target)
+	}
+	target = filepath.Clean(target)
+	inside, err := filepath.Rel(k.project.root, target)
+	if err != nil || !filepath.IsLocal(inside) {
+		if k.CopyOutgoing {
+			return false, nil
+		}
+		return false, fmt.Errorf("Invalid symbolic link: Given path '%s' is outside of project directory '%s'. Consider to add --copy-outgoing-symlinks option", target, k.project.root) //nolint:staticcheck // the original's text
+	}
+	relative, err := filepath.Rel(filepath.Dir(file), target)
+	if err != nil {
+		return false, fmt.Errorf("archive %s: %w", name, err)
+	}
+	relative = filepath.ToSlash(relative)
+	k.told(name, relative)
+	err = k.archive.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: relative, Mode: 0o777, Format: tar.FormatPAX})
+	if err != nil {
+		return false, fmt.Errorf("archive %s: %w", name, err)
+	}
+	return true, nil
+}
+
+func (k *packer) told(name, target string) {
+	k.packed = append(k.packed, name)
+	if k.Packed != nil {
+		k.Packed(name, target)
+	}
+}
+
+// folder packs what is in a folder that a copied link leads to.
+func (k *packer) folder(name, file string, info fs.FileInfo, above []fs.FileInfo) error {
+	if slices.ContainsFunc(above, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
+		return fmt.Errorf("archive %s: the symbolic link leads to a folder that contains it", name)
+	}
+	entries, err := os.ReadDir(file)
+	if err != nil {
+		return fmt.Errorf("archive %s: %w", name, err)
+	}
+	above = append(slices.Clip(above), info)
+	for _, e := range entries {
+		below := path.Join(name, e.Name())
+		if strings.HasPrefix(e.Name(), ".") || k.ignored(below, e.IsDir()) {
+			continue
+		}
+		if err := k.entry(below, above); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *packer) file(name, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("archive %s: %w", name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("archive %s: %w", name, err)
+	}
+	k.told(name, "")
+	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: int64(info.Mode().Perm()), Format: tar.FormatPAX}
+	if err := k.archive.WriteHeader(h); err != nil {
+		return fmt.Errorf("archive %s: %w", name, err)
+	}
+	// A file that grows meanwhile is cut at the size that the header promised.
+	if _, err := io.CopyN(k.archive, f, info.Size()); err != nil {
+		return fmt.Errorf("archive %s: %w (it must not change meanwhile)", name, err)
+	}
+	return nil
+}

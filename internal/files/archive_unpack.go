@@ -1,0 +1,301 @@
+package files
+
+import (
+	"archive/tar"
+	"compress/flate"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Unpack writes a project archive (tar.gz, spec rest.md 4.5) into a folder that is empty
+// or does not exist: all of it or nothing. An archive that is broken, too large or leads
+// out of the folder is a *host.Error of code Invalid; every other error is of this machine
+// or of r.
+func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) error {
+	there, empty, err := isEmptyFolder(folder)
+	if err != nil {
+		return fmt.Errorf("unpack archive: %w", err)
+	}
+	if there && !empty {
+		return fmt.Errorf("unpack archive: folder %s is not empty", folder)
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return fmt.Errorf("unpack archive: %w", err)
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(folder), ".unpack-*")
+	if err != nil {
+		return fmt.Errorf("unpack archive: %w", err)
+	}
+	defer os.RemoveAll(temporary) // nothing is there any more after success
+	if err := unpackInto(ctx, r, temporary, limits.orDefault()); err != nil {
+		return err
+	}
+	if err := os.Chmod(temporary, 0o755); err != nil {
+		return fmt.Errorf("unpack archive: %w", err)
+	}
+	if there {
+		if err := os.Remove(folder); err != nil { // only an empty one goes
+			return fmt.Errorf("unpack archive: %w", err)
+		}
+	}
+	if err := os.Rename(temporary, folder); err != nil {
+		return fmt.Errorf("unpack archive: %w", err)
+	}
+	return nil
+}
+
+func unpackInto(ctx context.Context, r io.Reader, folder string, limits Limits) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fmt.Errorf("unpack archive: %w", err)
+	}
+	defer root.Close()
+	u := &unpacking{limits: limits, root: root, seen: map[string]byte{}}
+	in := &source{ctx: ctx, r: r, limit: limits.Compressed}
+	err = u.read(in)
+	switch {
+	case in.failed != nil:
+		return in.failed
+	case isFormatError(err):
+		return refusef("Archive is broken: %v", err)
+	case errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.EILSEQ):
+		return refusef("Archive includes an invalid entry: %v", err)
+	}
+	return err
+}
+
+// source reads the archive as it came, up to the limit. What it fails with is kept, to be
+// told from what is wrong with the archive.
+type source struct {
+	ctx    context.Context
+	r      io.Reader
+	limit  int64
+	n      int64
+	failed error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		s.failed = err
+		return 0, err
+	}
+	n, err := s.r.Read(p)
+	s.n += int64(n)
+	switch {
+	case s.n > s.limit:
+		s.failed = refusef("Size of the uploaded archive file exceeds limit (%d bytes)", s.limit)
+		return 0, s.failed
+	case err != nil && err != io.EOF:
+		s.failed = fmt.Errorf("read archive: %w", err)
+	}
+	return n, err
+}
+
+func isFormatError(err error) bool {
+	var corrupt flate.CorruptInputError
+	var internal flate.InternalError
+	return errors.As(err, &corrupt) || errors.As(err, &internal) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrHeader) || errors.Is(err, tar.ErrFieldTooLong) ||
+		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum)
+}
+
+// unpacking is one run of Unpack. The folder is an os.Root, so that a mistake in the
+// checks of names is an error and not an escape.
+type unpacking struct {
+	limits  Limits
+	root    *os.Root
+	seen    map[string]byte // type of each entry, and of each folder that was made for one
+	modes   []folderMode
+	total   int64
+	entries int
+}
+
+// folderMode is set at the end: files must be written into a folder that may not be.
+type folderMode struct {
+	name string
+	mode fs.FileMode
+}
+
+func (u *unpacking) read(in io.Reader) error {
+	z, err := gzip.NewReader(in)
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return refusef("Input is not in the .gz format")
+	}
+	if err != nil {
+		return err
+	}
+	z.Multistream(false) // as the original reads it; what follows is not looked at
+	raw := &rawLimit{r: z, left: u.limits.Total + int64(u.limits.Entries)*8192 + mebibyte}
+	archive := tar.NewReader(raw)
+	for {
+		header, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := u.entry(header, archive); err != nil {
+			return err
+		}
+	}
+	if _, err := io.Copy(io.Discard, raw); err != nil { // until the checksum
+		return err
+	}
+	for _, f := range u.modes {
+		if err := u.root.Chmod(f.name, f.mode); err != nil {
+			return fmt.Errorf("unpack archive: %w", err)
+		}
+	}
+	return nil
+}
+
+// rawLimit bounds what is unpacked in all, headers and skipped parts too.
+type rawLimit struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *rawLimit) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, refusef("Archive is too large when it is unpacked")
+	}
+	return n, err
+}
+
+func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
+	if h.Typeflag == tar.TypeXGlobalHeader { // `git archive` writes one; it says nothing about files
+		return nil
+	}
+	if u.entries++; u.entries > u.limits.Entries {
+		return refusef("Number of files in the archive exceeds limit (%d)", u.limits.Entries)
+	}
+	name, ok := entryName(h.Name)
+	if !ok {
+		return refusef("Archive includes an invalid entry: %s", h.Name)
+	}
+	if name == "." && h.Typeflag == tar.TypeDir {
+		return nil
+	}
+	if err := u.claim(name, h.Typeflag); err != nil {
+		return err
+	}
+	switch h.Typeflag {
+	case tar.TypeDir:
+		// The owner may always enter and delete.
+		u.modes = append(u.modes, folderMode{name, fs.FileMode(h.Mode)&0o777 | 0o700})
+		return nil
+	case tar.TypeSymlink:
+		return u.link(name, h.Linkname)
+	case tar.TypeReg:
+		return u.file(name, h, content)
+	case tar.TypeLink:
+		return refusef("Archive includes an invalid entry: %s is a hard link to %s (make the archive with `zerodag archive`, or with tar's option --hard-dereference)", h.Name, h.Linkname)
+	}
+	return refusef("Archive includes an invalid entry: %s is neither a file nor a folder nor a symbolic link", h.Name)
+}
+
+// entryName is the slash name below the folder; false when it leads out.
+func entryName(name string) (string, bool) {
+	if name == "" || path.IsAbs(name) || strings.ContainsRune(name, 0) {
+		return "", false
+	}
+	name = path.Clean(name)
+	// Old machines make names that are no UTF-8.
+	return name, fs.ValidPath(strings.ToValidUTF8(name, "?"))
+}
+
+// claim makes the folders above a name, and sees to it that no name comes twice and that
+// nothing is below a file or a link.
+func (u *unpacking) claim(name string, kind byte) error {
+	for i, c := range name {
+		if c != '/' {
+			continue
+		}
+		if err := u.folder(name[:i], name); err != nil {
+			return err
+		}
+	}
+	if kind == tar.TypeDir {
+		return u.folder(name, name)
+	}
+	if _, twice := u.seen[name]; twice {
+		return refusef("Archive includes an invalid entry: %s is there twice", name)
+	}
+	u.seen[name] = kind
+	return nil
+}
+
+// folder makes a folder unless it was made before, for an entry.
+func (u *unpacking) folder(name, entry string) error {
+	switch kind, there := u.seen[name]; {
+	case there && kind == tar.TypeDir:
+		return nil
+	case there && name == entry:
+		return refusef("Archive includes an invalid entry: %s is there twice", entry)
+	case there:
+		return refusef("Archive includes an invalid entry: %s is below %s, which is not a folder", entry, name)
+	}
+	u.seen[name] = tar.TypeDir
+	if len(u.seen) > 4*u.limits.Entries {
+		return refusef("Number of files in the archive exceeds limit (%d)", u.limits.Entries)
+	}
+	if err := u.root.Mkdir(name, 0o755); err != nil {
+		return unpackError(name, err)
+	}
+	return nil
+}
+
+func (u *unpacking) link(name, target string) error {
+	inside, ok := linkInside(name, target)
+	if !ok {
+		return refusef("Archive includes an invalid symlink: %s -> %s", name, target)
+	}
+	if err := u.root.Symlink(filepath.FromSlash(inside), name); err != nil {
+		return unpackError(name, err)
+	}
+	return nil
+}
+
+func (u *unpacking) file(name string, h *tar.Header, content io.Reader) error {
+	if h.Size > u.limits.File {
+		return refusef("Size of a file in the archive exceeds limit (%d > %d bytes): %s", h.Size, u.limits.File, h.Name)
+	}
+	if u.total += h.Size; u.total > u.limits.Total {
+		return refusef("Total size of the archive exceeds limit (%d > %d bytes)", u.total, u.limits.Total)
+	}
+	f, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return unpackError(name, err)
+	}
+	_, err = io.Copy(f, content)
+	if err == nil {
+		err = f.Chmod(fs.FileMode(h.Mode)&0o777 | 0o400)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("unpack %s: %w", name, err)
+	}
+	return nil
+}
+
+// unpackError wraps what the file system says. A name that is there although no entry had
+// it is one that this file system does not tell apart from another.
+func unpackError(name string, err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return refusef("Archive includes an invalid entry: %s is there twice", name)
+	}
+	return fmt.Errorf("unpack %s: %w", name, err)
+}
