@@ -41,13 +41,19 @@ func (s *State) CarryFailed() ([]Carried, error) {
 	if s.task(Root).State == Success {
 		return nil, param.Errorf("Resuming successfully completed attempts is not supported")
 	}
+	return s.CarryDone(), nil
+}
+
+// CarryDone lists every task that is success now, the root left out: what a fork from
+// this state takes over.
+func (s *State) CarryDone() []Carried {
 	var list []Carried
 	for _, t := range s.Tasks() {
-		if t.State == Success {
+		if t.State == Success && t.Parent != 0 {
 			list = append(list, carry(t))
 		}
 	}
-	return list, nil
+	return list
 }
 
 // CarryBefore lists what a resume of mode "from" takes over: everything that precedes

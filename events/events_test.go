@@ -1,0 +1,84 @@
+package events_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine"
+	"zerodag/events"
+)
+
+var run = engine.Run{Task: 3, Dispatch: 2}
+
+// TestForms proves that nothing about stored messages changes unnoticed: these texts are
+// in the queues and logs of running deployments.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	for text, got := range map[string][]byte{
+		`{"v":1,"runs":[{"task":3,"d":2}]}`:                                                    events.EncodeTask(events.Task{Runs: []engine.Run{run}}),
+		`{"v":1,"then":{"event":"due","run":{"task":3,"d":2}}}`:                                events.EncodeTask(events.Task{Then: &events.Event{Kind: events.Due, Run: &run}}),
+		`{"v":1,"event":"kill"}`:                                                               events.Encode(events.Event{Kind: events.Kill}),
+		`[{"event":"start"},{"event":"succeeded","run":{"task":3,"d":2}}]`:                     events.EncodeList([]events.Event{{Kind: events.Start}, events.Of(engine.Succeeded{Run: run})}),
+		`[{"event":"failed","run":{"task":3,"d":2}},{"event":"later","run":{"task":3,"d":2}}]`: events.EncodeList([]events.Event{events.Of(engine.Errored{Run: run}), events.Of(engine.Later{Run: run})}),
+	} {
+		if string(got) != text {
+			t.Errorf("got %s, want %s", got, text)
+		}
+	}
+}
+
+// TestRoundTrip proves that the event that arrives is the one that was sent, under the
+// guard of its message.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	by := engine.By{Guard: "g"}
+	for _, want := range []engine.Event{engine.GoOn{By: by}, engine.Kill{By: by}, engine.SLADue{By: by}, engine.Due{By: by, Run: run}} {
+		e, err := events.Decode(events.Encode(events.Of(want)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, e.Engine("g")); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// TestRefused proves that a message that this program does not understand is an error: it
+// must come back to one that does.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"v":2,"event":"kill"}`, `{"event":"kill"}`, `{"v":1,"event":"explode"}`, `{"v":1,"event":"due"}`, `{`, ``} {
+		if e, err := events.Decode([]byte(text)); err == nil {
+			t.Errorf("%s was read as %v", text, e)
+		}
+	}
+	for _, text := range []string{`{"v":2}`, `{}`, `{"v":1,"then":{"event":"x"}}`, `[]`} {
+		if m, err := events.DecodeTask([]byte(text)); err == nil {
+			t.Errorf("%s was read as %v", text, m)
+		}
+	}
+}
+
+// FuzzDecode proves that no text makes a reader panic, and that what is read is written
+// the same way.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"v":1,"event":"due","run":{"task":3,"d":2}}`))
+	f.Add([]byte(`{"v":1,"runs":[{"task":3,"d":2}],"then":{"event":"sla_due"}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if e, err := events.Decode(body); err == nil {
+			e.Engine("g")
+			again, err := events.Decode(events.Encode(e))
+			if diff := cmp.Diff(e, again); err != nil || diff != "" {
+				t.Errorf("%v %s", err, diff)
+			}
+		}
+		if m, err := events.DecodeTask(body); err == nil {
+			again, err := events.DecodeTask(events.EncodeTask(m))
+			if err != nil || len(again.Runs) != len(m.Runs) {
+				t.Errorf("%v: %v, %v", err, m, again)
+			}
+		}
+		events.DecodeList(body)
+	})
+}

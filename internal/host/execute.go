@@ -1,0 +1,188 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/expr"
+	"zerodag/operators"
+)
+
+// isInline says whether a task's operator does no I/O, as far as its text tells.
+func (h *Host) isInline(t *engine.Task) bool { return Inline(h.Registry, t) }
+
+// Inline says whether a task's operator does no I/O, as far as its text tells.
+func Inline(r operators.Registry, t *engine.Task) bool {
+	for k, v := range t.Config.All() {
+		if k == "_type" {
+			name, _ := v.(string)
+			return r[name].Inline
+		}
+		if strings.HasSuffix(k, ">") {
+			return r[k[:len(k)-1]].Inline
+		}
+	}
+	return false
+}
+
+// job collects what a run can see; what it holds is frozen. The lock is held.
+func (h *Host) job(l *live, run engine.Run, now time.Time) *operators.Job {
+	t, a := l.state.Task(run.Task), &l.row
+	id := operators.Identity{
+		SiteID: a.Site, ProjectID: a.Project.ID, ProjectName: a.Project.Name, Revision: l.workflow.Revision.Name,
+		Workflow: a.Workflow.Name, SessionID: a.SessionID, SessionUUID: a.SessionUUID,
+		SessionTime: a.SessionTime.In(l.state.Definition().Zone), Zone: a.Zone, AttemptID: a.ID,
+		RetryAttemptName: a.RetryName, TaskID: int64(t.ID), TaskName: t.Name,
+		Dispatch: t.Dispatch, RetryCount: t.RetryCount, StartedAt: t.StartedAt,
+	}
+	return &operators.Job{
+		Task: operators.Task{
+			Identity: id, State: t.Progress.Params, Now: now, TaskLimit: h.Limits.Tasks,
+			Store: h.Store, Notifier: notifier{h, a, l.workflow.Revision.Name}, HTTP: h.HTTP,
+			Config: h.Config, Workflows: required{h, a},
+		},
+		Own:    t.Config,
+		Vars:   l.state.ParamsOf(t.ID),
+		Scope:  expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: Seed(id)},
+		Cancel: t.Cancel,
+	}
+}
+
+// Seed makes Math.random repeatable per run (DESIGN section 1, settling).
+func Seed(id operators.Identity) uint64 {
+	f := fnv.New64a()
+	fmt.Fprintf(f, "%s/%d/%d", id.SessionUUID, id.TaskID, id.Dispatch)
+	return f.Sum64()
+}
+
+// execute does one run, with files, log and secrets of its own.
+func (h *Host) execute(ctx context.Context, l *live, j *operators.Job) operators.Outcome {
+	h.stats.tasks.Add(1)
+	h.stats.running.Add(1)
+	defer h.stats.running.Add(-1)
+	vault := &vault{ctx: ctx, secrets: h.Secrets, site: j.SiteID, project: j.ProjectID}
+	log := &maskedLog{TaskLog: h.Logs.Open(j.Identity, l.row.CreatedAt), vault: vault}
+	defer log.Close()
+	j.Log, j.Vault = log, vault
+	w, err := h.Workspace(ctx, j.Identity, l.workflow)
+	if err != nil {
+		log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
+		return operators.Outcome{Error: engine.ErrorObject(err)}
+	}
+	defer w.Leave()
+	j.Files, j.Commands = w.Files, w.Commands
+	e := h.evaluator()
+	defer h.giveBack(e)
+	return h.Registry.Run(ctx, e, j)
+}
+
+// result is the event for the engine of how a run ended.
+func result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
+	return Result(by, run, o)
+}
+
+// Result is the event for the engine of how a run ended.
+func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
+	switch {
+	case o.Later != nil:
+		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State}
+	case o.Error != nil:
+		return engine.Errored{By: by, Run: run, Error: o.Error}
+	}
+	r := o.Result
+	return engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Subtasks: r.Subtasks,
+		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore}}
+}
+
+// evaluator lends an evaluator; they are not safe for two at a time.
+func (h *Host) evaluator() operators.Evaluator {
+	select {
+	case e := <-h.evaluators:
+		return e
+	default:
+		return h.Evaluator()
+	}
+}
+
+func (h *Host) giveBack(e operators.Evaluator) {
+	select {
+	case h.evaluators <- e:
+	default: // enough of them
+	}
+}
+
+// notifier tells people about a task.
+type notifier struct {
+	host     *Host
+	attempt  *Attempt
+	revision string
+}
+
+func (n notifier) Notify(ctx context.Context, message string, t *operators.Task) error {
+	return n.host.Notices.Notify(ctx, Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName})
+}
+
+// required starts attempts for `require>`.
+type required struct {
+	host *Host
+	from *Attempt
+}
+
+// StartAttempt implements operators.Workflows.
+func (r required) StartAttempt(ctx context.Context, q operators.StartRequest) (operators.StartedAttempt, error) {
+	w, err := r.host.requiredWorkflow(ctx, r.from, q)
+	if err != nil {
+		return operators.StartedAttempt{}, err
+	}
+	a, err := r.host.Start(ctx, StartRequest{Site: r.from.Site, Workflow: w.ID, SessionTime: q.SessionTime,
+		RetryName: q.RetryAttemptName, Params: q.Params})
+	var e *Error
+	switch {
+	case err == nil:
+		return operators.StartedAttempt{SessionID: a.SessionID, AttemptID: a.ID, New: true}, nil
+	case errors.As(err, &e) && e.Existing != nil:
+		x := e.Existing
+		return operators.StartedAttempt{SessionID: x.SessionID, AttemptID: x.ID, Done: x.Done, Success: x.Success}, nil
+	case errors.Is(err, errTooManyAttempts):
+		return operators.StartedAttempt{}, operators.ErrTooManyAttempts
+	}
+	return operators.StartedAttempt{}, err
+}
+
+// requiredWorkflow finds the newest definition of the workflow that is asked for.
+func (h *Host) requiredWorkflow(ctx context.Context, from *Attempt, q operators.StartRequest) (Workflow, error) {
+	var p Project
+	var err error
+	switch {
+	case q.ProjectName != "":
+		var list []Project
+		if list, err = h.Projects.Projects(ctx, ProjectQuery{Site: from.Site, Name: q.ProjectName, Count: 1}); err == nil && len(list) == 0 {
+			err = ErrNotFound
+		} else if err == nil {
+			p = list[0]
+		}
+	case q.ProjectID != 0:
+		p, err = h.Projects.Project(ctx, from.Site, q.ProjectID)
+	default:
+		p, err = h.Projects.Project(ctx, from.Site, from.Project.ID)
+	}
+	if errors.Is(err, ErrNotFound) || err == nil && !p.DeletedAt.IsZero() {
+		return Workflow{}, operators.ErrNoWorkflow
+	}
+	if err != nil {
+		return Workflow{}, err
+	}
+	list, err := h.Workflows.Workflows(ctx, WorkflowQuery{Site: from.Site, Revision: p.Latest.ID, Name: q.Workflow, Count: 1})
+	if err == nil && len(list) == 0 {
+		return Workflow{}, operators.ErrNoWorkflow
+	}
+	if err != nil {
+		return Workflow{}, err
+	}
+	return list[0], nil
+}

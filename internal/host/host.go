@@ -1,0 +1,159 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Options are what a Host is made of. Zero values of optional parts are named.
+type Options struct {
+	Log       Log
+	Events    Queue
+	Tasks     Queue
+	Projects  Projects
+	Workflows Workflows
+	Schedules Schedules
+	Attempts  Attempts
+	Sessions  Sessions
+	Blobs     Blobs
+	Secrets   Secrets
+	Logs      Logs
+
+	Registry operators.Registry
+	Store    operators.ParamStore
+	HTTP     operators.HTTPClient
+	Notices  Notices
+	// Config is the system configuration below "config.", for operators; may be nil.
+	Config *param.Map
+	// Defaults are parameters below those of attempts; may be nil.
+	Defaults *param.Map
+	// Workspace gives one run of a task the project's files.
+	Workspace func(context.Context, operators.Identity, Workflow) (Workspace, error)
+	// Evaluator makes an evaluator; they are pooled, one goroutine uses one at a time.
+	Evaluator func() operators.Evaluator
+	// Unpack opens an archive for validation; it checks size, number, paths and types.
+	Unpack func(ctx context.Context, archive string) (Archive, error)
+
+	Now    func() time.Time
+	Logger *slog.Logger
+	Limits Limits
+}
+
+// Limits are the numbers that a deployment may choose. Zero is the default named.
+type Limits struct {
+	Attempts     int           // unfinished attempts of a site: 100
+	Tasks        int           // tasks of an attempt: 1,000; at most engine.HardLimit
+	AttemptTTL   time.Duration // 7 days
+	TaskTTL      time.Duration // 1 day
+	ReapInterval time.Duration // how often these two are looked at: 5 s
+	Lease        time.Duration // of a task: 5 min
+	Heartbeat    time.Duration // how often a lease is extended: 1 min
+	Threads      int           // tasks at the same time; 0 is no limit
+	Pack         int           // tasks in one message: 1
+	Retention    time.Duration // of the logs of finished attempts: 30 days
+}
+
+// Workspace is the project's folder as one run has it.
+type Workspace struct {
+	Files    operators.Files
+	Commands operators.Commands
+	Leave    func() // called at the end of the run
+}
+
+// Archive is an unpacked project archive.
+type Archive interface {
+	// Workflows are the names of the workflow files at the top level.
+	Workflows() []string
+	// Read returns a file by its slash name; dig.ErrNotFound when there is none.
+	Read(name string) ([]byte, error)
+	Close() error
+}
+
+// Notices tells people (spec server.md 6.5).
+type Notices interface {
+	Notify(ctx context.Context, n Notice) error
+}
+
+// Notice is one thing to tell; a task's name is empty when it is about an attempt.
+type Notice struct {
+	Message  string
+	Attempt  Attempt
+	Revision string
+	Task     string
+}
+
+// Host is the shell of one deployment. It is safe for concurrent use.
+type Host struct {
+	Options
+	cache       cache
+	stats       counters
+	evaluators  chan operators.Evaluator
+	slots       chan struct{} // of tasks; nil without limit
+	rescheduled chan struct{}
+	closing     atomic.Bool
+	working     sync.WaitGroup // tasks and notices under way
+}
+
+// New makes a host; it does nothing by itself until Run.
+func New(o Options) *Host {
+	l := &o.Limits
+	l.Attempts = cmp.Or(l.Attempts, 100)
+	l.Tasks = min(cmp.Or(l.Tasks, engine.DefaultLimit), engine.HardLimit)
+	l.AttemptTTL = cmp.Or(l.AttemptTTL, 7*24*time.Hour)
+	l.TaskTTL = cmp.Or(l.TaskTTL, 24*time.Hour)
+	l.ReapInterval = cmp.Or(l.ReapInterval, 5*time.Second)
+	l.Lease = cmp.Or(l.Lease, 5*time.Minute)
+	l.Heartbeat = cmp.Or(l.Heartbeat, time.Minute)
+	l.Pack = cmp.Or(l.Pack, 1)
+	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
+	h := &Host{Options: o, evaluators: make(chan operators.Evaluator, evaluators), rescheduled: make(chan struct{}, 1)}
+	h.cache.lives, h.cache.definitions = map[int64]*live{}, map[int64]definition{}
+	if l.Threads > 0 {
+		h.slots = make(chan struct{}, l.Threads)
+	}
+	return h
+}
+
+// evaluators is how many idle evaluators are kept.
+const evaluators = 16
+
+// Parts says which loops Run runs in this process.
+type Parts struct {
+	Executor, Scheduler, Agent bool
+	Executors                  int // events handled side by side; 0 is one for each core
+}
+
+// Run runs the loops until accepting ends, then waits for the tasks under way; when ctx
+// ends they are cut off, and run again after the next start.
+func (h *Host) Run(ctx, accepting context.Context, p Parts) {
+	var loops sync.WaitGroup
+	if p.Executor {
+		for range cmp.Or(p.Executors, runtime.GOMAXPROCS(0)) {
+			loops.Go(func() { h.executor(ctx, accepting) })
+		}
+		loops.Go(func() { h.reaper(accepting) })
+	}
+	if p.Scheduler {
+		loops.Go(func() { h.scheduler(accepting) })
+	}
+	if p.Agent {
+		loops.Go(func() { h.agent(ctx, accepting) })
+	}
+	<-accepting.Done()
+	h.closing.Store(true)
+	if n := h.stats.running.Load(); n > 0 {
+		h.Logger.Info(fmt.Sprintf("Waiting for completion of %d running tasks...", n))
+	}
+	loops.Wait()
+	h.working.Wait()
+}

@@ -1,0 +1,37 @@
+package host
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"zerodag/operators"
+)
+
+// Logs keeps the logs of tasks: one file for each run of a task, or several (spec
+// engine.md 2.13).
+type Logs interface {
+	// Open begins the log of a run. The file exists once the first text arrives. created is
+	// when the attempt was created: files of an attempt lie together.
+	Open(id operators.Identity, created time.Time) TaskLog
+	// Files lists the files of an attempt whose names begin with prefix, sorted by name.
+	Files(ctx context.Context, a Attempt, prefix string) ([]LogFile, error)
+	// File reads one, gzip as it is stored, also while it is written. ErrNotFound.
+	File(ctx context.Context, a Attempt, name string) (io.ReadCloser, int64, error)
+}
+
+// TaskLog is the log of one run; Close ends it.
+type TaskLog interface {
+	operators.Log
+	io.Closer
+}
+
+// LogFile describes a log file.
+type LogFile struct {
+	Name     string // "+wf+task@<16 hex>.<agent>.log.gz"
+	Size     int64
+	TaskName string
+	Time     time.Time // of the first text
+	AgentID  string
+	Direct   string // URL that reads it without credentials; "" for none
+}

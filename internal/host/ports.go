@@ -1,0 +1,281 @@
+package host
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// Every port has one contract suite in hosttest that each driver passes. Unless a method
+// says otherwise a call that returned nil is durable, reads see all that was acknowledged
+// before them, and a call may be repeated after an error that is no answer of the store.
+// Times have at least millisecond precision and are UTC.
+
+// Log keeps the log of each attempt. A conditional append is the only lock there is.
+type Log interface {
+	// Append writes an entry. ErrConflict when the attempt has one of that sequence number
+	// by another writer; an entry with the same nonce is there already: that is success.
+	// Entry 1 is written by Attempts.Start or Begin only: to append to an attempt without
+	// entries is ErrNotFound.
+	Append(ctx context.Context, attempt int64, e Entry) error
+	// Load reads, consistently, the newest snapshot and everything after it, in order.
+	// ErrNotFound when the attempt has no entry.
+	Load(ctx context.Context, attempt int64) (Stored, error)
+	// History returns up to n entries from sequence number first, in order, with the newest
+	// snapshot before them; for looking back, and for forks.
+	History(ctx context.Context, attempt int64, first int64, n int) (Stored, error)
+}
+
+// Entry is one step of an attempt: what happened, and what that changed.
+type Entry struct {
+	Seq      int64 // from 1, without gaps
+	Nonce    string
+	At       time.Time
+	Events   []byte // JSON, for people; loading does not read it
+	Changes  []byte // engine.EncodeChanges
+	Snapshot []byte // engine.EncodeState after the changes, when one is due; else nil
+}
+
+// Stored is a part of a log: a snapshot (nil before the first) that holds everything up
+// to and with entry At, and the entries after it.
+type Stored struct {
+	Snapshot []byte
+	At       int64
+	Entries  []Entry
+}
+
+// Message is what waits in a queue.
+type Message struct {
+	// ID is unique in the queue for as long as the message is there: sending one that is
+	// there already changes nothing.
+	ID string
+	// Group: messages of one group are received one after the other, in the order sent; ""
+	// is no group.
+	Group string
+	Body  []byte
+	Due   time.Time // not received before; zero is now
+}
+
+// Delivery is a message under a lease.
+type Delivery struct {
+	Message
+	Receipt string
+	Count   int // how often it was received, this time included
+}
+
+// Queue is a leased queue: who receives a message has it until the lease ends; what is
+// not deleted by then comes back. There are two: "events" and "tasks".
+type Queue interface {
+	// Send adds messages, all or none.
+	Send(ctx context.Context, messages ...Message) error
+	// Receive waits until there is at least one message or ctx ends, and leases up to n for
+	// lease.
+	Receive(ctx context.Context, n int, lease time.Duration) ([]Delivery, error)
+	// Extend makes the lease last for another lease from now. ErrLeaseLost.
+	Extend(ctx context.Context, d Delivery, lease time.Duration) error
+	// Delete removes a message; with a lost lease it does nothing (no error).
+	Delete(ctx context.Context, d Delivery) error
+	// Release gives a message back, to be received again after a delay.
+	Release(ctx context.Context, d Delivery, delay time.Duration) error
+}
+
+// Projects keeps projects and revisions. Things of other sites are ErrNotFound.
+type Projects interface {
+	// Push adds a revision with its workflows, and brings the schedules in line, in one
+	// transaction. The project is made when there is none of that name. ErrConflict: the
+	// project has a revision of that name.
+	Push(ctx context.Context, p Push) (Project, error)
+	// Project returns a project, a deleted one as well.
+	Project(ctx context.Context, site, id int64) (Project, error)
+	// Projects lists living projects, ascending by id.
+	Projects(ctx context.Context, q ProjectQuery) ([]Project, error)
+	// DeleteProject takes the name away and deletes the schedules; the rest stays.
+	DeleteProject(ctx context.Context, site, id int64, at time.Time) error
+	// Revisions lists revisions of a project, newest first.
+	Revisions(ctx context.Context, q RevisionQuery) ([]Revision, error)
+}
+
+// Push is a new revision.
+type Push struct {
+	Site      int64
+	Project   string
+	Revision  Revision // Name, CreatedAt, Archive, ArchiveMD5, UserInfo
+	Workflows []dig.Workflow
+	// Schedules says, by name of the workflow, what its schedule becomes; old is nil when
+	// there is none yet. Schedules of names that are not here are deleted. The functions are
+	// pure and may be called more than once.
+	Schedules map[string]func(old *Schedule) Times
+}
+
+// ProjectQuery selects projects of a site.
+type ProjectQuery struct {
+	Site    int64
+	Name    string // exact; "" is any
+	Pattern string // part of the name, case-sensitive; "" is any
+	After   int64  // ids above this
+	Count   int
+}
+
+// RevisionQuery selects revisions of a project.
+type RevisionQuery struct {
+	Site    int64
+	Project int64
+	Name    string // exact; "" is any
+	Before  int64  // ids below this; 0 is all
+	Count   int    // 0 is all
+}
+
+// Workflows reads definitions.
+type Workflows interface {
+	// Workflow returns a definition of any revision; also of a deleted project.
+	Workflow(ctx context.Context, site, id int64) (Workflow, error)
+	// Workflows lists definitions.
+	Workflows(ctx context.Context, q WorkflowQuery) ([]Workflow, error)
+}
+
+// WorkflowQuery selects definitions: of one revision, or of the newest ones of all living
+// projects of a site.
+type WorkflowQuery struct {
+	Site       int64
+	Revision   int64  // 0: the newest revision of each living project
+	Name       string // exact; "" is any
+	Pattern    string // part of the name
+	OrProject  bool   // Pattern may be part of the project's name instead
+	Last       int64  // ids behind this in the order asked for; 0 is all
+	Count      int    // 0 is all
+	Descending bool
+}
+
+// Schedules keeps when workflows run.
+type Schedules interface {
+	Schedule(ctx context.Context, site, id int64) (Schedule, error)
+	// Schedules lists schedules of living projects, ascending by id.
+	Schedules(ctx context.Context, q ScheduleQuery) ([]Schedule, error)
+	// Update replaces Times and DisabledAt (and UpdatedAt by at), if Times are still old;
+	// else ErrConflict.
+	Update(ctx context.Context, s Schedule, old Times, at time.Time) error
+	// Due returns up to n enabled schedules with Times.Run at or before until, the earliest
+	// first, of all sites.
+	Due(ctx context.Context, until time.Time, n int) ([]Schedule, error)
+	// NextDue is the earliest Times.Run of an enabled schedule; zero when there is none.
+	NextDue(ctx context.Context) (time.Time, error)
+}
+
+// ScheduleQuery selects schedules of a site.
+type ScheduleQuery struct {
+	Site     int64
+	Project  int64  // 0 is any
+	Workflow string // exact; "" is any
+	After    int64
+	Count    int // 0 is all
+}
+
+// Attempts keeps sessions and attempts: their rows, not their tasks.
+type Attempts interface {
+	// Start makes the session, unless it is there, and the attempt, its entry 1 and its
+	// first message, for all of them or none. ErrConflict with the one attempt that is there
+	// already: the one of that retry name or, without a name, the session's last.
+	Start(ctx context.Context, list ...NewAttempt) ([]Attempt, error)
+	// Begin is the start of one that waited: its entry 1 and first message; Waits becomes
+	// 0. ErrConflict when it was begun before.
+	Begin(ctx context.Context, attempt int64, first Entry, m Message) error
+	// Attempt returns an attempt.
+	Attempt(ctx context.Context, site, id int64) (Attempt, error)
+	// Cancel sets Canceled, unless the attempt is done.
+	Cancel(ctx context.Context, id int64) error
+	// Finish ends the attempt and keeps its archive; repeated it changes nothing.
+	Finish(ctx context.Context, id int64, e End) error
+	// Archive returns what Finish kept; ErrNotFound before.
+	Archive(ctx context.Context, id int64) ([]byte, error)
+	// Expire deletes up to n logs (entries and snapshots, not rows or archives) of attempts
+	// that finished before t, and says how many.
+	Expire(ctx context.Context, t time.Time, n int) (int, error)
+}
+
+// NewAttempt asks for an attempt.
+type NewAttempt struct {
+	Site        int64
+	Project     Ref
+	Workflow    Ref
+	SessionTime time.Time
+	RetryName   string
+	Zone        string
+	Params      *param.Map
+	CreatedAt   time.Time
+	// WaitsFor, unless negative, is the index in the same call of the attempt whose session
+	// must be over first: this one then has no First and no Message yet.
+	WaitsFor int
+	First    Entry   // entry 1
+	Message  Message // sent to events with its Group set to the attempt's id in decimal and "<id>/" put before its ID
+}
+
+// End is how an attempt ended.
+type End struct {
+	At       time.Time
+	Success  bool
+	Canceled bool
+	Archive  []byte // the final state, engine.EncodeState
+}
+
+// Sessions lists sessions and attempts.
+type Sessions interface {
+	Session(ctx context.Context, site, id int64) (Session, error)
+	// Sessions lists sessions with their last attempts, descending by id.
+	Sessions(ctx context.Context, q SessionQuery) ([]Session, error)
+	// Attempts lists attempts, descending by id.
+	Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error)
+	// Active lists unfinished attempts, ascending by id; site below 0 is all sites. Those
+	// that wait are among them.
+	Active(ctx context.Context, site int64, after int64, n int) ([]Attempt, error)
+	// CountActive counts unfinished attempts of a site, up to limit.
+	CountActive(ctx context.Context, site int64, limit int) (int, error)
+	// Waiting lists attempts that wait for a session.
+	Waiting(ctx context.Context, session int64) ([]Attempt, error)
+	// LastSession returns the newest session time of a workflow before t; zero for none.
+	LastSession(ctx context.Context, project int64, workflow string, t time.Time) (time.Time, error)
+}
+
+// SessionQuery selects sessions of a site.
+type SessionQuery struct {
+	Site     int64
+	Project  int64  // 0 is any
+	Workflow string // exact; "" is any
+	Before   int64  // ids below; 0 is all
+	Count    int
+}
+
+// AttemptQuery selects attempts of a site.
+type AttemptQuery struct {
+	Site     int64
+	Project  int64  // 0 is any
+	Workflow string // exact; "" is any
+	Session  int64  // 0 is any
+	Retried  bool   // also those that are not the last of their session
+	Before   int64  // ids below; 0 is all
+	Count    int    // 0 is all
+}
+
+// Blobs keeps archives by key. A key is written once: its content never changes.
+type Blobs interface {
+	// Put stores size bytes of r under key; a key that is there already is left alone.
+	Put(ctx context.Context, key string, r io.Reader, size int64) error
+	// Open reads a blob. ErrNotFound.
+	Open(ctx context.Context, key string) (io.ReadCloser, int64, error)
+	// Delete removes a blob; one that is not there is no error.
+	Delete(ctx context.Context, key string) error
+	// Link returns a URL that reads the blob without credentials; "" when the store has none.
+	Link(ctx context.Context, key string, valid time.Duration) (string, error)
+}
+
+// Secrets keeps the secrets of projects, encrypted.
+type Secrets interface {
+	PutSecret(ctx context.Context, site, project int64, key, value string) error
+	DeleteSecret(ctx context.Context, site, project int64, key string) error
+	// SecretKeys lists the keys in their order.
+	SecretKeys(ctx context.Context, site, project int64) ([]string, error)
+	// ProjectSecrets returns all secrets of a project by key.
+	ProjectSecrets(ctx context.Context, site, project int64) (map[string]string, error)
+}

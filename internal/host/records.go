@@ -1,0 +1,116 @@
+package host
+
+import (
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// AnySite, as the site of a call for one thing by id, is for the host itself: whose thing
+// it is does not matter.
+const AnySite int64 = -1
+
+// Ref names a project or a workflow.
+type Ref struct {
+	ID   int64
+	Name string
+}
+
+// Project is a folder of workflows that was pushed, with its newest revision.
+type Project struct {
+	ID        int64
+	Site      int64
+	Name      string // as it was before a deletion
+	CreatedAt time.Time
+	DeletedAt time.Time // zero while it lives
+	Latest    Revision
+}
+
+// Revision is one pushed version of a project.
+type Revision struct {
+	ID         int64
+	ProjectID  int64
+	Name       string
+	CreatedAt  time.Time
+	Archive    string // key of the archive in Blobs
+	ArchiveMD5 []byte
+	UserInfo   *param.Map // who pushed it, as the authenticator says
+}
+
+// Workflow is a definition: one workflow of one revision.
+type Workflow struct {
+	ID       int64
+	Site     int64
+	Project  Ref
+	Revision Ref
+	Name     string
+	Zone     string
+	Config   *param.Map
+}
+
+// Schedule is when a workflow of a project runs next.
+type Schedule struct {
+	ID         int64
+	Site       int64
+	Project    Ref
+	Workflow   Ref // the newest definition
+	Times      Times
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	DisabledAt time.Time // zero while it is enabled
+}
+
+// Times are the moving part of a schedule. A schedule that has ended has both next times
+// at 9999-01-01.
+type Times struct {
+	Run     time.Time // when the next attempt starts
+	Session time.Time // its session time
+	Last    time.Time // session time of the last started attempt; zero for none
+}
+
+// Session is a workflow (by name: it spans revisions) at a session time.
+type Session struct {
+	ID       int64
+	Site     int64
+	Project  Ref
+	Workflow Ref // the definition of the last attempt; ID 0 when that is gone
+	UUID     string
+	Time     time.Time
+	Last     Attempt
+}
+
+// Attempt is the row of one run of a session; its tasks are in its log.
+type Attempt struct {
+	ID          int64
+	Site        int64
+	SessionID   int64
+	SessionUUID string
+	SessionTime time.Time
+	Project     Ref
+	Workflow    Ref
+	Index       int    // 1, 2, 3 ... in the session
+	RetryName   string // "" for none; unique in the session
+	Zone        string
+	Params      *param.Map
+	CreatedAt   time.Time
+	FinishedAt  time.Time // zero before
+	Canceled    bool      // a kill was requested
+	Done        bool
+	Success     bool
+	// Waits is the session that must have no unfinished attempt before this one starts
+	// (backfill); 0 once it was started.
+	Waits int64
+}
+
+// Status is the word of the REST API.
+func (a *Attempt) Status() string {
+	switch {
+	case a.Success:
+		return "success"
+	case a.Done && a.Canceled:
+		return "killed"
+	case a.Done:
+		return "error"
+	}
+	return "running"
+}

@@ -1,0 +1,311 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+)
+
+// localTime is a time without a zone: that of the workflow is meant.
+const localTime = "2006-01-02T15:04:05"
+
+// parseTime reads an instant, or a local time of a zone.
+func parseTime(text string, zone *time.Location) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t, nil
+	}
+	if t, err := time.ParseInLocation(localTime, text, zone); err == nil {
+		return t, nil
+	}
+	return time.Time{}, invalidf("Invalid timestamp format: %s", text)
+}
+
+// SessionTime resolves a session time in the workflow's zone: mode is "", "hour", "day",
+// "schedule" or "next_schedule".
+func (h *Host) SessionTime(w Workflow, text, mode string) (time.Time, error) {
+	zone, err := schedule.Zone(w.Zone)
+	if err != nil {
+		return time.Time{}, userError(err)
+	}
+	t, err := parseTime(text, zone)
+	if err != nil {
+		return time.Time{}, err
+	}
+	t = t.In(zone)
+	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, zone)
+	switch mode {
+	case "":
+		return t.Truncate(time.Second), nil
+	case "hour":
+		return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond())), nil
+	case "day":
+		return day, nil
+	case "schedule", "next_schedule":
+		s, err := scheduleOf(w.Config, w.Zone)
+		if err != nil {
+			return time.Time{}, userError(err)
+		}
+		if s == nil {
+			return time.Time{}, invalidf("session_time_truncate=%s is set but schedule is not set to this workflow", mode)
+		}
+		first := s.First(t)
+		if mode == "next_schedule" {
+			first = s.Next(first.Time)
+		}
+		return first.Time.In(zone), nil
+	}
+	return time.Time{}, invalidf("unknown mode %q: use hour, day, schedule or next_schedule", mode)
+}
+
+// planned is a schedule with what its workflow says.
+type planned struct {
+	Schedule
+	workflow Workflow
+	times    *schedule.Schedule
+	zone     *time.Location
+}
+
+func (h *Host) planned(ctx context.Context, site, id int64) (planned, error) {
+	s, err := h.Schedules.Schedule(ctx, site, id)
+	if errors.Is(err, ErrNotFound) {
+		return planned{}, missingf("schedule id=%d", id)
+	}
+	if err != nil {
+		return planned{}, err
+	}
+	w, err := h.Workflows.Workflow(ctx, site, s.Workflow.ID)
+	if err != nil {
+		return planned{}, fmt.Errorf("read workflow of schedule %d: %w", id, err)
+	}
+	times, err := scheduleOf(w.Config, w.Zone)
+	if err != nil {
+		return planned{}, userError(err)
+	}
+	if times == nil {
+		return planned{}, missingf("schedule id=%d", id)
+	}
+	zone, err := schedule.Zone(w.Zone)
+	return planned{s, w, times, zone}, err
+}
+
+// SkipRequest moves a schedule: to To, or Count sessions on from From.
+type SkipRequest struct {
+	To      string // local or instant text; "" is none
+	Count   int
+	From    time.Time
+	RunTime time.Time // overrides the run time; zero is the schedule's own
+	DryRun  bool
+}
+
+// Skip moves a schedule on. *Error: Conflict when the time is past.
+func (h *Host) Skip(ctx context.Context, site, id int64, r SkipRequest) (Schedule, error) {
+	return h.change(ctx, site, id, r.DryRun, func(p *planned) error {
+		var to schedule.Time
+		switch {
+		case r.To != "":
+			t, err := parseTime(r.To, p.zone)
+			if err != nil {
+				return err
+			}
+			to = p.times.First(t)
+		case r.Count > 0 && !r.From.IsZero():
+			to = p.times.First(r.From)
+			for range r.Count {
+				to = p.times.Next(to.Time)
+			}
+		default:
+			return invalidf("nextTime or (fromTime and count) are required")
+		}
+		if !r.RunTime.IsZero() {
+			to.RunTime = r.RunTime
+		}
+		return p.moveTo(to)
+	})
+}
+
+func (p *planned) moveTo(to schedule.Time) error {
+	if !to.Time.After(p.Times.Session) {
+		return conflictf("Specified time to skip schedules is already past")
+	}
+	p.Times.Run, p.Times.Session = to.RunTime.UTC(), to.Time.UTC()
+	return nil
+}
+
+// change edits a schedule; somebody else's change in between makes it look again.
+func (h *Host) change(ctx context.Context, site, id int64, dry bool, edit func(*planned) error) (Schedule, error) {
+	for {
+		p, err := h.planned(ctx, site, id)
+		if err != nil {
+			return Schedule{}, err
+		}
+		old := p.Times
+		if err := edit(&p); err != nil {
+			return Schedule{}, err
+		}
+		if dry {
+			return p.Schedule, nil
+		}
+		err = h.Schedules.Update(ctx, p.Schedule, old, h.Now().UTC())
+		if errors.Is(err, ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return Schedule{}, fmt.Errorf("update schedule %d: %w", id, err)
+		}
+		h.schedulesChanged()
+		return p.Schedule, nil
+	}
+}
+
+// Disable stops a schedule from running.
+func (h *Host) Disable(ctx context.Context, site, id int64) (Schedule, error) {
+	return h.change(ctx, site, id, false, func(p *planned) error {
+		p.DisabledAt = h.Now().UTC()
+		return nil
+	})
+}
+
+// EnableRequest may skip before it enables.
+type EnableRequest struct {
+	Skip bool
+	To   string // local or instant text; "" is now
+}
+
+// Enable lets a schedule run again.
+func (h *Host) Enable(ctx context.Context, site, id int64, r EnableRequest) (Schedule, error) {
+	return h.change(ctx, site, id, false, func(p *planned) error {
+		p.DisabledAt = time.Time{}
+		if !r.Skip {
+			return nil
+		}
+		t, err := h.Now(), error(nil)
+		if r.To != "" {
+			t, err = parseTime(r.To, p.zone)
+		}
+		if err != nil {
+			return err
+		}
+		return p.moveTo(p.times.First(t))
+	})
+}
+
+// BackfillRequest asks for attempts of past sessions, one after the other.
+type BackfillRequest struct {
+	From   time.Time
+	Name   string // retry attempt name of all of them
+	Count  int    // 0 is all up to the next session
+	DryRun bool
+}
+
+// Backfill starts them and returns them with the schedule, oldest session first.
+func (h *Host) Backfill(ctx context.Context, site, id int64, r BackfillRequest) (Schedule, []Attempt, error) {
+	p, err := h.planned(ctx, site, id)
+	if err != nil {
+		return Schedule{}, nil, err
+	}
+	sessions, err := p.backfilled(r)
+	if err != nil {
+		return Schedule{}, nil, err
+	}
+	d, err := h.definition(ctx, site, p.Workflow.ID)
+	if err != nil {
+		return Schedule{}, nil, userError(err)
+	}
+	list, err := h.backfillAttempts(ctx, d, r, sessions)
+	if err != nil || r.DryRun || len(list) == 0 {
+		return p.Schedule, dryAttempts(list), err
+	}
+	if err := h.mayStart(ctx, site, d, len(list)); err != nil {
+		return Schedule{}, nil, err
+	}
+	attempts, err := h.Attempts.Start(ctx, list...)
+	if errors.Is(err, ErrConflict) && len(attempts) == 1 {
+		a := attempts[0]
+		return Schedule{}, nil, conflictf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists",
+			p.Project.ID, p.Workflow.Name, instant(a.SessionTime), cmp.Or(a.RetryName, r.Name))
+	}
+	if err != nil {
+		return Schedule{}, nil, fmt.Errorf("start backfill: %w", err)
+	}
+	h.stats.started.Add(int64(len(attempts)))
+	return p.Schedule, attempts, nil
+}
+
+// backfilled lists the session times, oldest first.
+func (p *planned) backfilled(r BackfillRequest) ([]time.Time, error) {
+	var list []time.Time
+	for t := p.times.First(r.From).Time; t.Before(p.Times.Session); t = p.times.Next(t).Time {
+		if r.Count > 0 && len(list) == r.Count {
+			return list, nil
+		}
+		if len(list) == maxBackfill {
+			return nil, invalidf("there are more than %d sessions until the next schedule time: choose a later time or a count", maxBackfill)
+		}
+		list = append(list, t)
+	}
+	if r.Count > len(list) {
+		return nil, invalidf("count is set to %d but there are only %d attempts until the next schedule time", r.Count, len(list))
+	}
+	return list, nil
+}
+
+// maxBackfill bounds one request; a schedule of every minute has so many in a week.
+const maxBackfill = 10_000
+
+// backfillAttempts prepares attempts that wait for one another. Each is told the session
+// before it, the first one whatever ran before.
+func (h *Host) backfillAttempts(ctx context.Context, d definition, r BackfillRequest, sessions []time.Time) ([]NewAttempt, error) {
+	w := d.workflow
+	var list []NewAttempt
+	for i, t := range sessions {
+		q := StartRequest{Site: 0, SessionTime: t, RetryName: r.Name}
+		if i > 0 {
+			q.lastExecuted = sessions[i-1]
+		} else {
+			last, err := h.Sessions.LastSession(ctx, w.Project.ID, w.Name, t)
+			if err != nil {
+				return nil, fmt.Errorf("read last session: %w", err)
+			}
+			q.lastExecuted = last
+		}
+		params, err := SessionParams(w.Config, d.compiled.Zone, t, q.lastExecuted, param.New())
+		if err != nil {
+			return nil, userError(err)
+		}
+		n := NewAttempt{Site: w.Site, Project: w.Project, Workflow: Ref{w.ID, w.Name}, SessionTime: t.UTC(), RetryName: r.Name,
+			Zone: w.Zone, Params: params, CreatedAt: h.Now().UTC(), WaitsFor: i - 1}
+		if i == 0 {
+			if n.First, err = h.first(d, params, n.CreatedAt, engine.Start{NoSLA: true}); err != nil {
+				return nil, err
+			}
+			n.Message = startMessage()
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// dryAttempts shows what a backfill would start: attempts without ids.
+func dryAttempts(list []NewAttempt) []Attempt {
+	var attempts []Attempt
+	for _, n := range list {
+		attempts = append(attempts, Attempt{Site: n.Site, SessionUUID: newUUID(), SessionTime: n.SessionTime, Project: n.Project,
+			Workflow: n.Workflow, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt})
+	}
+	return attempts
+}
+
+// newUUID makes a random (version 4) UUID.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

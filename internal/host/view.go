@@ -1,0 +1,151 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+)
+
+// View shows the tasks of an attempt, finished or not, to f, which must keep nothing of
+// it. An attempt that waits (backfill), or that never could start, has no tasks: f gets
+// nil.
+func (h *Host) View(ctx context.Context, a Attempt, f func(*engine.State)) error {
+	if a.Waits != 0 {
+		f(nil)
+		return nil
+	}
+	if a.Done {
+		return h.viewArchive(ctx, a, f)
+	}
+	l := h.hold(a.ID)
+	defer h.drop(l)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == nil {
+		if err := h.load(ctx, l); err != nil {
+			return err
+		}
+	}
+	f(l.state)
+	return nil
+}
+
+func (h *Host) viewArchive(ctx context.Context, a Attempt, f func(*engine.State)) error {
+	text, err := h.Attempts.Archive(ctx, a.ID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("read archive of attempt %d: %w", a.ID, err)
+	}
+	if len(text) == 0 {
+		f(nil)
+		return nil
+	}
+	d, err := h.definition(ctx, a.Site, a.Workflow.ID)
+	if err != nil {
+		return fmt.Errorf("read workflow of attempt %d: %w", a.ID, err)
+	}
+	state, err := engine.DecodeState(d.compiled, h.Defaults, text)
+	if err != nil {
+		return fmt.Errorf("read archive of attempt %d: %w", a.ID, err)
+	}
+	f(state)
+	return nil
+}
+
+// Watch returns a channel that receives after each step of the attempt and is closed when
+// it is over or ctx ends.
+func (h *Host) Watch(ctx context.Context, a Attempt) <-chan struct{} {
+	steps, out := make(chan struct{}, 1), make(chan struct{})
+	l := h.hold(a.ID)
+	l.mu.Lock()
+	l.watchers[steps] = true
+	over := a.Done || l.row.Done
+	l.mu.Unlock()
+	go func() {
+		defer close(out)
+		defer h.drop(l)
+		for !over {
+			select {
+			case <-steps:
+				l.mu.Lock()
+				over = l.row.Done
+				l.mu.Unlock()
+				select {
+				case out <- struct{}{}:
+				case <-ctx.Done():
+					over = true
+				}
+			case <-ctx.Done():
+				over = true
+			}
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.watchers, steps)
+	}()
+	return out
+}
+
+// History lists entries of the attempt's log from sequence number first, up to n.
+func (h *Host) History(ctx context.Context, a Attempt, first int64, n int) ([]Entry, error) {
+	stored, err := h.Log.History(ctx, a.ID, first, n)
+	if errors.Is(err, ErrNotFound) {
+		return nil, &Error{Code: Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is not kept any more"}
+	}
+	var list []Entry
+	for _, e := range stored.Entries {
+		if e.Seq >= first && len(list) < n {
+			list = append(list, e)
+		}
+	}
+	return list, err
+}
+
+// ViewAt shows the attempt as it was after entry seq.
+func (h *Host) ViewAt(ctx context.Context, a Attempt, seq int64, f func(*engine.State)) error {
+	d, err := h.definition(ctx, a.Site, a.Workflow.ID)
+	if err != nil {
+		return fmt.Errorf("read workflow of attempt %d: %w", a.ID, err)
+	}
+	stored, err := h.Log.History(ctx, a.ID, seq, 1)
+	if errors.Is(err, ErrNotFound) || err == nil && !ends(stored, seq) {
+		return &Error{Code: Missing, Message: fmt.Sprintf("Attempt id=%d has no entry %d in its history", a.ID, seq)}
+	}
+	if err != nil {
+		return fmt.Errorf("read history of attempt %d: %w", a.ID, err)
+	}
+	state, err := h.replay(d.compiled, stored)
+	if err != nil {
+		return err
+	}
+	f(state)
+	return nil
+}
+
+func ends(s Stored, seq int64) bool {
+	if n := len(s.Entries); n > 0 {
+		return s.Entries[n-1].Seq == seq
+	}
+	return s.Snapshot != nil && s.At == seq
+}
+
+// Fork starts a new attempt of the same session and definition that takes over what was
+// success after entry seq.
+func (h *Host) Fork(ctx context.Context, a Attempt, seq int64, retryName string, params *param.Map) (Attempt, error) {
+	if retryName == "" {
+		return Attempt{}, invalidf("retryAttemptName is required")
+	}
+	var carried []engine.Carried
+	err := h.ViewAt(ctx, a, seq, func(s *engine.State) { carried = s.CarryDone() })
+	if err != nil {
+		return Attempt{}, err
+	}
+	if params == nil {
+		params = a.Params
+	}
+	return h.Start(ctx, StartRequest{Site: a.Site, Workflow: a.Workflow.ID, SessionTime: a.SessionTime, RetryName: retryName,
+		Params: params, carried: carried})
+}
