@@ -3,9 +3,31 @@ package files
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
+
+// CopyAll copies everything in the project's folder, what CopyTo leaves out as well.
+func (p Project) CopyAll(folder string) (Project, error) {
+	err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		local, err := filepath.Rel(p.root, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(folder, local), 0o755)
+		}
+		return copyFile(path, filepath.Join(folder, local))
+	})
+	if err != nil {
+		return Project{}, fmt.Errorf("copy project: %w", err)
+	}
+	return Open(folder)
+}
 
 // CopyTo copies the project's listed files into a new folder: a workspace, where a task
 // may change anything. Nothing is shared with the original, so no hard links.

@@ -7,11 +7,13 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,6 +27,9 @@ const defaultGrace = 5 * time.Second
 type Options struct {
 	Grace   time.Duration // between TERM and KILL; 0 is 5 s
 	KillNow bool          // a cancelled command is not asked to end, it is killed
+	// Name tells the commands of this driver from those of others, over restarts of the
+	// program; "" is a random one.
+	Name string
 }
 
 // Driver starts commands; one is enough for a program. It is safe for concurrent use.
@@ -43,7 +48,21 @@ func New(o Options) *Driver {
 		o.Grace = defaultGrace
 	}
 	adoptOrphans()
-	return &Driver{options: o, name: rand.Text(), running: map[int]bool{}}
+	return &Driver{options: o, name: cmp.Or(o.Name, rand.Text()), running: map[int]bool{}}
+}
+
+// Reclaim ends what commands of a driver of the same name left running when their program
+// was killed, and says how many processes that were. It is called before the first Run.
+func (d *Driver) Reclaim() int {
+	total := 0
+	for {
+		found := marked(func(mark string) bool { return strings.HasPrefix(mark, d.name+"-") })
+		if len(found) == 0 {
+			return total
+		}
+		total += len(found)
+		endAll(found)
+	}
 }
 
 // In returns Commands that run in the project's folder root, an absolute path.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,16 +33,20 @@ func (d *Driver) sweep(group int, mark string) {
 	if !hasChildren() || !d.hasStrays() {
 		return
 	}
+	mine := func(m string) bool { return m == mark }
+	for found := marked(mine); len(found) > 0; found = marked(mine) {
+		endAll(found)
+	}
+}
+
+// endAll kills processes and waits until they are gone.
+func endAll(pids []int) {
 	killed := map[int]bool{}
-	for found := marked(mark); len(found)+len(killed) > 0; {
-		for _, pid := range found {
-			syscall.Kill(pid, syscall.SIGKILL)
-			killed[pid] = true
-		}
-		reap(killed)
-		if len(found) > 0 {
-			found = marked(mark)
-		}
+	for _, pid := range pids {
+		syscall.Kill(pid, syscall.SIGKILL)
+		killed[pid] = true
+	}
+	for reap(killed); len(killed) > 0; reap(killed) {
 		time.Sleep(time.Millisecond) // for those whose parent has yet to end
 	}
 }
@@ -115,13 +120,13 @@ func ownSession() int {
 	return int(id)
 }
 
-// marked finds the processes that carry a command's mark.
-func marked(mark string) []int {
+// marked finds the processes that carry a mark which is one of those meant.
+func marked(mine func(mark string) bool) []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	var pids []int
 	for _, file := range files {
 		env, err := os.ReadFile(file)
-		if err != nil || !carries(env, mark) {
+		if err != nil || !carries(env, mine) {
 			continue
 		}
 		if pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))); pid != os.Getpid() {
@@ -131,11 +136,11 @@ func marked(mark string) []int {
 	return pids
 }
 
-// carries says whether an environment, as the kernel shows it, has the mark in its list.
-func carries(environ []byte, mark string) bool {
+// carries says whether an environment, as the kernel shows it, has such a mark in its list.
+func carries(environ []byte, mine func(mark string) bool) bool {
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		value, isMark := bytes.CutPrefix(variable, []byte(markName+"="))
-		if isMark && bytes.Contains(append(append([]byte{','}, value...), ','), []byte(","+mark+",")) {
+		if isMark && slices.ContainsFunc(strings.Split(string(value), ","), mine) {
 			return true
 		}
 	}

@@ -3,8 +3,11 @@ package process
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -75,8 +78,38 @@ func TestMarksOfCommandsInCommands(t *testing.T) {
 	t.Parallel()
 	env := []byte("A=1\x00ZERODAG_COMMAND=X-1,X-12\x00B=2")
 	for mark, want := range map[string]bool{"X-1": true, "X-12": true, "X-2": false, "X-11": false} {
-		if got := carries(env, mark); got != want {
+		if got := carries(env, func(m string) bool { return m == mark }); got != want {
 			t.Errorf("%s: got %v, want %v", mark, got, want)
 		}
 	}
+}
+
+// TestReclaim proves that a driver of the same name ends what a killed program left
+// running, in sessions of their own too, and nothing of others.
+func TestReclaim(t *testing.T) {
+	t.Parallel()
+	name := t.Name() + "-" + strconv.Itoa(os.Getpid())
+	start := func(mark string) *exec.Cmd {
+		c := exec.Command("sleep", "1000")
+		c.Env = append(os.Environ(), markName+"="+mark)
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	mine, other := start(name+"-7"), start(name+"x-7")
+	ended := make(chan error, 1)
+	go func() { ended <- mine.Wait() }()
+	if n := New(Options{Name: name}).Reclaim(); n != 1 {
+		t.Errorf("%d processes were ended, want 1", n)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the command ended by itself")
+	}
+	if err := other.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("another driver's command: %v", err)
+	}
+	other.Process.Kill()
+	other.Wait()
 }

@@ -1,0 +1,255 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Workspaces gives each run of a task the files of its project's revision: a folder of
+// its own, made only when something may be changed in it. What is only read comes from
+// one unpacked copy of the archive.
+type Workspaces struct {
+	folder  string
+	archive func(ctx context.Context, key string) (io.ReadCloser, error)
+	limits  Limits
+
+	mu       sync.Mutex
+	unpacked map[string]*unpacked
+	oldest   []string // keys of unpacked
+}
+
+// unpacked is an archive on disk, made by whoever asks first.
+type unpacked struct {
+	once    sync.Once
+	project Project
+	err     error
+	users   int // guarded by Workspaces.mu
+}
+
+// keptArchives is how many unpacked archives stay beyond those in use.
+const keptArchives = 20
+
+// NewWorkspaces makes workspaces below a folder that is this process's alone; what an
+// earlier process left there is deleted.
+func NewWorkspaces(folder string, limits Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
+	if err := os.RemoveAll(folder); err != nil {
+		return nil, fmt.Errorf("clear workspaces: %w", err)
+	}
+	for _, name := range []string{"workspace", "archive"} {
+		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
+			return nil, fmt.Errorf("make workspaces: %w", err)
+		}
+	}
+	return &Workspaces{folder: folder, archive: archive, limits: limits, unpacked: map[string]*unpacked{}}, nil
+}
+
+// Close deletes everything.
+func (w *Workspaces) Close() error { return os.RemoveAll(w.folder) }
+
+// Workspace is the project's folder as one run has it: an operators.Files.
+type Workspace struct {
+	ctx   context.Context
+	all   *Workspaces
+	key   string
+	name  string
+	in    func(root string) operators.Commands
+	from  *unpacked // nil until a file is read
+	mu    sync.Mutex
+	own   *Project // nil until something may change
+	wrong error    // why there is no own folder
+}
+
+// Of returns the workspace of a run. in makes its commands.
+func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identity, in func(root string) operators.Commands) *Workspace {
+	// The form of the name is the original's (conformance README).
+	name := fmt.Sprintf("%d_%s_%d_%d_%018d", id.ProjectID, strings.NewReplacer("/", "_", "\x00", "_").Replace(id.Workflow), id.AttemptID, id.TaskID, rand.Int64N(1e18))
+	return &Workspace{ctx: ctx, all: w, key: archive, name: name, in: in}
+}
+
+// shared returns the unpacked archive.
+func (w *Workspace) shared() (Project, error) {
+	if w.from == nil {
+		w.from = w.all.take(w.key)
+	}
+	u := w.from
+	u.once.Do(func() { u.project, u.err = w.all.unpack(w.ctx, w.key) })
+	if u.err != nil {
+		w.all.forget(w.key, u) // the next one tries again
+	}
+	return u.project, u.err
+}
+
+func (w *Workspaces) take(key string) *unpacked {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u := w.unpacked[key]
+	if u == nil {
+		u = &unpacked{}
+		w.unpacked[key] = u
+		w.oldest = append(w.oldest, key)
+	}
+	u.users++
+	return u
+}
+
+func (w *Workspaces) forget(key string, u *unpacked) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.unpacked[key] == u {
+		w.drop(key)
+	}
+}
+
+func (w *Workspaces) drop(key string) {
+	delete(w.unpacked, key)
+	for i, k := range w.oldest {
+		if k == key {
+			w.oldest = append(w.oldest[:i:i], w.oldest[i+1:]...)
+			return
+		}
+	}
+}
+
+// give takes back an archive, and deletes old ones that nobody uses.
+func (w *Workspaces) give(u *unpacked) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	u.users--
+	for i := 0; len(w.oldest) > keptArchives && i < len(w.oldest); i++ {
+		key := w.oldest[i]
+		if old := w.unpacked[key]; old.users == 0 {
+			w.drop(key)
+			os.RemoveAll(old.project.root)
+			i--
+		}
+	}
+}
+
+func (w *Workspaces) unpack(ctx context.Context, key string) (Project, error) {
+	in, err := w.archive(ctx, key)
+	if err != nil {
+		return Project{}, fmt.Errorf("read project archive: %w", err)
+	}
+	defer in.Close()
+	folder, err := os.MkdirTemp(filepath.Join(w.folder, "archive"), "")
+	if err != nil {
+		return Project{}, fmt.Errorf("unpack project archive: %w", err)
+	}
+	if err := Unpack(ctx, in, folder, w.limits); err != nil {
+		os.RemoveAll(folder)
+		return Project{}, fmt.Errorf("unpack project archive: %w", err)
+	}
+	return Open(folder)
+}
+
+// project is where files are read: the run's own folder once there is one.
+func (w *Workspace) project() (Project, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.own != nil {
+		return *w.own, nil
+	}
+	return w.shared()
+}
+
+// mine makes the run's own folder.
+func (w *Workspace) mine() (Project, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.own != nil || w.wrong != nil {
+		return w.root(), w.wrong
+	}
+	p, err := w.shared()
+	if err == nil {
+		var own Project
+		own, err = p.CopyAll(w.path())
+		w.own = &own
+	}
+	if err != nil {
+		w.own, w.wrong = nil, fmt.Errorf("make workspace: %w", err)
+		os.RemoveAll(w.path())
+	}
+	return w.root(), w.wrong
+}
+
+func (w *Workspace) root() Project {
+	if w.own == nil {
+		return Project{w.path()}
+	}
+	return *w.own
+}
+
+func (w *Workspace) path() string { return filepath.Join(w.all.folder, "workspace", w.name) }
+
+// Root implements operators.Files. A folder that could not be made is told by what is
+// done with it.
+func (w *Workspace) Root() string {
+	p, _ := w.mine()
+	return p.Root()
+}
+
+// Read implements operators.Files.
+func (w *Workspace) Read(name string) ([]byte, error) {
+	p, err := w.project()
+	if err != nil {
+		return nil, err
+	}
+	return p.Read(name)
+}
+
+// Load implements operators.Files.
+func (w *Workspace) Load(name string) (*param.Map, error) {
+	p, err := w.project()
+	if err != nil {
+		return nil, err
+	}
+	return p.Load(name)
+}
+
+// Write implements operators.Files.
+func (w *Workspace) Write(name string, content []byte) error {
+	p, err := w.mine()
+	if err != nil {
+		return err
+	}
+	return p.Write(name, content)
+}
+
+// Run implements operators.Commands.
+func (w *Workspace) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
+	p, err := w.mine()
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	return w.in(p.Root()).Run(ctx, c)
+}
+
+// Leave ends the use of the workspace and deletes the run's own folder.
+func (w *Workspace) Leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.own != nil {
+		os.RemoveAll(w.own.root)
+	}
+	if w.from != nil {
+		w.all.give(w.from)
+	}
+}
+
+// Archive unpacks an archive for looking at it; Close deletes what was unpacked.
+func (w *Workspaces) Archive(ctx context.Context, key string) (*Archive, error) {
+	p, err := w.unpack(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return OpenArchive(p.root)
+}

@@ -1,0 +1,51 @@
+package notice
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// HTTP sends notices as JSON to a URL; any status outside of 2xx is a failure.
+type HTTP struct {
+	URL     string
+	Method  string // "" is POST
+	Headers map[string]string
+}
+
+// requestTime bounds one try.
+const requestTime = 30 * time.Second
+
+// Send implements Sender.
+func (h HTTP) Send(ctx context.Context, fields *param.Map) error {
+	ctx, stop := context.WithTimeout(ctx, requestTime)
+	defer stop()
+	method := h.Method
+	if method == "" {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(ctx, method, h.URL, bytes.NewReader(param.AppendJSON(nil, fields)))
+	if err != nil {
+		return fmt.Errorf("send notification: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for name, value := range h.Headers {
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return fmt.Errorf("send notification: %w", err)
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 500))
+	if answer.StatusCode/100 != 2 {
+		return fmt.Errorf("send notification: %s answered %s: %s", h.URL, answer.Status, strings.TrimSpace(string(text)))
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package notice
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/mail"
+)
+
+// Mail sends notices by SMTP, in the way of `mail>`.
+type Mail struct {
+	// Server holds host, port, username, password, tls and ssl, as "config.mail." does.
+	Server *param.Map
+	// Message holds from, to, cc, bcc, subject and html.
+	Message *param.Map
+	// Body makes the text; nil is one line for each field.
+	Body func(fields *param.Map) (string, error)
+}
+
+// Send implements Sender.
+func (m Mail) Send(ctx context.Context, fields *param.Map) error {
+	body := m.Body
+	if body == nil {
+		body = lines
+	}
+	text, err := body(fields)
+	if err != nil {
+		return fmt.Errorf("write notification: %w", err)
+	}
+	t := &operators.Task{
+		Params:   operators.NewParams(param.Merge(m.Message, param.New("_command", param.New("data", text)))),
+		Config:   param.New("mail", m.Server),
+		State:    param.New(),
+		Secrets:  noSecrets{},
+		Template: func(text string) (string, error) { return text, nil },
+		Now:      time.Now(),
+	}
+	_, err = mail.Operator().Run(ctx, t)
+	return err
+}
+
+// lines is the original's own text of a mail.
+func lines(fields *param.Map) (string, error) {
+	var b strings.Builder
+	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {"Site Id", "site_id"}, {"Project Name", "project_name"},
+		{"Project Id", "project_id"}, {"Workflow Name", "workflow_name"}, {"Revision", "revision"}, {"Attempt Id", "attempt_id"},
+		{"Session Id", "session_id"}, {"Task Name", "task_name"}, {"Time Zone", "timezone"}, {"Session Uuid", "session_uuid"},
+		{"Session Time", "session_time"}} {
+		v, _ := fields.Get(line[1])
+		text, isText := v.(string)
+		if !isText && v != nil {
+			text = param.Text(v)
+		}
+		fmt.Fprintf(&b, "%s: %s\n", line[0], text)
+	}
+	return b.String(), nil
+}
+
+// noSecrets: what a notice needs is in the server's configuration.
+type noSecrets struct{}
+
+func (noSecrets) Get(string) (string, bool, error)          { return "", false, nil }
+func (noSecrets) GetUnmounted(string) (string, bool, error) { return "", false, nil }

@@ -1,0 +1,100 @@
+// Package notice tells people that an attempt failed or takes too long: by HTTP, by mail,
+// or through a command (spec server.md 6.5).
+//
+// The server hands it to its host. It tries again when a delivery fails; it must never
+// change what an attempt does.
+package notice
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Sender delivers one notice, once. fields are those of the JSON body.
+type Sender interface {
+	Send(ctx context.Context, fields *param.Map) error
+}
+
+// Options say how often a delivery is tried. Zero is the default named.
+type Options struct {
+	Retries  int           // tries after the first
+	Shortest time.Duration // wait before the second try: 1 s; each later one twice as long
+	Longest  time.Duration // 30 s
+	Now      func() time.Time
+}
+
+// Notices is a host.Notices.
+type Notices struct {
+	sender Sender
+	o      Options
+}
+
+// New makes notices that a sender delivers; without one nobody is told anything.
+func New(s Sender, o Options) *Notices {
+	if o.Shortest == 0 {
+		o.Shortest = time.Second
+	}
+	if o.Longest == 0 {
+		o.Longest = 30 * time.Second
+	}
+	return &Notices{s, o}
+}
+
+// Notify implements host.Notices: it tries until the notice is delivered, the tries are
+// used up or ctx ends.
+func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
+	if n.sender == nil {
+		return nil
+	}
+	fields := Fields(notice, n.o.Now())
+	wait := n.o.Shortest
+	for try := 0; ; try++ {
+		err := n.sender.Send(ctx, fields)
+		if err == nil || try >= n.o.Retries {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("%w (last try: %v)", ctx.Err(), err)
+		}
+		wait = min(2*wait, n.o.Longest)
+	}
+}
+
+// Fields is the body of a notice, with the original's names; what is not known is null.
+func Fields(n host.Notice, now time.Time) *param.Map {
+	a := &n.Attempt
+	known := func(id int64) param.Value {
+		if id == 0 {
+			return nil
+		}
+		return id
+	}
+	text := func(s string) param.Value {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	var session param.Value
+	if !a.SessionTime.IsZero() {
+		zone, err := time.LoadLocation(a.Zone)
+		if err != nil {
+			zone = time.UTC
+		}
+		session = a.SessionTime.In(zone).Format("2006-01-02T15:04:05-07:00")
+	}
+	return param.New(
+		"timestamp", now.UTC().Format("2006-01-02T15:04:05.000Z"), "message", n.Message,
+		"site_id", a.Site, "project_id", known(a.Project.ID), "project_name", text(a.Project.Name),
+		"workflow_name", text(a.Workflow.Name), "revision", text(n.Revision), "attempt_id", known(a.ID),
+		"session_id", known(a.SessionID), "task_name", text(n.Task), "timezone", text(a.Zone),
+		"session_uuid", text(a.SessionUUID), "session_time", session, "workflow_definition_id", known(a.Workflow.ID))
+}

@@ -1,0 +1,164 @@
+package notice_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/internal/notice"
+)
+
+var failed = host.Notice{Message: "Workflow session attempt failed", Revision: "r1", Task: "+main^failure-alert",
+	Attempt: host.Attempt{ID: 7, SessionID: 3, Project: host.Ref{ID: 1, Name: "p"}, Workflow: host.Ref{ID: 5, Name: "main"},
+		Zone: "Asia/Tokyo", SessionTime: time.Date(2024, 1, 1, 15, 0, 0, 0, time.UTC), SessionUUID: "u"}}
+
+const wantJSON = `{"timestamp":"2024-02-03T04:05:06.000Z","message":"Workflow session attempt failed","site_id":0,"project_id":1,` +
+	`"project_name":"p","workflow_name":"main","revision":"r1","attempt_id":7,"session_id":3,"task_name":"+main^failure-alert",` +
+	`"timezone":"Asia/Tokyo","session_uuid":"u","session_time":"2024-01-02T00:00:00+09:00","workflow_definition_id":5}`
+
+func now() time.Time { return time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC) }
+
+// TestHTTP proves that the body is the original's, that headers are sent, and that a
+// status outside 2xx is a failure that is tried again.
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	var bodies []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, r.Method+" "+r.Header.Get("X-Key")+" "+string(text))
+		if len(bodies) < 3 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	n := notice.New(notice.HTTP{URL: server.URL, Method: "PUT", Headers: map[string]string{"X-Key": "k"}},
+		notice.Options{Retries: 5, Shortest: time.Nanosecond, Now: now})
+	if err := n.Notify(t.Context(), failed); err != nil {
+		t.Fatal(err)
+	}
+	if len(bodies) != 3 || bodies[0] != "PUT k "+wantJSON || bodies[2] != bodies[0] {
+		t.Errorf("got %q", bodies)
+	}
+}
+
+type failing struct{ tries *[]time.Time }
+
+func (f failing) Send(context.Context, *param.Map) error {
+	*f.tries = append(*f.tries, time.Now())
+	return errors.New("no")
+}
+
+// TestRetries proves how often and after which waits a delivery is tried, and that it
+// ends with its context.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var tries []time.Time
+		n := notice.New(failing{&tries}, notice.Options{Retries: 4, Shortest: time.Second, Longest: 3 * time.Second, Now: now})
+		if err := n.Notify(t.Context(), failed); err == nil {
+			t.Error("want the last failure")
+		}
+		var waits []time.Duration
+		for i := range tries[1:] {
+			waits = append(waits, tries[i+1].Sub(tries[i]))
+		}
+		if len(waits) != 4 || waits[0] != time.Second || waits[1] != 2*time.Second || waits[2] != 3*time.Second || waits[3] != 3*time.Second {
+			t.Errorf("waits %v", waits)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		if err := n.Notify(ctx, failed); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestShell proves that the command gets the notice on stdin, and that one that fails or
+// does not end is a failure.
+func TestShell(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "out")
+	fields := notice.Fields(failed, now())
+	if err := (notice.Shell{Command: "cat > '" + file + "'"}).Send(t.Context(), fields); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != wantJSON {
+		t.Errorf("got %s", text)
+	}
+	for command, want := range map[string]string{"exit 3": "exit status 3", "sleep 100": "not done after 50ms"} {
+		err := notice.Shell{Command: command, Timeout: 50 * time.Millisecond}.Send(t.Context(), fields)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", command, err, want)
+		}
+	}
+}
+
+// TestMail proves that a notice arrives as a mail with one line for each field.
+func TestMail(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got := make(chan string, 1)
+	go serveMail(l, got)
+	host, port, _ := net.SplitHostPort(l.Addr().String())
+	m := notice.Mail{Server: param.New("host", host, "port", port, "tls", "false"),
+		Message: param.New("from", "z@example.com", "to", []param.Value{"a@example.com"}, "subject", "s", "html", "false")}
+	if err := m.Send(t.Context(), notice.Fields(failed, now())); err != nil {
+		t.Fatal(err)
+	}
+	text := <-got
+	for _, want := range []string{"Subject: s", "Message: Workflow session attempt failed", "Attempt Id: 7", "Task Name: +main^failure-alert"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// serveMail takes one mail and hands its lines over.
+func serveMail(l net.Listener, got chan<- string) {
+	c, err := l.Accept()
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	io.WriteString(c, "220 test\r\n")
+	var all strings.Builder
+	buffer, data := make([]byte, 4096), false
+	for {
+		n, err := c.Read(buffer)
+		if err != nil {
+			return
+		}
+		text := string(buffer[:n])
+		all.WriteString(text)
+		switch {
+		case data && strings.HasSuffix(all.String(), "\r\n.\r\n"):
+			data = false
+			got <- all.String()
+			io.WriteString(c, "250 ok\r\n")
+		case data:
+		case strings.HasPrefix(text, "DATA"):
+			data = true
+			io.WriteString(c, "354 go on\r\n")
+		case strings.HasPrefix(text, "QUIT"):
+			io.WriteString(c, "221 bye\r\n")
+			return
+		default:
+			io.WriteString(c, "250 ok\r\n")
+		}
+	}
+}

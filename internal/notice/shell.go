@@ -1,0 +1,41 @@
+package notice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Shell runs a command with the notice as JSON on its stdin; its output is thrown away.
+type Shell struct {
+	Command string
+	Timeout time.Duration // 0 is 30 s
+}
+
+const shellTime = 30 * time.Second
+
+// Send implements Sender.
+func (s Shell) Send(ctx context.Context, fields *param.Map) error {
+	limit := s.Timeout
+	if limit == 0 {
+		limit = shellTime
+	}
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	c := exec.CommandContext(ctx, "/bin/sh", "-c", s.Command)
+	c.Stdin = bytes.NewReader(param.AppendJSON(nil, fields))
+	c.WaitDelay = time.Second // a child may keep its pipes
+	err := c.Run()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("run notification command: not done after %v", limit)
+	}
+	if err != nil {
+		return fmt.Errorf("run notification command: %w", err)
+	}
+	return nil
+}
