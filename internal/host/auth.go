@@ -1,0 +1,48 @@
+package host
+
+import (
+	"context"
+	"time"
+)
+
+// Token lets its bearer use the API as one role of one site. The text of it is shown once,
+// when it is made; only its hash is kept.
+type Token struct {
+	ID        int64
+	Site      int64
+	Name      string // for people; need not be unique
+	Role      string // "viewer", "operator" or "admin": what the bearer may do
+	Hash      []byte // SHA-256 of the text
+	CreatedAt time.Time
+	LastUsed  time.Time // about; zero for never
+}
+
+// Users keeps the tokens.
+type Users interface {
+	// Create stores a token and returns it with its ID. ErrConflict: there is one of that hash.
+	Create(ctx context.Context, t Token) (Token, error)
+	// List lists the tokens of a site, ascending by id.
+	List(ctx context.Context, site int64) ([]Token, error)
+	// Revoke deletes a token. ErrNotFound.
+	Revoke(ctx context.Context, site, id int64) error
+	// ByHash finds a token of any site, and notes that it was used. ErrNotFound.
+	ByHash(ctx context.Context, hash []byte) (Token, error)
+}
+
+// Record says who changed what.
+type Record struct {
+	ID     int64
+	At     time.Time
+	Site   int64
+	Who    string // name of the user or token; "" where nobody has to say who he is
+	Action string // "push", "start", "kill" ...
+	Target string // what was changed
+	Detail string // "" for none; never a secret
+}
+
+// Audit keeps the audit log.
+type Audit interface {
+	Record(ctx context.Context, e Record) error
+	// Audits lists up to n entries of a site with ids below before (0: all), newest first.
+	Audits(ctx context.Context, site, before int64, n int) ([]Record, error)
+}

@@ -1,0 +1,81 @@
+package sqlite
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// The record of a secret (spec server.md 6.3): name, version, term, nonce, then encrypted
+// the length of the value, the value and zeros up to a whole block.
+const (
+	engine     = "aesgcm"
+	version    = 2
+	term       = 1
+	keySize    = 16
+	nonceSize  = 12
+	headSize   = len(engine) + 4 + 4
+	maxSecret  = 16 << 10
+	lengthSize = 4
+)
+
+func encrypt(key []byte, value string) (string, error) {
+	if len(value) > maxSecret {
+		return "", fmt.Errorf("the value has %d bytes, more than %d", len(value), maxSecret)
+	}
+	gcm, err := newGCM(key)
+	if err != nil {
+		return "", err
+	}
+	record := append([]byte(engine), 0, 0, 0, version, 0, 0, 0, term)
+	record = append(record, make([]byte, nonceSize)...)
+	nonce := record[headSize:]
+	rand.Read(nonce) // never fails
+	plain := make([]byte, (lengthSize+len(value)+aes.BlockSize-1)/aes.BlockSize*aes.BlockSize)
+	binary.BigEndian.PutUint32(plain, uint32(len(value)))
+	copy(plain[lengthSize:], value)
+	return base64.StdEncoding.EncodeToString(gcm.Seal(record, nonce, plain, nil)), nil
+}
+
+func decrypt(key []byte, text string) (string, error) {
+	record, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return "", fmt.Errorf("decode record: %w", err)
+	}
+	if len(record) < headSize+nonceSize || !bytes.HasPrefix(record, []byte(engine)) {
+		return "", errors.New("the record is not one of engine " + engine)
+	}
+	v, t := binary.BigEndian.Uint32(record[len(engine):]), binary.BigEndian.Uint32(record[len(engine)+4:])
+	if v < 1 || v > version || t != term {
+		return "", fmt.Errorf("the record has version %d and term %d, which are not known", v, t)
+	}
+	gcm, err := newGCM(key)
+	if err != nil {
+		return "", err
+	}
+	plain, err := gcm.Open(nil, record[headSize:headSize+nonceSize], record[headSize+nonceSize:], nil)
+	if err != nil {
+		return "", errors.New("the key does not fit: digdag.secret-encryption-key is another one than when the secret was stored")
+	}
+	if len(plain) < lengthSize {
+		return "", errors.New("the record is too short")
+	}
+	n := binary.BigEndian.Uint32(plain)
+	if n > maxSecret || int(n) > len(plain)-lengthSize {
+		return "", errors.New("the record is too short for its value")
+	}
+	return string(plain[lengthSize : lengthSize+int(n)]), nil
+}
+
+func newGCM(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}

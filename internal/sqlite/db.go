@@ -1,0 +1,174 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Sync says which commits survive a loss of power. All survive the end of the process.
+type Sync int
+
+const (
+	// SyncAcknowledged is for what users were told of: pushes, starts, secrets, schedules,
+	// tokens. The progress of attempts since then may be made again.
+	SyncAcknowledged Sync = iota
+	// SyncAll is for every commit.
+	SyncAll
+	// SyncNone is for none: tests, and data that can be lost.
+	SyncNone
+)
+
+// Options say how a database is opened.
+type Options struct {
+	Path      string           // of the file; "" is in memory
+	Now       func() time.Time // time.Now when nil
+	UUID      func() string    // of new sessions; random when nil
+	SecretKey []byte           // 16 bytes; nil: there are no secrets
+	Sync      Sync
+	Migrate   bool // bring an older schema up to date; else it is refused
+}
+
+// DB is an open database. It is host.Log, host.Projects, host.Workflows, host.Schedules,
+// host.Attempts, host.Sessions, host.Secrets, host.Users and host.Audit, and safe for
+// concurrent use.
+type DB struct {
+	path    string
+	now     func() time.Time
+	uuid    func() string
+	key     []byte
+	lock    *conn
+	writer  *writer
+	reader  *reader
+	queues  map[string]*Queue
+	message atomic.Int64 // id of the newest message
+}
+
+// Open opens a database, or makes it. One process at a time has it.
+func Open(ctx context.Context, o Options) (_ *DB, err error) {
+	db := &DB{path: o.Path, now: o.Now, uuid: o.UUID, key: o.SecretKey}
+	if db.now == nil {
+		db.now = time.Now
+	}
+	if db.uuid == nil {
+		db.uuid = randomUUID
+	}
+	if n := len(o.SecretKey); n != 0 && n != keySize {
+		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d random bytes in base64", n, keySize, keySize)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	if o.Path != "" {
+		if err := os.MkdirAll(filepath.Dir(o.Path), 0o755); err != nil {
+			return nil, fmt.Errorf("open database: %w", err)
+		}
+		if db.lock, err = lockFile(o.Path); err != nil {
+			return nil, err
+		}
+	}
+	c, err := openWriter(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	db.writer = &writer{open: func() (*conn, error) { return openWriter(o.Path) }, conn: c, sync: o.Sync, keep: o.Path == ""}
+	if err := prepare(c, cmp.Or(o.Path, "in memory"), o.Migrate || o.Path == "", db.now()); err != nil {
+		return nil, err
+	}
+	if o.Path == "" {
+		db.reader = &reader{writer: db.writer}
+	} else {
+		db.reader = newReader(func() (*conn, error) { return openReader(o.Path) })
+	}
+	return db, db.loadQueues(ctx)
+}
+
+// Close commits what is left and closes the file. Calls that come later, or are waiting to
+// receive, fail or end with their contexts.
+func (db *DB) Close() error {
+	var errs []error
+	for _, q := range db.queues {
+		q.close()
+	}
+	if db.reader != nil {
+		for _, c := range db.reader.opened {
+			errs = append(errs, c.close())
+		}
+	}
+	if db.writer != nil {
+		errs = append(errs, db.writer.close())
+	}
+	if db.lock != nil {
+		errs = append(errs, db.lock.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Queue returns one of the two queues, "events" or "tasks"; it panics for another name.
+func (db *DB) Queue(name string) *Queue {
+	q, ok := db.queues[name]
+	if !ok {
+		panic("sqlite: there is no queue " + name)
+	}
+	return q
+}
+
+// write commits a change that survives the end of the process.
+func (db *DB) write(ctx context.Context, run func(*conn) error) error {
+	return db.writer.do(ctx, &write{run: run})
+}
+
+// acknowledge commits a change that survives a loss of power.
+func (db *DB) acknowledge(ctx context.Context, run func(*conn) error) error {
+	return db.writer.do(ctx, &write{run: run, power: true})
+}
+
+func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.reader.read(ctx, f) }
+
+// stamp is a time that a column gives back unchanged.
+func (db *DB) stamp() time.Time { return db.now().UTC().Truncate(time.Microsecond) }
+
+func dsn(path string) string {
+	if path == "" {
+		return ":memory:"
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}).String()
+}
+
+// openWriter opens the connection that writes. WAL lets others read meanwhile. Checkpoints
+// come every 16 MB: each costs a wait for the disk.
+func openWriter(path string) (*conn, error) {
+	return dial(dsn(path), "journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 10000", "cache_size = -16000",
+		"foreign_keys = ON", "wal_autocheckpoint = 4000", "journal_size_limit = 67108864")
+}
+
+func openReader(path string) (*conn, error) {
+	return dial(dsn(path), "query_only = ON", "busy_timeout = 10000", "cache_size = -4000")
+}
+
+// lockFile makes sure that this process is the only one, until the connection is closed or
+// the process ends, however it does. The lock is SQLite's own, on an empty database beside
+// the real one: it works wherever SQLite does.
+func lockFile(path string) (*conn, error) {
+	c, err := dial(dsn(path + ".lock"))
+	if err == nil {
+		if err = c.script("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE"); err == nil {
+			return c, nil
+		}
+		err = errors.Join(err, c.close())
+	}
+	if errors.Is(err, host.ErrUnavailable) && busy(err) {
+		return nil, fmt.Errorf("open database %s: another process has it open (it holds %s.lock): stop that one, or use another folder", path, path)
+	}
+	return nil, fmt.Errorf("open database %s: %w", path, err)
+}

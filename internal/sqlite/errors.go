@@ -1,0 +1,38 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"zerodag/internal/host"
+)
+
+// translated marks the errors of SQLite that may go away by themselves as
+// host.ErrUnavailable.
+func translated(err error) error {
+	var e *sqlite.Error
+	if err == nil || errors.Is(err, host.ErrUnavailable) || !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY,
+		lib.SQLITE_LOCKED, lib.SQLITE_NOMEM, lib.SQLITE_PERM, lib.SQLITE_PROTOCOL, lib.SQLITE_INTERRUPT:
+		return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
+	}
+	return err
+}
+
+// ofStore says that an error comes from SQLite and is no answer of ours.
+func ofStore(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e)
+}
+
+// busy says that somebody else holds the file.
+func busy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY
+}

@@ -1,0 +1,174 @@
+-- Times are microseconds since 1970 UTC; NULL is "not yet". JSON is text.
+
+CREATE TABLE projects (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  site_id INTEGER NOT NULL,
+  name TEXT,                      -- NULL once deleted
+  deleted_name TEXT,
+  created_at INTEGER NOT NULL,
+  deleted_at INTEGER,
+  latest_revision_id INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (site_id, name)
+) STRICT;
+CREATE INDEX projects_living ON projects (site_id, id) WHERE deleted_at IS NULL;
+
+CREATE TABLE revisions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects (id),
+  name TEXT NOT NULL,
+  archive_path TEXT NOT NULL,
+  archive_md5 BLOB,
+  created_at INTEGER NOT NULL,
+  user_info TEXT,
+  UNIQUE (project_id, name)
+) STRICT;
+CREATE INDEX revisions_of_project ON revisions (project_id, id);
+
+-- One row for each different text: pushing the same workflow again adds none.
+CREATE TABLE workflow_configs (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  project_id INTEGER NOT NULL REFERENCES projects (id),
+  config_digest BLOB NOT NULL,    -- SHA-256 of the zone and the text
+  timezone TEXT NOT NULL,
+  config TEXT NOT NULL,
+  UNIQUE (project_id, config_digest)
+) STRICT;
+
+CREATE TABLE workflow_definitions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  revision_id INTEGER NOT NULL REFERENCES revisions (id),
+  config_id INTEGER NOT NULL REFERENCES workflow_configs (id),
+  name TEXT NOT NULL,
+  latest_site_id INTEGER,         -- the site, while this is what its living project runs
+  UNIQUE (revision_id, name)
+) STRICT;
+CREATE INDEX workflow_definitions_latest ON workflow_definitions (latest_site_id, id) WHERE latest_site_id IS NOT NULL;
+
+CREATE TABLE schedules (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  site_id INTEGER NOT NULL,
+  project_id INTEGER NOT NULL REFERENCES projects (id),
+  workflow_name TEXT NOT NULL,
+  workflow_definition_id INTEGER NOT NULL REFERENCES workflow_definitions (id),
+  next_run_time INTEGER NOT NULL,
+  next_schedule_time INTEGER NOT NULL,
+  last_session_time INTEGER,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  disabled_at INTEGER,
+  UNIQUE (project_id, workflow_name)
+) STRICT;
+CREATE INDEX schedules_of_site ON schedules (site_id, id);
+CREATE INDEX schedules_due ON schedules (next_run_time) WHERE disabled_at IS NULL;
+
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  site_id INTEGER NOT NULL,
+  project_id INTEGER NOT NULL REFERENCES projects (id),
+  workflow_name TEXT NOT NULL,
+  session_time INTEGER NOT NULL,
+  session_uuid TEXT NOT NULL,
+  last_attempt_id INTEGER NOT NULL DEFAULT 0,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (project_id, workflow_name, session_time)
+) STRICT;
+CREATE INDEX sessions_of_site ON sessions (site_id, id);
+CREATE INDEX sessions_of_workflow ON sessions (project_id, workflow_name, id);
+CREATE INDEX sessions_of_project ON sessions (project_id, id);
+
+CREATE TABLE session_attempts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  session_id INTEGER NOT NULL REFERENCES sessions (id),
+  site_id INTEGER NOT NULL,
+  project_id INTEGER NOT NULL,
+  workflow_name TEXT NOT NULL,
+  workflow_definition_id INTEGER NOT NULL,
+  attempt_name TEXT NOT NULL,     -- '' when the user gave none
+  attempt_index INTEGER NOT NULL,
+  state_flags INTEGER NOT NULL,   -- 1 cancel requested, 2 done, 4 success
+  timezone TEXT NOT NULL,
+  params TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  finished_at INTEGER,
+  retried INTEGER NOT NULL,       -- 1: a later attempt of the session exists
+  has_log INTEGER NOT NULL,       -- 1: there are rows in attempt_entries
+  dependent_session_id INTEGER,   -- the session that must be over before this starts
+  UNIQUE (session_id, attempt_name)
+) STRICT;
+-- "retried" comes before the id: both halves are read in order and merged.
+CREATE INDEX attempts_of_site ON session_attempts (site_id, retried, id);
+CREATE INDEX attempts_of_project ON session_attempts (project_id, retried, id);
+CREATE INDEX attempts_of_workflow ON session_attempts (project_id, workflow_name, retried, id);
+CREATE INDEX attempts_active ON session_attempts (id) WHERE finished_at IS NULL;
+CREATE INDEX attempts_active_of_site ON session_attempts (site_id, id) WHERE finished_at IS NULL;
+CREATE INDEX attempts_waiting ON session_attempts (dependent_session_id, id) WHERE dependent_session_id IS NOT NULL;
+CREATE INDEX attempts_to_expire ON session_attempts (finished_at) WHERE has_log = 1 AND finished_at IS NOT NULL;
+
+CREATE TABLE attempt_archives (
+  attempt_id INTEGER PRIMARY KEY,
+  state BLOB NOT NULL
+) STRICT;
+
+-- The id of an entry is attempt id * 2^24 + sequence number: entries of an attempt lie
+-- side by side, in order, with one tree to write to.
+CREATE TABLE attempt_entries (
+  id INTEGER PRIMARY KEY,
+  nonce TEXT NOT NULL,
+  at INTEGER,
+  changes BLOB NOT NULL,
+  events BLOB
+) STRICT;
+CREATE TABLE attempt_snapshots (
+  id INTEGER PRIMARY KEY,         -- of the entry up to which it holds
+  state BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE queued_messages (
+  id INTEGER PRIMARY KEY,         -- in the order sent
+  queue TEXT NOT NULL,
+  unique_name TEXT NOT NULL,
+  message_group TEXT NOT NULL,
+  due INTEGER,
+  receive_count INTEGER NOT NULL DEFAULT 0,
+  body BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE secrets (
+  site_id INTEGER NOT NULL,
+  project_id INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  engine TEXT NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (site_id, project_id, scope, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE params (
+  site_id INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  updated_at INTEGER NOT NULL,
+  PRIMARY KEY (site_id, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tokens (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  site_id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  role TEXT NOT NULL,
+  token_hash BLOB NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER
+) STRICT;
+CREATE INDEX tokens_of_site ON tokens (site_id, id);
+
+CREATE TABLE audits (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  at INTEGER NOT NULL,
+  site_id INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  action TEXT NOT NULL,
+  target TEXT NOT NULL,
+  detail TEXT
+) STRICT;
+CREATE INDEX audits_of_site ON audits (site_id, id);

@@ -1,0 +1,326 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Queue is a host.Queue. Its messages are rows; leases and the order in which messages
+// are received are in memory, in the index.
+type Queue struct {
+	db   *DB
+	name string
+
+	mu      sync.Mutex
+	index   index
+	waiters []chan struct{} // of Receive, in their order; closed to wake one
+	timer   *time.Timer     // for the next message that becomes visible while somebody waits
+	counts  []count         // how often messages were received: not yet written down
+	noting  bool            // somebody is going to
+	bodies  int             // bytes of the bodies that are in memory
+	leases  uint64          // given so far
+	closed  bool
+}
+
+// What is kept of bodies in memory: small ones, up to a bound; others are read again.
+const (
+	smallBody = 4 << 10
+	allBodies = 32 << 20
+)
+
+// lookAgain bounds a wait for a due time: the clock may be set, or the machine sleep.
+const lookAgain = 10 * time.Second
+
+// queueNames are all queues; a row of another name would never be received.
+func queueNames() []string { return []string{"events", "tasks"} }
+
+// loadQueues builds the indexes from the rows.
+func (db *DB) loadQueues(ctx context.Context) error {
+	db.queues = map[string]*Queue{}
+	for _, name := range queueNames() {
+		q := &Queue{db: db, name: name, index: newIndex()}
+		db.queues[name] = q
+		err := db.read(ctx, func(c *conn) error {
+			return c.query(func(r *row) {
+				m := &message{row: r.id(), id: r.text(), group: r.text(), due: r.time(), count: r.int(), size: r.int()}
+				q.remember(m, r.blob())
+				q.index.reserve(m)
+				q.index.publish(m, db.now())
+				db.message.Store(max(db.message.Load(), m.row))
+			}, "SELECT id, unique_name, message_group, due, receive_count, length(body), CASE WHEN length(body) <= ? THEN body END"+
+				" FROM queued_messages WHERE queue = ? ORDER BY id", smallBody, name)
+		})
+		if err != nil {
+			return fmt.Errorf("load queue %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// remember keeps a body in memory if it may.
+func (q *Queue) remember(m *message, body []byte) {
+	if m.size <= smallBody && q.bodies+m.size <= allBodies {
+		m.body, m.kept = body, true
+		q.bodies += m.size
+	}
+}
+
+// Send adds messages: see host.Queue.
+func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
+	if len(messages) == 0 {
+		return ctx.Err()
+	}
+	s := q.sending(messages...)
+	return q.db.writer.do(ctx, &write{whole: len(messages) == 1, run: s.run, after: s.after, undo: s.undo})
+}
+
+// sending is a Send as a part of a transaction: its three functions are those of a write.
+type sending struct {
+	q        *Queue
+	messages []host.Message
+	reserved []*message
+}
+
+func (q *Queue) sending(messages ...host.Message) *sending { return &sending{q: q, messages: messages} }
+
+// run stores what is not there yet. The ids are reserved from here on, so that of two who
+// send the same message at once one waits for the other's commit, being in its batch.
+func (s *sending) run(c *conn) error {
+	s.reserve()
+	for _, m := range s.reserved {
+		if _, err := c.exec("INSERT INTO queued_messages (id, queue, unique_name, message_group, due, body) VALUES (?, ?, ?, ?, ?, ?)",
+			m.row, s.q.name, m.id, m.group, m.due, m.body); err != nil {
+			return fmt.Errorf("send message %s: %w", m.id, err)
+		}
+	}
+	return nil
+}
+
+func (s *sending) reserve() {
+	s.q.mu.Lock()
+	defer s.q.mu.Unlock()
+	for _, m := range s.messages {
+		if s.q.index.has(m.ID) {
+			continue
+		}
+		n := &message{row: s.q.db.message.Add(1), id: m.ID, group: m.Group, due: m.Due.Truncate(time.Microsecond), body: m.Body, size: len(m.Body)}
+		s.q.index.reserve(n)
+		s.reserved = append(s.reserved, n)
+	}
+}
+
+func (s *sending) after() {
+	s.q.mu.Lock()
+	defer s.q.mu.Unlock()
+	now := s.q.db.now()
+	for _, m := range s.reserved {
+		body := m.body
+		m.body = nil
+		s.q.remember(m, body)
+		s.q.index.publish(m, now)
+	}
+	s.q.wake(now)
+}
+
+func (s *sending) undo() {
+	s.q.mu.Lock()
+	defer s.q.mu.Unlock()
+	for _, m := range s.reserved {
+		s.q.index.forget(m)
+	}
+	s.reserved = nil
+}
+
+// Receive waits for messages and leases them: see host.Queue.
+func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		list, wait, err := q.lease(n, lease)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			return q.deliver(ctx, list)
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			q.leave(wait)
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// leased is a message as it was when it was leased.
+type leased struct {
+	host.Delivery
+	m    *message
+	kept bool
+}
+
+// lease takes up to n messages, or a place in the line of those who wait.
+func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return nil, nil, fmt.Errorf("receive: %w: the database is closed", host.ErrUnavailable)
+	}
+	now := q.db.now()
+	q.index.surface(now)
+	var list []leased
+	for m := q.index.take(now.Add(lease)); m != nil; m = q.index.take(now.Add(lease)) {
+		q.leases++
+		m.receipt = q.leases
+		m.count++
+		list = append(list, leased{m: m, kept: m.kept, Delivery: host.Delivery{Receipt: receipt(m), Count: m.count,
+			Message: host.Message{ID: m.id, Group: m.group, Body: m.body, Due: m.due}}})
+		q.note(m)
+		if len(list) >= n {
+			break
+		}
+	}
+	if len(list) > 0 {
+		q.wake(now) // more may be there for others
+		return list, nil, nil
+	}
+	wait := make(chan struct{})
+	q.waiters = append(q.waiters, wait)
+	q.arm(now)
+	return nil, wait, nil
+}
+
+// receipt names one lease of one message: the row finds it, the lease's number is its proof.
+func receipt(m *message) string {
+	return strconv.FormatInt(m.row, 10) + "." + strconv.FormatUint(m.receipt, 10)
+}
+
+// deliver adds the bodies that are not in memory. Without them the leases are given up.
+func (q *Queue) deliver(ctx context.Context, list []leased) ([]host.Delivery, error) {
+	out := make([]host.Delivery, len(list))
+	for i, l := range list {
+		if !l.kept {
+			err := q.db.read(ctx, func(c *conn) error {
+				return c.query(func(r *row) { l.Body = r.blob() }, "SELECT body FROM queued_messages WHERE id = ?", l.m.row)
+			})
+			if err != nil {
+				q.giveBack(list)
+				return nil, fmt.Errorf("read message %s: %w", l.ID, err)
+			}
+		}
+		out[i] = l.Delivery
+	}
+	return out, nil
+}
+
+func (q *Queue) giveBack(list []leased) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.db.now()
+	for _, l := range list {
+		if q.index.held(l.Delivery, now) != nil {
+			q.index.unlease(l.m, now)
+		}
+	}
+	q.wake(now)
+}
+
+// Extend prolongs a lease: see host.Queue.
+func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.db.now()
+	m := q.index.held(d, now)
+	if m == nil {
+		return host.ErrLeaseLost
+	}
+	q.index.extend(m, now.Add(lease))
+	return ctx.Err()
+}
+
+// Delete removes a message: see host.Queue.
+func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
+	var m *message
+	return q.db.writer.do(ctx, &write{whole: true,
+		run: func(c *conn) error {
+			if m = q.hold(d); m == nil {
+				return nil
+			}
+			_, err := c.exec("DELETE FROM queued_messages WHERE id = ?", m.row)
+			return err
+		},
+		after: func() { q.deleted(m) },
+		undo:  func() { q.unhold(m) },
+	})
+}
+
+// hold keeps a leased message from being leased again until it is known whether the change
+// was committed; nil when the lease is lost.
+func (q *Queue) hold(d host.Delivery) *message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	m := q.index.held(d, q.db.now())
+	if m != nil {
+		q.index.hold(m)
+	}
+	return m
+}
+
+func (q *Queue) unhold(m *message) {
+	if m == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.index.unhold(m)
+	q.wake(q.db.now())
+}
+
+func (q *Queue) deleted(m *message) {
+	if m == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if m.kept {
+		q.bodies -= m.size
+	}
+	now := q.db.now()
+	q.index.remove(m, now)
+	q.wake(now)
+}
+
+// Release gives a message back: see host.Queue.
+func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
+	var m *message
+	due := q.db.stamp().Add(delay)
+	return q.db.writer.do(ctx, &write{whole: true,
+		run: func(c *conn) error {
+			if m = q.hold(d); m == nil {
+				return nil
+			}
+			_, err := c.exec("UPDATE queued_messages SET due = ? WHERE id = ?", due, m.row)
+			return err
+		},
+		after: func() { q.released(m, due) },
+		undo:  func() { q.unhold(m) },
+	})
+}
+
+func (q *Queue) released(m *message, due time.Time) {
+	if m == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.db.now()
+	m.due = due
+	q.index.unlease(m, now)
+	q.wake(now)
+}

@@ -1,0 +1,46 @@
+package sqlite
+
+// count is how often a message was received.
+type count struct{ row, n int64 }
+
+// note has it written down that a message was received. It is asked for before the message
+// is handed out, so it is committed no later than anything that its receiver does: what
+// was done for a message that comes again is never taken for the first time.
+func (q *Queue) note(m *message) {
+	q.counts = append(q.counts, count{m.row, int64(m.count)})
+	if q.noting {
+		return
+	}
+	q.noting = true
+	n := &noting{q: q}
+	q.db.writer.later(&write{whole: true, run: n.run, undo: n.undo})
+}
+
+// noting is one write of counts. After a failure they go with the next one.
+type noting struct {
+	q     *Queue
+	taken []count
+}
+
+func (n *noting) run(c *conn) error {
+	n.take()
+	for _, m := range n.taken {
+		if _, err := c.exec("UPDATE queued_messages SET receive_count = ? WHERE id = ?", m.n, m.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *noting) take() {
+	n.q.mu.Lock()
+	defer n.q.mu.Unlock()
+	n.taken, n.q.counts, n.q.noting = n.q.counts, nil, false
+}
+
+func (n *noting) undo() {
+	n.q.mu.Lock()
+	defer n.q.mu.Unlock()
+	n.q.counts = append(n.taken, n.q.counts...)
+	n.taken = nil
+}

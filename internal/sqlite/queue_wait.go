@@ -1,0 +1,61 @@
+package sqlite
+
+import (
+	"slices"
+	"time"
+)
+
+// wake lets as many receivers look again as there are visible messages. Whoever is woken
+// and finds that it has gone takes a new place in the line.
+func (q *Queue) wake(now time.Time) {
+	for n := q.index.visible(); n > 0 && len(q.waiters) > 0; n-- {
+		close(q.waiters[0])
+		q.waiters = q.waiters[1:]
+	}
+	q.arm(now)
+}
+
+// leave takes a receiver out of the line. If it was woken meanwhile, another is woken for
+// the message that it leaves.
+func (q *Queue) leave(wait chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if i := slices.Index(q.waiters, wait); i >= 0 {
+		q.waiters = slices.Delete(q.waiters, i, i+1)
+		return
+	}
+	q.wake(q.db.now())
+}
+
+// arm sets the timer to when the next message becomes visible, if somebody waits for it.
+func (q *Queue) arm(now time.Time) {
+	if q.timer != nil {
+		q.timer.Stop()
+		q.timer = nil
+	}
+	wait, any := q.index.next(now)
+	if !any || len(q.waiters) == 0 || q.closed {
+		return
+	}
+	q.timer = time.AfterFunc(min(wait, lookAgain), q.tick)
+}
+
+func (q *Queue) tick() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.db.now()
+	q.index.surface(now)
+	q.wake(now)
+}
+
+// close wakes all who wait: they find the queue closed.
+func (q *Queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	for _, w := range q.waiters {
+		close(w)
+	}
+	q.waiters = nil
+	q.arm(time.Time{})
+}

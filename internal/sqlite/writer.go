@@ -1,0 +1,262 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// write is a change of the database that waits for its commit.
+type write struct {
+	run   func(*conn) error // in the transaction; may run again after a failed commit
+	after func()            // once it is committed, before anybody is answered; may be nil
+	undo  func()            // instead, when it is not; may be nil
+	power bool              // must survive a loss of power
+	// whole says that run returns errors of its own only before its first change: it needs
+	// no savepoint.
+	whole bool
+
+	err  error
+	open bool      // run was called, and neither after nor undo since
+	wake chan bool // true: done; false: you commit the next batch
+}
+
+// takeBack calls undo if there is something to undo. It is called before the next write of
+// a batch runs: what failed must not be seen.
+func (o *write) takeBack() {
+	if o.open && o.undo != nil {
+		o.undo()
+	}
+	o.open = false
+}
+
+// writer commits writes, those that wait at the same time together. There is no goroutine
+// for it: the first who comes commits for all who are there, then makes the next one the
+// leader. A write that meets no other costs no switch between goroutines.
+type writer struct {
+	open func() (*conn, error)
+	sync Sync
+	keep bool // the connection is the database: it is in memory
+
+	mu      sync.Mutex
+	queue   []*write
+	timer   *time.Timer // for writes that nobody waits for; nil while there is none
+	leading bool
+	closed  bool
+
+	use  sync.Mutex // of conn
+	conn *conn      // nil after trouble, until it is opened again
+	full bool       // what PRAGMA synchronous is
+}
+
+// batch bounds how many writes share a commit, and so how long the last one waits.
+const batch = 512
+
+// lazily bounds how long a write waits that nobody waits for.
+const lazily = 5 * time.Millisecond
+
+func (w *writer) do(ctx context.Context, o *write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	o.wake = make(chan bool, 1)
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return fmt.Errorf("write: %w: the database is closed", host.ErrUnavailable)
+	}
+	w.queue = append(w.queue, o)
+	waits := w.leading
+	w.leading = true
+	w.mu.Unlock()
+	if waits && <-o.wake {
+		return o.err
+	}
+	w.lead(o)
+	return o.err
+}
+
+// later adds a write that nobody waits for: it goes with the next batch, or alone when none
+// comes. Its undo says what is to be done when it fails.
+func (w *writer) later(o *write) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.queue = append(w.queue, o)
+	if w.timer == nil {
+		w.timer = time.AfterFunc(lazily, w.flush)
+	}
+}
+
+// flush commits what nobody waits for.
+func (w *writer) flush() {
+	w.mu.Lock()
+	w.timer = nil
+	w.mu.Unlock()
+	w.do(context.Background(), &write{run: func(*conn) error { return nil }, whole: true})
+}
+
+// lead commits batches until own is among them, then hands over.
+func (w *writer) lead(own *write) {
+	for done := false; !done; {
+		w.mu.Lock()
+		n := min(len(w.queue), batch)
+		list := w.queue[:n:n]
+		w.queue = w.queue[n:]
+		w.mu.Unlock()
+		w.commit(list)
+		for _, o := range list {
+			switch {
+			case o == own:
+				done = true
+			case o.wake != nil:
+				o.wake <- true
+			}
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range w.queue {
+		if o.wake != nil {
+			o.wake <- false
+			return
+		}
+	}
+	w.leading = false
+}
+
+// commit writes a batch in one transaction. When the store fails, each is tried alone: a
+// write that cannot be done spoils no other.
+func (w *writer) commit(list []*write) {
+	w.use.Lock()
+	defer w.use.Unlock()
+	err := w.transact(list)
+	if err != nil && len(list) > 1 {
+		for _, o := range list {
+			w.settle([]*write{o}, w.transact([]*write{o}))
+		}
+		return
+	}
+	w.settle(list, err)
+}
+
+// settle tells each write of a batch what became of it.
+func (w *writer) settle(list []*write, err error) {
+	for _, o := range list {
+		if err != nil {
+			o.err = err
+		}
+		if o.err != nil {
+			o.takeBack()
+		} else if o.after != nil {
+			o.after()
+		}
+	}
+}
+
+// transact runs a batch; an error says that nothing of it is there.
+func (w *writer) transact(list []*write) error {
+	if err := w.begin(list); err != nil {
+		return err
+	}
+	for _, o := range list {
+		if o.err = w.runOne(o, len(list) > 1 && !o.whole); o.err != nil && (ofStore(o.err) || len(list) == 1) {
+			return w.rollback(list, o.err)
+		}
+	}
+	if _, err := w.conn.exec("COMMIT"); err != nil {
+		return w.rollback(list, fmt.Errorf("commit: %w", err))
+	}
+	return nil
+}
+
+func (w *writer) begin(list []*write) error {
+	if w.conn == nil {
+		c, err := w.open()
+		if err != nil {
+			return err
+		}
+		w.conn, w.full = c, false
+	}
+	full := w.sync == SyncAll
+	for _, o := range list {
+		full = full || o.power && w.sync != SyncNone
+	}
+	if full != w.full {
+		pragma := "PRAGMA synchronous = NORMAL"
+		if full {
+			pragma = "PRAGMA synchronous = FULL"
+		}
+		if _, err := w.conn.exec(pragma); err != nil {
+			return err
+		}
+		w.full = full
+	}
+	_, err := w.conn.exec("BEGIN IMMEDIATE")
+	return err
+}
+
+// runOne runs one write, in a savepoint when a failure must take back only this one.
+func (w *writer) runOne(o *write, savepoint bool) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("write: panic: %v", p)
+		}
+		if err != nil {
+			o.takeBack()
+		}
+	}()
+	o.open = true
+	if !savepoint {
+		return o.run(w.conn)
+	}
+	if _, err := w.conn.exec("SAVEPOINT one"); err != nil {
+		return err
+	}
+	if err := o.run(w.conn); err != nil {
+		_, back := w.conn.exec("ROLLBACK TO one")
+		return errors.Join(err, back)
+	}
+	_, err = w.conn.exec("RELEASE one")
+	return err
+}
+
+// rollback ends a failed transaction and returns why it failed. What SQLite ended itself
+// has nothing to roll back; a connection in doubt is opened anew.
+func (w *writer) rollback(list []*write, cause error) error {
+	for _, o := range list {
+		o.takeBack()
+		o.err = nil
+	}
+	_, err := w.conn.exec("ROLLBACK")
+	if !w.keep && (err != nil || errors.Is(cause, host.ErrUnavailable)) {
+		w.conn.close()
+		w.conn = nil
+	}
+	return cause
+}
+
+// close commits what is left and ends the writer.
+func (w *writer) close() error {
+	w.flush()
+	w.mu.Lock()
+	w.closed = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.mu.Unlock()
+	w.use.Lock()
+	defer w.use.Unlock()
+	if w.conn == nil {
+		return nil
+	}
+	err := w.conn.close()
+	w.conn = nil
+	return err
+}
