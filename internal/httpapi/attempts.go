@@ -1,0 +1,201 @@
+package httpapi
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// attemptOf returns the attempt of the path.
+func (c *call) attemptOf(variable string) (host.Attempt, error) {
+	n, err := c.id(variable)
+	if err != nil {
+		return host.Attempt{}, err
+	}
+	a, err := c.Host.Attempts.Attempt(c.ctx(), c.actor.Site, n)
+	return a, found(err, "session attempt id=%d", n)
+}
+
+// attemptList answers with attempts; a page of none is not asked for.
+func (c *call) attemptList(q host.AttemptQuery) (any, error) {
+	var list []host.Attempt
+	if q.Count > 0 {
+		var err error
+		if list, err = c.Host.Sessions.Attempts(c.ctx(), q); err != nil {
+			return nil, err
+		}
+	}
+	return collection("attempts", list, attempt), nil
+}
+
+func getAttempts(c *call) (any, error) {
+	last, size, err := c.page(c.Limits.Attempts)
+	if err != nil {
+		return nil, err
+	}
+	q := host.AttemptQuery{Site: c.actor.Site, Retried: c.flag("include_retried"), Before: last, Count: size}
+	if project, given := c.arg("project"); given {
+		p, err := c.byName(project)
+		if err != nil {
+			return nil, err
+		}
+		q.Project = p.ID
+		name, byName := c.arg("workflow") // without a project it is ignored, as recorded
+		if q.Workflow = name; byName && name == "" {
+			q.Count = 0
+		}
+	}
+	return c.attemptList(q)
+}
+
+func getAttempt(c *call) (any, error) {
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	return attempt(a), nil
+}
+
+func getRetries(c *call) (any, error) {
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Host.Sessions.Attempts(c.ctx(), host.AttemptQuery{Site: c.actor.Site, Session: a.SessionID, Retried: true})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(x, y host.Attempt) int { return cmp.Compare(x.Index, y.Index) })
+	return collection("attempts", list, attempt), nil
+}
+
+type startBody struct {
+	WorkflowID       *whole      `json:"workflowId"`
+	SessionTime      *instant    `json:"sessionTime"`
+	RetryAttemptName *string     `json:"retryAttemptName"`
+	Params           *param.Map  `json:"params"`
+	Resume           *resumeBody `json:"resume"`
+}
+
+type resumeBody struct {
+	Mode      *string `json:"mode"`
+	AttemptID *whole  `json:"attemptId"`
+	From      *string `json:"from"`
+}
+
+func (b *startBody) check() error {
+	var absent []string
+	if b.WorkflowID == nil {
+		absent = append(absent, "workflowId")
+	}
+	if b.SessionTime == nil {
+		absent = append(absent, "sessionTime")
+	}
+	if b.Params == nil {
+		absent = append(absent, "params")
+	}
+	if len(absent) > 0 {
+		return notSet(absent...)
+	}
+	return b.Resume.check()
+}
+
+func (b *resumeBody) check() error {
+	switch {
+	case b == nil:
+		return nil
+	case b.Mode == nil:
+		return notSet("resume.mode")
+	case *b.Mode != "failed" && *b.Mode != "from":
+		return invalid("Unknown resuming mode: %s (failed and from are known)", *b.Mode)
+	case b.AttemptID == nil:
+		return notSet("resume.attemptId")
+	case *b.Mode == "from" && b.From == nil:
+		return notSet("resume.from")
+	}
+	return nil
+}
+
+func (b *resumeBody) request() *host.Resume {
+	if b == nil {
+		return nil
+	}
+	r := &host.Resume{Mode: *b.Mode, Attempt: int64(*b.AttemptID)}
+	if b.From != nil {
+		r.From = *b.From
+	}
+	return r
+}
+
+func startAttempt(c *call) (any, error) {
+	var b startBody
+	if err := c.read(&b, false); err != nil {
+		return nil, err
+	}
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	r := host.StartRequest{Site: c.actor.Site, Workflow: int64(*b.WorkflowID), SessionTime: b.SessionTime.Truncate(time.Second),
+		Params: b.Params, Resume: b.Resume.request()}
+	if b.RetryAttemptName != nil {
+		r.RetryName = *b.RetryAttemptName
+	}
+	c.target = "workflow " + strconv.FormatInt(r.Workflow, 10)
+	a, err := c.Host.Start(c.ctx(), r)
+	if err != nil {
+		return nil, found(err, "workflow id=%d", r.Workflow)
+	}
+	c.target = "attempt " + strconv.FormatInt(a.ID, 10)
+	return attempt(a), nil
+}
+
+func killAttempt(c *call) (any, error) {
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	c.target = "attempt " + c.vars["id"]
+	before, err := c.Host.Kill(c.ctx(), c.actor.Site, a.ID)
+	if err != nil {
+		return nil, found(err, "session attempt id=%d", a.ID)
+	}
+	return attempt(before), nil
+}
+
+type forkBody struct {
+	Seq              *whole     `json:"seq"`
+	RetryAttemptName *string    `json:"retryAttemptName"`
+	Params           *param.Map `json:"params"`
+}
+
+func forkAttempt(c *call) (any, error) {
+	var b forkBody
+	if err := c.read(&b, false); err != nil {
+		return nil, err
+	}
+	switch {
+	case b.Seq == nil:
+		return nil, notSet("seq")
+	case b.RetryAttemptName == nil || *b.RetryAttemptName == "":
+		return nil, notSet("retryAttemptName")
+	}
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	c.target = "attempt " + c.vars["id"]
+	params := b.Params
+	if params == nil {
+		params = a.Params
+	}
+	fork, err := c.Host.Fork(c.ctx(), a, int64(*b.Seq), *b.RetryAttemptName, params)
+	if err != nil {
+		return nil, found(err, "entry seq=%d of session attempt id=%d", *b.Seq, a.ID)
+	}
+	c.target += " as attempt " + strconv.FormatInt(fork.ID, 10)
+	return attempt(fork), nil
+}

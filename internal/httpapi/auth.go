@@ -1,0 +1,143 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Role is what a caller may do; each role may all that those below it may.
+type Role int
+
+// The roles.
+const (
+	Viewer   Role = iota + 1 // reads everything but the keys of secrets
+	Operator                 // also starts, kills, retries, moves schedules, lists keys of secrets
+	Admin                    // also pushes, deletes, sets secrets, manages tokens
+)
+
+// String returns the name that tokens and settings use.
+func (r Role) String() string { return [...]string{"", "viewer", "operator", "admin"}[r] }
+
+// ParseRole reads the name of a role.
+func ParseRole(name string) (Role, error) {
+	for r := Viewer; r <= Admin; r++ {
+		if r.String() == name {
+			return r, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no role: use viewer, operator or admin", name)
+}
+
+// Auth says who may call. With neither users nor Required everybody may, as an Admin of
+// site 0; a bearer token is looked at all the same.
+type Auth struct {
+	Users    []User
+	Tokens   host.Users // nil for none
+	Audit    host.Audit // nil for none
+	Required bool
+}
+
+// User is one that logs in by name and password (HTTP Basic).
+type User struct {
+	Name, Password string
+	Site           int64
+	Role           Role // 0 is Admin: of the API, as the original knows no other
+	Admin          bool // may call /api/admin
+}
+
+// Actor is who makes a request.
+type Actor struct {
+	Name  string // "" for everybody
+	Site  int64
+	Role  Role
+	Admin bool       // of the server: may call /api/admin and make tokens of any site
+	Info  *param.Map // stored with revisions
+}
+
+// refusal is an answer to one who must not do this.
+type refusal struct {
+	status  int
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+func unauthorized() error { return &refusal{http.StatusUnauthorized, "unauthorized"} }
+
+// authenticate finds out who calls.
+func (c *call) authenticate() error {
+	required := c.Auth.Required || len(c.Auth.Users) > 0
+	header := c.r.Header.Get("Authorization")
+	scheme, credentials, _ := strings.Cut(header, " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer") && c.Auth.Tokens != nil:
+		return c.byToken(strings.TrimSpace(credentials))
+	case !required:
+		c.actor = Actor{Role: Admin}
+		return nil
+	case header == "":
+		return &refusal{http.StatusUnauthorized, "Missing Authorization header"}
+	}
+	name, password, ok := c.r.BasicAuth()
+	if !ok {
+		return unauthorized()
+	}
+	return c.byPassword(name, password)
+}
+
+// byPassword compares with every user, so that the time tells nothing.
+func (c *call) byPassword(name, password string) error {
+	found := -1
+	for i, u := range c.Auth.Users {
+		if same(u.Name, name)&same(u.Password, password) == 1 {
+			found = i
+		}
+	}
+	if found < 0 {
+		return unauthorized()
+	}
+	u := c.Auth.Users[found]
+	if u.Role == 0 {
+		u.Role = Admin
+	}
+	c.actor = Actor{Name: u.Name, Site: u.Site, Role: u.Role, Admin: u.Admin}
+	return nil
+}
+
+// same compares in constant time; hashes hide the lengths as well.
+func same(a, b string) int {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:])
+}
+
+// byToken looks a token up by its hash: how long that takes tells nothing of the token.
+func (c *call) byToken(secret string) error {
+	t, err := c.Auth.Tokens.ByHash(c.ctx(), hashOf(secret))
+	if errors.Is(err, host.ErrNotFound) {
+		return unauthorized()
+	}
+	if err != nil {
+		return err
+	}
+	role, err := ParseRole(t.Role)
+	if err != nil {
+		return unauthorized() // made by a newer version
+	}
+	c.actor = Actor{Name: t.Name, Site: t.Site, Role: role, Info: param.New("token", t.Name)}
+	return nil
+}
+
+// permit checks the role. A missing path was answered before: that is no secret.
+func (c *call) permit(rt *route) error {
+	if c.actor.Role < rt.role {
+		return &refusal{http.StatusForbidden, fmt.Sprintf("Access denied: this needs role %s, %s has role %s", rt.role, c.actor.Name, c.actor.Role)}
+	}
+	return nil
+}

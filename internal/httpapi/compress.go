@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// compress packs a body the way the client likes best: gzip before deflate.
+func compress(h http.Header, accept string, body []byte) []byte {
+	var out bytes.Buffer
+	var w io.WriteCloser
+	switch encoding := preferred(accept); encoding {
+	case "gzip":
+		w = gzip.NewWriter(&out)
+		h.Set("Content-Encoding", encoding)
+	case "deflate":
+		w = zlib.NewWriter(&out)
+		h.Set("Content-Encoding", encoding)
+	default:
+		return body
+	}
+	_, _ = w.Write(body) // into memory: cannot fail
+	_ = w.Close()
+	return out.Bytes()
+}
+
+// preferred reads an Accept-Encoding header.
+func preferred(accept string) string {
+	best := ""
+	for part := range strings.SplitSeq(accept, ",") {
+		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if q, ok := strings.CutPrefix(strings.TrimSpace(params), "q="); ok {
+			if weight, err := strconv.ParseFloat(q, 64); err != nil || weight == 0 {
+				continue
+			}
+		}
+		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		case "gzip", "*":
+			return "gzip"
+		case "deflate":
+			best = name
+		}
+	}
+	return best
+}
+
+// unpacked reads a body that may be compressed, up to a limit of unpacked bytes.
+func unpacked(w http.ResponseWriter, r *http.Request, limit int64) (io.ReadCloser, error) {
+	body := http.MaxBytesReader(w, r.Body, limit)
+	var plain io.ReadCloser
+	var err error
+	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
+	case "", "identity":
+		return body, nil
+	case "gzip":
+		plain, err = gzip.NewReader(body)
+	case "deflate":
+		plain, err = zlib.NewReader(body)
+	default:
+		return nil, &refusal{http.StatusUnsupportedMediaType, "Content-Encoding " + encoding + " is not known: gzip and deflate are"}
+	}
+	if err != nil {
+		return nil, invalid("Body cannot be unpacked: %v", err)
+	}
+	return http.MaxBytesReader(w, plain, limit), nil
+}

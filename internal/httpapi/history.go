@@ -1,0 +1,70 @@
+package httpapi
+
+import (
+	"encoding/json"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+)
+
+// The pages of a history: what is asked for unless said otherwise, and at most.
+const (
+	historyPage = 100
+	historyMost = 1000
+)
+
+type restPast struct {
+	Seq    int64           `json:"seq"`
+	At     moment          `json:"at"`
+	Events json.RawMessage `json:"events"`
+}
+
+func past(e host.Entry) restPast {
+	r := restPast{Seq: e.Seq, At: moment(e.At), Events: e.Events}
+	if len(e.Events) == 0 {
+		r.Events = json.RawMessage("[]")
+	}
+	return r
+}
+
+func getHistory(c *call) (any, error) {
+	first, err := c.number("first", 1)
+	if err != nil {
+		return nil, err
+	}
+	count, err := c.number("count", historyPage)
+	if err != nil {
+		return nil, err
+	}
+	if first < 1 || count < 0 || count > historyMost {
+		return nil, invalid("first= must be at least 1, count= from 0 to %d", historyMost)
+	}
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	var list []host.Entry
+	if count > 0 {
+		if list, err = c.Host.History(c.ctx(), a, first, int(count)); err != nil {
+			return nil, found(err, "history of session attempt id=%d", a.ID)
+		}
+	}
+	return collection("history", list, past), nil
+}
+
+func getPastTasks(c *call) (any, error) {
+	seq, err := c.id("seq")
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	var answer any
+	err = c.Host.ViewAt(c.ctx(), a, seq, func(s *engine.State) { answer = tasks(s) })
+	if err != nil {
+		return nil, found(err, "entry seq=%d of session attempt id=%d", seq, a.ID)
+	}
+	return answer, nil
+}

@@ -1,0 +1,55 @@
+package httpapi
+
+import (
+	"errors"
+	"strings"
+
+	"zerodag/internal/host"
+)
+
+type restLogFile struct {
+	FileName string  `json:"fileName"`
+	FileSize int64   `json:"fileSize"`
+	TaskName string  `json:"taskName"`
+	FileTime moment  `json:"fileTime"`
+	AgentID  string  `json:"agentId"`
+	Direct   *string `json:"direct"`
+}
+
+func getLogFiles(c *call) (any, error) {
+	a, err := c.attemptOf("attempt_id")
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Host.Logs.Files(c.ctx(), a, c.text("task"))
+	if err != nil {
+		return nil, err
+	}
+	direct := c.direct()
+	return collection("files", list, func(f host.LogFile) restLogFile {
+		r := restLogFile{f.Name, f.Size, f.TaskName, moment(f.Time), f.AgentID, nil}
+		if direct {
+			r.Direct = textOrNull(f.Direct)
+		}
+		return r
+	}), nil
+}
+
+func getLogFile(c *call) (any, error) {
+	a, err := c.attemptOf("attempt_id")
+	if err != nil {
+		return nil, err
+	}
+	name := c.vars["file_name"]
+	if strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." || name == "" {
+		return nil, invalid("Invalid log file name: %q", name)
+	}
+	body, size, err := c.Host.Logs.File(c.ctx(), a, name)
+	if errors.Is(err, host.ErrNotFound) {
+		return nil, missing("log file name=%s of session attempt id=%d", name, a.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return download{gzipType, body, size}, nil
+}

@@ -1,0 +1,238 @@
+package httpapi
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// linkValid is how long a client has to follow a link to the store.
+const linkValid = 10 * time.Minute
+
+// living returns the project of the path unless it is deleted.
+func (c *call) living() (host.Project, error) {
+	n, err := c.id("id")
+	if err != nil {
+		return host.Project{}, err
+	}
+	p, err := c.Host.Projects.Project(c.ctx(), c.actor.Site, n)
+	if err != nil {
+		return p, found(err, "project id=%d", n)
+	}
+	if !p.DeletedAt.IsZero() {
+		return p, &host.Error{Code: host.Missing, Message: "Project id=" + c.vars["id"] + " is already deleted at " + preciseInstant(p.DeletedAt)}
+	}
+	return p, nil
+}
+
+// preciseInstant writes as many groups of three digits of a second as there are.
+func preciseInstant(t time.Time) string {
+	t = t.UTC()
+	for _, layout := range []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000000Z"} {
+		s := t.Format(layout)
+		if back, err := time.Parse(time.RFC3339Nano, s); err == nil && back.Equal(t) {
+			return s
+		}
+	}
+	return t.Format("2006-01-02T15:04:05.000000000Z")
+}
+
+// byName returns the living project of a name.
+func (c *call) byName(name string) (host.Project, error) {
+	list, err := c.Host.Projects.Projects(c.ctx(), host.ProjectQuery{Site: c.actor.Site, Name: name, Count: 1})
+	if err == nil && (len(list) == 0 || name == "") {
+		err = missing("project name=%s", name)
+	}
+	if err != nil {
+		return host.Project{}, err
+	}
+	return list[0], nil
+}
+
+// revisionOf returns the named revision of a project, or without a name the newest.
+func (c *call) revisionOf(p host.Project) (host.Revision, error) {
+	name, given := c.arg("revision")
+	if !given {
+		return p.Latest, nil
+	}
+	if name == "" {
+		return host.Revision{}, missing("revision name= in project id=%d", p.ID)
+	}
+	list, err := c.Host.Projects.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: name, Count: 1})
+	if err == nil && len(list) == 0 {
+		err = missing("revision name=%s in project id=%d", name, p.ID)
+	}
+	if err != nil {
+		return host.Revision{}, err
+	}
+	return list[0], nil
+}
+
+func getProject(c *call) (any, error) {
+	p, err := c.living()
+	if err != nil {
+		return nil, err
+	}
+	return c.project(p), nil
+}
+
+func getProjectByName(c *call) (any, error) {
+	name, err := c.required("name")
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.byName(name)
+	if err != nil {
+		return nil, err
+	}
+	return c.project(p), nil
+}
+
+// count reads the count parameter; below zero there is no bound, as in the original.
+func (c *call) count() (int, error) {
+	n, err := c.number("count", 100)
+	if n < 0 || n > math.MaxInt32 {
+		n = math.MaxInt32
+	}
+	return int(n), err
+}
+
+func getProjects(c *call) (any, error) {
+	last, err := c.number("last_id", 0)
+	if err != nil {
+		return nil, err
+	}
+	count, err := c.count()
+	if err != nil {
+		return nil, err
+	}
+	q := host.ProjectQuery{Site: c.actor.Site, Pattern: c.text("name_pattern"), After: last, Count: count}
+	name, byName := c.arg("name")
+	if byName {
+		q = host.ProjectQuery{Site: c.actor.Site, Name: name, Count: 1}
+	}
+	var list []host.Project
+	if q.Count > 0 && (!byName || name != "") {
+		if list, err = c.Host.Projects.Projects(c.ctx(), q); err != nil {
+			return nil, err
+		}
+	}
+	return collection("projects", list, c.project), nil
+}
+
+func getRevisions(c *call) (any, error) {
+	last, err := c.number("last_id", 0)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.living()
+	if err != nil {
+		return nil, err
+	}
+	q := host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Before: last, Count: 100}
+	name, byName := c.arg("name")
+	if byName {
+		q.Name, q.Before = name, 0
+	}
+	var list []host.Revision
+	if !byName || name != "" {
+		if list, err = c.Host.Projects.Revisions(c.ctx(), q); err != nil {
+			return nil, err
+		}
+	}
+	return collection("revisions", list, c.revision), nil
+}
+
+func deleteProject(c *call) (any, error) {
+	before, err := c.living() // the order of checks, and the text for one that is deleted
+	if err != nil {
+		return nil, err
+	}
+	c.target = "project " + before.Name
+	p, err := c.Host.DeleteProject(c.ctx(), c.actor.Site, before.ID)
+	if err != nil {
+		return nil, found(err, "project id=%d", before.ID)
+	}
+	p.DeletedAt = time.Time{} // as before the deletion
+	return c.project(p), nil
+}
+
+func putProject(c *call) (any, error) {
+	r := host.PushRequest{Site: c.actor.Site, Project: c.text("project"), Revision: c.text("revision"),
+		Clear: c.query["clear_schedule"], ClearAll: c.flag("clear_schedule_all"), UserInfo: c.actor.Info}
+	switch {
+	case r.Project == "":
+		return nil, invalid("project= is required")
+	case r.Revision == "":
+		return nil, invalid("revision= is required")
+	case strings.ContainsRune(r.Project, '/'):
+		return nil, invalid("Invalid project name %q: it must not contain a slash", r.Project)
+	}
+	c.target = "project " + r.Project + " revision " + r.Revision
+	if text := c.text("schedule_from"); text != "" {
+		from, err := parseInstant(text)
+		if err != nil {
+			return nil, invalid("Invalid schedule_from= parameter format. Expected yyyy-MM-dd'T'HH:mm:ss'Z' format")
+		}
+		r.ScheduleFrom = from
+	}
+	size := c.r.ContentLength
+	switch {
+	case size > c.Limits.Archive:
+		return nil, invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Archive)
+	case size < 0:
+		return nil, invalid("Content-Length header doesn't match with uploaded data size: it is missing")
+	}
+	body := &counted{Reader: http.MaxBytesReader(c.w, c.r.Body, c.Limits.Archive)}
+	p, err := c.Host.Push(c.ctx(), r, body, size)
+	if body.broken {
+		return nil, invalid("Content-Length header doesn't match with uploaded data size")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.project(p), nil
+}
+
+func getArchive(c *call) (any, error) {
+	p, err := c.living()
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.revisionOf(p)
+	if err != nil {
+		return nil, err
+	}
+	if r.Archive == "" {
+		return nil, &host.Error{Code: host.Missing, Message: "Archive is not stored"}
+	}
+	if c.direct() {
+		link, err := c.Host.Blobs.Link(c.ctx(), r.Archive, linkValid)
+		if err != nil {
+			return nil, err
+		}
+		if link != "" {
+			c.w.Header().Set("Location", link)
+			c.w.WriteHeader(http.StatusSeeOther)
+			return written{}, nil
+		}
+	}
+	body, size, err := c.Host.Blobs.Open(c.ctx(), r.Archive)
+	if errors.Is(err, host.ErrNotFound) {
+		return nil, &host.Error{Code: host.Missing, Message: "Archive file not found"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return download{gzipType, body, size}, nil
+}
+
+// direct says whether this client may be sent to the store.
+func (c *call) direct() bool {
+	_, given := c.arg("direct_download")
+	return c.Direct && (!given || c.flag("direct_download"))
+}

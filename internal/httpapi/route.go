@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// kind says how long a request may take.
+type kind int
+
+const (
+	plain    kind = iota
+	transfer      // carries an archive or a log
+	stream        // as long as both sides want
+)
+
+// route is one endpoint.
+type route struct {
+	method, path string
+	name         string // suffix of its timer, as the original names it (spec server.md 6.6)
+	role         Role   // the least one that may call it; 0 needs no authentication
+	consumes     string // content type of its body; "" is any
+	change       string // what the audit log calls it; "" only reads
+	kind         kind
+	serve        func(*call) (any, error)
+}
+
+const (
+	jsonType = "application/json"
+	gzipType = "application/gzip"
+)
+
+// endpoints is the table of everything below /api.
+func endpoints() []route {
+	get := func(path, name string, f func(*call) (any, error)) route {
+		return route{method: http.MethodGet, path: path, name: name, role: Viewer, serve: f}
+	}
+	list := []route{
+		{method: http.MethodGet, path: "/api/version", name: "getVersion", serve: getVersion},
+		get("/api/version/check", "checkClientVersion", checkVersion),
+
+		get("/api/project", "getProject", getProjectByName),
+		get("/api/projects", "getProjects", getProjects),
+		{method: http.MethodPut, path: "/api/projects", name: "putProject", role: Admin, consumes: gzipType, change: "push", kind: transfer, serve: putProject},
+		get("/api/projects/{id}", "getProjectById", getProject),
+		{method: http.MethodDelete, path: "/api/projects/{id}", name: "deleteProject", role: Admin, change: "delete project", serve: deleteProject},
+		get("/api/projects/{id}/revisions", "getRevisions", getRevisions),
+		get("/api/projects/{id}/workflow", "getWorkflow", getWorkflowByQuery),
+		get("/api/projects/{id}/workflows", "getWorkflows", getProjectWorkflows),
+		get("/api/projects/{id}/workflows/{name}", "getWorkflowByName", getWorkflowByName),
+		get("/api/projects/{id}/schedules", "getProjectSchedules", getProjectSchedules),
+		get("/api/projects/{id}/sessions", "getProjectSessions", getProjectSessions),
+		{method: http.MethodGet, path: "/api/projects/{id}/archive", name: "getArchive", role: Viewer, kind: transfer, serve: getArchive},
+		{method: http.MethodGet, path: "/api/projects/{id}/secrets", name: "getProjectSecretList", role: Operator, serve: getSecrets},
+		{method: http.MethodPut, path: "/api/projects/{id}/secrets/{key}", name: "putProjectSecret", role: Admin, consumes: jsonType, change: "put secret", serve: putSecret},
+		{method: http.MethodDelete, path: "/api/projects/{id}/secrets/{key}", name: "deleteProjectSecret", role: Admin, change: "delete secret", serve: deleteSecret},
+
+		get("/api/workflow", "getWorkflowDefinition", getWorkflowDefinition),
+		get("/api/workflows", "getWorkflowDefinitions", getWorkflows),
+		get("/api/workflows/{id}", "getWorkflowDefinitionById", getWorkflow),
+		get("/api/workflows/{id}/truncated_session_time", "getTruncatedSessionTime", getSessionTime),
+
+		get("/api/sessions", "getSessions", getSessions),
+		get("/api/sessions/{id}", "getSession", getSession),
+		get("/api/sessions/{id}/attempts", "getSessionAttempts", getSessionAttempts),
+
+		get("/api/attempts", "getAttempts", getAttempts),
+		{method: http.MethodPut, path: "/api/attempts", name: "startAttempt", role: Operator, consumes: jsonType, change: "start", serve: startAttempt},
+		get("/api/attempts/{id}", "getAttempt", getAttempt),
+		get("/api/attempts/{id}/retries", "getAttemptRetries", getRetries),
+		get("/api/attempts/{id}/tasks", "getTasks", getTasks),
+		{method: http.MethodPost, path: "/api/attempts/{id}/kill", name: "killAttempt", role: Operator, consumes: jsonType, change: "kill", serve: killAttempt},
+		{method: http.MethodGet, path: "/api/attempts/{id}/events", name: "getEvents", role: Viewer, kind: stream, serve: getEvents},
+		get("/api/attempts/{id}/history", "getHistory", getHistory),
+		get("/api/attempts/{id}/history/{seq}/tasks", "getHistoryTasks", getPastTasks),
+		{method: http.MethodPost, path: "/api/attempts/{id}/fork", name: "forkAttempt", role: Operator, consumes: jsonType, change: "fork", serve: forkAttempt},
+
+		get("/api/logs/{attempt_id}/files", "getFileHandles", getLogFiles),
+		{method: http.MethodGet, path: "/api/logs/{attempt_id}/files/{file_name}", name: "getFile", role: Viewer, kind: transfer, serve: getLogFile},
+	}
+	return slices.Concat(list, scheduleEndpoints(), serverEndpoints())
+}
+
+func scheduleEndpoints() []route {
+	post := func(action, name, content string, f func(*call) (any, error)) route {
+		return route{method: http.MethodPost, path: "/api/schedules/{id}/" + action, name: name, role: Operator, consumes: content, change: action, serve: f}
+	}
+	return []route{
+		{method: http.MethodGet, path: "/api/schedules", name: "getSchedules", role: Viewer, serve: getSchedules},
+		{method: http.MethodGet, path: "/api/schedules/{id}", name: "getScheduleById", role: Viewer, serve: getSchedule},
+		post("skip", "skipSchedule", jsonType, skipSchedule),
+		post("backfill", "backfillSchedule", jsonType, backfillSchedule),
+		post("disable", "disableSchedule", "", disableSchedule),
+		post("enable", "enableSchedule", "", enableSchedule),
+	}
+}
+
+func serverEndpoints() []route {
+	return []route{
+		{method: http.MethodGet, path: "/api/health", name: "getHealth", serve: getHealth},
+		{method: http.MethodGet, path: "/api/metrics", name: "getMetrics", role: Viewer, serve: getMetrics},
+		{method: http.MethodGet, path: "/api/openapi.yaml", name: "getOpenAPI", role: Viewer, serve: getOpenAPI},
+		{method: http.MethodGet, path: "/api/tokens", name: "getTokens", role: Admin, serve: getTokens},
+		{method: http.MethodPost, path: "/api/tokens", name: "createToken", role: Admin, consumes: jsonType, change: "create token", serve: createToken},
+		{method: http.MethodDelete, path: "/api/tokens/{id}", name: "deleteToken", role: Admin, change: "revoke token", serve: revokeToken},
+		{method: http.MethodGet, path: "/api/audit", name: "getAudit", role: Admin, serve: getAudit},
+		{method: http.MethodGet, path: "/api/admin/attempts/{id}/userinfo", name: "getUserInfo", role: Viewer, serve: getUserInfo},
+	}
+}
+
+// resource is a path with its methods.
+type resource struct {
+	segments []string
+	methods  map[string]*route
+}
+
+// routes holds resources by their number of segments.
+type routes map[int][]*resource
+
+func newRoutes(list []route) routes {
+	byPath, rs := map[string]*resource{}, routes{}
+	for i := range list {
+		rt := &list[i]
+		res := byPath[rt.path]
+		if res == nil {
+			res = &resource{segments: strings.Split(rt.path, "/"), methods: map[string]*route{}}
+			byPath[rt.path] = res
+			rs[len(res.segments)] = append(rs[len(res.segments)], res)
+		}
+		res.methods[rt.method] = rt
+	}
+	return rs
+}
+
+// find returns the resource of an escaped path and its variables; nil for none.
+func (rs routes) find(path string) (*resource, map[string]string) {
+	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
+	for i, s := range segments {
+		text, err := url.PathUnescape(s)
+		if err != nil {
+			return nil, nil
+		}
+		segments[i] = text
+	}
+	for _, res := range rs[len(segments)] {
+		if vars, ok := res.match(segments); ok {
+			return res, vars
+		}
+	}
+	return nil, nil
+}
+
+func (res *resource) match(segments []string) (map[string]string, bool) {
+	vars := map[string]string{}
+	for i, s := range res.segments {
+		switch {
+		case strings.HasPrefix(s, "{"):
+			vars[strings.Trim(s, "{}")] = segments[i]
+		case s != segments[i]:
+			return nil, false
+		}
+	}
+	return vars, true
+}
+
+// route returns the endpoint of a method; HEAD is a GET whose body is not sent.
+func (res *resource) route(method string) *route {
+	if res == nil {
+		return nil
+	}
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	return res.methods[method]
+}
+
+// open says whether a method may be called without authentication.
+func (res *resource) open(method string) bool {
+	rt := res.route(method)
+	return rt != nil && rt.role == 0
+}
+
+// allow lists the methods as the original does: its order is that of a Java hash set.
+func (res *resource) allow() string {
+	var list []string
+	for _, m := range []string{"HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT"} {
+		if m == "OPTIONS" || res.route(m) != nil {
+			list = append(list, m)
+		}
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The bounds of a secret (spec rest.md 4.4).
+const (
+	secretKeyMost   = 255
+	secretValueMost = 16384 // bytes
+)
+
+type restSecret struct {
+	Key     string `json:"key"`
+	Project idName `json:"project"`
+}
+
+type secretKey struct {
+	Key string `json:"key"`
+}
+
+type secretBody struct {
+	Value *string `json:"value"`
+}
+
+func getSecrets(c *call) (any, error) {
+	p, err := c.living()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.Host.Secrets.SecretKeys(c.ctx(), c.actor.Site, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return collection("secrets", keys, func(k string) secretKey { return secretKey{k} }), nil
+}
+
+func validSecretKey(key string) bool {
+	if len(key) > secretKeyMost {
+		return false
+	}
+	segment := regexp.MustCompile(`^[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?$`)
+	for s := range strings.SplitSeq(key, ".") {
+		if !segment.MatchString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+func putSecret(c *call) (any, error) {
+	var b secretBody
+	if _, err := c.id("id"); err != nil {
+		return nil, err
+	}
+	if err := c.read(&b, false); err != nil {
+		return nil, err
+	}
+	if b.Value == nil {
+		return nil, notSet("value")
+	}
+	key := c.vars["key"]
+	if !validSecretKey(key) || len(*b.Value) > secretValueMost {
+		return nil, invalid("Invalid secret")
+	}
+	p, err := c.living()
+	if err != nil {
+		return nil, err
+	}
+	c.target = "secret " + key + " of project " + p.Name
+	if err := c.Host.Secrets.PutSecret(c.ctx(), c.actor.Site, p.ID, key, *b.Value); err != nil {
+		return nil, err
+	}
+	return restSecret{key, idName{id(p.ID), p.Name}}, nil
+}
+
+func deleteSecret(c *call) (any, error) {
+	if _, err := c.id("id"); err != nil {
+		return nil, err
+	}
+	key := c.vars["key"]
+	if !validSecretKey(key) {
+		return nil, invalid("Invalid secret")
+	}
+	p, err := c.living()
+	if err != nil {
+		return nil, err
+	}
+	c.target = "secret " + key + " of project " + p.Name
+	if err := c.Host.Secrets.DeleteSecret(c.ctx(), c.actor.Site, p.ID, key); err != nil {
+		return nil, err
+	}
+	return restSecret{key, idName{id(p.ID), p.Name}}, nil
+}

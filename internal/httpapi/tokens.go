@@ -1,0 +1,155 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"zerodag/internal/host"
+)
+
+// tokenPrefix lets people and scanners of code tell what a leaked text is.
+const tokenPrefix = "zdt_"
+
+// NewToken makes the secret of a token and its hash. Only the hash is stored; 26
+// characters of random text need no salt and no slow hash.
+func NewToken() (secret string, hash []byte) {
+	secret = tokenPrefix + rand.Text()
+	return secret, hashOf(secret)
+}
+
+func hashOf(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}
+
+type restToken struct {
+	ID        id     `json:"id"`
+	Name      string `json:"name"`
+	Site      id     `json:"site"`
+	Role      string `json:"role"`
+	CreatedAt moment `json:"createdAt"`
+}
+
+// restNewToken is the one answer that holds the secret.
+type restNewToken struct {
+	restToken
+	Token string `json:"token"`
+}
+
+func token(t host.Token) restToken {
+	return restToken{id(t.ID), t.Name, id(t.Site), t.Role, moment(t.CreatedAt)}
+}
+
+type tokenBody struct {
+	Name *string `json:"name"`
+	Role *string `json:"role"`
+	Site *whole  `json:"site"`
+}
+
+// tokens returns the store of tokens; without one the paths do not exist.
+func (c *call) tokens() (host.Users, error) {
+	if c.Auth.Tokens == nil {
+		return nil, &host.Error{Code: host.Missing, Message: "This server keeps no tokens"}
+	}
+	return c.Auth.Tokens, nil
+}
+
+// siteOf is the site that a token administration is about: the caller's own, but for
+// administrators of the server.
+func (c *call) siteOf(asked *whole) (int64, error) {
+	if asked == nil || int64(*asked) == c.actor.Site {
+		return c.actor.Site, nil
+	}
+	if !c.actor.Admin {
+		return 0, &refusal{http.StatusForbidden, "Access denied: only administrators of the server manage other sites"}
+	}
+	return int64(*asked), nil
+}
+
+// siteAsked reads the site parameter.
+func (c *call) siteAsked() (int64, error) {
+	n, err := c.number("site", c.actor.Site)
+	if err != nil {
+		return 0, err
+	}
+	return c.siteOf((*whole)(&n))
+}
+
+func getTokens(c *call) (any, error) {
+	store, err := c.tokens()
+	if err != nil {
+		return nil, err
+	}
+	site, err := c.siteAsked()
+	if err != nil {
+		return nil, err
+	}
+	list, err := store.List(c.ctx(), site)
+	if err != nil {
+		return nil, err
+	}
+	return collection("tokens", list, token), nil
+}
+
+func createToken(c *call) (any, error) {
+	store, err := c.tokens()
+	if err != nil {
+		return nil, err
+	}
+	var b tokenBody
+	if err := c.read(&b, false); err != nil {
+		return nil, err
+	}
+	switch {
+	case b.Name == nil || *b.Name == "":
+		return nil, notSet("name")
+	case b.Role == nil:
+		return nil, notSet("role")
+	}
+	if _, err := ParseRole(*b.Role); err != nil {
+		return nil, invalid("%v", err)
+	}
+	site, err := c.siteOf(b.Site)
+	if err != nil {
+		return nil, err
+	}
+	secret, hash := NewToken()
+	t, err := store.Create(c.ctx(), host.Token{Site: site, Name: *b.Name, Role: *b.Role, Hash: hash, CreatedAt: c.Now().UTC()})
+	if err != nil {
+		return nil, err
+	}
+	c.target = "token " + strconv.FormatInt(t.ID, 10) + " " + t.Name
+	return restNewToken{token(t), secret}, nil
+}
+
+func revokeToken(c *call) (any, error) {
+	store, err := c.tokens()
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.id("id")
+	if err != nil {
+		return nil, err
+	}
+	site, err := c.siteAsked()
+	if err != nil {
+		return nil, err
+	}
+	list, err := store.List(c.ctx(), site)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range list {
+		if t.ID == n {
+			c.target = "token " + strconv.FormatInt(n, 10) + " " + t.Name
+			if err := store.Revoke(c.ctx(), site, n); err != nil && !errors.Is(err, host.ErrNotFound) {
+				return nil, err
+			}
+			return token(t), nil
+		}
+	}
+	return nil, missing("token id=%d", n)
+}
