@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"zerodag/internal/files"
 	"zerodag/operators"
 )
 
@@ -53,12 +54,8 @@ func (c *console) shows(level operators.Level) bool {
 
 func (c *console) line(level operators.Level, thread, logger, text string) {
 	if c.shows(level) {
-		c.write(logLine(level, thread, logger, text))
+		c.write(files.LogLine(time.Now(), level, thread, logger, text))
 	}
-}
-
-func logLine(level operators.Level, thread, logger, text string) string {
-	return time.Now().Format("2006-01-02 15:04:05.000 -0700") + " [" + string(level) + "] (" + thread + ") " + logger + ": " + text + "\n"
 }
 
 // flushEvery bounds how long output may lie in the buffer.
@@ -98,12 +95,7 @@ type consoleLog struct {
 }
 
 func (c *console) taskLog(id operators.Identity) operators.Log {
-	return consoleLog{c, threadName(id)}
-}
-
-// threadName is how the original names the thread of a task in its log lines.
-func threadName(id operators.Identity) string {
-	return fmt.Sprintf("%04d@[%d:%s:%d:%d]%s", id.TaskID, id.SiteID, id.ProjectName, id.SessionID, id.AttemptID, id.TaskName)
+	return consoleLog{c, files.ThreadName(id)}
 }
 
 func (l consoleLog) Write(p []byte) (int, error) {
@@ -114,16 +106,5 @@ func (l consoleLog) Write(p []byte) (int, error) {
 func (l consoleLog) Echo(message string) { l.write(message + "\n") }
 
 func (l consoleLog) Line(level operators.Level, logger, message string) {
-	l.line(level, l.thread, loggerName(logger), message)
-}
-
-// loggerName gives the names that the original's log lines carry.
-func loggerName(short string) string {
-	switch short {
-	case "OperatorManager":
-		return "io.digdag.core.agent.OperatorManager"
-	case "Run$OperatorManagerWithSkip":
-		return "io.digdag.cli.Run$OperatorManagerWithSkip"
-	}
-	return "io.digdag.standards.operator." + short
+	l.line(level, l.thread, logger, message)
 }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/term"
 
 	"zerodag/engine"
+	"zerodag/internal/files"
 	"zerodag/operators"
 )
 
@@ -24,7 +25,7 @@ func newView(r *localRun) view {
 		v = newTreeView(file, terminalSize(file))
 	}
 	if r.taskLog != "" {
-		v = keptView{v, newTaskLogs(r.taskLog)}
+		v = keptView{v, files.NewLogs(files.LogOptions{Folder: r.taskLog})}
 	}
 	return v
 }
@@ -68,7 +69,9 @@ func (v plainView) close()                                  {}
 // keptView keeps the logs of tasks as files beside what is shown.
 type keptView struct {
 	view
-	logs *taskLogs
+	logs *files.Logs
 }
 
-func (v keptView) log(id operators.Identity) operators.Log { return v.logs.of(id, v.view.log(id)) }
+func (v keptView) log(id operators.Identity) operators.Log {
+	return newKeptLog(v.logs, id, v.view.log(id))
+}

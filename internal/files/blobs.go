@@ -1,0 +1,157 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Blobs keeps archives as files below a folder, a slash in a key being a sub-folder: a
+// host.Blobs.
+type Blobs struct{ folder string }
+
+// NewBlobs makes Blobs in a folder, which is made.
+func NewBlobs(folder string) (*Blobs, error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("make blobs: %w", err)
+	}
+	return &Blobs{folder}, nil
+}
+
+// path is where a blob lies. Keys are relative slash paths; a part must not begin with a
+// dot: that is for what is being written.
+func (b *Blobs) path(key string) (string, error) {
+	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") {
+		return "", fmt.Errorf("blob key %q is not a relative path", key)
+	}
+	return filepath.Join(b.folder, filepath.FromSlash(key)), nil
+}
+
+// Put stores a blob: see host.Blobs. It is complete and on disk, or not there at all.
+func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
+	path, err := b.path(key)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := makeFolders(b.folder, filepath.Dir(path)); err != nil {
+		return fmt.Errorf("store blob %s: %w", key, unavailable(err))
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return fmt.Errorf("store blob %s: %w", key, unavailable(err))
+	}
+	defer os.Remove(f.Name()) // nothing is left of it once it is renamed
+	if err := fillBlob(ctx, f, r, size); err != nil {
+		return fmt.Errorf("store blob %s: %w", key, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("store blob %s: %w", key, unavailable(err))
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// incoming reads for Put: whether reading or writing failed makes a difference.
+type incoming struct {
+	ctx context.Context
+	r   io.Reader
+	err error
+}
+
+// Read stops when ctx ends.
+func (s *incoming) Read(p []byte) (n int, err error) {
+	if err = s.ctx.Err(); err == nil {
+		n, err = s.r.Read(p)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func fillBlob(ctx context.Context, f *os.File, r io.Reader, size int64) error {
+	s := &incoming{ctx: ctx, r: r}
+	n, err := io.Copy(f, io.LimitReader(s, size+1))
+	switch {
+	case s.err != nil:
+		err = s.err
+	case err != nil:
+		err = unavailable(err)
+	case n != size:
+		err = fmt.Errorf("it has not the %d bytes that were announced", size)
+	default:
+		err = unavailable(errors.Join(f.Chmod(0o644), f.Sync()))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// unavailable marks an error of the disk: it may work again.
+func unavailable(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
+}
+
+// makeFolders makes folders below root so that they survive a loss of power.
+func makeFolders(root, folder string) error {
+	if _, err := os.Stat(folder); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for f := filepath.Dir(folder); len(f) >= len(root); f = filepath.Dir(f) {
+		if err := syncFolder(f); err != nil || f == root {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncFolder makes what a folder lists survive a loss of power.
+func syncFolder(folder string) error {
+	d, err := os.Open(folder)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrInvalid) {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// Open reads a blob.
+func (b *Blobs) Open(_ context.Context, key string) (io.ReadCloser, int64, error) {
+	path, err := b.path(key)
+	if err != nil {
+		return nil, 0, err
+	}
+	return openSized(path)
+}
+
+// Delete removes a blob.
+func (b *Blobs) Delete(_ context.Context, key string) error {
+	path, err := b.path(key)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete blob %s: %w", key, unavailable(err))
+	}
+	return nil
+}
+
+// Link has none to give: files are read through the server.
+func (b *Blobs) Link(context.Context, string, time.Duration) (string, error) { return "", nil }

@@ -1,0 +1,125 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// Logs keeps the logs of tasks as files below a folder: a host.Logs.
+type Logs struct {
+	folder string
+	agent  string
+	split  int64
+	now    func() time.Time
+	zips   zips
+}
+
+// LogOptions are what Logs are made of.
+type LogOptions struct {
+	Folder  string
+	AgentID string           // in the names of the files; "" is <pid>@<host>
+	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
+	Now     func() time.Time // time.Now when nil
+}
+
+// NewLogs makes Logs; the folder is made when there is something to keep.
+func NewLogs(o LogOptions) *Logs {
+	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, now: o.Now}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	if l.agent == "" {
+		l.agent = ThisAgent()
+	}
+	return l
+}
+
+// ThisAgent names this process as agents are named: <pid>@<host>.
+func ThisAgent() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "localhost"
+	}
+	return fmt.Sprintf("%d@%s", os.Getpid(), name)
+}
+
+// Open begins the log of a run: see host.Logs.
+func (l *Logs) Open(id operators.Identity, created time.Time) host.TaskLog {
+	return &taskLog{logs: l, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, thread: ThreadName(id)}
+}
+
+// Files lists the log files of an attempt.
+func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
+	folder, err := folderOfAttempt(a)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(l.folder, folder)) // sorted
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
+	}
+	var list []host.LogFile
+	for _, e := range entries {
+		f, ok := parseLogName(e.Name())
+		if !ok || !strings.HasPrefix(f.Name, prefix) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
+		}
+		f.Size = info.Size()
+		list = append(list, f)
+	}
+	return list, ctx.Err()
+}
+
+// File opens a log file of an attempt. What is written meanwhile is not part of it: it ends
+// where the size says.
+func (l *Logs) File(_ context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
+	folder, err := folderOfAttempt(a)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, ok := parseLogName(name); !ok {
+		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)
+	}
+	return openSized(filepath.Join(l.folder, folder, name))
+}
+
+// sized is a file up to the size that it had.
+type sized struct {
+	io.Reader
+	io.Closer
+}
+
+func openSized(path string) (io.ReadCloser, int64, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fmt.Errorf("open file: %w: %w", host.ErrNotFound, err)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("open file: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = host.ErrNotFound
+	}
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("open file: %w", err), f.Close())
+	}
+	return sized{io.LimitReader(f, info.Size()), f}, info.Size(), nil
+}

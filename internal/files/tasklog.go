@@ -1,0 +1,185 @@
+package files
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"zerodag/operators"
+)
+
+// Text is gathered and stored as a gzip member of its own when there is much of it, after
+// a moment, or at the end: what lies in the file is complete at any time, and a task that
+// says little costs one write.
+const (
+	gathered = 64 << 10
+	moment   = 100 * time.Millisecond
+)
+
+// taskLog is the log of one run.
+type taskLog struct {
+	logs   *Logs
+	folder string
+	task   string
+	thread string
+
+	mu     sync.Mutex
+	text   []byte // not stored yet
+	began  time.Time
+	file   *os.File // nil before anything is stored
+	size   int64    // of the text in the file
+	timer  *time.Timer
+	failed error
+	closed bool
+}
+
+// Write appends output of a command. It never fails: see operators.Log.
+func (t *taskLog) Write(p []byte) (int, error) {
+	t.keep(p, "")
+	return len(p), nil
+}
+
+// Echo appends the message of `echo>`, without a newline (spec engine.md 2.13).
+func (t *taskLog) Echo(message string) { t.keep(nil, message) }
+
+// Line appends a message of the engine.
+func (t *taskLog) Line(level operators.Level, logger, message string) {
+	t.keep(nil, LogLine(t.logs.now(), level, t.thread, logger, message))
+}
+
+func (t *taskLog) keep(p []byte, s string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.failed != nil {
+		return
+	}
+	if t.logs.split > 0 && t.size+int64(len(t.text)) > t.logs.split {
+		t.failed = errors.Join(t.store(), t.end())
+	}
+	if t.began.IsZero() {
+		t.began = t.logs.now()
+	}
+	t.text = append(append(t.text, p...), s...)
+	if len(t.text) >= gathered {
+		t.failed = errors.Join(t.failed, t.store())
+	} else if t.timer == nil {
+		t.timer = time.AfterFunc(moment, t.tick)
+	}
+}
+
+// tick stores what has been gathered for a moment.
+func (t *taskLog) tick() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer = nil
+	if !t.closed && t.failed == nil {
+		t.failed = t.store()
+	}
+}
+
+// store writes what was gathered as one gzip member.
+func (t *taskLog) store() error {
+	if len(t.text) == 0 {
+		return nil
+	}
+	if t.file == nil {
+		if err := t.create(); err != nil {
+			return fmt.Errorf("keep log of task %s: %w", t.task, err)
+		}
+	}
+	if err := t.logs.zips.write(t.file, t.text); err != nil {
+		return fmt.Errorf("keep log of task %s: %w", t.task, err)
+	}
+	t.size += int64(len(t.text))
+	t.text = t.text[:0]
+	return nil
+}
+
+// create makes the file. Of two runs that begin at once the later is put a nanosecond on.
+func (t *taskLog) create() error {
+	for ; ; t.began = t.began.Add(1) {
+		name := filepath.Join(t.folder, logName(t.task, t.logs.agent, t.began))
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err := os.MkdirAll(t.folder, 0o755); err != nil {
+				return err
+			}
+			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			t.file = f
+			return err
+		}
+	}
+}
+
+// end closes the file; what comes then goes to another.
+func (t *taskLog) end() error {
+	f := t.file
+	t.file, t.size, t.began = nil, 0, time.Time{}
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// Close stores the rest and returns the first trouble there was.
+func (t *taskLog) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	if t.failed != nil {
+		return errors.Join(t.failed, t.end())
+	}
+	return errors.Join(t.store(), t.end())
+}
+
+// zips lends compressors: one is large, and a task needs it for a moment only.
+type zips struct{ small, best sync.Pool }
+
+// smallText is what the fastest level makes as small as the best, for a tenth of the time.
+const smallText = 1 << 10
+
+type zip struct {
+	buffer bytes.Buffer
+	writer *gzip.Writer
+}
+
+// write compresses text and appends it to a file with one write.
+func (z *zips) write(f *os.File, text []byte) error {
+	pool, level := &z.best, gzip.BestCompression
+	if len(text) < smallText {
+		pool, level = &z.small, gzip.BestSpeed
+	}
+	c, ok := pool.Get().(*zip)
+	if !ok {
+		w, err := gzip.NewWriterLevel(nil, level)
+		if err != nil {
+			return err
+		}
+		c = &zip{writer: w}
+	}
+	defer pool.Put(c)
+	c.buffer.Reset()
+	c.writer.Reset(&c.buffer)
+	if _, err := c.writer.Write(text); err != nil {
+		return err
+	}
+	if err := c.writer.Close(); err != nil {
+		return err
+	}
+	_, err := f.Write(c.buffer.Bytes())
+	return err
+}
