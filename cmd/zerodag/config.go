@@ -24,6 +24,7 @@ type commonFlags struct {
 	system     []string
 	params     []string
 	paramsFile string
+	override   []string // KEY=VALUE of a command's own flags, over everything
 }
 
 func (f *commonFlags) register(c *cobra.Command) {
@@ -32,7 +33,7 @@ func (f *commonFlags) register(c *cobra.Command) {
 	flags.StringVarP(&f.logPath, "log", "L", "-", "append log messages to this `FILE`; \"-\" is stdout")
 	flags.StringVarP(&f.logLevel, "log-level", "l", "info", "`LEVEL`: error, warn, info, debug or trace")
 	flags.StringVar(&f.logback, "logback-config", "", "accepted for compatibility, without effect")
-	flags.StringArrayVarP(&f.system, "set", "X", nil, "set a configuration key: `KEY=VALUE`")
+	flags.StringArrayVarP(&f.system, "property", "X", nil, "set a configuration key: `KEY=VALUE`")
 	flags.SortFlags = false
 }
 
@@ -66,6 +67,10 @@ func (f *commonFlags) load() (settings, error) {
 		if err := s.addFile(f.config, false); err != nil {
 			return nil, err
 		}
+	}
+	for _, pair := range f.override {
+		k, v, _ := strings.Cut(pair, "=")
+		s[k] = v
 	}
 	return s, nil
 }

@@ -30,7 +30,7 @@ type Options struct {
 	Logs      Logs
 
 	Registry operators.Registry
-	Store    operators.ParamStore
+	Store    func(site int64) operators.ParamStore // of `param_set>`
 	HTTP     operators.HTTPClient
 	Notices  Notices
 	// Config is the system configuration below "config.", for operators; may be nil.

@@ -48,9 +48,9 @@ func (v *vault) values() []string {
 	return v.given
 }
 
-// shortestMasked: replacing every "1" of a log because a secret is "1" would tell more
-// than it hides.
-const shortestMasked = 4
+// shortestMasked: shorter secrets are words and numbers that logs hold anyway; to tear
+// every "1" out because a secret is "1" would tell more than it hides.
+const shortestMasked = 8
 
 const mask = "****"
 

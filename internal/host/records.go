@@ -43,6 +43,7 @@ type Workflow struct {
 	Site     int64
 	Project  Ref
 	Revision Ref
+	Archive  string // key of the revision's archive in Blobs
 	Name     string
 	Zone     string
 	Config   *param.Map

@@ -31,10 +31,15 @@ func (h *Host) scheduler(ctx context.Context) {
 			h.trouble(ctx, "read due schedules", err)
 			continue
 		}
+		due, release := h.settled(due)
 		if len(due) > 0 {
 			if err := h.fireAll(ctx, due); err != nil && ctx.Err() == nil {
 				h.trouble(ctx, "fire schedules", err)
 			}
+			continue
+		}
+		if !release.IsZero() {
+			h.await(ctx, release)
 			continue
 		}
 		next, err := h.Schedules.NextDue(ctx)
@@ -46,6 +51,23 @@ func (h *Host) scheduler(ctx context.Context) {
 		}
 		h.await(ctx, next)
 	}
+}
+
+// settleTime is how long a new schedule waits before it catches up on sessions that were
+// past when it was made: who pushed it sees it as pushed, and can still correct it.
+const settleTime = time.Second
+
+// settled leaves out new schedules that wait, and says until when the first one does.
+func (h *Host) settled(due []Schedule) (ready []Schedule, release time.Time) {
+	for _, s := range due {
+		until := s.CreatedAt.Add(settleTime)
+		if s.Times.Run.After(s.CreatedAt) || !h.Now().Before(until) {
+			ready = append(ready, s)
+		} else if release.IsZero() || until.Before(release) {
+			release = until
+		}
+	}
+	return ready, release
 }
 
 // await waits for a time, a change of a schedule, or the end of ctx. It looks at the
@@ -88,7 +110,8 @@ func (h *Host) fireAll(ctx context.Context, due []Schedule) error {
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots }()
-			if err := h.fire(ctx, s); err != nil && !errors.Is(err, ErrConflict) {
+			// A schedule that was moved or deleted meanwhile is somebody else's business.
+			if err := h.fire(ctx, s); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
 				select {
 				case failed <- fmt.Errorf("schedule %d: %w", s.ID, err):
 				default:

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/embedded"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// serverCommand is `zerodag server`.
+type serverCommand struct {
+	commonFlags
+	streams
+	bind, adminBind      string
+	port, adminPort      int
+	memory               bool
+	database, taskLog    string
+	accessLog            string
+	threads              int
+	noExecutor           bool
+	noScheduler, noAgent bool
+	swagger, noAuth      bool
+	headers              []string
+}
+
+func newServer(s streams) *cobra.Command {
+	c := &serverCommand{streams: s}
+	cmd := &cobra.Command{
+		Use:   "server [options...]",
+		Short: "Run a server: REST API, schedules and tasks on this machine",
+		Long: `Run a server: REST API, schedules and tasks on this machine.
+
+Without options it listens on 127.0.0.1:65432 and keeps its data in ./` + dataFolder + `. Clients of
+Digdag and the other subcommands of this program use it. Killed at any moment, it
+continues all attempts when it starts again.`,
+		Args: upTo(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.IntVarP(&c.port, "port", "n", 65432, "`PORT` to listen on; 0 is a free one")
+	f.StringVarP(&c.bind, "bind", "b", "127.0.0.1", "`ADDRESS` to listen on")
+	f.IntVar(&c.adminPort, "admin-port", 0, "`PORT` of the administrators' own listener")
+	f.StringVar(&c.adminBind, "admin-bind", "", "`ADDRESS` of the administrators' own listener")
+	f.BoolVarP(&c.memory, "memory", "m", false, "keep all data in memory")
+	f.StringVarP(&c.database, "database", "o", "", "keep the data in this `DIR` (default: ./"+dataFolder+")")
+	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks in this `DIR` (default: with the data)")
+	f.StringVarP(&c.accessLog, "access-log", "A", "", "keep a log of requests in this `DIR`")
+	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
+	f.BoolVar(&c.noExecutor, "disable-executor-loop", false, "do not move attempts on")
+	f.BoolVar(&c.noScheduler, "disable-scheduler", false, "do not start attempts by schedules")
+	f.BoolVar(&c.noAgent, "disable-local-agent", false, "do not run tasks")
+	f.BoolVar(&c.swagger, "enable-swagger", false, "allow browsers of other origins (CORS); the API describes itself at /api/openapi.yaml")
+	f.BoolVar(&c.noAuth, "no-auth", false, "serve everybody who can reach a listener beyond this machine")
+	f.StringArrayVarP(&c.headers, "header", "H", nil, "`NAME=VALUE` added to every answer")
+	c.registerParams(cmd)
+	c.register(cmd)
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.fromFlags(cmd) }
+	return cmd
+}
+
+// fromFlags notes which flags were given: they win over the configuration.
+func (c *serverCommand) fromFlags(cmd *cobra.Command) {
+	for flag, key := range map[string]string{"port": "server.port", "bind": "server.bind", "admin-port": "server.admin.port",
+		"admin-bind": "server.admin.bind", "access-log": "server.access-log.path"} {
+		if cmd.Flags().Changed(flag) {
+			c.override = append(c.override, key+"="+cmd.Flag(flag).Value.String())
+		}
+	}
+	for _, h := range c.headers {
+		c.override = append(c.override, "server.http.headers."+h)
+	}
+}
+
+func (c *serverCommand) run(ctx context.Context) error {
+	if c.memory && c.database != "" {
+		return usageError{errors.New("Setting both --database and --memory is invalid")} //nolint:staticcheck // the original's text
+	}
+	banner(c.err)
+	settings, err := c.load()
+	if err != nil {
+		return err
+	}
+	r := settings.reading()
+	options, err := c.embeddedOptions(r)
+	if err != nil {
+		return err
+	}
+	web, err := c.webOptions(r)
+	if err != nil {
+		return err
+	}
+	if options.Notices, err = newNotices(r); err != nil {
+		return err
+	}
+	parts := host.Parts{
+		Executor:  !c.noExecutor && r.bool("server.executor.enabled", true),
+		Scheduler: !c.noScheduler && !c.noExecutor && r.bool("schedule.enabled", true),
+		Agent:     !c.noAgent && r.bool("agent.enabled", true),
+	}
+	if r.err != nil {
+		return r.err
+	}
+	out, closeLog, err := c.logWriter(c.streams)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	log, err := newConsole(out, c.logLevel)
+	if err != nil {
+		return err
+	}
+	defer log.flush()
+	logger := slog.New(&consoleHandler{console: log})
+	if unread := r.unread(); len(unread) > 0 {
+		logger.Warn("configuration keys without a meaning here are ignored: " + strings.Join(unread, ", "))
+	}
+	options.Logger = logger
+	engine, err := embedded.Open(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	return c.serve(ctx, engine, web, parts, logger)
+}
+
+// serve runs until the first signal, then lets tasks end; the second one cuts them off.
+func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o webOptions, parts host.Parts, logger *slog.Logger) error {
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	web, err := startWeb(engine, o, logger)
+	if err != nil {
+		return err
+	}
+	if err := web.writeRuntimeInfo(o.runtimeInfo); err != nil {
+		return errors.Join(err, web.close(hard))
+	}
+	for _, l := range web.listeners {
+		logger.Info("Listening on http://" + l.Addr().String())
+	}
+	loops, failed := make(chan struct{}), make(chan error, 1)
+	accepting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { defer close(loops); engine.Run(hard, accepting, parts) }()
+	go func() { failed <- web.failed() }()
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		stop()
+	}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(again)
+	select {
+	case <-loops:
+	case <-again:
+		logger.Warn("Cutting off running tasks: they run again after the next start")
+		cut()
+		<-loops
+	}
+	logger.Info("Closing HTTP listening sockets")
+	err = errors.Join(err, web.close(hard))
+	logger.Info("Shutting down system")
+	cut()
+	logger.Info("Shutdown completed")
+	return err
+}
+
+// address is where to listen.
+func address(bind string, port int) string { return net.JoinHostPort(bind, strconv.Itoa(port)) }
+
+// isLoopback says whether only this machine reaches an address.
+func isLoopback(bind string) bool {
+	ip := net.ParseIP(bind)
+	return bind == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// consoleHandler writes structured messages as the original's log lines.
+type consoleHandler struct {
+	console *console
+	with    []slog.Attr
+}
+
+// Enabled implements slog.Handler.
+func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return h.console.shows(consoleLevel(level))
+}
+
+// Handle implements slog.Handler.
+func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
+	var text strings.Builder
+	text.WriteString(r.Message)
+	add := func(a slog.Attr) bool {
+		fmt.Fprintf(&text, " %s=%v", a.Key, a.Value)
+		return true
+	}
+	for _, a := range h.with {
+		add(a)
+	}
+	r.Attrs(add)
+	h.console.message(consoleLevel(r.Level), "zerodag.server", text.String())
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (h *consoleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &consoleHandler{h.console, append(h.with[:len(h.with):len(h.with)], attrs...)}
+}
+
+// WithGroup implements slog.Handler; groups are not shown.
+func (h *consoleHandler) WithGroup(string) slog.Handler { return h }
+
+func consoleLevel(l slog.Level) operators.Level {
+	switch {
+	case l >= slog.LevelError:
+		return operators.Error
+	case l >= slog.LevelWarn:
+		return operators.Warn
+	case l >= slog.LevelInfo:
+		return operators.Info
+	}
+	return operators.Debug
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/expr/assets"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/internal/notice"
+)
+
+// newNotices reads how people are told of failures (spec server.md 6.5).
+func newNotices(r *reading) (host.Notices, error) {
+	sender, err := noticeSender(r)
+	if err != nil {
+		return nil, err
+	}
+	milliseconds := func(key string, otherwise int) time.Duration {
+		return time.Duration(r.number(key, otherwise)) * time.Millisecond
+	}
+	return notice.New(sender, notice.Options{
+		Retries:  r.number("notification.retries", 10),
+		Shortest: milliseconds("notification.min_retry_wait", 1000),
+		Longest:  milliseconds("notification.max_retry_wait", 30_000),
+		Now:      time.Now,
+	}), nil
+}
+
+func noticeSender(r *reading) (notice.Sender, error) {
+	required := func(key string) (string, error) {
+		if v := r.text(key, ""); v != "" {
+			return v, nil
+		}
+		return "", fmt.Errorf("configuration key %s is missing: notification.type is %q", key, r.settings["notification.type"])
+	}
+	switch kind := r.text("notification.type", ""); kind {
+	case "":
+		return nil, nil
+	case "http":
+		url, err := required("notification.http.url")
+		return notice.HTTP{URL: url, Method: r.text("notification.http.method", ""), Headers: r.tree("notification.http.headers.")}, err
+	case "shell":
+		command, err := required("notification.shell.command")
+		return notice.Shell{Command: command, Timeout: time.Duration(r.number("notification.shell.timeout", 30_000)) * time.Millisecond}, err
+	case "mail":
+		return mailNotices(r, required)
+	default:
+		return nil, fmt.Errorf("configuration key notification.type is %q: use mail, http or shell", kind)
+	}
+}
+
+func mailNotices(r *reading, required func(string) (string, error)) (notice.Sender, error) {
+	const prefix = "notification.mail."
+	host, err := required(prefix + "host")
+	if err != nil {
+		return nil, err
+	}
+	from, err := required(prefix + "from")
+	if err != nil {
+		return nil, err
+	}
+	m := notice.Mail{
+		Server: param.New("host", host, "tls", r.text(prefix+"tls", "true"), "ssl", r.text(prefix+"ssl", "false")),
+		Message: param.New("from", from, "subject", r.text(prefix+"subject", "Digdag Notification"),
+			"html", r.text(prefix+"html", "false"), "to", []param.Value{}),
+	}
+	for _, key := range []string{"port", "username", "password", "debug"} {
+		if v := r.text(prefix+key, ""); v != "" {
+			m.Server.Set(key, v)
+		}
+	}
+	for _, key := range []string{"to", "cc", "bcc"} {
+		if list := addressList(r.text(prefix+key, "")); len(list) > 0 {
+			m.Message.Set(key, list)
+		}
+	}
+	if file := r.text(prefix+"body_template_file", ""); file != "" {
+		if m.Body, err = noticeTemplate(file); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func addressList(text string) []param.Value {
+	var list []param.Value
+	for part := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
+		if part = strings.Trim(part, ` "`); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+// noticeTemplate reads a text with `${message}` and the like. It is tried once, so that a
+// wrong one is seen at the start and not on the night that it is needed.
+func noticeTemplate(file string) (func(*param.Map) (string, error), error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read notification.mail.body_template_file: %w", err)
+	}
+	body := func(fields *param.Map) (string, error) {
+		e := expr.New(expr.Options{Moment: func() *expr.Moment { return expr.CompileMoment(assets.Moment()) }})
+		return e.Template(string(text), fields, expr.Scope{Zone: time.UTC, Now: time.Now()})
+	}
+	if _, err := body(notice.Fields(host.Notice{Message: "test"}, time.Now())); err != nil {
+		return nil, fmt.Errorf("notification.mail.body_template_file %s: %w", file, err)
+	}
+	return body, nil
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/embedded"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/sqlite"
+)
+
+// reading collects the first wrong value of a configuration, and which keys were read.
+type reading struct {
+	settings
+	known map[string]bool
+	err   error
+}
+
+func (s settings) reading() *reading { return &reading{settings: s, known: map[string]bool{}} }
+
+func (r *reading) text(key, otherwise string) string {
+	r.known[key] = true
+	if v := strings.TrimSpace(r.settings[key]); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+func (r *reading) wrong(key, form string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("configuration key %s must be %s but is %q", key, form, r.settings[key])
+	}
+}
+
+func (r *reading) number(key string, otherwise int) int {
+	text := r.text(key, "")
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		r.wrong(key, "a whole number")
+	}
+	return n
+}
+
+func (r *reading) bool(key string, otherwise bool) bool {
+	switch strings.ToLower(r.text(key, "")) {
+	case "":
+		return otherwise
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	r.wrong(key, "true or false")
+	return false
+}
+
+// seconds reads a number of seconds.
+func (r *reading) seconds(key string, otherwise time.Duration) time.Duration {
+	return time.Duration(r.number(key, int(otherwise/time.Second))) * time.Second
+}
+
+// duration reads a text like "30s" or "1d 2h".
+func (r *reading) duration(key string, otherwise time.Duration) time.Duration {
+	text := r.text(key, "")
+	if text == "" {
+		return otherwise
+	}
+	d, ok := param.ParseDuration(text)
+	if !ok {
+		r.wrong(key, `a duration like "30s", "10m" or "1d"`)
+	}
+	return d
+}
+
+// tree reads all keys below a prefix.
+func (r *reading) tree(prefix string) map[string]string {
+	found := map[string]string{}
+	for key, v := range r.settings {
+		if rest, ok := strings.CutPrefix(key, prefix); ok && rest != "" {
+			r.known[key] = true
+			found[rest] = v
+		}
+	}
+	return found
+}
+
+// unread lists the keys that have no meaning here.
+func (r *reading) unread() []string {
+	var list []string
+	for _, key := range sortedKeys(r.settings) {
+		client := strings.HasPrefix(key, "client.") || strings.HasPrefix(key, "params.") || strings.HasPrefix(key, "secrets.")
+		if !r.known[key] && !client {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// dataFolder is where a server keeps its data unless it is told otherwise.
+const dataFolder = "zerodag-data"
+
+// embeddedOptions reads everything about data and limits (spec server.md 6.1).
+func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
+	config, err := r.below("config.")
+	if err != nil {
+		return embedded.Options{}, err
+	}
+	r.tree("config.")
+	o := embedded.Options{Migrate: r.bool("database.migrate", true), Config: config, AgentID: r.text("agent.id", ""), Temp: r.text("tmpdir", "")}
+	switch kind := r.text("database.type", "sqlite"); {
+	case c.memory || kind == "memory" && c.database == "":
+	default:
+		o.Folder = c.database
+		if o.Folder == "" {
+			o.Folder = r.text("database.path", dataFolder)
+		}
+	}
+	switch sync := r.text("database.synchronous", "acknowledged"); sync {
+	case "acknowledged":
+	case "full":
+		o.Sync = sqlite.SyncAll
+	default:
+		r.wrong("database.synchronous", "acknowledged or full")
+	}
+	o.Archives = r.text("archive.local.path", "")
+	if total := int64(r.number("api.max_archive_total_size_limit", 0)); total > 0 {
+		o.Archive = files.Limits{Compressed: total, Total: total, File: total}
+	}
+	c.logOptions(r, &o)
+	o.Limits = host.Limits{
+		Attempts: r.number("executor.attempt_max_run", 0), Tasks: r.number("executor.task_max_run", 0),
+		AttemptTTL: r.duration("executor.attempt_ttl", 0), TaskTTL: r.duration("executor.task_ttl", 0),
+		ReapInterval: r.duration("executor.ttl_reaping_interval", 0),
+		Lease:        r.seconds("agent.lock-retention-time", 0), Heartbeat: r.seconds("agent.heartbeat-interval", 0),
+		Threads: c.threads, Retention: r.duration("executor.log_retention", 0),
+	}
+	if c.threads == 0 {
+		o.Limits.Threads = r.number("agent.max-task-threads", 0)
+	}
+	if o.Defaults, err = c.defaults(r); err != nil {
+		return o, err
+	}
+	o.SecretKey, err = secretKey(r, o.Folder)
+	return o, err
+}
+
+// logOptions says where task logs go: here they are kept unless that is switched off.
+func (c *serverCommand) logOptions(r *reading, o *embedded.Options) {
+	kind := r.text("log-server.type", "local")
+	o.Logs, o.Split = r.text("log-server.local.path", ""), int64(r.number("log-server.local.split_size", 0))
+	if c.taskLog != "" {
+		o.Logs, kind = c.taskLog, "local"
+	}
+	o.NoLogs = kind == "null"
+}
+
+// defaults are the parameters below those of all attempts.
+func (c *serverCommand) defaults(r *reading) (*param.Map, error) {
+	m := param.New()
+	if text := r.text("digdag.defaultParams", ""); text != "" {
+		v, err := param.ParseJSON(text)
+		if err == nil {
+			m, err = param.AsMap("digdag.defaultParams", v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("configuration key digdag.defaultParams must be a JSON object: %w", err)
+		}
+	}
+	own, err := c.parameters(r.settings)
+	return param.Merge(m, own), err
+}
+
+// secretKey reads the key that encrypts secrets: configuration, environment, or a file.
+// Without any a new one is made and kept beside the data, so that secrets just work.
+func secretKey(r *reading, folder string) ([]byte, error) {
+	source, text := "configuration key digdag.secret-encryption-key", r.text("digdag.secret-encryption-key", "")
+	if text == "" {
+		source, text = "environment variable ZERODAG_SECRET_KEY", os.Getenv("ZERODAG_SECRET_KEY")
+	}
+	file := r.text("server.secret-key-file", "")
+	if text == "" && file == "" && folder == "" {
+		key := make([]byte, 16)
+		rand.Read(key) // never fails
+		return key, nil
+	}
+	if text == "" {
+		made := file == ""
+		if made {
+			file = filepath.Join(folder, "secret.key")
+		}
+		content, err := os.ReadFile(file)
+		if made && errors.Is(err, fs.ErrNotExist) {
+			return newSecretKey(file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the key of secrets: %w", err)
+		}
+		source, text = file, string(content)
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(key) != 16 {
+		return nil, fmt.Errorf("%s must be base64 of 16 random bytes: make one with `head -c 16 /dev/urandom | base64`", source)
+	}
+	return key, nil
+}
+
+func newSecretKey(file string) ([]byte, error) {
+	key := make([]byte, 16)
+	rand.Read(key) // never fails
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the data: %w", err)
+	}
+	if err := os.WriteFile(file, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("keep the key of secrets: %w", err)
+	}
+	return key, nil
+}

@@ -1,0 +1,173 @@
+// Package embedded wires the drivers of one machine to a host: SQLite for the log, the
+// catalogue and the queues, files for archives and logs, processes for commands.
+//
+// `zerodag server` and the embedding package use it. It must hold no rule of its own.
+package embedded
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/expr/assets"
+	"zerodag/engine/param"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/httpclient"
+	"zerodag/internal/process"
+	"zerodag/internal/sqlite"
+	"zerodag/operators"
+	"zerodag/operators/all"
+)
+
+// Options of a deployment on one machine. Zero values of optional parts are named.
+type Options struct {
+	Folder   string // of the data; "" is in memory, with files in a folder that Close deletes
+	Database string // folder of the database; "" is Folder
+	Archives string // folder of the archives; "" is "archives" in Folder
+	Logs     string // folder of the task logs; "" is "logs" in Folder
+	NoLogs   bool   // task logs are not kept
+	Split    int64  // bytes after which a task's log goes on in another file; 0 is never
+	Temp     string // folder for workspaces; "" is the system's
+
+	SecretKey []byte // 16 bytes; nil: secrets can neither be stored nor read
+	Sync      sqlite.Sync
+	Migrate   bool   // an older database is brought up to date; else it is refused
+	AgentID   string // "" is <pid>@<host>
+	Archive   files.Limits
+	Limits    host.Limits
+	Config    *param.Map // of operators, below "config."
+	Defaults  *param.Map // parameters below those of attempts
+	Notices   host.Notices
+	Registry  operators.Registry // nil: all built-in operators
+	Logger    *slog.Logger       // nil: none
+	Now       func() time.Time   // nil: time.Now
+}
+
+// Engine is an open deployment.
+type Engine struct {
+	*host.Host
+	DB         *sqlite.DB
+	workspaces *files.Workspaces
+	temporary  string // folder that Close deletes; "" for none
+}
+
+// Open opens a deployment, or makes it. One process at a time has it.
+func Open(ctx context.Context, o Options) (_ *Engine, err error) {
+	e := &Engine{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Registry == nil {
+		o.Registry = all.Registry()
+	}
+	database := ""
+	if o.Folder == "" {
+		if e.temporary, err = os.MkdirTemp(o.Temp, "zerodag-"); err != nil {
+			return nil, fmt.Errorf("make a folder for data in memory: %w", err)
+		}
+		o.Folder = e.temporary
+	} else {
+		if o.Folder, err = filepath.Abs(o.Folder); err != nil {
+			return nil, err
+		}
+		if o.Database == "" {
+			o.Database = o.Folder
+		}
+		database = filepath.Join(o.Database, databaseName)
+	}
+	e.DB, err = sqlite.Open(ctx, sqlite.Options{Path: database, Now: o.Now, SecretKey: o.SecretKey, Sync: o.Sync, Migrate: o.Migrate})
+	if err != nil {
+		return nil, err
+	}
+	return e, e.wire(o)
+}
+
+const databaseName = "zerodag.db"
+
+// wire makes the host; the database is open, so this process is alone on the folder.
+func (e *Engine) wire(o Options) error {
+	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
+	driver := process.New(process.Options{KillNow: true, Name: name})
+	if n := driver.Reclaim(); n > 0 {
+		o.Logger.Warn("ended commands that an earlier server left running", "processes", n)
+	}
+	blobs, err := files.NewBlobs(orIn(o.Archives, o.Folder, "archives"))
+	if err != nil {
+		return err
+	}
+	temp := o.Temp
+	if temp == "" {
+		temp = os.TempDir()
+	}
+	open := func(ctx context.Context, key string) (io.ReadCloser, error) {
+		r, _, err := blobs.Open(ctx, key)
+		return r, err
+	}
+	// The length of this name is bounded: recordings know workspaces by their paths.
+	e.workspaces, err = files.NewWorkspaces(filepath.Join(temp, "zerodag-"+name), o.Archive, open)
+	if err != nil {
+		return err
+	}
+	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: orIn(o.Logs, o.Folder, "logs"), AgentID: o.AgentID, Split: o.Split, Now: o.Now}))
+	if o.NoLogs {
+		logs = host.NoLogs{}
+	}
+	e.Host = host.New(host.Options{
+		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
+		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Secrets: e.DB,
+		Blobs: blobs, Logs: logs,
+		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{}, Notices: o.Notices,
+		Config: o.Config, Defaults: o.Defaults,
+		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
+			s := e.workspaces.Of(ctx, w.Archive, id, driver.In)
+			return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil
+		},
+		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
+		Unpack: func(ctx context.Context, key string) (host.Archive, error) {
+			return e.workspaces.Archive(ctx, key)
+		},
+		Now: o.Now, Logger: o.Logger, Limits: o.Limits,
+	})
+	return nil
+}
+
+func orIn(folder, in, name string) string {
+	if folder != "" {
+		return folder
+	}
+	return filepath.Join(in, name)
+}
+
+// Close ends everything at once and closes the files. What was under way runs again after
+// the next Open; to let it end first, end the accepting context of Run and wait.
+func (e *Engine) Close() error {
+	var errs []error
+	if e.DB != nil {
+		errs = append(errs, e.DB.Close())
+	}
+	if e.workspaces != nil {
+		errs = append(errs, e.workspaces.Close())
+	}
+	if e.temporary != "" {
+		errs = append(errs, os.RemoveAll(e.temporary))
+	}
+	return errors.Join(errs...)
+}
