@@ -16,6 +16,8 @@ func newRoot(s streams) *cobra.Command {
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		// A wrong command is told as such, whatever options follow it.
+		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -29,7 +31,8 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newInit(s), newRun(s), newCheck(s), newVersion(s))
+	root.AddCommand(newInit(s), newRun(s), newCheck(s), newServer(s))
+	root.AddCommand(clientCommands(s)...)
 	return root
 }
 
@@ -41,27 +44,6 @@ func commandNames(c *cobra.Command) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// newVersion prints the version of this program.
-func newVersion(s streams) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Show the version",
-		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			banner(s.err)
-			fmt.Fprintf(s.out, "Client version: %s\n", version)
-			return nil
-		},
-	}
-}
-
-func noArguments(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError{fmt.Errorf("unexpected argument: %s", args[0])}
-	}
-	return nil
 }
 
 // upTo accepts no more than n arguments.

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// newArchive writes a project's archive to a file; no server is asked.
+func newArchive(s streams) *cobra.Command {
+	r := &remote{streams: s, format: "text"}
+	project, output, copyLinks := "", "", false
+	c := &cobra.Command{Use: "archive", Short: "Write an archive of a project's folder"}
+	c.Flags().StringVar(&project, "project", "", "the project's `DIR` (default: the current one)")
+	c.Flags().StringVarP(&output, "output", "o", "digdag.archive.tar.gz", "`PATH` of the archive")
+	c.Flags().BoolVar(&copyLinks, "copy-outgoing-symlinks", false, "store what links out of the folder lead to")
+	return r.command(c, 0, 0, func(context.Context, []string) error {
+		if err := r.begin(); err != nil {
+			return err
+		}
+		if err := r.archive(project, output, copyLinks); err != nil {
+			return err
+		}
+		result := struct {
+			Path string `json:"path"`
+		}{output}
+		return r.show(result, func(p printer) {
+			p.line("Created %s.", output)
+			p.line("Use `zerodag upload <path.tar.gz> <project> <revision>` to upload it a server.\n")
+			p.line("  Examples:")
+			p.line("    $ zerodag upload %s $(basename $(pwd)) -r $(date +%%Y%%m%%d-%%H%%M%%S)", output)
+			p.line("    $ zerodag upload %s $(git rev-parse --abbrev-ref HEAD) -r $(git rev-parse HEAD)\n", output)
+		})
+	})
+}
+
+// archive replaces the file when the new one is complete.
+func (r *remote) archive(project, output string, copyLinks bool) error {
+	folder, err := openProject(project)
+	if err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(output), ".archive-*.tar.gz")
+	if err != nil {
+		return fmt.Errorf("write archive: %w", err)
+	}
+	defer os.Remove(temporary.Name())
+	defer temporary.Close()
+	if _, err := r.pack(folder, temporary, output, copyLinks); err != nil {
+		return err
+	}
+	if err := temporary.Chmod(0o644); err != nil {
+		return fmt.Errorf("write archive: %w", err)
+	}
+	if err := os.Rename(temporary.Name(), output); err != nil {
+		return fmt.Errorf("write archive: %w", err)
+	}
+	return nil
+}

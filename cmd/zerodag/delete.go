@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// newDelete deletes a project.
+func newDelete(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	var force bool
+	c := &cobra.Command{Use: "delete project", Short: "Delete a project"}
+	c.Flags().BoolVar(&force, "force", false, "do not ask")
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		project, err := r.Project(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		err = r.show(project, func(p printer) {
+			p.line("Project:")
+			p.block("  ", "id", project.ID, "name", project.Name, "latest revision", project.Revision,
+				"created at", project.CreatedAt, "last updated at", project.UpdatedAt)
+			p.Truncate(p.Len() - 1) // here no empty line follows
+		})
+		if err != nil {
+			return err
+		}
+		if !force {
+			fmt.Fprint(r.err, "Are you sure you want to delete this project? [y/N]: ")
+			answer, _ := bufio.NewReader(r.in).ReadString('\n') // no answer is no
+			if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+				return errors.New("canceled.") //nolint:staticcheck // the original's text
+			}
+		}
+		if _, err := r.Client.Delete(ctx, project.ID); err != nil {
+			return err
+		}
+		r.hint("Project '%s' is deleted.", args[0])
+		return nil
+	})
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/internal/client"
+)
+
+// registerFormat adds --output, or --format where --output is a path already.
+func (r *remote) registerFormat(c *cobra.Command) {
+	name := "output"
+	if c.Flags().Lookup(name) != nil {
+		name = "format"
+	}
+	c.Flags().StringVar(&r.format, name, "text", "`FORMAT` of the result: text, json or yaml")
+}
+
+func (r *remote) checkFormat() error {
+	switch r.format {
+	case "text", "json", "yaml":
+		return nil
+	}
+	return usageError{fmt.Errorf("unknown format %q: it must be text, json or yaml", r.format)}
+}
+
+// notes is where lines go that are no result: away from a result for programs.
+func (r *remote) notes() io.Writer {
+	if r.format == "text" {
+		return r.out
+	}
+	return r.err
+}
+
+// hint tells a person what to do next.
+func (r *remote) hint(format string, args ...any) {
+	fmt.Fprintf(r.err, format+"\n", args...)
+}
+
+// show writes a result: as text for people, or as the API's object.
+func (r *remote) show(v any, text func(printer)) error {
+	var b bytes.Buffer
+	switch r.format {
+	case "text":
+		text(printer{&b})
+	case "json":
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(v); err != nil {
+			return fmt.Errorf("write result: %w", err)
+		}
+	case "yaml":
+		asJSON, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("write result: %w", err)
+		}
+		tree, err := param.ParseJSON(string(asJSON))
+		if err != nil {
+			return fmt.Errorf("write result: %w", err)
+		}
+		b.Write(dig.FormatYAML(tree))
+	}
+	if _, err := r.out.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return nil
+}
+
+// printer writes the lines that scripts parse (spec cli.md 5.5). It writes to memory.
+type printer struct{ *bytes.Buffer }
+
+func (p printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+// block writes "label: value" lines and an empty line; pairs are labels and values.
+func (p printer) block(indent string, pairs ...any) {
+	for i := 0; i < len(pairs); i += 2 {
+		p.line("%s%s: %s", indent, pairs[i], shown(pairs[i+1]))
+	}
+	p.line("")
+}
+
+// offsetTime is a time that is shown in the offset it has; others are in the system's zone.
+type offsetTime time.Time
+
+// shown is the text of a value; what is absent is empty.
+func shown(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case *string:
+		if v == nil {
+			return ""
+		}
+		return *v
+	case client.ID:
+		return string(v)
+	case *client.ID:
+		if v == nil {
+			return "null"
+		}
+		return string(*v)
+	case []client.ID:
+		texts := make([]string, len(v))
+		for i, id := range v {
+			texts[i] = string(id)
+		}
+		return "[" + strings.Join(texts, ", ") + "]"
+	case offsetTime:
+		return showTime(time.Time(v))
+	case time.Time:
+		return showTime(v.Local())
+	case *time.Time:
+		if v == nil {
+			return ""
+		}
+		return showTime(v.Local())
+	case *param.Map:
+		if v == nil {
+			return "{}"
+		}
+		return param.Text(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// showAway is a time with how far away it is; an absent one is empty.
+func showAway(now time.Time, t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return showTimeFrom(now, t.Local())
+}

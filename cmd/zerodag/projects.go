@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+// pageFlags select a part of a list.
+type pageFlags struct {
+	last  string
+	count int
+}
+
+func (f *pageFlags) page() client.Page { return client.Page{Last: client.ID(f.last), Count: f.count} }
+
+// newProjects lists projects, or shows one.
+func newProjects(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	var page pageFlags
+	var pattern string
+	c := &cobra.Command{Use: "projects [name]", Aliases: []string{"project"}, Short: "Show projects"}
+	c.Flags().IntVar(&page.count, "count", 100, "`NUMBER` of projects")
+	c.Flags().StringVar(&page.last, "last-id", "", "projects after this `ID`")
+	c.Flags().StringVar(&pattern, "name", "", "projects with this `TEXT` in their name (only without the argument)")
+	return r.command(c, 0, 1, func(ctx context.Context, args []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		list, err := r.listProjects(ctx, args, page.page(), pattern)
+		if err != nil {
+			return err
+		}
+		err = r.show(list, func(p printer) {
+			p.line("Projects")
+			for _, project := range list {
+				p.block("  ", "name", project.Name, "id", project.ID, "revision", project.Revision, "archive type", project.ArchiveType,
+					"project created at", project.CreatedAt, "revision updated at", project.UpdatedAt)
+			}
+		})
+		r.hint("Use `zerodag workflows <project-name>` to show details.")
+		return err
+	})
+}
+
+func (r *remote) listProjects(ctx context.Context, args []string, page client.Page, pattern string) ([]client.Project, error) {
+	if len(args) == 0 {
+		return r.Projects(ctx, page, pattern)
+	}
+	project, err := r.Project(ctx, args[0])
+	if client.IsMissing(err) {
+		return nil, fmt.Errorf("Project '%s' does not exist.", args[0]) //nolint:staticcheck // the original's text
+	}
+	return []client.Project{project}, err
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine/dig"
+	"zerodag/internal/client"
+	"zerodag/internal/files"
+)
+
+type pushCommand struct {
+	remote
+	project, revision, from string
+	copyLinks, dryRun       bool
+}
+
+// newPush uploads a project's folder as a new revision.
+func newPush(s streams) *cobra.Command {
+	c := &pushCommand{remote: remote{streams: s}}
+	cmd := &cobra.Command{Use: "push project", Short: "Upload a project's folder as a new revision"}
+	flags := cmd.Flags()
+	flags.StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
+	flags.StringVarP(&c.revision, "revision", "r", "", "name of the `REVISION` (default: a random one)")
+	flags.StringVar(&c.from, "schedule-from", "", "start schedules from this `TIME` on: \"yyyy-MM-dd HH:mm:ss Z\" (default: now)")
+	flags.BoolVar(&c.copyLinks, "copy-outgoing-symlinks", false, "store what links out of the folder lead to")
+	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what would change")
+	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
+		switch {
+		case args[0] == "":
+			return usageError{errors.New("project name cannot be empty")}
+		case c.revision == "" && cmd.Flags().Changed("revision"):
+			return usageError{errors.New("revision cannot be empty")}
+		}
+		return c.push(ctx, args[0])
+	})
+}
+
+func (c *pushCommand) push(ctx context.Context, name string) error {
+	if err := c.begin(); err != nil {
+		return err
+	}
+	p := client.Push{Project: name, Revision: c.revision}
+	if p.Revision == "" {
+		p.Revision = newUUID()
+	}
+	if c.from != "" {
+		var err error
+		if p.From, err = parseInstant(c.from, "--schedule-from"); err != nil {
+			return err
+		}
+	}
+	folder, err := openProject(c.project)
+	if err != nil {
+		return err
+	}
+	if c.dryRun {
+		return c.showChanges(ctx, folder, p)
+	}
+	archive, err := newArchiveFile()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(archive.Name())
+	defer archive.Close()
+	workflows, err := c.pack(folder, archive, archive.Name(), c.copyLinks)
+	if err != nil {
+		return err
+	}
+	c.listPacked(workflows)
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	before, err := c.current(ctx, name)
+	if err != nil {
+		return err
+	}
+	project, err := c.upload(ctx, p, archive)
+	if err != nil {
+		return err
+	}
+	after, err := c.current(ctx, name)
+	if err != nil {
+		return err
+	}
+	list := compare(before, workflows, after.schedules)
+	err = c.showUploaded(project, list)
+	c.tellChanges(list)
+	return err
+}
+
+// newArchiveFile makes the file that is uploaded, where the original has it; in a folder
+// that is not for writing elsewhere.
+func newArchiveFile() (*os.File, error) {
+	const folder = ".digdag/tmp"
+	if err := os.MkdirAll(folder, 0o755); err == nil {
+		if f, err := os.CreateTemp(folder, "archive-*.tar.gz"); err == nil {
+			return f, nil
+		}
+	}
+	f, err := os.CreateTemp("", "archive-*.tar.gz")
+	if err != nil {
+		return nil, fmt.Errorf("make archive: %w", err)
+	}
+	return f, nil
+}
+
+// pack checks the workflows and writes the archive, telling what goes in.
+func (r *remote) pack(folder files.Project, to *os.File, name string, copyLinks bool) ([]dig.Workflow, error) {
+	out := r.notes()
+	fmt.Fprintf(out, "Creating %s...\n", name)
+	workflows, _, err := loadWorkflows(folder)
+	if err != nil {
+		return nil, err
+	}
+	itself, err := filepath.Abs(name)
+	if err != nil {
+		return nil, fmt.Errorf("make archive: %w", err)
+	}
+	_, err = folder.Pack(to, files.Packing{CopyOutgoing: copyLinks, Output: itself, Packed: func(name, target string) {
+		fmt.Fprintf(out, "  Archiving %s\n", name)
+		if target != "" {
+			fmt.Fprintf(out, "    symlink -> %s\n", target)
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return workflows, nil
+}
+
+func (c *pushCommand) listPacked(workflows []dig.Workflow) {
+	out := c.notes()
+	fmt.Fprintln(out, "Workflows:")
+	for _, w := range workflows {
+		fmt.Fprintf(out, "  %s.dig\n", w.Name)
+	}
+	if len(workflows) == 0 {
+		fmt.Fprint(out, `  WARNING: This project doesn't include workflows. Usually, this is a mistake.
+           Please make sure that all *.dig files are on the top directory.
+           *.dig files in subdirectories are not recognized as workflows.
+
+`)
+	}
+}
+
+// upload sends an archive from its beginning.
+func (r *remote) upload(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
+	defer r.progress.end()
+	info, err := archive.Stat()
+	if err != nil {
+		return client.Project{}, fmt.Errorf("read archive: %w", err)
+	}
+	if _, err := archive.Seek(0, 0); err != nil {
+		return client.Project{}, fmt.Errorf("read archive: %w", err)
+	}
+	return r.Push(ctx, p, archive, info.Size())
+}
+
+// showUploaded is what `push` and `upload` print.
+func (r *remote) showUploaded(p client.Project, list []change) error {
+	result := struct {
+		client.Project
+		Changes []change `json:"changes,omitempty"`
+	}{p, list}
+	return r.show(result, func(out printer) {
+		out.line("Uploaded:")
+		out.block("  ", "id", p.ID, "name", p.Name, "revision", p.Revision, "archive type", p.ArchiveType,
+			"project created at", p.CreatedAt.UTC().Format(time.RFC3339), "revision updated at", p.UpdatedAt.UTC().Format(time.RFC3339))
+		out.line("Use `zerodag workflows` to show all workflows.")
+	})
+}

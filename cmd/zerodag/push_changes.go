@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/internal/client"
+	"zerodag/internal/files"
+)
+
+// change is one thing that a push changes.
+type change struct {
+	Change string     `json:"change"` // added, changed or removed
+	Kind   string     `json:"kind"`   // workflow or schedule
+	Name   string     `json:"name"`
+	Next   *time.Time `json:"nextRunTime,omitempty"`
+}
+
+// state is a project on the server: empty when there is none.
+type state struct {
+	workflows map[string]client.Workflow
+	schedules map[string]client.Schedule
+}
+
+func (r *remote) current(ctx context.Context, project string) (state, error) {
+	s := state{workflows: map[string]client.Workflow{}, schedules: map[string]client.Schedule{}}
+	p, err := r.Project(ctx, project)
+	if client.IsMissing(err) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	workflows, err := r.ProjectWorkflows(ctx, p.ID, "")
+	if err != nil {
+		return s, err
+	}
+	for _, w := range workflows {
+		s.workflows[w.Name] = w
+	}
+	schedules, err := r.AllSchedules(ctx, p.ID)
+	for _, one := range schedules {
+		s.schedules[one.Workflow.Name] = one
+	}
+	return s, err
+}
+
+// compare lists what differs, first of workflows and then of schedules; after is when
+// schedules run next.
+func compare(before state, workflows []dig.Workflow, after map[string]client.Schedule) []change {
+	list := []change{}
+	now := map[string]*param.Map{}
+	for _, w := range workflows {
+		now[w.Name] = w.Config.Map("schedule")
+		old, there := before.workflows[w.Name]
+		switch {
+		case !there:
+			list = append(list, change{Change: "added", Kind: "workflow", Name: w.Name})
+		case old.Timezone != w.Zone || !sameText(old.Config, w.Config):
+			list = append(list, change{Change: "changed", Kind: "workflow", Name: w.Name})
+		}
+	}
+	for _, name := range sortedKeys(before.workflows) {
+		if _, there := now[name]; !there {
+			list = append(list, change{Change: "removed", Kind: "workflow", Name: name})
+		}
+	}
+	for _, w := range workflows {
+		next, scheduled := after[w.Name]
+		if !scheduled {
+			continue
+		}
+		c := change{Change: "added", Kind: "schedule", Name: w.Name, Next: &next.NextRunTime}
+		if old, there := before.schedules[w.Name]; there {
+			if old.NextRunTime.Equal(next.NextRunTime) && sameText(before.workflows[w.Name].Config.Map("schedule"), now[w.Name]) {
+				continue
+			}
+			c.Change = "changed"
+		}
+		list = append(list, c)
+	}
+	for _, name := range sortedKeys(before.schedules) {
+		if now[name] == nil {
+			list = append(list, change{Change: "removed", Kind: "schedule", Name: name})
+		}
+	}
+	return list
+}
+
+// sameText compares with the order of keys: it is the order of tasks.
+func sameText(a, b *param.Map) bool { return shown(a) == shown(b) }
+
+// tellChanges shows a person what changed.
+func (r *remote) tellChanges(list []change) {
+	if len(list) == 0 {
+		r.hint("Nothing changed in workflows and schedules.")
+		return
+	}
+	r.hint("Changes:")
+	for _, c := range list {
+		sign := map[string]string{"added": "+", "changed": "~", "removed": "-"}[c.Change]
+		next := ""
+		if c.Next != nil {
+			next = ", next run " + showTimeFrom(time.Now(), c.Next.Local())
+		}
+		r.hint("  %s %s %s (%s%s)", sign, c.Kind, c.Name, c.Change, next)
+	}
+}
+
+// showChanges is `push --dry-run`.
+func (c *pushCommand) showChanges(ctx context.Context, folder files.Project, p client.Push) error {
+	workflows, _, err := loadWorkflows(folder)
+	if err != nil {
+		return err
+	}
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	before, err := c.current(ctx, p.Project)
+	if err != nil {
+		return err
+	}
+	from := p.From
+	if from.IsZero() {
+		from = time.Now()
+	}
+	after, err := expected(before, workflows, from)
+	if err != nil {
+		return err
+	}
+	list := compare(before, workflows, after)
+	c.tellChanges(list)
+	c.hint("Project '%s' is not pushed.", p.Project)
+	if c.format == "text" {
+		return nil
+	}
+	return c.show(list, func(printer) {})
+}
+
+// expected is when schedules will run next, as far as can be known here: one that stays
+// as it is keeps its time, every other one counts from the time given.
+func expected(before state, workflows []dig.Workflow, from time.Time) (map[string]client.Schedule, error) {
+	after := map[string]client.Schedule{}
+	for _, w := range workflows {
+		config := w.Config.Map("schedule")
+		if config == nil {
+			continue
+		}
+		old, there := before.schedules[w.Name]
+		if was := before.workflows[w.Name]; there && was.Timezone == w.Zone && sameText(was.Config.Map("schedule"), config) {
+			after[w.Name] = old
+			continue
+		}
+		zone, err := schedule.Zone(w.Zone)
+		if err != nil {
+			return nil, err
+		}
+		s, err := schedule.Parse(config, zone)
+		if err != nil {
+			return nil, err
+		}
+		after[w.Name] = client.Schedule{NextRunTime: s.First(from).RunTime}
+	}
+	return after, nil
+}

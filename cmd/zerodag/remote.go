@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"zerodag/internal/client"
+)
+
+// remote is a command that talks to a server (spec cli.md 5.1).
+type remote struct {
+	commonFlags
+	streams
+	endpoint, basicAuth, token string
+	headers                    []string
+	noCheck, noCert            bool
+	format                     string
+	settings                   settings
+	progress                   *progress
+	*client.Client
+}
+
+// clientCommands are those that talk to a server.
+func clientCommands(s streams) []*cobra.Command {
+	return []*cobra.Command{
+		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newKill(s), newDelete(s),
+		newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
+		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
+		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newTokens(s), newVersion(s),
+	}
+}
+
+// command makes c a client command. Fewer arguments than least, or more than most, show
+// the usage, which is no error.
+func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.Context, args []string) error) *cobra.Command {
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return showUsage(cmd, r.streams)
+		}
+		if err := r.checkFormat(); err != nil {
+			return err
+		}
+		return do(cmd.Context(), args)
+	}
+	flags := c.Flags()
+	flags.StringVarP(&r.endpoint, "endpoint", "e", "", "`URL` of the server (default: "+client.DefaultEndpoint+")")
+	flags.StringArrayVarP(&r.headers, "header", "H", nil, "add a header: `KEY=VALUE` (may be repeated)")
+	flags.StringVar(&r.basicAuth, "basic-auth", "", "`USER:PASSWORD`")
+	flags.StringVar(&r.token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
+	flags.BoolVar(&r.noCheck, "disable-version-check", false, "do not ask the server whether it works with this version")
+	flags.BoolVar(&r.noCert, "disable-cert-validation", false, "accept any certificate of the server")
+	r.registerFormat(c)
+	r.register(c)
+	return c
+}
+
+// begin reads the configuration, before anything is done.
+func (r *remote) begin() error {
+	banner(r.err)
+	var err error
+	r.settings, err = r.load()
+	return err
+}
+
+// open is ready to talk to the server, which was asked whether it works with us.
+func (r *remote) open(ctx context.Context) error {
+	if r.settings == nil {
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+	if err := r.connect(); err != nil {
+		return err
+	}
+	if r.noCheck {
+		return nil
+	}
+	return r.checkVersion(ctx)
+}
+
+// connect makes the client; nothing is sent yet.
+func (r *remote) connect() error {
+	header, err := r.allHeaders()
+	if err != nil {
+		return err
+	}
+	endpoint := r.endpoint
+	if endpoint == "" {
+		endpoint = r.settings["client.http.endpoint"]
+	}
+	o := client.Options{
+		Endpoint: endpoint,
+		Header:   header,
+		Agent:    "zerodag/" + version + " (" + runtime.GOOS + ")",
+		Insecure: r.noCert,
+		NoDirect: strings.EqualFold(strings.TrimSpace(r.settings["client.http.disable_direct_download"]), "true"),
+		Env:      os.Getenv,
+	}
+	if file, ok := r.err.(*os.File); ok && watched(file) {
+		r.progress = &progress{out: file}
+		o.Progress = r.progress.tell
+	}
+	r.Client, err = client.New(o)
+	return err
+}
+
+// allHeaders are those of the configuration, then of the command line over them.
+func (r *remote) allHeaders() (http.Header, error) {
+	header := http.Header{}
+	for _, key := range sortedKeys(r.settings) {
+		if name, ok := strings.CutPrefix(key, "client.http.headers."); ok {
+			header.Set(name, r.settings[key])
+		}
+	}
+	token := r.token
+	if token == "" {
+		token = os.Getenv("ZERODAG_TOKEN")
+	}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	if err := addHeaders(header, r.headers, r.basicAuth); err != nil {
+		return nil, err
+	}
+	return header, nil
+}
+
+func addHeaders(header http.Header, pairs []string, basicAuth string) error {
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return usageError{fmt.Errorf("Parameter --header expected a value of the form a=b but got:%s", pair)} //nolint:staticcheck // the original's text
+		}
+		header.Set(name, value)
+	}
+	if basicAuth == "" {
+		return nil
+	}
+	if user, password, ok := strings.Cut(basicAuth, ":"); !ok || user == "" || password == "" {
+		return usageError{errors.New("Expected format: username:password")} //nolint:staticcheck // the original's text
+	}
+	header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(basicAuth)))
+	return nil
+}
+
+// checkVersion ends the command when the server does not work with this client. When it
+// only recommends a newer one, a person is stopped and a script is warned.
+func (r *remote) checkVersion(ctx context.Context) error {
+	k, err := r.Check(ctx)
+	if err != nil {
+		return err
+	}
+	versions := fmt.Sprintf("(client: %s, server: %s)", client.APIVersion, k.ServerVersion)
+	const remedy = "install a version of zerodag that fits the server, or try --disable-version-check"
+	switch {
+	case !k.APICompatible:
+		return fmt.Errorf("This client version is not API compatible to the server %s.\nhint: %s", versions, remedy) //nolint:staticcheck // the original's text
+	case !k.UpgradeRecommended:
+		return nil
+	}
+	batch, err := r.batchMode()
+	if err != nil {
+		return err
+	}
+	if !batch {
+		return fmt.Errorf("This client version is obsoleted. It is recommended to upgrade %s.\nhint: %s", versions, remedy) //nolint:staticcheck // the original's text
+	}
+	fmt.Fprintf(r.err, "warning: This client version is obsoleted. This client is subject to be incompatible and stop working in near future %s.\nhint: %s\n", versions, remedy)
+	return nil
+}
+
+func (r *remote) batchMode() (bool, error) {
+	switch mode := r.settings["io.digdag.cli.versionCheckMode"]; mode {
+	case "":
+		in, ok := r.in.(*os.File)
+		return !ok || !term.IsTerminal(int(in.Fd())), nil
+	case "batch":
+		return true, nil
+	case "interactive":
+		return false, nil
+	}
+	return false, errors.New("io.digdag.cli.versionCheckMode must be batch or interactive")
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+type rescheduleCommand struct {
+	remote
+	skip      int
+	to, runAt string
+	dryRun    bool
+}
+
+// newReschedule moves a schedule on.
+func newReschedule(s streams) *cobra.Command {
+	c := &rescheduleCommand{remote: remote{streams: s}}
+	cmd := &cobra.Command{Use: "reschedule schedule-id | project-name name", Short: "Skip sessions of a schedule"}
+	flags := cmd.Flags()
+	flags.IntVarP(&c.skip, "skip", "s", 0, "skip this `NUMBER` of sessions from now on")
+	flags.StringVarP(&c.to, "skip-to", "t", "", "skip sessions before this `TIME`: \"yyyy-MM-dd HH:mm:ss Z\" or now")
+	flags.StringVarP(&c.runAt, "run-at", "a", "", "run next at this `TIME`: \"yyyy-MM-dd HH:mm:ss Z\"")
+	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would change")
+	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
+		switch {
+		case c.to != "" && c.skip > 0:
+			return errors.New("-s and -t can't be set together")
+		case c.to == "" && c.skip <= 0:
+			return usageError{errors.New("-s or -t is required")}
+		case len(args) == 0:
+			return showUsage(cmd, s)
+		}
+		if len(args) == 1 {
+			if _, err := idArgument("schedule-id", args[0]); err != nil {
+				return err
+			}
+		}
+		return c.reschedule(ctx, args)
+	})
+}
+
+func (c *rescheduleCommand) reschedule(ctx context.Context, args []string) error {
+	now := time.Now().Truncate(time.Second)
+	skip := client.Skip{From: now, Count: c.skip, DryRun: c.dryRun}
+	if c.to != "" {
+		to := now
+		if c.to != "now" {
+			var err error
+			if to, err = parseInstant(c.to, "-t, --skip-to"); err != nil {
+				return err
+			}
+		}
+		skip.To = to.UTC().Format(time.RFC3339)
+	}
+	if c.runAt != "" {
+		var err error
+		if skip.Run, err = parseInstant(c.runAt, "-a, --run-at"); err != nil {
+			return err
+		}
+	}
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	id := client.ID(args[0])
+	if len(args) == 2 {
+		one, err := c.oneSchedule(ctx, args)
+		if err != nil {
+			return err
+		}
+		id = one.ID
+	}
+	changed, err := c.Skip(ctx, id, skip)
+	if err != nil {
+		return err
+	}
+	err = c.show(changed, func(p printer) {
+		p.block("  ", "id", changed.ID, "workflow", changed.Workflow.Name, "disabled at", showAway(now, changed.DisabledAt),
+			"next session time", offsetTime(changed.NextScheduleTime), "next scheduled to run at", showAway(now, &changed.NextRunTime))
+	})
+	if c.dryRun {
+		c.hint("Schedule is not updated.")
+	} else {
+		c.hint("Use `zerodag schedules` to show schedules.")
+	}
+	return err
+}

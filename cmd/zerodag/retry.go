@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine/param"
+	"zerodag/internal/client"
+)
+
+type retryCommand struct {
+	remote
+	name, revision, from      string
+	latest, keep, all, resume bool
+}
+
+// newRetry starts another attempt of a session.
+func newRetry(s streams) *cobra.Command {
+	c := &retryCommand{remote: remote{streams: s}}
+	cmd := &cobra.Command{Use: "retry attempt-id", Short: "Start another attempt of a session"}
+	flags := cmd.Flags()
+	flags.StringVar(&c.name, "name", "", "unique `NAME` of the new attempt (default: a random one)")
+	flags.BoolVar(&c.latest, "latest-revision", false, "use the latest revision")
+	flags.BoolVar(&c.keep, "keep-revision", false, "keep the revision")
+	flags.StringVar(&c.revision, "revision", "", "use this `REVISION`")
+	flags.BoolVar(&c.all, "all", false, "run all tasks")
+	flags.BoolVar(&c.resume, "resume", false, "run only tasks that did not succeed")
+	flags.StringVar(&c.from, "resume-from", "", "run from this `+TASK` on")
+	c.registerParams(cmd)
+	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
+		if err := c.checkChoices(); err != nil {
+			return err
+		}
+		id, err := idArgument("attempt-id", args[0])
+		if err != nil {
+			return err
+		}
+		return c.retry(ctx, id)
+	})
+}
+
+func (c *retryCommand) checkChoices() error {
+	which := count(c.keep, c.latest, c.revision != "")
+	what := count(c.all, c.resume, c.from != "")
+	missing := ""
+	if which == 0 {
+		missing += "--keep-revision, --latest-revision, or --revision <name> option is required. "
+	}
+	if what == 0 {
+		missing += "--all, --resume, or --resume-from <+name> option is required. "
+	}
+	switch {
+	case missing != "":
+		return usageError{errors.New(missing)}
+	case which > 1:
+		return usageError{errors.New("Setting --keep-revision, --latest-revision, or --revision together is invalid.")} //nolint:staticcheck // the original's text
+	case what > 1:
+		return usageError{errors.New("Setting --all, --resume, or --resume-from together is invalid.")} //nolint:staticcheck // the original's text
+	}
+	return nil
+}
+
+func count(choices ...bool) (n int) {
+	for _, c := range choices {
+		if c {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
+	if err := c.begin(); err != nil {
+		return err
+	}
+	params, err := c.parameters(c.settings)
+	if err != nil {
+		return err
+	}
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	old, err := c.Attempt(ctx, id)
+	if err != nil {
+		return err
+	}
+	workflow, err := c.workflowOf(ctx, old)
+	if err != nil {
+		return err
+	}
+	start := client.Start{Workflow: workflow, SessionTime: old.SessionTime, RetryName: c.name, Params: param.Merge(old.Params, params), From: c.from}
+	if start.RetryName == "" {
+		start.RetryName = newUUID()
+	}
+	if c.resume || c.from != "" {
+		start.Resume = id
+	}
+	a, err := c.Start(ctx, start)
+	if err != nil {
+		return err
+	}
+	return c.showStarted(a)
+}
+
+// workflowOf finds the definition of the revision that was chosen.
+func (c *retryCommand) workflowOf(ctx context.Context, old client.Attempt) (client.ID, error) {
+	if c.keep {
+		if old.Workflow.ID == "" {
+			return "", fmt.Errorf("Session attempt %s is non-stored workflow. Retrying a non-stored workflow is not supported.", old.ID) //nolint:staticcheck // the original's text
+		}
+		return old.Workflow.ID, nil
+	}
+	w, err := c.Workflow(ctx, old.Project.ID, old.Workflow.Name, c.revision)
+	return w.ID, err
+}

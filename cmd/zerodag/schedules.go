@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+// newSchedules lists schedules.
+func newSchedules(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "schedules", Aliases: []string{"schedule"}, Short: "Show schedules"}
+	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		now := time.Now()
+		list, err := r.AllSchedules(ctx, "")
+		if err != nil {
+			return err
+		}
+		err = r.show(list, func(p printer) {
+			p.line("Schedules:")
+			for _, one := range list {
+				p.block("  ", "id", one.ID, "project", one.Project.Name, "workflow", one.Workflow.Name, "disabled at", showAway(now, one.DisabledAt),
+					"next session time", offsetTime(one.NextScheduleTime), "next scheduled to run at", showAway(now, &one.NextRunTime))
+			}
+			p.line("%d entries.", len(list))
+		})
+		r.hint("Use `zerodag workflows [project-name] [name]` to show workflow details.")
+		return err
+	})
+}
+
+// newEnable and newDisable switch schedules.
+func newEnable(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	return r.switchCommand("enable", "Enabled", (*client.Client).Enable)
+}
+
+func newDisable(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	return r.switchCommand("disable", "Disabled", (*client.Client).Disable)
+}
+
+func (r *remote) switchCommand(name, done string, do func(*client.Client, context.Context, client.ID) (client.Schedule, error)) *cobra.Command {
+	c := &cobra.Command{
+		Use:   name + " schedule-id | project-name [name]",
+		Short: map[string]string{"enable": "Let schedules run", "disable": "Stop schedules"}[name],
+		Example: "  zerodag " + name + " 17           # one schedule\n" +
+			"  zerodag " + name + " myproj       # all schedules of a project\n" +
+			"  zerodag " + name + " myproj mywf  # the schedule of a workflow",
+	}
+	return r.command(c, 1, 2, func(ctx context.Context, args []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		ids, err := r.schedulesOf(ctx, args)
+		if err != nil {
+			return err
+		}
+		changed := []client.Schedule{}
+		for _, id := range ids {
+			one, err := do(r.Client, ctx, id)
+			if err != nil {
+				return err
+			}
+			changed = append(changed, one)
+		}
+		return r.show(changed, func(p printer) {
+			for _, id := range ids {
+				p.line("%s schedule id: %s", done, id)
+			}
+		})
+	})
+}
+
+// schedulesOf are the schedules that arguments name: by id, by project or by workflow.
+func (r *remote) schedulesOf(ctx context.Context, args []string) ([]client.ID, error) {
+	if len(args) == 1 {
+		if id, err := idArgument("schedule-id", args[0]); err == nil {
+			return []client.ID{id}, nil
+		}
+	}
+	project, err := r.Project(ctx, args[0])
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 2 {
+		one, err := r.WorkflowSchedule(ctx, project.ID, args[1])
+		return []client.ID{one.ID}, err
+	}
+	list, err := r.AllSchedules(ctx, project.ID)
+	ids := make([]client.ID, len(list))
+	for i, one := range list {
+		ids[i] = one.ID
+	}
+	return ids, err
+}
+
+// oneSchedule is the schedule that an id, or a project and a workflow, name.
+func (r *remote) oneSchedule(ctx context.Context, args []string) (client.Schedule, error) {
+	if len(args) == 1 {
+		return r.Schedule(ctx, client.ID(args[0]))
+	}
+	project, err := r.Project(ctx, args[0])
+	if err != nil {
+		return client.Schedule{}, err
+	}
+	return r.WorkflowSchedule(ctx, project.ID, args[1])
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+func (f *pageFlags) registerShort(c *cobra.Command, what string) {
+	c.Flags().StringVarP(&f.last, "last-id", "i", "", what+" before this `ID`")
+	c.Flags().IntVarP(&f.count, "page-size", "s", 0, "`NUMBER` of "+what+" (default: 100)")
+}
+
+// newSessions lists sessions, or shows one.
+func newSessions(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	var page pageFlags
+	c := &cobra.Command{
+		Use:     "sessions [session-id | project-name [name]]",
+		Aliases: []string{"session"},
+		Short:   "Show sessions of all projects, of one or of a workflow, or a single one",
+	}
+	page.registerShort(c, "sessions")
+	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		if len(args) == 1 {
+			if id, err := idArgument("session", args[0]); err == nil {
+				one, err := r.Session(ctx, id)
+				if err != nil {
+					return err
+				}
+				return r.show(one, func(p printer) { p.session(one) })
+			}
+		}
+		list, err := r.listSessions(ctx, args, page.page())
+		if err != nil {
+			return err
+		}
+		return r.show(list, func(p printer) {
+			p.line("Sessions:")
+			for _, one := range list {
+				p.session(one)
+			}
+			r.hintStart(len(list))
+		})
+	})
+}
+
+// listSessions returns them oldest first.
+func (r *remote) listSessions(ctx context.Context, args []string, page client.Page) ([]client.Session, error) {
+	var project client.ID
+	workflow := ""
+	if len(args) > 0 {
+		p, err := r.Project(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		project = p.ID
+	}
+	if len(args) > 1 {
+		workflow = args[1]
+	}
+	list, err := r.Sessions(ctx, project, workflow, page)
+	slices.Reverse(list)
+	return list, err
+}
+
+func (r *remote) hintStart(n int) {
+	if n == 0 {
+		r.hint("Use `zerodag start` to start a session.")
+	}
+}
+
+func (p printer) session(s client.Session) {
+	var a client.Last
+	created, status := "", "pending"
+	if s.LastAttempt != nil {
+		a = *s.LastAttempt
+		created, status = shown(a.CreatedAt), "running"
+	}
+	switch {
+	case a.Success:
+		status = "success"
+	case a.Done:
+		status = "error"
+	}
+	params := ""
+	if s.LastAttempt != nil {
+		params = shown(a.Params)
+	}
+	p.block("  ", "session id", s.ID, "attempt id", a.ID, "uuid", s.SessionUUID, "project", s.Project.Name, "workflow", s.Workflow.Name,
+		"session time", offsetTime(s.SessionTime), "retry attempt name", a.RetryAttemptName, "params", params,
+		"created at", created, "kill requested", a.CancelRequested, "status", status)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine/param"
+	"zerodag/internal/client"
+)
+
+type startCommand struct {
+	remote
+	session, revision, retry string
+	dryRun                   bool
+}
+
+// newStart starts a session of a workflow.
+func newStart(s streams) *cobra.Command {
+	c := &startCommand{remote: remote{streams: s}}
+	cmd := &cobra.Command{
+		Use:   "start project-name name --session TIME",
+		Short: "Start a session of a workflow",
+		Example: `  zerodag start myproj workflow1 --session 2016-01-01  # use this day as session_time
+  zerodag start myproj workflow1 --session hourly      # use the beginning of this hour
+  zerodag start myproj workflow1 --session daily       # use the beginning of this day`,
+	}
+	cmd.Flags().StringVar(&c.session, "session", "", "session `TIME`: hourly, daily, now, yyyy-MM-dd or \"yyyy-MM-dd HH:mm:ss\" (required)")
+	cmd.Flags().StringVar(&c.revision, "revision", "", "use this `REVISION` instead of the latest")
+	cmd.Flags().StringVar(&c.retry, "retry", "", "`NAME` of a further attempt of the same session")
+	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
+	c.registerParams(cmd)
+	return c.command(cmd, 2, 2, func(ctx context.Context, args []string) error {
+		if c.session == "" {
+			return usageError{errors.New("--session option is required")}
+		}
+		return c.start(ctx, args[0], args[1])
+	})
+}
+
+// sessionMode turns --session into what the API understands.
+func (c *startCommand) sessionMode() (text, mode string, err error) {
+	now := time.Now().UTC().Format(time.RFC3339Nano)
+	switch c.session {
+	case "hourly":
+		return now, "hour", nil
+	case "daily":
+		return now, "day", nil
+	case "now":
+		return now, "", nil
+	}
+	text, err = parseLocal(c.session, `--session must be hourly, daily, now, "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
+	return text, "", err
+}
+
+func (c *startCommand) start(ctx context.Context, project, name string) error {
+	if err := c.begin(); err != nil {
+		return err
+	}
+	params, err := c.parameters(c.settings)
+	if err != nil {
+		return err
+	}
+	text, mode, err := c.sessionMode()
+	if err != nil {
+		return err
+	}
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	p, err := c.Project(ctx, project)
+	if err != nil {
+		return err
+	}
+	w, err := c.Workflow(ctx, p.ID, name, c.revision)
+	if err != nil {
+		return err
+	}
+	at, err := c.SessionTime(ctx, w.ID, text, mode)
+	if err != nil {
+		return err
+	}
+	if c.dryRun {
+		return c.showDryRun(w, at, params)
+	}
+	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params})
+	var exists *client.ExistsError
+	if errors.As(err, &exists) {
+		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time", //nolint:staticcheck // the original's text
+			exists.Attempt.SessionID, exists.Attempt.ID, offsetText(at.SessionTime), exists.Attempt.ID)
+	}
+	if err != nil {
+		return err
+	}
+	return c.showStarted(a)
+}
+
+func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, params *param.Map) error {
+	const none = "(dry run)"
+	result := struct {
+		Project     client.Ref `json:"project"`
+		Workflow    client.Ref `json:"workflow"`
+		SessionTime time.Time  `json:"sessionTime"`
+		RetryName   string     `json:"retryAttemptName"`
+		Params      *param.Map `json:"params"`
+	}{w.Project, client.Ref{ID: w.ID, Name: w.Name}, at.SessionTime, c.retry, params}
+	err := c.show(result, func(p printer) {
+		p.line("Session attempt:")
+		p.block("  ", "session id", none, "attempt id", none, "uuid", none, "project", w.Project.Name, "workflow", w.Name,
+			"session time", at.SessionTime, "retry attempt name", c.retry, "params", params)
+	})
+	c.hint("Session attempt is not started.")
+	return err
+}
+
+// showStarted is what `start` and `retry` print.
+func (r *remote) showStarted(a client.Attempt) error {
+	err := r.show(a, func(p printer) {
+		p.line("Started a session attempt:")
+		p.block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
+			"session time", offsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params, "created at", a.CreatedAt)
+	})
+	r.hint("* Use `zerodag session %s` to show session status.", a.SessionID)
+	r.hint("* Use `zerodag task %s` and `zerodag log %s` to show task status and logs.", a.ID, a.ID)
+	return err
+}

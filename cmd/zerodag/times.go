@@ -1,0 +1,58 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"time"
+
+	"zerodag/internal/client"
+)
+
+// parseInstant reads "yyyy-MM-dd HH:mm:ss Z" or seconds since 1970; option names it in
+// the error.
+func parseInstant(text, option string) (time.Time, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Unix(n, 0), nil
+	}
+	if t, err := time.Parse("2006-01-02 15:04:05 -0700", text); err == nil {
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("%s option must be \"yyyy-MM-dd HH:mm:ss Z\" format or UNIX timestamp: %s\nhint: current local time is \"%s\"", option, text, showTime(time.Now()))
+}
+
+// parseLocal reads "yyyy-MM-dd" or "yyyy-MM-dd HH:mm:ss" as a time without zone, in the
+// form of the API; message begins the error.
+func parseLocal(text, message string) (string, error) {
+	for _, form := range []string{time.DateOnly, time.DateTime} {
+		if t, err := time.Parse(form, text); err == nil && len(text) == len(form) {
+			return t.Format("2006-01-02T15:04:05"), nil
+		}
+	}
+	return "", fmt.Errorf("%s: %s", message, text)
+}
+
+// offsetText is a time as the original's messages show it: without seconds that are 0.
+func offsetText(t time.Time) string {
+	form := "2006-01-02T15:04"
+	if t.Second() != 0 {
+		form += ":05"
+	}
+	return t.Format(form + "Z07:00")
+}
+
+// idArgument reads a number that names something.
+func idArgument(what, text string) (client.ID, error) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return client.ID(strconv.FormatInt(n, 10)), nil
+	}
+	return "", usageError{fmt.Errorf("%s must be a number but is %q", what, text)}
+}
+
+// newUUID is a random name.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

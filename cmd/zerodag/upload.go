@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+// newUpload uploads an archive as a new revision.
+func newUpload(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	revision := ""
+	c := &cobra.Command{Use: "upload path.tar.gz project", Short: "Upload an archive as a new revision of a project"}
+	c.Flags().StringVarP(&revision, "revision", "r", "", "name of the `REVISION` (default: a random one)")
+	return r.command(c, 2, 2, func(ctx context.Context, args []string) error {
+		switch {
+		case args[1] == "":
+			return usageError{errors.New("project name cannot be empty")}
+		case revision == "" && c.Flags().Changed("revision"):
+			return usageError{errors.New("revision cannot be empty")}
+		case revision == "":
+			revision = newUUID()
+		}
+		archive, err := os.Open(args[0])
+		if err != nil {
+			return fmt.Errorf("open archive: %w", err)
+		}
+		defer archive.Close()
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		project, err := r.upload(ctx, client.Push{Project: args[1], Revision: revision}, archive)
+		if err != nil {
+			return err
+		}
+		return r.showUploaded(project, nil)
+	})
+}

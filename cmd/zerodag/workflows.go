@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine/dig"
+	"zerodag/internal/client"
+)
+
+// newWorkflows lists workflows, or shows the definition of one.
+func newWorkflows(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	var page pageFlags
+	var pattern, order string
+	c := &cobra.Command{Use: "workflows [project-name] [name]", Aliases: []string{"workflow"}, Short: "Show workflows, or the definition of one"}
+	c.Flags().IntVar(&page.count, "count", 100, "`NUMBER` of workflows")
+	c.Flags().StringVar(&page.last, "last-id", "", "workflows after this `ID`")
+	c.Flags().StringVar(&order, "order", "asc", "`ORDER` by id: asc or desc (only without a project)")
+	c.Flags().StringVar(&pattern, "name", "", "workflows with this `TEXT` in their name (only without a project)")
+	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
+		if order != "asc" && order != "desc" {
+			return usageError{fmt.Errorf("Invalid parameter value for --order: %s", order)} //nolint:staticcheck // the original's text
+		}
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		if len(args) == 2 {
+			return r.showDefinition(ctx, args[0], args[1])
+		}
+		list, err := r.listWorkflows(ctx, args, page.page(), order, pattern)
+		if err != nil {
+			return err
+		}
+		err = r.show(list.workflows, list.print)
+		r.hint("Use `zerodag workflows <project-name> <name>` to show details.")
+		return err
+	})
+}
+
+// workflowList is what is listed; a project that was asked for is named without any, too.
+type workflowList struct {
+	project   string
+	workflows []client.Workflow
+}
+
+func (l workflowList) print(p printer) {
+	last := l.project
+	if last != "" {
+		p.line("  %s", last)
+	}
+	for _, w := range l.workflows {
+		if w.Project.Name != last {
+			last = w.Project.Name
+			p.line("  %s", last)
+		}
+		p.line("    %s", w.Name)
+	}
+	p.line("")
+}
+
+func (r *remote) listWorkflows(ctx context.Context, args []string, page client.Page, order, pattern string) (workflowList, error) {
+	if len(args) == 0 {
+		list, err := r.Workflows(ctx, page, order, pattern)
+		return workflowList{workflows: list}, err
+	}
+	project, err := r.Project(ctx, args[0])
+	if err != nil {
+		return workflowList{}, err
+	}
+	list, err := r.ProjectWorkflows(ctx, project.ID, "")
+	return workflowList{project.Name, list}, err
+}
+
+func (r *remote) showDefinition(ctx context.Context, project, name string) error {
+	p, err := r.Project(ctx, project)
+	if err != nil {
+		return err
+	}
+	w, err := r.Workflow(ctx, p.ID, name, "")
+	if err != nil {
+		return err
+	}
+	return r.show(w, func(p printer) { p.line("%s", dig.FormatYAML(w.Config)) })
+}

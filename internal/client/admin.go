@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"net/http"
+)
+
+// Version returns the version of the server.
+func (c *Client) Version(ctx context.Context) (string, error) {
+	var answer struct{ Version string }
+	err := c.get(ctx, "/api/version", nil, &answer)
+	return answer.Version, err
+}
+
+// Check is what a server thinks of a client's version.
+type Check struct {
+	ServerVersion      string `json:"serverVersion"`
+	UpgradeRecommended bool   `json:"upgradeRecommended"`
+	APICompatible      bool   `json:"apiCompatible"`
+}
+
+// Check asks the server what it thinks of this client.
+func (c *Client) Check(ctx context.Context) (k Check, err error) {
+	err = c.get(ctx, "/api/version/check", query("client", APIVersion), &k)
+	return k, err
+}
+
+// Secrets lists the keys of a project's secrets.
+func (c *Client) Secrets(ctx context.Context, project ID) ([]string, error) {
+	var list struct{ Secrets []struct{ Key string } }
+	err := c.get(ctx, path("api", "projects", string(project), "secrets"), nil, &list)
+	keys := make([]string, len(list.Secrets))
+	for i, s := range list.Secrets {
+		keys[i] = s.Key
+	}
+	return keys, err
+}
+
+// SetSecret stores a secret.
+func (c *Client) SetSecret(ctx context.Context, project ID, key, value string) error {
+	body := struct {
+		Value string `json:"value"`
+	}{value}
+	return c.send(ctx, http.MethodPut, path("api", "projects", string(project), "secrets", key), body, nil)
+}
+
+// DeleteSecret deletes a secret; one that is not there is no error.
+func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error {
+	return c.send(ctx, http.MethodDelete, path("api", "projects", string(project), "secrets", key), nil, nil)
+}
+
+// Tokens lists the tokens of a server.
+func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
+	var list struct{ Tokens []Token }
+	err := c.get(ctx, "/api/tokens", nil, &list)
+	return list.Tokens, err
+}
+
+// CreateToken makes a token and returns it with its text, which nobody can read later.
+func (c *Client) CreateToken(ctx context.Context, name, role string, site int64) (t Token, err error) {
+	body := struct {
+		Name string `json:"name"`
+		Role string `json:"role"`
+		Site int64  `json:"site"`
+	}{name, role, site}
+	err = c.send(ctx, http.MethodPost, "/api/tokens", body, &t)
+	return t, err
+}
+
+// RevokeToken ends a token.
+func (c *Client) RevokeToken(ctx context.Context, id ID) error {
+	return c.send(ctx, http.MethodDelete, path("api", "tokens", string(id)), nil, nil)
+}

@@ -1,0 +1,122 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Sessions lists sessions, newest first: all, of a project or of one of its workflows.
+func (c *Client) Sessions(ctx context.Context, project ID, workflow string, p Page) ([]Session, error) {
+	var list struct{ Sessions []Session }
+	at := "/api/sessions"
+	if project != "" {
+		at = path("api", "projects", string(project), "sessions")
+	}
+	err := c.get(ctx, at, query("workflow", workflow, "last_id", string(p.Last), "page_size", p.count()), &list)
+	return list.Sessions, err
+}
+
+// Session returns a session.
+func (c *Client) Session(ctx context.Context, id ID) (s Session, err error) {
+	err = c.get(ctx, path("api", "sessions", string(id)), nil, &s)
+	return s, err
+}
+
+// Attempts lists attempts, newest first: the last one of each session, or all of one
+// session.
+func (c *Client) Attempts(ctx context.Context, session ID, p Page) ([]Attempt, error) {
+	var list struct{ Attempts []Attempt }
+	at := "/api/attempts"
+	if session != "" {
+		at = path("api", "sessions", string(session), "attempts")
+	}
+	err := c.get(ctx, at, query("last_id", string(p.Last), "page_size", p.count()), &list)
+	return list.Attempts, err
+}
+
+// Attempt returns an attempt.
+func (c *Client) Attempt(ctx context.Context, id ID) (a Attempt, err error) {
+	err = c.get(ctx, path("api", "attempts", string(id)), nil, &a)
+	return a, err
+}
+
+// Tasks lists the tasks of an attempt.
+func (c *Client) Tasks(ctx context.Context, attempt ID) ([]Task, error) {
+	var list struct{ Tasks []Task }
+	err := c.get(ctx, path("api", "attempts", string(attempt), "tasks"), nil, &list)
+	return list.Tasks, err
+}
+
+// Start asks for an attempt.
+type Start struct {
+	Workflow    ID
+	SessionTime time.Time
+	RetryName   string // "" for none
+	Params      *param.Map
+	// Resume is the attempt whose results are taken over: of all tasks that succeeded or,
+	// with From, of those before a task. "" is none.
+	Resume ID
+	From   string
+}
+
+// ExistsError is that the session has an attempt of that name already.
+type ExistsError struct {
+	Attempt Attempt
+	StatusError
+}
+
+// Start starts an attempt. An *ExistsError has the one that is there already.
+func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
+	type resume struct {
+		Mode    string `json:"mode"`
+		Attempt ID     `json:"attemptId"`
+		From    string `json:"from,omitempty"`
+	}
+	body := struct {
+		Workflow    ID         `json:"workflowId"`
+		SessionTime string     `json:"sessionTime"`
+		RetryName   *string    `json:"retryAttemptName"`
+		Params      *param.Map `json:"params"`
+		Resume      *resume    `json:"resume"`
+	}{Workflow: s.Workflow, SessionTime: instant(s.SessionTime), Params: s.Params}
+	if s.RetryName != "" {
+		body.RetryName = &s.RetryName
+	}
+	switch {
+	case s.From != "":
+		body.Resume = &resume{"from", s.Resume, s.From}
+	case s.Resume != "":
+		body.Resume = &resume{"failed", s.Resume, ""}
+	}
+	err = c.send(ctx, http.MethodPut, "/api/attempts", body, &a)
+	var status *StatusError
+	if errors.As(err, &status) && status.Status == http.StatusConflict {
+		exists := &ExistsError{StatusError: *status}
+		if json.Unmarshal([]byte(status.Body), &exists.Attempt) == nil && exists.Attempt.ID != "" {
+			return a, exists
+		}
+	}
+	return a, err
+}
+
+// Kill requests the end of an attempt and returns it as it was before.
+func (c *Client) Kill(ctx context.Context, id ID) (a Attempt, err error) {
+	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "kill"), struct{}{}, &a)
+	return a, err
+}
+
+// LogFiles lists the log files of an attempt, of tasks whose names begin with prefix.
+func (c *Client) LogFiles(ctx context.Context, attempt ID, prefix string) ([]LogFile, error) {
+	var list struct{ Files []LogFile }
+	q := query("task", prefix)
+	if c.NoDirect {
+		q.Set("direct_download", "false")
+	}
+	err := c.get(ctx, path("api", "logs", string(attempt), "files"), q, &list)
+	return list.Files, err
+}

@@ -1,0 +1,116 @@
+// Package client speaks the REST API of a zerodag or Digdag server.
+//
+// The command line uses it. It must never print, read files or the environment beyond
+// what it is handed, or repeat a request that changes something.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// APIVersion is the version of Digdag whose API this client speaks. Servers that refuse
+// clients which are too old are told this one.
+const APIVersion = "0.10.5"
+
+// DefaultEndpoint is where a server listens unless it is told otherwise.
+const DefaultEndpoint = "http://127.0.0.1:65432"
+
+// Options are how a server is reached.
+type Options struct {
+	Endpoint string      // "http[s]://host[:port]" or "host[:port]"; "" is DefaultEndpoint
+	Header   http.Header // sent with every request to the server itself; may be nil
+	Agent    string      // added to the User-Agent
+	Insecure bool        // accept any certificate
+	// NoDirect asks the server for files itself and not for links into its storage.
+	NoDirect bool
+	// Env looks up the variables that name a proxy; nil is no proxy.
+	Env func(name string) string
+	// Progress is told how many bytes of an upload or download are done; total is -1 when
+	// it is not known. May be nil.
+	Progress func(done, total int64)
+	// Wait waits before a request is repeated; nil is by the clock.
+	Wait func(ctx context.Context, d time.Duration) error
+}
+
+// Client is one server. It is safe for concurrent use.
+type Client struct {
+	Options
+	base string // "http://host:port", without a slash at the end
+	http *http.Client
+}
+
+// New returns a client; nothing is sent yet.
+func New(o Options) (*Client, error) {
+	base, err := parseEndpoint(o.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	if o.Wait == nil {
+		o.Wait = wait
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	t.ResponseHeaderTimeout = 5 * time.Minute                       // checking a large push takes a while
+	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: o.Insecure} //nolint:gosec // the user asked for it
+	if t.Proxy, err = proxyFor(base.Scheme, o.Env); err != nil {
+		return nil, err
+	}
+	return &Client{
+		Options: o,
+		base:    base.String(),
+		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // only downloads follow, without our headers
+		}},
+	}, nil
+}
+
+// URL is the address of the server.
+func (c *Client) URL() string { return c.base }
+
+// Close ends idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// parseEndpoint reads "http[s]://host[:port]" or "host[:port]"; a path is dropped, as the
+// original does.
+func parseEndpoint(text string) (*url.URL, error) {
+	if text == "" {
+		text = DefaultEndpoint
+	}
+	scheme, host, ok := strings.Cut(text, "://")
+	if !ok {
+		scheme, host = "http", text
+	}
+	if scheme != "http" && scheme != "https" {
+		return nil, fmt.Errorf("Endpoint must start with http:// or https://: %s", text) //nolint:staticcheck // the original's text
+	}
+	host, _, _ = strings.Cut(host, "/")
+	u, err := url.Parse(scheme + "://" + host)
+	if err != nil || u.Hostname() == "" {
+		return nil, fmt.Errorf("endpoint %q is no address of a server: it must be http[s]://host[:port] or host[:port]", text)
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("endpoint %q: the port must be a number from 1 to 65535", text)
+		}
+	}
+	return u, nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

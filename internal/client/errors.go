@@ -1,0 +1,87 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+)
+
+// StatusError is an answer of the server that is no success.
+type StatusError struct {
+	Status int
+	Body   string
+}
+
+// Error is the text that the original's command line shows (spec rest.md 4.6).
+func (e *StatusError) Error() string {
+	switch e.Status {
+	case http.StatusNotFound:
+		return "Resource not found: " + e.Body
+	case http.StatusConflict:
+		return "Request conflicted: " + e.Body
+	case http.StatusUnprocessableEntity:
+		return "Invalid option: " + e.Body
+	}
+	return fmt.Sprintf("Status code %d: %s", e.Status, e.Body)
+}
+
+// IsMissing says whether an error is that there is no such thing.
+func IsMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
+
+// IsConflict says whether an error is a conflict with what is there.
+func IsConflict(err error) bool { return hasStatus(err, http.StatusConflict) }
+
+func hasStatus(err error, status int) bool {
+	var e *StatusError
+	return errors.As(err, &e) && e.Status == status
+}
+
+// missingf is what a list that has no such element means.
+func missingf(format string, args ...any) error {
+	return &StatusError{Status: http.StatusNotFound, Body: fmt.Sprintf(format, args...)}
+}
+
+// Unreachable is that no server answers.
+type Unreachable struct {
+	URL   string
+	cause error
+}
+
+func (e *Unreachable) Error() string {
+	return fmt.Sprintf("no server answers at %s: %v\nhint: start one with `zerodag server`, or name another with --endpoint URL, or with client.http.endpoint in the configuration file", e.URL, e.cause)
+}
+
+func (e *Unreachable) Unwrap() error { return e.cause }
+
+// connectError turns what the network says into an error for people.
+func (c *Client) connectError(err error) error {
+	var op *net.OpError
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name):
+		return &Unreachable{c.base, fmt.Errorf("the name %s is not known", name.Name)}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &Unreachable{c.base, errRefused}
+	case errors.As(err, &op) && op.Op == "dial":
+		return &Unreachable{c.base, op.Err}
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return fmt.Errorf("%s does not speak TLS: use http:// as the endpoint", c.base)
+	}
+	return fmt.Errorf("request to %s: %w", c.base, err)
+}
+
+var errRefused = errors.New("connection refused")
+
+// statusError reads what the server says about a failure.
+func statusError(r *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	text := strings.TrimSpace(string(body))
+	if err != nil || text == "" {
+		text = fmt.Sprintf("HTTP %d %s", r.StatusCode, http.StatusText(r.StatusCode))
+	}
+	return &StatusError{Status: r.StatusCode, Body: text}
+}

@@ -1,0 +1,185 @@
+package client
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// The objects of the API (spec rest.md 4.3). Optional values are pointers: null.
+
+// ID is a number in decimal; servers write it as text and clients may write either.
+type ID string
+
+// UnmarshalJSON accepts text and numbers.
+func (id *ID) UnmarshalJSON(b []byte) error {
+	*id = ID(strings.Trim(string(b), `"`))
+	if *id == "null" {
+		*id = ""
+	}
+	return nil
+}
+
+// Ref names a project or workflow. ID is empty for a workflow that is not stored.
+type Ref struct {
+	ID   ID     `json:"id"`
+	Name string `json:"name"`
+}
+
+// Project is a project with its newest revision.
+type Project struct {
+	ID          ID         `json:"id"`
+	Name        string     `json:"name"`
+	Revision    string     `json:"revision"`
+	CreatedAt   time.Time  `json:"createdAt"`
+	UpdatedAt   time.Time  `json:"updatedAt"`
+	DeletedAt   *time.Time `json:"deletedAt"`
+	ArchiveType string     `json:"archiveType"`
+	ArchiveMD5  *string    `json:"archiveMd5"`
+}
+
+// Revision is one pushed version of a project.
+type Revision struct {
+	Revision    string     `json:"revision"`
+	CreatedAt   time.Time  `json:"createdAt"`
+	ArchiveType string     `json:"archiveType"`
+	ArchiveMD5  *string    `json:"archiveMd5"`
+	UserInfo    *param.Map `json:"userInfo"`
+}
+
+// Workflow is a definition.
+type Workflow struct {
+	ID       ID         `json:"id"`
+	Name     string     `json:"name"`
+	Project  Ref        `json:"project"`
+	Revision string     `json:"revision"`
+	Timezone string     `json:"timezone"`
+	Config   *param.Map `json:"config"`
+}
+
+// SessionTime is a time as a workflow's zone and schedule make it.
+type SessionTime struct {
+	Project     Ref       `json:"project"`
+	Revision    string    `json:"revision"`
+	SessionTime time.Time `json:"sessionTime"`
+	Timezone    string    `json:"timezone"`
+}
+
+// Schedule is when a workflow runs next.
+type Schedule struct {
+	ID               ID         `json:"id"`
+	Project          Ref        `json:"project"`
+	Workflow         Ref        `json:"workflow"`
+	NextRunTime      time.Time  `json:"nextRunTime"`
+	NextScheduleTime time.Time  `json:"nextScheduleTime"`
+	DisabledAt       *time.Time `json:"disabledAt"`
+}
+
+// Session is a workflow at a session time, with its last attempt.
+type Session struct {
+	ID          ID        `json:"id"`
+	Project     Ref       `json:"project"`
+	Workflow    Ref       `json:"workflow"`
+	SessionUUID string    `json:"sessionUuid"`
+	SessionTime time.Time `json:"sessionTime"`
+	LastAttempt *Last     `json:"lastAttempt"`
+}
+
+// Last is the last attempt of a session.
+type Last struct {
+	ID               ID         `json:"id"`
+	RetryAttemptName *string    `json:"retryAttemptName"`
+	Done             bool       `json:"done"`
+	Success          bool       `json:"success"`
+	CancelRequested  bool       `json:"cancelRequested"`
+	Params           *param.Map `json:"params"`
+	CreatedAt        time.Time  `json:"createdAt"`
+	FinishedAt       *time.Time `json:"finishedAt"`
+}
+
+// Attempt is one run of a session.
+type Attempt struct {
+	ID               ID         `json:"id"`
+	Index            int        `json:"index"`
+	Project          Ref        `json:"project"`
+	Workflow         Ref        `json:"workflow"`
+	SessionID        ID         `json:"sessionId"`
+	SessionUUID      string     `json:"sessionUuid"`
+	SessionTime      time.Time  `json:"sessionTime"`
+	RetryAttemptName *string    `json:"retryAttemptName"`
+	Done             bool       `json:"done"`
+	Success          bool       `json:"success"`
+	CancelRequested  bool       `json:"cancelRequested"`
+	Params           *param.Map `json:"params"`
+	CreatedAt        time.Time  `json:"createdAt"`
+	FinishedAt       *time.Time `json:"finishedAt"`
+	Status           string     `json:"status"`
+}
+
+// Task is a task of an attempt.
+type Task struct {
+	ID              ID         `json:"id"`
+	FullName        string     `json:"fullName"`
+	ParentID        *ID        `json:"parentId"`
+	Config          *param.Map `json:"config"`
+	Upstreams       []ID       `json:"upstreams"`
+	IsGroup         bool       `json:"isGroup"`
+	State           string     `json:"state"`
+	CancelRequested bool       `json:"cancelRequested"`
+	ExportParams    *param.Map `json:"exportParams"`
+	StoreParams     *param.Map `json:"storeParams"`
+	StateParams     *param.Map `json:"stateParams"`
+	UpdatedAt       time.Time  `json:"updatedAt"`
+	RetryAt         *time.Time `json:"retryAt"`
+	StartedAt       *time.Time `json:"startedAt"`
+	Error           *param.Map `json:"error"`
+}
+
+// LogFile is a log file of an attempt; Direct is empty when only the server has it.
+type LogFile struct {
+	FileName string    `json:"fileName"`
+	FileSize int64     `json:"fileSize"`
+	TaskName string    `json:"taskName"`
+	FileTime time.Time `json:"fileTime"`
+	AgentID  string    `json:"agentId"`
+	Direct   Direct    `json:"direct"`
+}
+
+// Direct is the URL of a file in a storage.
+type Direct string
+
+// UnmarshalJSON accepts a URL, null and, of old servers, {"url": URL}.
+func (d *Direct) UnmarshalJSON(b []byte) error {
+	var object struct{ URL string }
+	if len(b) > 0 && b[0] == '{' {
+		err := json.Unmarshal(b, &object)
+		*d = Direct(object.URL)
+		return err
+	}
+	var text *string
+	if err := json.Unmarshal(b, &text); err != nil || text == nil {
+		return err
+	}
+	*d = Direct(*text)
+	return nil
+}
+
+// MarshalJSON writes null for none.
+func (d Direct) MarshalJSON() ([]byte, error) {
+	if d == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(string(d))
+}
+
+// Token is a bearer token; Token itself is in the answer to its creation only.
+type Token struct {
+	ID        ID        `json:"id"`
+	Name      string    `json:"name"`
+	Role      string    `json:"role"`
+	Site      int64     `json:"site"`
+	CreatedAt time.Time `json:"createdAt"`
+	Token     string    `json:"token,omitempty"`
+}

@@ -1,0 +1,107 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Page selects a part of a list. Zero values are the server's choice.
+type Page struct {
+	Last  ID // the id before the first
+	Count int
+}
+
+func (p Page) count() string {
+	if p.Count == 0 {
+		return ""
+	}
+	return strconv.Itoa(p.Count)
+}
+
+// Projects lists projects whose names have pattern in them.
+func (c *Client) Projects(ctx context.Context, p Page, pattern string) ([]Project, error) {
+	var list struct{ Projects []Project }
+	err := c.get(ctx, "/api/projects", query("last_id", string(p.Last), "count", p.count(), "name_pattern", pattern), &list)
+	return list.Projects, err
+}
+
+// Project returns the project of a name.
+func (c *Client) Project(ctx context.Context, name string) (Project, error) {
+	var list struct{ Projects []Project }
+	q := query()
+	q.Set("name", name)
+	if err := c.get(ctx, "/api/projects", q, &list); err != nil {
+		return Project{}, err
+	}
+	if len(list.Projects) == 0 {
+		return Project{}, missingf("project not found: %s", name)
+	}
+	return list.Projects[0], nil
+}
+
+// Delete deletes a project.
+func (c *Client) Delete(ctx context.Context, id ID) (p Project, err error) {
+	err = c.send(ctx, http.MethodDelete, path("api", "projects", string(id)), nil, &p)
+	return p, err
+}
+
+// Revisions lists revisions of a project, newest first, from the one before last on; ""
+// is from the newest.
+func (c *Client) Revisions(ctx context.Context, project, last ID) ([]Revision, error) {
+	var list struct{ Revisions []Revision }
+	err := c.get(ctx, path("api", "projects", string(project), "revisions"), query("last_id", string(last)), &list)
+	return list.Revisions, err
+}
+
+// Revision returns the revision of a name; false when there is none.
+func (c *Client) Revision(ctx context.Context, project ID, name string) (Revision, bool, error) {
+	var list struct{ Revisions []Revision }
+	err := c.get(ctx, path("api", "projects", string(project), "revisions"), query("name", name), &list)
+	if err != nil || len(list.Revisions) == 0 {
+		return Revision{}, false, err
+	}
+	return list.Revisions[0], true, nil
+}
+
+// Workflows lists the newest definitions of all projects.
+func (c *Client) Workflows(ctx context.Context, p Page, order, pattern string) ([]Workflow, error) {
+	var list struct{ Workflows []Workflow }
+	err := c.get(ctx, "/api/workflows", query("last_id", string(p.Last), "count", p.count(), "order", order, "name_pattern", pattern), &list)
+	return list.Workflows, err
+}
+
+// ProjectWorkflows lists the definitions of a revision; "" is the newest.
+func (c *Client) ProjectWorkflows(ctx context.Context, project ID, revision string) ([]Workflow, error) {
+	var list struct{ Workflows []Workflow }
+	err := c.get(ctx, path("api", "projects", string(project), "workflows"), query("revision", revision), &list)
+	return list.Workflows, err
+}
+
+// Workflow returns the definition of a name in a revision; "" is the newest.
+func (c *Client) Workflow(ctx context.Context, project ID, name, revision string) (Workflow, error) {
+	var list struct{ Workflows []Workflow }
+	q := query("revision", revision)
+	q.Set("name", name)
+	if err := c.get(ctx, path("api", "projects", string(project), "workflows"), q, &list); err != nil {
+		return Workflow{}, err
+	}
+	switch {
+	case len(list.Workflows) > 0:
+		return list.Workflows[0], nil
+	case revision != "":
+		return Workflow{}, missingf("workflow not found in revision = %s of project id = %s: %s", revision, project, name)
+	}
+	return Workflow{}, missingf("workflow not found in the latest revision of project id = %s: %s", project, name)
+}
+
+// SessionTime asks what a time is in a workflow's zone. text is a time with or without
+// offset; mode is "", "hour", "day", "schedule" or "next_schedule".
+func (c *Client) SessionTime(ctx context.Context, workflow ID, text, mode string) (t SessionTime, err error) {
+	err = c.get(ctx, path("api", "workflows", string(workflow), "truncated_session_time"), query("session_time", text, "mode", mode), &t)
+	return t, err
+}
+
+// instant is how times are sent.
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -1,0 +1,59 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// proxyFor returns the proxy that the environment names for a scheme, as the original
+// does: for https `http_proxy` is good enough. Hosts of `no_proxy` are reached directly.
+func proxyFor(scheme string, env func(string) string) (func(*http.Request) (*url.URL, error), error) {
+	if env == nil {
+		return nil, nil
+	}
+	names := []string{"http_proxy", "HTTP_PROXY"}
+	if scheme == "https" {
+		names = append([]string{"https_proxy", "HTTPS_PROXY"}, names...)
+	}
+	for _, name := range names {
+		text := strings.TrimSpace(env(name))
+		if text == "" {
+			continue
+		}
+		if !strings.Contains(text, "://") {
+			text = "http://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Hostname() == "" {
+			return nil, fmt.Errorf("environment variable %s is no URL of a proxy, like http://host:port", name)
+		}
+		without := env("no_proxy") + "," + env("NO_PROXY")
+		return func(r *http.Request) (*url.URL, error) {
+			if matchesAny(r.URL.Hostname(), without) {
+				return nil, nil
+			}
+			return u, nil
+		}, nil
+	}
+	return nil, nil
+}
+
+// matchesAny says whether a host is, or is below, one of a list like "localhost,.corp".
+func matchesAny(host, list string) bool {
+	host = strings.ToLower(host)
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "*")
+		below := "." + strings.TrimPrefix(name, ".")
+		switch {
+		case name == "":
+			if strings.Contains(list, "*") && strings.TrimSpace(list) == "*" {
+				return true
+			}
+		case host == name, strings.HasSuffix(host, below):
+			return true
+		}
+	}
+	return false
+}

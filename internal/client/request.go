@@ -1,0 +1,175 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// How often a GET is tried, and how long is waited after the first failure; the wait
+// doubles up to the longest. Nobody listening is told sooner: somebody may be waiting.
+const (
+	tries       = 10
+	triesToDial = 4
+	firstWait   = 20 * time.Millisecond
+	longestWait = 2 * time.Second
+)
+
+// path joins the parts of a path, each escaped; "+" and "@" too, which some servers read
+// in their own way.
+func path(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString("/" + strings.NewReplacer("+", "%2B", "@", "%40").Replace(url.PathEscape(p)))
+	}
+	return b.String()
+}
+
+// query makes parameters of pairs; empty values are left out.
+func query(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Add(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
+// get reads JSON, again when the server or the network failed.
+func (c *Client) get(ctx context.Context, path string, q url.Values, into any) error {
+	r, err := c.repeat(ctx, func() (*http.Response, error) {
+		return c.do(ctx, request{method: http.MethodGet, address: c.address(path, q), accept: jsonType})
+	})
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return c.decode(r, into)
+}
+
+// send sends JSON once: what changes something is never repeated.
+func (c *Client) send(ctx context.Context, method, path string, body, into any) error {
+	var text []byte
+	to := request{method: method, address: c.address(path, nil), accept: jsonType}
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("encode request: %w", err)
+		}
+		to.kind, to.body, to.size = jsonType, bytes.NewReader(text), int64(len(text))
+	}
+	r, err := c.do(ctx, to)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	return c.decode(r, into)
+}
+
+func (c *Client) address(path string, q url.Values) string {
+	address := c.base + path
+	if len(q) > 0 {
+		address += "?" + q.Encode()
+	}
+	return address
+}
+
+const (
+	jsonType = "application/json"
+	gzipType = "application/gzip"
+)
+
+// request is one request to the server.
+type request struct {
+	method, address string
+	accept          string // type of the answer; "" is any
+	kind            string // type of the body
+	body            io.Reader
+	size            int64
+}
+
+// do sends one request to the server, with its headers. The answer is a success.
+func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, to.method, to.address, to.body)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	r.ContentLength = to.size
+	maps.Copy(r.Header, c.Header)
+	r.Header.Set("User-Agent", strings.TrimSpace("DigdagClient/"+APIVersion+" "+c.Agent))
+	if to.accept != "" {
+		r.Header.Set("Accept", to.accept)
+	}
+	if to.kind != "" {
+		r.Header.Set("Content-Type", to.kind)
+	}
+	return c.answer(r)
+}
+
+// answer sends a request and turns everything but success into an error.
+func (c *Client) answer(r *http.Request) (*http.Response, error) {
+	answer, err := c.http.Do(r)
+	if err != nil {
+		if ended := r.Context().Err(); ended != nil {
+			return nil, ended
+		}
+		return nil, c.connectError(err)
+	}
+	if answer.StatusCode/100 != 2 {
+		defer answer.Body.Close()
+		return answer, statusError(answer)
+	}
+	return answer, nil
+}
+
+// repeat tries until it works, the error is final or it was tried often enough.
+func (c *Client) repeat(ctx context.Context, try func() (*http.Response, error)) (*http.Response, error) {
+	pause := firstWait
+	for n := 1; ; n++ {
+		r, err := try()
+		var unreachable *Unreachable
+		switch {
+		case err == nil, ctx.Err() != nil, isFinal(err), n == tries:
+			return r, err
+		case errors.As(err, &unreachable) && n == triesToDial:
+			return nil, err
+		}
+		if ended := c.Wait(ctx, pause); ended != nil {
+			return nil, ended
+		}
+		pause = min(2*pause, longestWait)
+	}
+}
+
+// isFinal says whether the same request would get the same answer again.
+func isFinal(err error) bool {
+	var s *StatusError
+	if !errors.As(err, &s) {
+		return false
+	}
+	switch s.Status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return false
+	}
+	return s.Status < 500
+}
+
+func (c *Client) decode(r *http.Response, into any) error {
+	if into == nil {
+		_, err := io.Copy(io.Discard, r.Body)
+		return err
+	}
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+		return fmt.Errorf("read the answer of %s: %w (is it a zerodag or Digdag server?)", c.base, err)
+	}
+	return nil
+}

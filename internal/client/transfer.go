@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const maxRedirects = 10
+
+// download opens a file of the server. Redirects are followed without our headers:
+// storages refuse, or must not see, what is meant for the server.
+func (c *Client) download(ctx context.Context, path string, q url.Values) (io.ReadCloser, error) {
+	if c.NoDirect {
+		q.Set("direct_download", "false")
+	}
+	var location *url.URL
+	first := func() (*http.Response, error) {
+		r, err := c.do(ctx, request{method: http.MethodGet, address: c.address(path, q)})
+		location = redirected(r)
+		return r, err
+	}
+	r, err := c.repeat(ctx, first)
+	for n := 0; location != nil && n < maxRedirects; n++ {
+		to := location.String()
+		r, err = c.repeat(ctx, func() (*http.Response, error) {
+			r, err := c.plain(ctx, to)
+			location = redirected(r)
+			return r, err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.counted(r.Body, r.ContentLength), nil
+}
+
+// redirected returns where an answer points to; nil when it does not.
+func redirected(r *http.Response) *url.URL {
+	if r == nil || r.StatusCode/100 != 3 {
+		return nil
+	}
+	to, err := r.Location()
+	if err != nil {
+		return nil
+	}
+	return to
+}
+
+// plain gets an address that is not the server's own.
+func (c *Client) plain(ctx context.Context, address string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	return c.answer(r)
+}
+
+// counted tells Progress while it is read.
+func (c *Client) counted(r io.ReadCloser, total int64) io.ReadCloser {
+	if c.Progress == nil {
+		return r
+	}
+	return &counter{ReadCloser: r, total: total, tell: c.Progress}
+}
+
+type counter struct {
+	io.ReadCloser
+	done, total int64
+	tell        func(done, total int64)
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.done += int64(n)
+	c.tell(c.done, c.total)
+	return n, err
+}
+
+// Push is a new revision of a project.
+type Push struct {
+	Project, Revision string
+	From              time.Time // where schedules begin; zero is the server's now
+	ClearAll          bool      // schedules forget their last session
+}
+
+// Push uploads an archive of size bytes.
+func (c *Client) Push(ctx context.Context, p Push, archive io.Reader, size int64) (Project, error) {
+	q := query("project", p.Project, "revision", p.Revision)
+	if !p.From.IsZero() {
+		q.Set("schedule_from", p.From.UTC().Format(time.RFC3339Nano))
+	}
+	if p.ClearAll {
+		q.Set("clear_schedule_all", "true")
+	}
+	body := c.counted(io.NopCloser(archive), size)
+	r, err := c.do(ctx, request{http.MethodPut, c.address("/api/projects", q), jsonType, gzipType, body, size})
+	if err != nil {
+		return Project{}, err
+	}
+	defer r.Body.Close()
+	var project Project
+	err = c.decode(r, &project)
+	return project, err
+}
+
+// Archive opens the archive of a revision, a tar.gz; "" is the newest.
+func (c *Client) Archive(ctx context.Context, project ID, revision string) (io.ReadCloser, error) {
+	return c.download(ctx, path("api", "projects", string(project), "archive"), query("revision", revision))
+}
+
+// Log opens a log file, as it is stored: gzip.
+func (c *Client) Log(ctx context.Context, attempt ID, f LogFile) (io.ReadCloser, error) {
+	if f.Direct == "" {
+		return c.download(ctx, c.logPath(attempt, f), url.Values{})
+	}
+	r, err := c.repeat(ctx, func() (*http.Response, error) { return c.plain(ctx, string(f.Direct)) })
+	if err != nil {
+		return nil, err
+	}
+	return c.counted(r.Body, r.ContentLength), nil
+}
+
+// LogURL is the address of a log file: in the storage when the server gave that away,
+// else the server's own.
+func (c *Client) LogURL(attempt ID, f LogFile) string {
+	if f.Direct != "" {
+		return string(f.Direct)
+	}
+	return c.base + c.logPath(attempt, f)
+}
+
+func (c *Client) logPath(attempt ID, f LogFile) string {
+	return path("api", "logs", string(attempt), "files", f.FileName)
+}
