@@ -85,8 +85,8 @@ type Queue interface {
 // Projects keeps projects and revisions. Things of other sites are ErrNotFound.
 type Projects interface {
 	// Push adds a revision with its workflows, and brings the schedules in line, in one
-	// transaction. The project is made when there is none of that name. ErrConflict: the
-	// project has a revision of that name.
+	// transaction. The project is made when there is none of that name. ErrConflict, with the
+	// project's ID: it has a revision of that name.
 	Push(ctx context.Context, p Push) (Project, error)
 	// Project returns a project, a deleted one as well.
 	Project(ctx context.Context, site, id int64) (Project, error)

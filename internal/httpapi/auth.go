@@ -57,8 +57,10 @@ type Actor struct {
 	Name  string // "" for everybody
 	Site  int64
 	Role  Role
-	Admin bool       // of the server: may call /api/admin and make tokens of any site
+	Admin bool       // may call /api/admin
 	Info  *param.Map // stored with revisions
+
+	allSites bool // may manage tokens of every site
 }
 
 // refusal is an answer to one who must not do this.
@@ -80,7 +82,7 @@ func (c *call) authenticate() error {
 	case strings.EqualFold(scheme, "Bearer") && c.Auth.Tokens != nil:
 		return c.byToken(strings.TrimSpace(credentials))
 	case !required:
-		c.actor = Actor{Role: Admin}
+		c.actor = Actor{Role: Admin, allSites: true}
 		return nil
 	case header == "":
 		return &refusal{http.StatusUnauthorized, "Missing Authorization header"}
@@ -107,7 +109,7 @@ func (c *call) byPassword(name, password string) error {
 	if u.Role == 0 {
 		u.Role = Admin
 	}
-	c.actor = Actor{Name: u.Name, Site: u.Site, Role: u.Role, Admin: u.Admin}
+	c.actor = Actor{Name: u.Name, Site: u.Site, Role: u.Role, Admin: u.Admin, allSites: u.Admin}
 	return nil
 }
 

@@ -96,7 +96,8 @@ func (f *feed) begin() {
 	h.Set("X-Accel-Buffering", "no")
 	f.w.WriteHeader(http.StatusOK)
 	f.out, f.control = bufio.NewWriter(f.w), http.NewResponseController(f.w)
-	_ = f.flush() // run meets the same error
+	_ = f.control.SetReadDeadline(time.Time{}) // nothing more is read: a server must not miss it
+	_ = f.flush()                              // run meets the same error
 }
 
 // flush sends what is written. A client that does not read for long is given up.

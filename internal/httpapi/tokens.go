@@ -28,9 +28,10 @@ func hashOf(secret string) []byte {
 type restToken struct {
 	ID        id     `json:"id"`
 	Name      string `json:"name"`
-	Site      id     `json:"site"`
+	Site      int64  `json:"site"`
 	Role      string `json:"role"`
 	CreatedAt moment `json:"createdAt"`
+	LastUsed  moment `json:"lastUsedAt"`
 }
 
 // restNewToken is the one answer that holds the secret.
@@ -40,7 +41,7 @@ type restNewToken struct {
 }
 
 func token(t host.Token) restToken {
-	return restToken{id(t.ID), t.Name, id(t.Site), t.Role, moment(t.CreatedAt)}
+	return restToken{id(t.ID), t.Name, t.Site, t.Role, moment(t.CreatedAt), moment(t.LastUsed)}
 }
 
 type tokenBody struct {
@@ -63,7 +64,7 @@ func (c *call) siteOf(asked *whole) (int64, error) {
 	if asked == nil || int64(*asked) == c.actor.Site {
 		return c.actor.Site, nil
 	}
-	if !c.actor.Admin {
+	if !c.actor.allSites {
 		return 0, &refusal{http.StatusForbidden, "Access denied: only administrators of the server manage other sites"}
 	}
 	return int64(*asked), nil

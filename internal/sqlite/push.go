@@ -25,7 +25,7 @@ func (c *conn) push(p host.Push) (host.Project, error) {
 	var none host.Project
 	project, err := c.projectOf(p)
 	if err != nil {
-		return none, err
+		return host.Project{ID: project}, err
 	}
 	if err := c.retire(project); err != nil {
 		return none, err
