@@ -63,10 +63,12 @@ type Due struct {
 }
 
 // Lost says that whoever had the run is dead or silent. The guard of this event takes
-// the task over; three losses fail it.
+// the task over; three losses fail it. A loss with all else that the host did, a restart
+// of the only server, is nothing that a task may be blamed for and does not count.
 type Lost struct {
 	By
 	Run
+	Blameless bool `json:"blameless,omitempty"`
 }
 
 // Kill requests the end of the attempt: nothing further runs, and no `_error`.

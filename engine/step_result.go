@@ -115,7 +115,7 @@ func (d *decision) later(t *Task, e Later) {
 const maxLosses = 3
 
 // lost takes over a run whose holder is gone.
-func (d *decision) lost(t *Task) {
+func (d *decision) lost(t *Task, blameless bool) {
 	if t.Group { // a timer, not a run: it can be set as often as need be
 		d.move(t, t.State, nil, func(p *Progress) {
 			p.Dispatch++
@@ -123,13 +123,17 @@ func (d *decision) lost(t *Task) {
 		})
 		return
 	}
-	if t.Losses+1 >= maxLosses {
-		d.move(t, t.State, nil, func(p *Progress) { p.Losses++ })
+	losses := t.Losses
+	if !blameless {
+		losses++
+	}
+	if losses >= maxLosses {
+		d.move(t, t.State, nil, func(p *Progress) { p.Losses = losses })
 		d.errored(t, param.New("message", "Task was lost three times: whatever ran it died or was cut off"))
 		return
 	}
 	d.move(t, t.State, nil, func(p *Progress) {
-		p.Losses++
+		p.Losses = losses
 		p.Dispatch++
 		p.Guard, p.RetryAt = d.guard, t.RetryAt
 	})

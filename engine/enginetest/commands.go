@@ -237,13 +237,15 @@ func (in *interpreter) due(a args, _ Step) (string, error) {
 	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event { return engine.Due{By: by, Run: run} })
 }
 
-// lost says that a run was never heard of again: lost +task [d=N]
+// lost says that a run was never heard of again: lost +task [blameless] [d=N]
 func (in *interpreter) lost(a args, _ Step) (string, error) {
-	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event { return engine.Lost{By: by, Run: run} })
+	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event {
+		return engine.Lost{By: by, Run: run, Blameless: a.word(1) == "blameless"}
+	})
 }
 
 func (in *interpreter) ofRun(a args, event func(engine.By, engine.Run) engine.Event) (string, error) {
-	if err := a.only(1, "d", "guard"); err != nil {
+	if err := a.only(2, "d", "guard"); err != nil {
 		return "", err
 	}
 	run, err := in.run(a.word(0), a)

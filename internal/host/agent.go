@@ -76,7 +76,7 @@ func (h *Host) runTasks(ctx context.Context, l *live, guard string, d Delivery) 
 		_, err := h.apply(ctx, l, guard, 0, m.Then.Engine(guard))
 		return err
 	}
-	runs, err := h.claim(ctx, l, guard, m.Runs, d.Count > 1)
+	runs, err := h.claim(ctx, l, guard, m.Runs, d)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -98,7 +98,8 @@ func (h *Host) runTasks(ctx context.Context, l *live, guard string, d Delivery) 
 
 // claim says which of a message's tasks are to be run now, under this message. Waiting
 // ones are woken; on a second delivery the earlier holder's are taken over.
-func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.Run, again bool) ([]engine.Run, error) {
+func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.Run, d Delivery) ([]engine.Run, error) {
+	again := d.Count > 1
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil || again {
@@ -108,8 +109,8 @@ func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.
 	}
 	if again {
 		for _, e := range l.state.Outstanding(guard) { // what an earlier holder got to
-			if d, ok := e.(engine.Dispatch); ok && !d.At.After(l.at) {
-				asked = append(asked, d.Run)
+			if x, ok := e.(engine.Dispatch); ok && !x.At.After(l.at) {
+				asked = append(asked, x.Run)
 			}
 		}
 	}
@@ -123,7 +124,7 @@ func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.
 			happened = append(happened, engine.Due{By: engine.By{Guard: guard}, Run: r})
 			runs = append(runs, r)
 		case t.State == engine.Running && again:
-			happened = append(happened, engine.Lost{By: engine.By{Guard: guard}, Run: r})
+			happened = append(happened, engine.Lost{By: engine.By{Guard: guard}, Run: r, Blameless: d.Restarted})
 		case t.State == engine.Running:
 			runs = append(runs, r)
 		}

@@ -64,6 +64,9 @@ type Delivery struct {
 	Message
 	Receipt string
 	Count   int // how often it was received, this time included
+	// Restarted: whoever received it before was a process that has ended since, with all
+	// that it did. Where that cannot be known it is false.
+	Restarted bool
 }
 
 // Queue is a leased queue: who receives a message has it until the lease ends; what is

@@ -16,6 +16,7 @@ type message struct {
 	group string
 	due   time.Time
 	count int
+	past  int // of count, in earlier processes
 	size  int
 	body  []byte
 	kept  bool // body is it; else it must be read

@@ -48,6 +48,7 @@ func (db *DB) loadQueues(ctx context.Context) error {
 		err := db.read(ctx, func(c *conn) error {
 			return c.query(func(r *row) {
 				m := &message{row: r.id(), id: r.text(), group: r.text(), due: r.time(), count: r.int(), size: r.int()}
+				m.past = m.count
 				q.remember(m, r.blob())
 				q.index.reserve(m)
 				q.index.publish(m, db.now())
@@ -179,7 +180,7 @@ func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, erro
 		q.leases++
 		m.receipt = q.leases
 		m.count++
-		list = append(list, leased{m: m, kept: m.kept, Delivery: host.Delivery{Receipt: receipt(m), Count: m.count,
+		list = append(list, leased{m: m, kept: m.kept, Delivery: host.Delivery{Receipt: receipt(m), Count: m.count, Restarted: m.past > 0 && m.count == m.past+1,
 			Message: host.Message{ID: m.id, Group: m.group, Body: m.body, Due: m.due}}})
 		q.note(m)
 		if len(list) >= n {
