@@ -20,13 +20,17 @@ func newTokens(s streams) *cobra.Command {
 	return c
 }
 
+func registerSite(c *cobra.Command, site *string) {
+	c.Flags().StringVar(site, "site", "", "`NUMBER` of the site (default: one's own)")
+}
+
 func newTokenCreate(s streams) *cobra.Command {
 	r := &remote{streams: s}
-	name, role, site := "", "", int64(0)
+	name, role, site := "", "", ""
 	c := &cobra.Command{Use: "create --name NAME --role ROLE", Short: "Create a token and show it, once"}
 	c.Flags().StringVar(&name, "name", "", "`NAME` of the token (required)")
 	c.Flags().StringVar(&role, "role", "", "`ROLE`: admin, operator or viewer (required)")
-	c.Flags().Int64Var(&site, "site", 0, "`NUMBER` of the site that it is for")
+	registerSite(c, &site)
 	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if name == "" || role == "" {
 			return usageError{errors.New("--name and --role are required")}
@@ -34,7 +38,7 @@ func newTokenCreate(s streams) *cobra.Command {
 		if err := r.open(ctx); err != nil {
 			return err
 		}
-		t, err := r.CreateToken(ctx, name, role, site)
+		t, err := r.CreateToken(ctx, name, role, client.ID(site))
 		if err != nil {
 			return err
 		}
@@ -46,12 +50,14 @@ func newTokenCreate(s streams) *cobra.Command {
 
 func newTokenList(s streams) *cobra.Command {
 	r := &remote{streams: s}
+	site := ""
 	c := &cobra.Command{Use: "list", Short: "Show tokens, without their text"}
+	registerSite(c, &site)
 	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if err := r.open(ctx); err != nil {
 			return err
 		}
-		list, err := r.Tokens(ctx)
+		list, err := r.Tokens(ctx, client.ID(site))
 		if err != nil {
 			return err
 		}
@@ -75,7 +81,9 @@ func (p printer) token(t client.Token) {
 
 func newTokenRevoke(s streams) *cobra.Command {
 	r := &remote{streams: s}
+	site := ""
 	c := &cobra.Command{Use: "revoke id", Short: "Revoke a token"}
+	registerSite(c, &site)
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := idArgument("token id", args[0])
 		if err != nil {
@@ -84,12 +92,10 @@ func newTokenRevoke(s streams) *cobra.Command {
 		if err := r.open(ctx); err != nil {
 			return err
 		}
-		if err := r.RevokeToken(ctx, id); err != nil {
+		t, err := r.RevokeToken(ctx, id, client.ID(site))
+		if err != nil {
 			return err
 		}
-		result := struct {
-			ID client.ID `json:"id"`
-		}{id}
-		return r.show(result, func(p printer) { p.line("Revoked token id: %s", id) })
+		return r.show(t, func(p printer) { p.line("Revoked token id: %s", id) })
 	})
 }

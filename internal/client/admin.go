@@ -41,33 +41,37 @@ func (c *Client) SetSecret(ctx context.Context, project ID, key, value string) e
 	body := struct {
 		Value string `json:"value"`
 	}{value}
-	return c.send(ctx, http.MethodPut, path("api", "projects", string(project), "secrets", key), body, nil)
+	return c.send(ctx, http.MethodPut, path("api", "projects", string(project), "secrets", key), nil, body, nil)
 }
 
 // DeleteSecret deletes a secret; one that is not there is no error.
 func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error {
-	return c.send(ctx, http.MethodDelete, path("api", "projects", string(project), "secrets", key), nil, nil)
+	return c.send(ctx, http.MethodDelete, path("api", "projects", string(project), "secrets", key), nil, nil, nil)
 }
 
-// Tokens lists the tokens of a server.
-func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
+// Tokens lists the tokens of a site; "" is the caller's own.
+func (c *Client) Tokens(ctx context.Context, site ID) ([]Token, error) {
 	var list struct{ Tokens []Token }
-	err := c.get(ctx, "/api/tokens", nil, &list)
+	err := c.get(ctx, "/api/tokens", query("site", string(site)), &list)
 	return list.Tokens, err
 }
 
 // CreateToken makes a token and returns it with its text, which nobody can read later.
-func (c *Client) CreateToken(ctx context.Context, name, role string, site int64) (t Token, err error) {
+func (c *Client) CreateToken(ctx context.Context, name, role string, site ID) (t Token, err error) {
 	body := struct {
 		Name string `json:"name"`
 		Role string `json:"role"`
-		Site int64  `json:"site"`
-	}{name, role, site}
-	err = c.send(ctx, http.MethodPost, "/api/tokens", body, &t)
+		Site *ID    `json:"site,omitempty"`
+	}{name, role, &site}
+	if site == "" {
+		body.Site = nil
+	}
+	err = c.send(ctx, http.MethodPost, "/api/tokens", nil, body, &t)
 	return t, err
 }
 
-// RevokeToken ends a token.
-func (c *Client) RevokeToken(ctx context.Context, id ID) error {
-	return c.send(ctx, http.MethodDelete, path("api", "tokens", string(id)), nil, nil)
+// RevokeToken ends a token of a site.
+func (c *Client) RevokeToken(ctx context.Context, id, site ID) (t Token, err error) {
+	err = c.send(ctx, http.MethodDelete, path("api", "tokens", string(id)), query("site", string(site)), nil, &t)
+	return t, err
 }

@@ -93,7 +93,7 @@ func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 	case s.Resume != "":
 		body.Resume = &resume{"failed", s.Resume, ""}
 	}
-	err = c.send(ctx, http.MethodPut, "/api/attempts", body, &a)
+	err = c.send(ctx, http.MethodPut, "/api/attempts", nil, body, &a)
 	var status *StatusError
 	if errors.As(err, &status) && status.Status == http.StatusConflict {
 		exists := &ExistsError{StatusError: *status}
@@ -106,7 +106,7 @@ func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 
 // Kill requests the end of an attempt and returns it as it was before.
 func (c *Client) Kill(ctx context.Context, id ID) (a Attempt, err error) {
-	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "kill"), struct{}{}, &a)
+	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "kill"), nil, struct{}{}, &a)
 	return a, err
 }
 

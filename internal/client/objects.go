@@ -179,7 +179,7 @@ type Token struct {
 	ID        ID        `json:"id"`
 	Name      string    `json:"name"`
 	Role      string    `json:"role"`
-	Site      int64     `json:"site"`
+	Site      ID        `json:"site"`
 	CreatedAt time.Time `json:"createdAt"`
 	Token     string    `json:"token,omitempty"`
 }

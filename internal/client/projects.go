@@ -43,7 +43,7 @@ func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 
 // Delete deletes a project.
 func (c *Client) Delete(ctx context.Context, id ID) (p Project, err error) {
-	err = c.send(ctx, http.MethodDelete, path("api", "projects", string(id)), nil, &p)
+	err = c.send(ctx, http.MethodDelete, path("api", "projects", string(id)), nil, nil, &p)
 	return p, err
 }
 

@@ -57,9 +57,9 @@ func (c *Client) get(ctx context.Context, path string, q url.Values, into any) e
 }
 
 // send sends JSON once: what changes something is never repeated.
-func (c *Client) send(ctx context.Context, method, path string, body, into any) error {
+func (c *Client) send(ctx context.Context, method, path string, q url.Values, body, into any) error {
 	var text []byte
-	to := request{method: method, address: c.address(path, nil), accept: jsonType}
+	to := request{method: method, address: c.address(path, q), accept: jsonType}
 	if body != nil {
 		var err error
 		if text, err = json.Marshal(body); err != nil {

@@ -81,7 +81,7 @@ func (c *Client) Skip(ctx context.Context, id ID, k Skip) (s Schedule, err error
 		run := instant(k.Run)
 		body.NextRunTime = &run
 	}
-	err = c.send(ctx, http.MethodPost, path("api", "schedules", string(id), "skip"), body, &s)
+	err = c.send(ctx, http.MethodPost, path("api", "schedules", string(id), "skip"), nil, body, &s)
 	return s, err
 }
 
@@ -102,18 +102,18 @@ func (c *Client) Backfill(ctx context.Context, id ID, b Backfill) ([]Attempt, er
 		DryRun bool   `json:"dryRun"`
 	}{instant(b.From), b.Name, b.Count, b.DryRun}
 	var answer struct{ Attempts []Attempt }
-	err := c.send(ctx, http.MethodPost, path("api", "schedules", string(id), "backfill"), body, &answer)
+	err := c.send(ctx, http.MethodPost, path("api", "schedules", string(id), "backfill"), nil, body, &answer)
 	return answer.Attempts, err
 }
 
 // Enable lets a schedule run again.
 func (c *Client) Enable(ctx context.Context, id ID) (s Schedule, err error) {
-	err = c.send(ctx, http.MethodPost, path("api", "schedules", string(id), "enable"), struct{}{}, &s)
+	err = c.send(ctx, http.MethodPost, path("api", "schedules", string(id), "enable"), nil, struct{}{}, &s)
 	return s, err
 }
 
 // Disable stops a schedule.
 func (c *Client) Disable(ctx context.Context, id ID) (s Schedule, err error) {
-	err = c.send(ctx, http.MethodPost, path("api", "schedules", string(id), "disable"), struct{}{}, &s)
+	err = c.send(ctx, http.MethodPost, path("api", "schedules", string(id), "disable"), nil, struct{}{}, &s)
 	return s, err
 }

@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -9,7 +10,16 @@ import (
 // WriteAtomic replaces a file, making folders as needed. A reader sees the old content or
 // the new, never a part; after a crash of the machine it may be the old.
 func WriteAtomic(name string, content []byte) error {
-	temporary, err := writeBeside(name, content)
+	return replace(name, content, 0o644)
+}
+
+// WriteSecret is WriteAtomic of a file that only its owner may read.
+func WriteSecret(name string, content []byte) error {
+	return replace(name, content, 0o600)
+}
+
+func replace(name string, content []byte, mode fs.FileMode) error {
+	temporary, err := writeBeside(name, content, mode)
 	if err != nil {
 		return err
 	}
@@ -21,7 +31,7 @@ func WriteAtomic(name string, content []byte) error {
 }
 
 // writeBeside writes content into a new file in the folder of name.
-func writeBeside(name string, content []byte) (string, error) {
+func writeBeside(name string, content []byte, mode fs.FileMode) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return "", fmt.Errorf("write file: %w", err)
 	}
@@ -29,19 +39,19 @@ func writeBeside(name string, content []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write file: %w", err)
 	}
-	if err := fillFile(f, content); err != nil {
+	if err := fillFile(f, content, mode); err != nil {
 		os.Remove(f.Name())
 		return "", fmt.Errorf("write file: %w", err)
 	}
 	return f.Name(), nil
 }
 
-func fillFile(f *os.File, content []byte) error {
+func fillFile(f *os.File, content []byte, mode fs.FileMode) error {
 	if _, err := f.Write(content); err != nil {
 		f.Close()
 		return err
 	}
-	if err := f.Chmod(0o644); err != nil {
+	if err := f.Chmod(mode); err != nil {
 		f.Close()
 		return err
 	}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+type importCommand struct {
+	remote
+	from                            string
+	fromHeaders                     []string
+	fromAuth                        string
+	projects                        []string
+	latest, disabled, alsoSchedules bool
+	source                          *client.Client
+}
+
+// imported is the report about one project.
+type imported struct {
+	Project   string             `json:"project"`
+	Copied    []string           `json:"copied"`
+	There     int                `json:"alreadyThere"`
+	Schedules []importedSchedule `json:"schedules"`
+	Secrets   []string           `json:"secretsToSet"`
+	Problems  []string           `json:"problems"`
+}
+
+type importedSchedule struct {
+	Workflow string    `json:"workflow"`
+	Next     time.Time `json:"nextRunTime"`
+	Disabled bool      `json:"disabled"`
+}
+
+// newImport copies projects from another server.
+func newImport(s streams) *cobra.Command {
+	c := &importCommand{remote: remote{streams: s}}
+	cmd := &cobra.Command{
+		Use:   "import --from URL",
+		Short: "Copy projects and schedules from another Digdag or zerodag server",
+		Long: `Copy projects and schedules from another Digdag or zerodag server.
+
+Revisions are copied oldest first; what is there already is skipped, so the command may be
+repeated. Schedules continue where they are on the other server, which is not changed:
+disable them there before both run them. Values of secrets cannot be read; the names of
+those to be set again are shown.`,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.from, "from", "", "`URL` of the server to copy from (required)")
+	flags.StringArrayVar(&c.fromHeaders, "from-header", nil, "add a header to requests to that server: `KEY=VALUE` (may be repeated)")
+	flags.StringVar(&c.fromAuth, "from-basic-auth", "", "`USER:PASSWORD` on that server")
+	flags.StringSliceVar(&c.projects, "project", nil, "copy only the project of this `NAME` (may be repeated)")
+	flags.BoolVar(&c.latest, "latest", false, "copy only the latest revision of each project")
+	flags.BoolVar(&c.disabled, "disabled", false, "leave all copied schedules disabled")
+	flags.BoolVar(&c.alsoSchedules, "schedules", false, "bring schedules in line also of projects that have nothing new")
+	return c.command(cmd, 0, 0, func(ctx context.Context, _ []string) error {
+		if c.from == "" {
+			return usageError{errors.New("--from option is required")}
+		}
+		return c.run(ctx)
+	})
+}
+
+func (c *importCommand) run(ctx context.Context) error {
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	header := http.Header{}
+	if err := addHeaders(header, c.fromHeaders, c.fromAuth); err != nil {
+		return err
+	}
+	o := c.Options
+	o.Endpoint, o.Header = c.from, header
+	var err error
+	if c.source, err = client.New(o); err != nil {
+		return err
+	}
+	if c.source.URL() == c.URL() {
+		return fmt.Errorf("--from and --endpoint are the same server, %s", c.URL())
+	}
+	projects, err := c.chosen(ctx)
+	if err != nil {
+		return err
+	}
+	report := []imported{}
+	for _, p := range projects {
+		one, err := c.project(ctx, p)
+		if err != nil {
+			return fmt.Errorf("import project %s: %w\nhint: run the same command again; it continues", p.Name, err)
+		}
+		report = append(report, one)
+		c.hint("Imported project '%s' (%d of %d).", p.Name, len(report), len(projects))
+	}
+	return c.showReport(report)
+}
+
+// chosen lists the projects to copy.
+func (c *importCommand) chosen(ctx context.Context) (list []client.Project, err error) {
+	for _, name := range c.projects {
+		p, err := c.source.Project(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	if len(c.projects) > 0 {
+		return list, nil
+	}
+	var page client.Page
+	for {
+		more, err := c.source.Projects(ctx, page, "")
+		if err != nil || len(more) == 0 || more[len(more)-1].ID == page.Last {
+			return list, err
+		}
+		list = append(list, more...)
+		page.Last = more[len(more)-1].ID
+	}
+}
+
+// project copies one project. What the servers refuse is a problem in the report; when
+// one of them cannot be reached it is an error.
+func (c *importCommand) project(ctx context.Context, from client.Project) (imported, error) {
+	report := imported{Project: from.Name, Copied: []string{}, Schedules: []importedSchedule{}, Secrets: []string{}, Problems: []string{}}
+	revisions := []client.Revision{{Revision: from.Revision, ArchiveMD5: from.ArchiveMD5}}
+	if !c.latest {
+		var err error
+		if revisions, err = c.source.AllRevisions(ctx, from.ID); err != nil {
+			return report, err
+		}
+	}
+	slices.Reverse(revisions)
+	for _, r := range revisions {
+		if err := c.revision(ctx, from, r, &report); err != nil {
+			return report, err
+		}
+	}
+	to, err := c.Project(ctx, from.Name)
+	if client.IsMissing(err) {
+		return report, nil
+	}
+	if err != nil {
+		return report, err
+	}
+	if c.alsoSchedules || slices.Contains(report.Copied, from.Revision) {
+		if err := c.bringInLine(ctx, from.ID, to.ID, &report); err != nil {
+			return report, err
+		}
+	}
+	return report, c.compareSecrets(ctx, from.ID, to.ID, &report)
+}
+
+// refused notes what a server says no to; other errors are returned.
+func (r *imported) refused(what string, err error) error {
+	var status *client.StatusError
+	if errors.As(err, &status) && status.Status < 500 {
+		r.Problems = append(r.Problems, what+": "+err.Error())
+		return nil
+	}
+	return err
+}
+
+// compareSecrets finds the secrets that are still to be set.
+func (c *importCommand) compareSecrets(ctx context.Context, from, to client.ID, report *imported) error {
+	there, err := c.source.Secrets(ctx, from)
+	if err != nil {
+		return report.refused("secrets", err)
+	}
+	here, err := c.Secrets(ctx, to)
+	if err != nil {
+		return report.refused("secrets", err)
+	}
+	for _, key := range there {
+		if !slices.Contains(here, key) {
+			report.Secrets = append(report.Secrets, key)
+		}
+	}
+	return nil
+}

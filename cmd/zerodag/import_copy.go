@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"zerodag/engine/schedule"
+	"zerodag/internal/client"
+)
+
+// revision copies one revision, unless it is there.
+func (c *importCommand) revision(ctx context.Context, from client.Project, r client.Revision, report *imported) error {
+	there, found, err := c.find(ctx, from.Name, r.Revision)
+	switch {
+	case err != nil:
+		return err
+	case found && sameMD5(there, r):
+		report.There++
+		return nil
+	case found:
+		report.Problems = append(report.Problems, fmt.Sprintf("revision %s: a revision of this name with other files is there already", r.Revision))
+		return nil
+	}
+	file, err := c.fetch(ctx, from.ID, r.Revision)
+	if err != nil {
+		return report.refused("revision "+r.Revision, err)
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	push := client.Push{Project: from.Name, Revision: r.Revision}
+	if r.Revision != from.Revision {
+		// Nothing may start from a revision that is replaced at once.
+		push.From = schedule.Ended().AddDate(-1, 0, 0)
+	}
+	if _, err := c.upload(ctx, push, file); err != nil {
+		return report.refused("revision "+r.Revision, err)
+	}
+	report.Copied = append(report.Copied, r.Revision)
+	return nil
+}
+
+// find looks for a revision on the server that is copied to.
+func (c *importCommand) find(ctx context.Context, project, revision string) (client.Revision, bool, error) {
+	p, err := c.Project(ctx, project)
+	if client.IsMissing(err) {
+		return client.Revision{}, false, nil
+	}
+	if err != nil {
+		return client.Revision{}, false, err
+	}
+	return c.Revision(ctx, p.ID, revision)
+}
+
+// sameMD5 compares archives; servers may not know a sum, and then the name decides.
+func sameMD5(a, b client.Revision) bool {
+	return a.ArchiveMD5 == nil || b.ArchiveMD5 == nil || *a.ArchiveMD5 == *b.ArchiveMD5
+}
+
+// fetch gets an archive into a temporary file.
+func (c *importCommand) fetch(ctx context.Context, project client.ID, revision string) (*os.File, error) {
+	archive, err := c.source.Archive(ctx, project, revision)
+	if err != nil {
+		return nil, err
+	}
+	defer archive.Close()
+	defer c.progress.end()
+	file, err := os.CreateTemp("", "zerodag-import-*.tar.gz")
+	if err != nil {
+		return nil, fmt.Errorf("keep archive: %w", err)
+	}
+	if _, err := io.Copy(file, archive); err != nil {
+		file.Close()
+		os.Remove(file.Name())
+		return nil, fmt.Errorf("keep archive: %w", err)
+	}
+	return file, nil
+}
+
+// bringInLine gives schedules the times and the disabled state that they have on the other
+// server. One that is disabled is so before it moves: it cannot start meanwhile.
+func (c *importCommand) bringInLine(ctx context.Context, from, to client.ID, report *imported) error {
+	theirs, err := c.source.AllSchedules(ctx, from)
+	if err != nil {
+		return report.refused("schedules", err)
+	}
+	ours, err := c.AllSchedules(ctx, to)
+	if err != nil {
+		return report.refused("schedules", err)
+	}
+	byName := map[string]client.Schedule{}
+	for _, s := range ours {
+		byName[s.Workflow.Name] = s
+	}
+	for _, their := range theirs {
+		our, there := byName[their.Workflow.Name]
+		if !there {
+			report.Problems = append(report.Problems, fmt.Sprintf("schedule of %s: there is none in the copied revision", their.Workflow.Name))
+			continue
+		}
+		if err := c.move(ctx, their, our, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *importCommand) move(ctx context.Context, their, our client.Schedule, report *imported) error {
+	what := "schedule of " + their.Workflow.Name
+	disable := c.disabled || their.DisabledAt != nil
+	if disable && our.DisabledAt == nil {
+		if _, err := c.Disable(ctx, our.ID); err != nil {
+			return report.refused(what, err)
+		}
+	}
+	next := our
+	switch {
+	case their.NextScheduleTime.After(our.NextScheduleTime):
+		moved, err := c.Skip(ctx, our.ID, client.Skip{To: their.NextScheduleTime.Format(time.RFC3339), Run: their.NextRunTime})
+		if err != nil {
+			return report.refused(what, err)
+		}
+		next = moved
+	case their.NextScheduleTime.Before(our.NextScheduleTime):
+		report.Problems = append(report.Problems, fmt.Sprintf("%s: its next session is %s there and %s here; a schedule cannot go back: use `zerodag backfill`",
+			what, showTime(their.NextScheduleTime), showTime(our.NextScheduleTime)))
+	}
+	if !disable && our.DisabledAt != nil {
+		if _, err := c.Enable(ctx, our.ID); err != nil {
+			return report.refused(what, err)
+		}
+	}
+	report.Schedules = append(report.Schedules, importedSchedule{their.Workflow.Name, next.NextRunTime, disable})
+	return nil
+}
+
+func (c *importCommand) showReport(list []imported) error {
+	copied, there, problems := 0, 0, 0
+	for _, one := range list {
+		copied, there, problems = copied+len(one.Copied), there+one.There, problems+len(one.Problems)
+	}
+	err := c.show(list, func(p printer) {
+		p.line("Imported from %s to %s:", c.source.URL(), c.URL())
+		for _, one := range list {
+			p.imported(one)
+		}
+		p.line("%d projects, %d revisions copied, %d there already, %d problems.", len(list), copied, there, problems)
+	})
+	if err == nil && problems > 0 {
+		return fmt.Errorf("%d problems, see above", problems)
+	}
+	return err
+}
+
+func (p printer) imported(one imported) {
+	p.line("  project: %s", one.Project)
+	p.line("  revisions copied: %d, there already: %d", len(one.Copied), one.There)
+	for _, s := range one.Schedules {
+		state := ""
+		if s.Disabled {
+			state = ", disabled"
+		}
+		p.line("  schedule: %s, next run %s%s", s.Workflow, showTime(s.Next.Local()), state)
+	}
+	if len(one.Secrets) > 0 {
+		p.line("  secrets to set: %s", strings.Join(one.Secrets, ", "))
+	}
+	for _, text := range one.Problems {
+		p.line("  problem: %s", text)
+	}
+	p.line("")
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+const maxSecret = 16 * 1024
+
+type secret struct{ key, value string }
+
+// secretReader turns --set items into secrets, in their order.
+type secretReader struct {
+	*secretsCommand
+	values   []secret
+	consumed bool // stdin
+}
+
+func (c *secretsCommand) readSet() ([]secret, error) {
+	r := &secretReader{secretsCommand: c}
+	for _, item := range c.set {
+		if err := r.item(item); err != nil {
+			return nil, err
+		}
+	}
+	for _, v := range r.values {
+		if err := checkKey(v.key); err != nil {
+			return nil, err
+		}
+		if len(v.value) > maxSecret {
+			return nil, usageError{fmt.Errorf("Invalid secret value for key: %s", v.key)} //nolint:staticcheck // the original's text
+		}
+	}
+	return r.values, nil
+}
+
+func (r *secretReader) item(item string) error {
+	key, value, hasValue := strings.Cut(item, "=")
+	switch {
+	case item == "" || item == "@" || hasValue && key == "" || value == "@":
+		return usageError{fmt.Errorf("--set %q must be KEY, KEY=VALUE, KEY=@FILE, KEY=-, @FILE or @-", item)}
+	case item == "@-":
+		text, err := r.stdin()
+		if err != nil {
+			return err
+		}
+		return r.mapping("stdin", text)
+	case item[0] == '@':
+		text, err := os.ReadFile(item[1:])
+		if err != nil {
+			return fmt.Errorf("read secrets: %w", err)
+		}
+		return r.mapping("file: "+item[1:], text)
+	case !hasValue:
+		text, err := r.ask(key)
+		if err != nil {
+			return err
+		}
+		return r.add(key, text, "--set")
+	case value == "-":
+		text, err := r.stdin()
+		if err != nil {
+			return err
+		}
+		return r.add(key, string(text), "--set")
+	case strings.HasPrefix(value, "-"):
+		return usageError{fmt.Errorf("the value of '%s' begins with -: use --set %s=@FILE", key, key)}
+	case strings.HasPrefix(value, "@"):
+		text, err := os.ReadFile(value[1:])
+		if err != nil {
+			return fmt.Errorf("read secret: %w", err)
+		}
+		return r.add(key, string(text), "--set")
+	}
+	return r.add(key, value, "--set")
+}
+
+func (r *secretReader) add(key, value, source string) error {
+	if slices.ContainsFunc(r.values, func(v secret) bool { return v.key == key }) {
+		if source == "--set" {
+			return usageError{fmt.Errorf("Duplicate --set secret key: '%s'", key)} //nolint:staticcheck // the original's text
+		}
+		return usageError{fmt.Errorf("Duplicate secret key: '%s' in %s", key, source)} //nolint:staticcheck // the original's text
+	}
+	r.values = append(r.values, secret{key, value})
+	return nil
+}
+
+// stdin reads all of it, once.
+func (r *secretReader) stdin() ([]byte, error) {
+	if r.consumed {
+		return nil, usageError{errors.New("Can only read once from stdin")} //nolint:staticcheck // the original's text
+	}
+	r.consumed = true
+	text, err := io.ReadAll(r.in)
+	if err != nil {
+		return nil, fmt.Errorf("read stdin: %w", err)
+	}
+	return text, nil
+}
+
+// mapping adds the keys and values of a YAML or JSON text.
+func (r *secretReader) mapping(source string, text []byte) error {
+	v, err := dig.ParseYAML(source, text)
+	if err != nil {
+		return err
+	}
+	m, ok := v.(*param.Map)
+	if !ok {
+		return usageError{fmt.Errorf("Invalid key/value in %s", source)} //nolint:staticcheck // the original's text
+	}
+	for key, v := range m.All() {
+		var value string
+		switch v := v.(type) {
+		case string:
+			value = v
+		case *param.Map, []param.Value, nil:
+			return usageError{fmt.Errorf("Invalid key/value in %s", source)} //nolint:staticcheck // the original's text
+		default:
+			value = param.Text(v)
+		}
+		if err := r.add(key, value, source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask asks for a value on the terminal, without showing it.
+func (r *secretReader) ask(key string) (string, error) {
+	if r.consumed {
+		return "", usageError{errors.New("Stdin already read")} //nolint:staticcheck // the original's text
+	}
+	file, ok := r.in.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return "", fmt.Errorf("there is no terminal to ask for the value of '%s': use --set %s=- or --set %s=@FILE", key, key, key)
+	}
+	fmt.Fprint(r.err, key+":")
+	value, err := term.ReadPassword(int(file.Fd()))
+	fmt.Fprintln(r.err)
+	if err != nil {
+		return "", fmt.Errorf("read secret: %w", err)
+	}
+	return string(value), nil
+}
