@@ -1,6 +1,12 @@
-// Package zerodag is the root of the zerodag module: a workflow engine for the Digdag
-// language. The command line is cmd/zerodag; the state machine is package engine.
+// Package zerodag runs workflows of the Digdag language inside a Go program: with a
+// durable log, schedules, retries and the REST API, and no server beside it.
 //
-// It will be the embedding API. Until it is, it holds only the tests that keep the
-// module's structure; nothing may import it.
+//	e, err := zerodag.Open("data", zerodag.Options{})
+//	err = e.Push(ctx, "project", "reports", "rev-1")
+//	id, err := e.Start(ctx, zerodag.Start{Project: "reports", Workflow: "daily"})
+//	err = e.Wait(ctx, id)
+//	err = e.Close(ctx)
+//
+// Programs call it; the command line is cmd/zerodag, the state machine package engine. It
+// must hold no rule of its own.
 package zerodag

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"zerodag/engine/param"
@@ -100,6 +101,9 @@ func (b *startBody) check() error {
 	}
 	if len(absent) > 0 {
 		return notSet(absent...)
+	}
+	if b.RetryAttemptName != nil && strings.TrimSpace(*b.RetryAttemptName) == "" {
+		return invalid("Validating attempt request failed\nretry attempt name must not be blank: %q", *b.RetryAttemptName)
 	}
 	return b.Resume.check()
 }

@@ -1,0 +1,88 @@
+package zerodag_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"zerodag"
+)
+
+// A project is a folder with .dig files; usually it lies beside the program.
+func project(files map[string]string) string {
+	folder, err := os.MkdirTemp("", "project-")
+	if err != nil {
+		panic(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			panic(err)
+		}
+	}
+	return folder
+}
+
+func Example() {
+	ctx := context.Background()
+	folder := project(map[string]string{"daily.dig": "+hello:\n  sh>: echo ${who} > " + os.DevNull + "\n+check:\n  if>: ${who == 'world'}\n  _do:\n    echo>: fine\n"})
+	defer os.RemoveAll(folder)
+
+	e, err := zerodag.Open("", zerodag.Options{}) // "" keeps the data in memory
+	if err != nil {
+		panic(err)
+	}
+	defer e.Close(ctx)
+	if err := e.Push(ctx, folder, "reports", "rev-1"); err != nil {
+		panic(err)
+	}
+	session := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	id, err := e.Start(ctx, zerodag.Start{Project: "reports", Workflow: "daily", Session: session, Params: map[string]any{"who": "world"}})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("result:", e.Wait(ctx, id))
+	_, err = e.Start(ctx, zerodag.Start{Project: "reports", Workflow: "daily", Session: session})
+	fmt.Println("again:", errors.Is(err, zerodag.ErrExists))
+	// Output:
+	// result: <nil>
+	// again: true
+}
+
+func ExampleEngine_Wait_failure() {
+	ctx := context.Background()
+	folder := project(map[string]string{"broken.dig": "+work:\n  fail>: no data today\n"})
+	defer os.RemoveAll(folder)
+	e, err := zerodag.Open("", zerodag.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer e.Close(ctx)
+	if err := e.Push(ctx, folder, "reports", "rev-1"); err != nil {
+		panic(err)
+	}
+	id, err := e.Start(ctx, zerodag.Start{Project: "reports", Workflow: "broken"})
+	if err != nil {
+		panic(err)
+	}
+	var failure *zerodag.Failure
+	if err := e.Wait(ctx, id); errors.As(err, &failure) {
+		fmt.Println(failure.Tasks)
+	}
+	// Output: map[+broken+work:no data today]
+}
+
+func ExampleEngine_Push_wrong() {
+	ctx := context.Background()
+	folder := project(map[string]string{"wrong.dig": "+work:\n  sh>: a\n  py>: b\n"})
+	defer os.RemoveAll(folder)
+	e, err := zerodag.Open("", zerodag.Options{})
+	if err != nil {
+		panic(err)
+	}
+	defer e.Close(ctx)
+	fmt.Println(e.Push(ctx, folder, "reports", "rev-1") != nil)
+	// Output: true
+}

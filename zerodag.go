@@ -1,0 +1,263 @@
+package zerodag
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/internal/embedded"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi"
+	"zerodag/internal/notice"
+)
+
+// Options of an Engine. Zero values are good for most programs.
+type Options struct {
+	// Logger is told what goes wrong; nil is nobody.
+	Logger *slog.Logger
+	// SecretKey encrypts secrets: 16 bytes. Without it there are none.
+	SecretKey []byte
+	// MaxTasks is how many tasks run at the same time; 0 is no limit.
+	MaxTasks int
+	// NoSchedules leaves schedules alone: attempts start only by Start.
+	NoSchedules bool
+}
+
+// Engine runs workflows inside this program. It is safe for concurrent use.
+type Engine struct {
+	embedded *embedded.Engine
+	api      http.Handler
+	stop     context.CancelFunc // lets tasks under way end
+	cut      context.CancelFunc // does not
+	loops    sync.WaitGroup
+}
+
+// Open opens the data in a folder, or makes it, and continues every attempt that an
+// earlier program left unfinished. "" keeps the data in memory. One program at a time has
+// a folder.
+func Open(folder string, o Options) (*Engine, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	e, err := embedded.Open(context.Background(), embedded.Options{Folder: folder, SecretKey: o.SecretKey, Migrate: true, Logger: o.Logger,
+		Notices: notice.New(nil, notice.Options{}), Limits: host.Limits{Threads: o.MaxTasks}})
+	if err != nil {
+		return nil, fmt.Errorf("open zerodag: %w", err)
+	}
+	api, err := httpapi.New(httpapi.Options{Host: e.Host, Version: "embedded", Logger: o.Logger, Auth: httpapi.Auth{Tokens: e.DB, Audit: e.DB}})
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	hard, cut := context.WithCancel(context.Background())
+	accepting, stop := context.WithCancel(hard)
+	z := &Engine{embedded: e, api: api, stop: stop, cut: cut}
+	z.loops.Go(func() { e.Run(hard, accepting, host.Parts{Executor: true, Agent: true, Scheduler: !o.NoSchedules}) })
+	return z, nil
+}
+
+// Close lets tasks that run end, unless ctx ends before, and closes the data. What was cut
+// off runs again after the next Open.
+func (e *Engine) Close(ctx context.Context) error {
+	e.stop()
+	ended := make(chan struct{})
+	go func() { defer close(ended); e.loops.Wait() }()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		e.cut()
+		<-ended
+	}
+	e.cut()
+	return e.embedded.Close()
+}
+
+// Handler is the REST API of the Engine, without any authentication: whoever mounts it
+// says who may call.
+func (e *Engine) Handler() http.Handler { return e.api }
+
+// Push stores the project in a folder as a new revision: its workflows can be started, and
+// its schedules run. A wrong project is an error that names file, line and task, and
+// changes nothing.
+func (e *Engine) Push(ctx context.Context, folder, project, revision string) error {
+	p, err := files.Open(folder)
+	if err != nil {
+		return fmt.Errorf("push: %w", err)
+	}
+	archive, err := os.CreateTemp("", "zerodag-push-")
+	if err != nil {
+		return fmt.Errorf("push: %w", err)
+	}
+	defer os.Remove(archive.Name())
+	defer archive.Close()
+	if _, err := p.Pack(archive, files.Packing{}); err != nil {
+		return fmt.Errorf("push: %w", err)
+	}
+	size, err := archive.Seek(0, 1)
+	if err == nil {
+		_, err = archive.Seek(0, 0)
+	}
+	if err == nil {
+		_, err = e.embedded.Push(ctx, host.PushRequest{Project: project, Revision: revision}, archive, size)
+	}
+	if err != nil {
+		return fmt.Errorf("push: %w", err)
+	}
+	return nil
+}
+
+// Start says which attempt to start.
+type Start struct {
+	Project, Workflow string
+	// Session is the session time; zero is now. A session has one attempt without a Retry
+	// name: starting it again is ErrExists.
+	Session time.Time
+	Retry   string
+	// Params are parameters of the attempt: texts, numbers, booleans, lists, maps.
+	Params map[string]any
+}
+
+// ErrExists says that the session has an attempt of that name already.
+var ErrExists = errors.New("the session has such an attempt already")
+
+// Start starts an attempt of the newest revision and returns its id.
+func (e *Engine) Start(ctx context.Context, s Start) (int64, error) {
+	w, err := e.workflow(ctx, s.Project, s.Workflow)
+	if err != nil {
+		return 0, fmt.Errorf("start: %w", err)
+	}
+	params, err := paramsOf(s.Params)
+	if err != nil {
+		return 0, fmt.Errorf("start: params: %w", err)
+	}
+	if s.Session.IsZero() {
+		s.Session = time.Now()
+	}
+	zone, err := schedule.Zone(w.Zone)
+	if err != nil {
+		return 0, fmt.Errorf("start: %w", err)
+	}
+	a, err := e.embedded.Start(ctx, host.StartRequest{Workflow: w.ID, SessionTime: s.Session.In(zone).Truncate(time.Second), RetryName: s.Retry, Params: params})
+	var known *host.Error
+	if errors.As(err, &known) && known.Existing != nil {
+		return known.Existing.ID, fmt.Errorf("start: %w", ErrExists)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("start: %w", err)
+	}
+	return a.ID, nil
+}
+
+// paramsOf turns what a program has into parameters, by way of JSON.
+func paramsOf(m map[string]any) (*param.Map, error) {
+	if m == nil {
+		return param.New(), nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	v, err := param.ParseJSON(string(text))
+	if err != nil {
+		return nil, err
+	}
+	return param.AsMap("params", v)
+}
+
+func (e *Engine) workflow(ctx context.Context, project, workflow string) (host.Workflow, error) {
+	projects, err := e.embedded.Projects.Projects(ctx, host.ProjectQuery{Name: project, Count: 1})
+	if err != nil {
+		return host.Workflow{}, err
+	}
+	if len(projects) == 0 {
+		return host.Workflow{}, fmt.Errorf("there is no project %q: push it first", project)
+	}
+	list, err := e.embedded.Workflows.Workflows(ctx, host.WorkflowQuery{Revision: projects[0].Latest.ID, Name: workflow, Count: 1})
+	if err != nil {
+		return host.Workflow{}, err
+	}
+	if len(list) == 0 {
+		return host.Workflow{}, fmt.Errorf("project %q has no workflow %q in its newest revision", project, workflow)
+	}
+	return list[0], nil
+}
+
+// Failure says that an attempt ended without success.
+type Failure struct {
+	Attempt int64
+	Killed  bool
+	Tasks   map[string]string // message of each failed task by its full name
+}
+
+func (f *Failure) Error() string {
+	if f.Killed {
+		return fmt.Sprintf("attempt %d was killed", f.Attempt)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "attempt %d failed", f.Attempt)
+	for _, name := range slices.Sorted(maps.Keys(f.Tasks)) {
+		fmt.Fprintf(&b, "; %s: %s", name, f.Tasks[name])
+	}
+	return b.String()
+}
+
+// Wait waits for the end of an attempt. The error is a *Failure when it did not succeed.
+func (e *Engine) Wait(ctx context.Context, attempt int64) error {
+	for {
+		watching, stop := context.WithCancel(ctx)
+		a, err := e.embedded.Attempts.Attempt(ctx, 0, attempt)
+		if err != nil {
+			stop()
+			return fmt.Errorf("wait for attempt %d: %w", attempt, err)
+		}
+		steps := e.embedded.Watch(watching, a)
+		if a, err = e.embedded.Attempts.Attempt(ctx, 0, attempt); err == nil && !a.Done {
+			<-steps // or its end, or that of ctx
+			for range steps {
+			}
+			a, err = e.embedded.Attempts.Attempt(ctx, 0, attempt)
+		}
+		stop()
+		switch {
+		case err != nil:
+			return fmt.Errorf("wait for attempt %d: %w", attempt, err)
+		case a.Success:
+			return nil
+		case a.Done:
+			return e.failure(ctx, a)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+	}
+}
+
+func (e *Engine) failure(ctx context.Context, a host.Attempt) error {
+	f := &Failure{Attempt: a.ID, Killed: a.Canceled, Tasks: map[string]string{}}
+	err := e.embedded.View(ctx, a, func(s *engine.State) {
+		if s == nil {
+			return
+		}
+		for _, t := range s.Tasks() {
+			if t.State == engine.Failed && t.Outcome != nil {
+				message, _ := t.Error.Get("message")
+				f.Tasks[t.Name], _ = message.(string)
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return f
+}
