@@ -1,0 +1,264 @@
+// Package cli_test replays what was recorded of the original's command line.
+//
+// `make test` runs it against a server of this module. It must never need anything but
+// the Go tool and this machine's loopback.
+package cli_test
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+//go:embed transcripts.json
+var transcripts []byte
+
+// recorded is one command line of the original with what it printed.
+type recorded struct {
+	Cmd, Cwd, Stdout, Stderr string
+	RC                       int
+	Files                    []string
+}
+
+// TestTranscripts proves that scripts written for the original's command line keep
+// working: each recorded command line, in its order, ends with the same exit code and
+// prints the same, apart from times, ids of attempts, random names and the order of files.
+// Where our errors say more, the test says so.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	var all struct{ Runs []recorded }
+	if err := json.Unmarshal(transcripts, &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all.Runs) < 50 {
+		t.Fatalf("only %d command lines are recorded", len(all.Runs))
+	}
+	r := newReplay(t)
+	for _, want := range all.Runs {
+		r.compare(t, want)
+	}
+}
+
+// replay runs command lines one after the other: each depends on those before.
+type replay struct {
+	program, work, endpoint string
+	attempts                map[string]string // ours by recorded id
+}
+
+func newReplay(t *testing.T) *replay {
+	t.Helper()
+	r := &replay{work: t.TempDir(), attempts: map[string]string{}}
+	r.program = filepath.Join(r.work, "zerodag")
+	if out, err := exec.Command("go", "build", "-o", r.program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for name, text := range map[string]string{
+		"proj/ok.dig":     "timezone: Asia/Tokyo\n_export:\n  v: 1\nschedule:\n  daily>: \"07:00:00\"\n+a:\n  echo>: hello ${v} ${session_date}\n+b:\n  sh>: echo from sh\n+g:\n  +c:\n    echo>: c\n  +d:\n    echo>: d\n",
+		"proj/fail.dig":   "+a:\n  sh>: echo a\n+b:\n  sh>: test -f ok_marker\n+c:\n  echo>: c\n",
+		"proj/prm.dig":    "+a:\n  echo>: ${v} ${w}\n",
+		"proj/params.yml": "v: 1\n",
+		"proj/ok_marker":  "",
+		"home/.keep":      "",
+	} {
+		name = filepath.Join(r.work, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.endpoint = r.serve(t)
+	return r
+}
+
+func (r *replay) command(dir string, args ...string) *exec.Cmd {
+	c := exec.Command(r.program, args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "TZ=UTC", "HOME="+filepath.Join(r.work, "home"), "DIGDAG_CONFIG=", "DIGDAG_CONFIG_HOME="+filepath.Join(r.work, "home/digdag"),
+		"http_proxy=", "HTTP_PROXY=", "ZERODAG_TOKEN=")
+	return c
+}
+
+// serve starts a server of the same program and returns its address.
+func (r *replay) serve(t *testing.T) string {
+	t.Helper()
+	c := r.command(r.work, "server", "--memory", "--port", "0", "-X", "server.runtime-info.path="+filepath.Join(r.work, "info.json"))
+	var log bytes.Buffer
+	c.Stderr = &log
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Signal(os.Interrupt)
+		c.Wait()
+	})
+	var text []byte
+	for buffer := make([]byte, 4096); ; {
+		n, err := out.Read(buffer)
+		text = append(text, buffer[:n]...)
+		if m := regexp.MustCompile(`Listening on (http://\S+)`).FindSubmatch(text); m != nil {
+			return string(m[1])
+		}
+		if err != nil {
+			t.Fatalf("the server does not listen: %v\n%s%s", err, text, &log)
+		}
+	}
+}
+
+// takesTime are options whose value is a time with blanks: recorded lines have no quotes.
+var takesTime = []string{"--schedule-from", "--from", "--next", "--session"}
+
+// arguments splits a recorded line and puts in our address, folder and ids.
+func (r *replay) arguments(line string) []string {
+	line = strings.NewReplacer("127.0.0.1:65433", r.endpoint, "@W@", r.work).Replace(line)
+	words := strings.Fields(line)[1:]
+	var args []string
+	for i := 0; i < len(words); i++ {
+		args = append(args, words[i])
+		if !slices.Contains(takesTime, words[i]) {
+			continue
+		}
+		i++
+		value := words[i]
+		for i+1 < len(words) && regexp.MustCompile(`^(\d\d:\d\d:\d\d|[+-]\d{4})$`).MatchString(words[i+1]) {
+			i++
+			value += " " + words[i]
+		}
+		args = append(args, value)
+	}
+	if ours := r.attempts[words[min(1, len(words)-1)]]; ours != "" && slices.Contains([]string{"retry", "kill", "log", "attempt", "task", "tasks"}, words[0]) {
+		args[1] = ours
+	}
+	return args
+}
+
+func (r *replay) compare(t *testing.T, want recorded) {
+	t.Helper()
+	args := r.arguments(want.Cmd)
+	c := r.command(filepath.Join(r.work, strings.TrimPrefix(want.Cwd, "@W@")), args...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	err := c.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if got := c.ProcessState.ExitCode(); got != want.RC {
+		t.Errorf("%s: exit code %d, want %d\n%s%s", want.Cmd, got, want.RC, &out, &errs)
+	}
+	if diff := cmp.Diff(normal(want.Stdout), normal(out.String())); diff != "" {
+		t.Errorf("%s: stdout (-recorded +ours)\n%s", want.Cmd, diff)
+	}
+	if diff := cmp.Diff(r.normalErr(args, want.Stderr), r.normalErr(args, errs.String())); diff != "" {
+		t.Errorf("%s: stderr (-recorded +ours)\n%s", want.Cmd, diff)
+	}
+	r.learn(t, want.Stdout, out.String())
+}
+
+var attemptLine = regexp.MustCompile(`(?m)^  attempt id: (\d+)$`)
+
+// learn notes how an attempt that was started is named here, and waits for its end: the
+// recorded command lines were slow enough.
+func (r *replay) learn(t *testing.T, want, got string) {
+	t.Helper()
+	theirs, ours := attemptLine.FindStringSubmatch(want), attemptLine.FindStringSubmatch(got)
+	if !strings.HasPrefix(want, "Started") || theirs == nil || ours == nil {
+		return
+	}
+	r.attempts[theirs[1]] = ours[1]
+	if out, err := r.command(r.work, "log", ours[1], "-f", "-e", r.endpoint).CombinedOutput(); err != nil {
+		t.Fatalf("wait for attempt %s: %v\n%s", ours[1], err, out)
+	}
+}
+
+// rules make equal what differs from run to run.
+var rules = []struct{ pattern, with string }{
+	{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? [+-]\d{4}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|@TS@`, "@TS@"},
+	{`\((in )?(\d+h )?(\d+m )?\d+s( ago)?\)`, "(away)"},
+	{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "@UUID@"},
+	{`archive-(\d+|@N@)\.tar\.gz`, "archive-@N@.tar.gz"},
+	{`\((\d+|@TID@)@\[0:`, "(@TID@@[0:"},
+	{`(attempt id: |attempt_id=|retry |task |log )\d+`, "${1}@ID@"},
+	{`:\d+:\d+\]\+`, ":@ID@]+"},
+	{`(Client|Server) version: .*`, "$1 version: @V@"},
+	{`digdag `, "zerodag "},
+	{`(?m)^  archive type: .*`, "  archive type: @TYPE@"},
+}
+
+// normal is a text as sorted blocks: files are listed, and tasks that log at the same time
+// appear, in no certain order.
+func normal(text string) []string {
+	for _, r := range rules {
+		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
+	}
+	lines := strings.Split(text, "\n")
+	isListed := func(l string) bool {
+		return strings.HasPrefix(l, "  Archiving") || strings.HasPrefix(l, "  dl/") || strings.HasPrefix(l, "@TS@ [")
+	}
+	for i := 0; i < len(lines); i++ {
+		from := i
+		for i < len(lines) && (isListed(lines[i]) || i > 0 && strings.HasPrefix(lines[from], "@TS@ [")) {
+			i++
+		}
+		slices.Sort(lines[from:i])
+	}
+	return lines
+}
+
+// normalErr is what is said on stderr: without the first line, the usage, and what we say
+// in addition or better.
+func (r *replay) normalErr(args []string, text string) []string {
+	if i := strings.Index(text, "error: "); i >= 0 && (strings.HasPrefix(text, "$usage") || strings.HasPrefix(text, "Usage:")) {
+		text = text[i:]
+	} else if strings.HasPrefix(text, "$usage") || strings.HasPrefix(text, "Usage:") {
+		return nil
+	}
+	text = regexp.MustCompile(`(?m)^.*: (Digdag|zerodag) v.*\n`).ReplaceAllString(text, "")
+	text = regexp.MustCompile(`(?s)(Changes:\n.*|Nothing changed in workflows.*)$`).ReplaceAllString(text, "")
+	for _, better := range betterErrors {
+		text = regexp.MustCompile(better.pattern).ReplaceAllString(text, better.with)
+	}
+	return normal(strings.TrimRight(text, "\n"))
+}
+
+// betterErrors are errors where ours say more than the original's.
+var betterErrors = []struct{ pattern, with string }{
+	{`(?s)(Resource not found: )(HTTP 404 Not Found|\{"message":"Resource does not exist.*)`, "${1}@WHAT@"},
+	{`(?s)(no server answers at|RESTEASY004655).*`, "@NO SERVER@"},
+	{`(?s)(available commands are: ).*`, "$1@COMMANDS@"},
+	{`(Cannot invoke "java.io.Console|there is no terminal to ask for).*`, "@NO TERMINAL@"},
+}
+
+// TestUnreachable proves that a command tells soon, and clearly, that no server answers.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	r := &replay{work: t.TempDir()}
+	r.program = filepath.Join(r.work, "zerodag")
+	if out, err := exec.Command("go", "build", "-o", r.program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	begin := time.Now()
+	out, err := r.command(r.work, "projects", "-e", "127.0.0.1:1").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "error: no server answers at http://127.0.0.1:1: connection refused\nhint: start one with `zerodag server`") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
