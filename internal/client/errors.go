@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,7 @@ func (e *Unreachable) Unwrap() error { return e.cause }
 func (c *Client) connectError(err error) error {
 	var op *net.OpError
 	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &name):
 		return &Unreachable{c.base, fmt.Errorf("the name %s is not known", name.Name)}
@@ -69,10 +71,17 @@ func (c *Client) connectError(err error) error {
 	case errors.As(err, &op) && op.Op == "dial":
 		return &Unreachable{c.base, op.Err}
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return fmt.Errorf("%s does not speak TLS: use http:// as the endpoint", c.base)
+		return &mistake{fmt.Errorf("%s does not speak TLS: use http:// as the endpoint", c.base)}
+	case errors.As(err, &certificate):
+		return &mistake{fmt.Errorf("certificate of %s: %w\nhint: --disable-cert-validation accepts any certificate", c.base, certificate.Err)}
 	}
 	return fmt.Errorf("request to %s: %w", c.base, err)
 }
+
+// mistake is an error that trying again does not cure.
+type mistake struct{ error }
+
+func (m *mistake) Unwrap() error { return m.error }
 
 var errRefused = errors.New("connection refused")
 

@@ -40,18 +40,17 @@ func proxyFor(scheme string, env func(string) string) (func(*http.Request) (*url
 	return nil, nil
 }
 
-// matchesAny says whether a host is, or is below, one of a list like "localhost,.corp".
+// matchesAny says whether a host is, or is below, one of a list like "localhost,.corp";
+// "*" is every host.
 func matchesAny(host, list string) bool {
 	host = strings.ToLower(host)
-	for name := range strings.SplitSeq(list, ",") {
-		name = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(name)), "*")
-		below := "." + strings.TrimPrefix(name, ".")
-		switch {
-		case name == "":
-			if strings.Contains(list, "*") && strings.TrimSpace(list) == "*" {
-				return true
-			}
-		case host == name, strings.HasSuffix(host, below):
+	for name := range strings.SplitSeq(strings.ToLower(list), ",") {
+		name = strings.TrimSpace(name)
+		if name == "*" {
+			return true
+		}
+		name = strings.TrimPrefix(strings.TrimPrefix(name, "*"), ".")
+		if name != "" && (host == name || strings.HasSuffix(host, "."+name)) {
 			return true
 		}
 	}

@@ -153,6 +153,10 @@ func (c *Client) repeat(ctx context.Context, try func() (*http.Response, error))
 // isFinal says whether the same request would get the same answer again.
 func isFinal(err error) bool {
 	var s *StatusError
+	var m *mistake
+	if errors.As(err, &m) {
+		return true
+	}
 	if !errors.As(err, &s) {
 		return false
 	}

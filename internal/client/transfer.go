@@ -112,6 +112,11 @@ func (c *Client) Archive(ctx context.Context, project ID, revision string) (io.R
 	return c.download(ctx, path("api", "projects", string(project), "archive"), query("revision", revision))
 }
 
+// Backup opens all data of the server: a tar.gz.
+func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
+	return c.download(ctx, path("api", "backup"), url.Values{})
+}
+
 // Log opens a log file, as it is stored: gzip.
 func (c *Client) Log(ctx context.Context, attempt ID, f LogFile) (io.ReadCloser, error) {
 	if f.Direct == "" {

@@ -1,0 +1,404 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// waits counts the pauses between tries and spends no time.
+type waits struct{ list []time.Duration }
+
+func (w *waits) wait(ctx context.Context, d time.Duration) error {
+	w.list = append(w.list, d)
+	return ctx.Err()
+}
+
+func connect(t *testing.T, o Options) *Client {
+	t.Helper()
+	if o.Wait == nil {
+		o.Wait = (&waits{}).wait
+	}
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// serve answers with f and returns a client.
+func serve(t *testing.T, o Options, f http.HandlerFunc) *Client {
+	t.Helper()
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	o.Endpoint = s.URL
+	return connect(t, o)
+}
+
+// TestEndpoint proves which forms of an address are understood.
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                       DefaultEndpoint,
+		"localhost":              "http://localhost",
+		"host:1234":              "http://host:1234",
+		"http://host":            "http://host",
+		"https://host:1/api/x":   "https://host:1",
+		"https://host/digdag":    "https://host",
+		"[::1]:65432":            "http://[::1]:65432",
+		"ftp://host":             "error",
+		"http://":                "error",
+		"host:port":              "error",
+		"host:70000":             "error",
+		"http://a b":             "error",
+		"user:password@host:123": "http://user:password@host:123",
+	} {
+		u, err := parseEndpoint(text)
+		got := "error"
+		if err == nil {
+			got = u.String()
+		}
+		if got != want {
+			t.Errorf("endpoint %q is %s (%v), want %s", text, got, err, want)
+		}
+	}
+}
+
+// TestRepeats proves that a GET is tried ten times with growing pauses, that answers that
+// stay as they are end it at once, and that nothing that changes something is repeated.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name   string
+		status int
+		call   func(context.Context, *Client) error
+		want   int
+	}{
+		{"server error", 503, version, 10},
+		{"timeout", 408, version, 10},
+		{"too many", 429, version, 10},
+		{"not found", 404, version, 1},
+		{"redirect", 302, version, 1},
+		{"kill", 503, func(ctx context.Context, c *Client) error { _, err := c.Kill(ctx, "1"); return err }, 1},
+		{"push", 503, func(ctx context.Context, c *Client) error {
+			_, err := c.Push(ctx, Push{Project: "p", Revision: "r"}, strings.NewReader("x"), 1)
+			return err
+		}, 1},
+		{"secret", 500, func(ctx context.Context, c *Client) error { return c.SetSecret(ctx, "1", "k", "v") }, 1},
+	}
+	for _, k := range cases {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			n := 0
+			w := &waits{}
+			c := serve(t, Options{Wait: w.wait}, func(rw http.ResponseWriter, _ *http.Request) { n++; rw.WriteHeader(k.status) })
+			err := k.call(t.Context(), c)
+			if !hasStatus(err, k.status) || n != k.want {
+				t.Errorf("%d requests, error %v", n, err)
+			}
+			for i := 1; i < len(w.list); i++ {
+				if w.list[i] < w.list[i-1] || w.list[i] > longestWait {
+					t.Errorf("pauses %v do not grow to the longest", w.list)
+				}
+			}
+		})
+	}
+}
+
+func version(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err }
+
+// TestRecovers proves that a passing failure is not seen.
+func TestRecovers(t *testing.T) {
+	t.Parallel()
+	n := 0
+	c := serve(t, Options{}, func(rw http.ResponseWriter, _ *http.Request) {
+		if n++; n < 4 {
+			rw.WriteHeader(500)
+			return
+		}
+		io.WriteString(rw, `{"version":"1.2"}`)
+	})
+	if v, err := c.Version(t.Context()); v != "1.2" || err != nil {
+		t.Errorf("version %q, %v", v, err)
+	}
+}
+
+// TestUnreachable proves that a person learns soon where no server is and what to do.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	w := &waits{}
+	err = version(t.Context(), connect(t, Options{Endpoint: address, Wait: w.wait}))
+	var u *Unreachable
+	if !errors.As(err, &u) || len(w.list) != triesToDial-1 || !strings.Contains(err.Error(), "no server answers at http://"+address+": connection refused\nhint: start one with `zerodag server`") {
+		t.Errorf("after %d pauses: %v", len(w.list), err)
+	}
+	err = version(t.Context(), connect(t, Options{Endpoint: "no-such-host.invalid"}))
+	if !errors.As(err, &u) {
+		t.Errorf("unknown name: %v", err)
+	}
+	s := serve(t, Options{}, func(http.ResponseWriter, *http.Request) {})
+	err = version(t.Context(), connect(t, Options{Endpoint: "https" + strings.TrimPrefix(s.URL(), "http")}))
+	if err == nil || !strings.Contains(err.Error(), "use http:// as the endpoint") {
+		t.Errorf("TLS to a plain server: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := version(ended, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended: %v", err)
+	}
+}
+
+// TestErrors proves the texts that scripts of the original look for.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		404: "Resource not found: why", 409: "Request conflicted: why", 422: "Invalid option: why", 400: "Status code 400: why", 401: "Status code 401: why",
+	} {
+		c := serve(t, Options{}, func(rw http.ResponseWriter, _ *http.Request) { http.Error(rw, "why", status) })
+		if err := version(t.Context(), c); err == nil || err.Error() != want {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+	c := serve(t, Options{}, func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, "<html>") })
+	if err := version(t.Context(), c); err == nil || !strings.Contains(err.Error(), "is it a zerodag or Digdag server?") {
+		t.Errorf("no JSON: %v", err)
+	}
+	c = serve(t, Options{}, func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, `{"projects":[]}`) })
+	if _, err := c.Project(t.Context(), "x"); !IsMissing(err) || err.Error() != "Resource not found: project not found: x" {
+		t.Errorf("no project: %v", err)
+	}
+}
+
+// TestHeaders proves what is sent to the server, and that a storage to which it redirects
+// gets none of it.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	storage := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/one" {
+			http.Redirect(rw, r, "/two", http.StatusTemporaryRedirect)
+			return
+		}
+		fmt.Fprintf(rw, "archive %q %q", r.Header.Get("X-Mine"), r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(storage.Close)
+	var seen *http.Request
+	c := serve(t, Options{Agent: "test/1", Header: http.Header{"X-Mine": {"yes"}, "Authorization": {"Bearer t"}}}, func(rw http.ResponseWriter, r *http.Request) {
+		seen = r
+		http.Redirect(rw, r, storage.URL+"/one", http.StatusSeeOther)
+	})
+	archive, err := c.Archive(t.Context(), "7", "r 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	if text, err := io.ReadAll(archive); err != nil || string(text) != `archive "" ""` {
+		t.Errorf("%s, %v", text, err)
+	}
+	got := []string{seen.URL.String(), seen.Header.Get("X-Mine"), seen.Header.Get("Authorization"), seen.Header.Get("User-Agent")}
+	want := []string{"/api/projects/7/archive?revision=r+1", "yes", "Bearer t", "DigdagClient/" + APIVersion + " test/1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	loop := serve(t, Options{}, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/again", http.StatusFound) })
+	if _, err := loop.Archive(t.Context(), "1", ""); !hasStatus(err, 302) {
+		t.Errorf("endless redirects: %v", err)
+	}
+}
+
+// TestPush proves how an archive is sent, and that progress is told.
+func TestPush(t *testing.T) {
+	t.Parallel()
+	var seen *http.Request
+	var body string
+	done := int64(0)
+	c := serve(t, Options{Progress: func(n, total int64) {
+		if total != 7 || n < done {
+			t.Errorf("progress %d of %d after %d", n, total, done)
+		}
+		done = n
+	}}, func(rw http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		seen, body = r, string(text)
+		io.WriteString(rw, `{"id":5,"name":"p","revision":"r","createdAt":"2024-03-01T02:03:04Z","updatedAt":"2024-03-01T02:03:04Z","deletedAt":null,"archiveType":"db","archiveMd5":null,"new":1}`)
+	})
+	p, err := c.Push(t.Context(), Push{Project: "p", Revision: "r", From: time.Date(2030, 1, 1, 9, 0, 0, 0, time.FixedZone("", 9*3600))}, strings.NewReader("content"), 7)
+	if err != nil || p.ID != "5" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	got := []string{seen.Method, seen.URL.String(), seen.Header.Get("Content-Type"), fmt.Sprint(seen.ContentLength), body, fmt.Sprint(done)}
+	want := []string{"PUT", "/api/projects?project=p&revision=r&schedule_from=2030-01-01T00%3A00%3A00Z", "application/gzip", "7", "content", "7"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLogs proves that names of log files are escaped, that both forms of a direct link
+// are read, and that a client can do without them.
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	var uris []string
+	handler := func(rw http.ResponseWriter, r *http.Request) {
+		uris = append(uris, r.RequestURI)
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/files"):
+			io.WriteString(rw, `{"files":[{"fileName":"+a@1.log.gz","direct":null},{"fileName":"b","direct":"http://`+r.Host+`/b"},{"fileName":"c","direct":{"url":"http://`+r.Host+`/c"}}]}`)
+		default:
+			io.WriteString(rw, r.URL.Path)
+		}
+	}
+	c := serve(t, Options{}, handler)
+	files, err := c.LogFiles(t.Context(), "3", "+a")
+	if err != nil || len(files) != 3 {
+		t.Fatal(files, err)
+	}
+	for i, want := range []string{"/api/logs/3/files/+a@1.log.gz", "/b", "/c"} {
+		file, err := c.Log(t.Context(), "3", files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(file)
+		file.Close()
+		if err != nil || string(text) != want {
+			t.Errorf("file %d: %s, %v", i, text, err)
+		}
+	}
+	want := []string{"/api/logs/3/files?task=%2Ba", "/api/logs/3/files/%2Ba%401.log.gz", "/b", "/c"}
+	if diff := cmp.Diff(want, uris); diff != "" {
+		t.Error(diff)
+	}
+	if got := c.LogURL("3", files[0]); got != c.URL()+"/api/logs/3/files/%2Ba%401.log.gz" {
+		t.Error(got)
+	}
+	uris = nil
+	c.NoDirect = true
+	if _, err := c.LogFiles(t.Context(), "3", ""); err != nil || uris[0] != "/api/logs/3/files?direct_download=false" {
+		t.Errorf("%v, %v", uris, err)
+	}
+}
+
+// TestStartConflict proves that the attempt which is there already is known.
+func TestStartConflict(t *testing.T) {
+	t.Parallel()
+	body := `{"id":"33","sessionId":"21"}`
+	c := serve(t, Options{}, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(409); io.WriteString(rw, body) })
+	var exists *ExistsError
+	if _, err := c.Start(t.Context(), Start{Workflow: "1"}); !errors.As(err, &exists) || exists.Attempt.ID != "33" || exists.Attempt.SessionID != "21" || !IsConflict(&exists.StatusError) {
+		t.Errorf("%v", err)
+	}
+	body = `{"message":"x","status":409}`
+	if _, err := c.Start(t.Context(), Start{Workflow: "1"}); errors.As(err, &exists) && exists.Attempt.ID == "" || !IsConflict(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestProxy proves which proxy a scheme uses, and which hosts none.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		scheme, host, want string
+		env                map[string]string
+	}{
+		{"http", "127.0.0.1", "http://p:1", map[string]string{"http_proxy": "http://p:1", "HTTP_PROXY": "http://q:2"}},
+		{"http", "h", "http://q:2", map[string]string{"HTTP_PROXY": "q:2", "https_proxy": "s:3"}},
+		{"https", "h", "https://s:3", map[string]string{"HTTPS_PROXY": "https://s:3", "http_proxy": "p:1"}},
+		{"https", "h", "http://p:1", map[string]string{"http_proxy": " p:1 "}},
+		{"http", "h", "", map[string]string{"https_proxy": "s:3"}},
+		{"http", "a.corp", "", map[string]string{"http_proxy": "p:1", "no_proxy": "localhost, .corp"}},
+		{"http", "corp", "", map[string]string{"http_proxy": "p:1", "NO_PROXY": "CORP"}},
+		{"http", "acorp", "http://p:1", map[string]string{"http_proxy": "p:1", "NO_PROXY": "corp"}},
+		{"http", "h", "", map[string]string{"http_proxy": "p:1", "no_proxy": "*"}},
+	}
+	for i, k := range cases {
+		f, err := proxyFor(k.scheme, func(name string) string { return k.env[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if f != nil {
+			r := httptest.NewRequest("GET", k.scheme+"://"+k.host+"/", nil)
+			if u, err := f(r); err == nil && u != nil {
+				got = u.String()
+			}
+		}
+		if got != k.want {
+			t.Errorf("case %d: proxy %q, want %q", i, got, k.want)
+		}
+	}
+	if _, err := proxyFor("http", func(string) string { return "::" }); err == nil {
+		t.Error("a proxy that is no URL is accepted")
+	}
+	through := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(rw, `{"version":"through the proxy to %s"}`, r.URL.Host)
+	}))
+	t.Cleanup(through.Close)
+	c := connect(t, Options{Endpoint: "127.0.0.1:1", Env: func(name string) string { return map[string]string{"http_proxy": through.URL}[name] }})
+	if v, err := c.Version(t.Context()); err != nil || v != "through the proxy to 127.0.0.1:1" {
+		t.Errorf("%s, %v", v, err)
+	}
+}
+
+// TestInsecure proves that an unknown certificate is refused unless the user says so.
+func TestInsecure(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, `{"version":"1"}`) }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	w := &waits{}
+	err := version(t.Context(), connect(t, Options{Endpoint: s.URL, Wait: w.wait}))
+	if err == nil || !strings.Contains(err.Error(), "--disable-cert-validation") || len(w.list) > 0 {
+		t.Errorf("an unknown certificate: %v after %d pauses", err, len(w.list))
+	}
+	if err := version(t.Context(), connect(t, Options{Endpoint: s.URL, Insecure: true})); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAllRevisions proves that all pages are read, although the API shows no ids of
+// revisions, which other projects use too.
+func TestAllRevisions(t *testing.T) {
+	t.Parallel()
+	ids := []int{}
+	for id := range 1000 {
+		if id%3 == 1 && id < 700 { // 233 revisions
+			ids = append(ids, id)
+		}
+	}
+	c := serve(t, Options{}, func(rw http.ResponseWriter, r *http.Request) {
+		last := 1 << 31
+		fmt.Sscan(r.FormValue("last_id"), &last)
+		var page []string
+		for i := len(ids) - 1; i >= 0 && len(page) < pageSize; i-- {
+			if ids[i] < last {
+				page = append(page, fmt.Sprintf(`{"revision":"r%d"}`, ids[i]))
+			}
+		}
+		fmt.Fprintf(rw, `{"revisions":[%s]}`, strings.Join(page, ","))
+	})
+	all, err := c.AllRevisions(t.Context(), "1")
+	if err != nil || len(all) != len(ids) {
+		t.Fatalf("%d of %d revisions, %v", len(all), len(ids), err)
+	}
+	for i, r := range all {
+		if want := fmt.Sprintf("r%d", ids[len(ids)-1-i]); r.Revision != want {
+			t.Fatalf("revision %d is %s, want %s", i, r.Revision, want)
+		}
+	}
+}
