@@ -32,7 +32,7 @@ import (
 type Options struct {
 	Folder   string // of the data; "" is in memory, with files in a folder that Close deletes
 	Database string // folder of the database; "" is Folder
-	Archives string // folder of the archives; "" is "archives" in Folder
+	Archives string // folder of the archives; "" is "blobs" in Folder
 	Logs     string // folder of the task logs; "" is "logs" in Folder
 	NoLogs   bool   // task logs are not kept
 	Split    int64  // bytes after which a task's log goes on in another file; 0 is never
@@ -58,6 +58,8 @@ type Engine struct {
 	DB         *sqlite.DB
 	workspaces *files.Workspaces
 	temporary  string // folder that Close deletes; "" for none
+
+	folder, archives, logs string
 }
 
 // Open opens a deployment, or makes it. One process at a time has it.
@@ -90,7 +92,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 		if o.Database == "" {
 			o.Database = o.Folder
 		}
-		database = filepath.Join(o.Database, databaseName)
+		database = filepath.Join(o.Database, DatabaseName)
 	}
 	e.DB, err = sqlite.Open(ctx, sqlite.Options{Path: database, Now: o.Now, SecretKey: o.SecretKey, Sync: o.Sync, Migrate: o.Migrate})
 	if err != nil {
@@ -99,16 +101,18 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, e.wire(o)
 }
 
-const databaseName = "zerodag.db"
+// DatabaseName is the file of the database in its folder.
+const DatabaseName = "zerodag.db"
 
 // wire makes the host; the database is open, so this process is alone on the folder.
 func (e *Engine) wire(o Options) error {
+	e.folder, e.archives, e.logs = o.Folder, orIn(o.Archives, o.Folder, archivesName), orIn(o.Logs, o.Folder, logsName)
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
 	driver := process.New(process.Options{KillNow: true, Name: name})
 	if n := driver.Reclaim(); n > 0 {
 		o.Logger.Warn("ended commands that an earlier server left running", "processes", n)
 	}
-	blobs, err := files.NewBlobs(orIn(o.Archives, o.Folder, "archives"))
+	blobs, err := files.NewBlobs(e.archives)
 	if err != nil {
 		return err
 	}
@@ -126,7 +130,7 @@ func (e *Engine) wire(o Options) error {
 		return err
 	}
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
-	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: orIn(o.Logs, o.Folder, "logs"), AgentID: o.AgentID, Split: o.Split, Now: o.Now}))
+	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Now: o.Now}))
 	if o.NoLogs {
 		logs = host.NoLogs{}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -24,6 +25,8 @@ type Options struct {
 	UI http.Handler
 	// Admin serves /api/admin: on the administrators' own listener only.
 	Admin bool
+	// Backup writes all data of all sites; nil where the store has backups of its own.
+	Backup func(ctx context.Context, w io.Writer) error
 	// ArchiveType is what revisions say of where their archive is: "db".
 	ArchiveType string
 	// Direct lets clients be sent to the store for archives and logs where it gives links.

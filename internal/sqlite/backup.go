@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 )
@@ -12,10 +13,13 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return fmt.Errorf("back up database: %s exists: remove it, or name another file", path)
 	}
-	err := db.read(ctx, func(c *conn) error {
-		_, err := c.exec("VACUUM INTO ?", path)
-		return err
-	})
+	if db.path == "" {
+		return errors.New("back up database: data in memory has no backup")
+	}
+	err := ctx.Err()
+	if err == nil {
+		err = copyInto(db.path, path)
+	}
 	if err == nil {
 		err = syncFile(path)
 	}
@@ -24,6 +28,17 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 		return fmt.Errorf("back up database: %w", err)
 	}
 	return nil
+}
+
+// copyInto has a connection of its own: readers may write nothing, not even elsewhere, and
+// the writer is busy.
+func copyInto(path, to string) error {
+	c, err := dial(dsn(path), "busy_timeout = 10000")
+	if err != nil {
+		return err
+	}
+	_, err = c.exec("VACUUM INTO ?", to)
+	return errors.Join(err, c.close())
 }
 
 func syncFile(path string) error {

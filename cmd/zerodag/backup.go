@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/embedded"
+)
+
+// newBackup copies all data of a running server into a file.
+func newBackup(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "backup FILE", Short: "Copy all data of a running server into a file",
+		Long: `Copy all data of a running server into a file (tar.gz): projects, schedules, attempts,
+secrets, archives and logs, as they are at one moment. The server goes on meanwhile.
+
+The key that encrypts secrets is part of the file when the server keeps it with its data:
+keep the file as safe as the secrets. "zerodag restore" makes a server's data of it.`}
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		in, err := r.Backup(ctx)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		defer r.progress.end()
+		size, err := save(args[0], in)
+		if err != nil {
+			return err
+		}
+		result := struct {
+			File string `json:"file"`
+			Size int64  `json:"size"`
+		}{args[0], size}
+		return r.show(result, func(p printer) { p.line("Backed up to %s (%d bytes).", args[0], size) })
+	})
+}
+
+// save writes a new file that appears when it is complete.
+func save(file string, in io.Reader) (int64, error) {
+	if _, err := os.Stat(file); err == nil {
+		return 0, fmt.Errorf("%s exists: remove it, or name another file", file)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".backup-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	n, err := io.Copy(f, in)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write backup: %w", err)
+	}
+	return n, nil
+}
+
+// newRestore makes the data of a server from a backup.
+func newRestore(s streams) *cobra.Command {
+	folder := ""
+	c := &cobra.Command{Use: "restore FILE", Short: "Make the data of a server from a backup", Args: func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usageError{fmt.Errorf("name the file of the backup")}
+		}
+		return nil
+	}}
+	c.Flags().StringVarP(&folder, "database", "o", dataFolder, "make the data in this `DIR`, which must be empty or not exist")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		banner(s.err)
+		f, err := os.Open(args[0])
+		if err != nil {
+			return fmt.Errorf("open backup: %w", err)
+		}
+		defer f.Close()
+		if err := embedded.Restore(cmd.Context(), f, folder); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "Restored to %s. Start it with: zerodag server -o %s\n", folder, folder)
+		return nil
+	}
+	return c
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/embedded"
+	"zerodag/internal/sqlite"
+)
+
+// newMigrate brings the database of a server that does not run up to date, or says what
+// is pending (spec cli.md 5.2).
+func newMigrate(s streams) *cobra.Command {
+	m := &migrate{streams: s}
+	c := &cobra.Command{Use: "migrate run|check", Short: "Bring a database up to date, or say what is pending", ValidArgs: []string{"run", "check"}}
+	c.Flags().StringVarP(&m.folder, "database", "o", "", "`DIR` of the server's data")
+	m.register(c)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] != "run" && args[0] != "check" {
+			return showUsage(cmd, s)
+		}
+		banner(s.err)
+		return m.run(cmd.Context(), args[0] == "run")
+	}
+	return c
+}
+
+type migrate struct {
+	commonFlags
+	streams
+	folder string
+}
+
+func (m *migrate) run(ctx context.Context, apply bool) error {
+	folder := m.folder
+	if folder == "" {
+		settings, err := m.load()
+		if err != nil {
+			return err
+		}
+		if folder = settings["database.path"]; folder == "" {
+			return usageError{errors.New("--database, or --config option is required")}
+		}
+	}
+	path := filepath.Join(folder, embedded.DatabaseName)
+	list, err := sqlite.Pending(ctx, path)
+	switch {
+	case err != nil:
+		return err
+	case len(list) == 0:
+		fmt.Fprintln(m.out, "No update")
+		return nil
+	case !apply:
+		for _, version := range list {
+			fmt.Fprintln(m.out, version)
+		}
+		return nil
+	}
+	if _, err := sqlite.Migrate(ctx, path); err != nil {
+		return err
+	}
+	fmt.Fprintln(m.out, "Migrations successfully finished")
+	return nil
+}

@@ -1,0 +1,131 @@
+package embedded
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"zerodag/internal/files"
+	"zerodag/internal/sqlite"
+)
+
+// The folders and files of a backup, and of a server's data.
+const (
+	archivesName = "blobs"
+	logsName     = "logs"
+	keyName      = "secret.key"
+)
+
+// Backup writes all data of the running deployment as a tar.gz: the database as it is at
+// one moment, then the archives that it names and the logs. The key of the secrets is
+// part of it when it lies with the data: whoever has the backup can read them.
+func (e *Engine) Backup(ctx context.Context, w io.Writer) error {
+	zip := gzip.NewWriter(w)
+	out := tar.NewWriter(zip)
+	if err := e.backup(ctx, out); err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	return errors.Join(out.Close(), zip.Close())
+}
+
+func (e *Engine) backup(ctx context.Context, out *tar.Writer) error {
+	temporary, err := os.MkdirTemp(e.folder, ".backup-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	copied := filepath.Join(temporary, DatabaseName)
+	if err := e.DB.Backup(ctx, copied); err != nil {
+		return err
+	}
+	if err := addFile(out, copied, DatabaseName); err != nil {
+		return err
+	}
+	err = addFile(out, filepath.Join(e.folder, keyName), keyName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for name, folder := range map[string]string{archivesName: e.archives, logsName: e.logs} {
+		if err := addFolder(ctx, out, folder, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addFolder(ctx context.Context, out *tar.Writer, folder, name string) error {
+	return filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // no log was kept yet, or it is gone
+		}
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
+			return err
+		}
+		rel, err := filepath.Rel(folder, file)
+		if err != nil {
+			return err
+		}
+		return errors.Join(ctx.Err(), addFile(out, file, path.Join(name, filepath.ToSlash(rel))))
+	})
+}
+
+// addFile adds a file as long as it is now: a log may grow meanwhile.
+func addFile(out *tar.Writer, file, name string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	h := &tar.Header{Name: name, Size: info.Size(), Mode: int64(info.Mode().Perm()), ModTime: info.ModTime(), Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+	if err := out.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err = io.CopyN(out, f, info.Size())
+	return err
+}
+
+// Restore makes the folder of a deployment from a backup. The folder must not exist, or
+// be empty; it appears only when everything is in it.
+func Restore(ctx context.Context, backup io.Reader, folder string) error {
+	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
+		return fmt.Errorf("restore: %s is not empty: name a new folder, or move the old one away", folder)
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(folder), ".restore-")
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	defer os.RemoveAll(temporary)
+	unpacked := filepath.Join(temporary, "data")
+	const tera = 1 << 40
+	if err := files.Unpack(ctx, backup, unpacked, files.Limits{Compressed: tera, Total: tera, Entries: 100_000_000}); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(unpacked, DatabaseName)); err != nil {
+		return fmt.Errorf("restore: this is no backup of a server: it has no %s", DatabaseName)
+	}
+	if _, err := sqlite.Pending(ctx, filepath.Join(unpacked, DatabaseName)); err != nil {
+		return fmt.Errorf("restore: this is no backup of a server: %w", err)
+	}
+	if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := os.Rename(unpacked, folder); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	return nil
+}
