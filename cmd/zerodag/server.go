@@ -33,6 +33,7 @@ type serverCommand struct {
 	noScheduler, noAgent bool
 	swagger, noAuth      bool
 	headers              []string
+	local                *localProject // of `zerodag scheduler`
 }
 
 func newServer(s streams) *cobra.Command {
@@ -74,7 +75,7 @@ continues all attempts when it starts again.`,
 func (c *serverCommand) fromFlags(cmd *cobra.Command) {
 	for flag, key := range map[string]string{"port": "server.port", "bind": "server.bind", "admin-port": "server.admin.port",
 		"admin-bind": "server.admin.bind", "access-log": "server.access-log.path"} {
-		if cmd.Flags().Changed(flag) {
+		if cmd.Flags().Lookup(flag) != nil && cmd.Flags().Changed(flag) {
 			c.override = append(c.override, key+"="+cmd.Flag(flag).Value.String())
 		}
 	}
@@ -127,6 +128,9 @@ func (c *serverCommand) run(ctx context.Context) error {
 		logger.Warn("configuration keys without a meaning here are ignored: " + strings.Join(unread, ", "))
 	}
 	options.Logger = logger
+	if c.local != nil {
+		options.Workspace = c.local.workspace
+	}
 	engine, err := embedded.Open(ctx, options)
 	if err != nil {
 		return err
@@ -153,6 +157,9 @@ func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o we
 	accepting, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { defer close(loops); engine.Run(hard, accepting, parts) }()
+	if c.local != nil {
+		go c.local.watch(accepting, engine, logger)
+	}
 	go func() { failed <- web.failed() }()
 	select {
 	case <-ctx.Done():
@@ -170,6 +177,7 @@ func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o we
 		<-loops
 	}
 	logger.Info("Closing HTTP listening sockets")
+	logger.Info("Shutting down HTTP worker threads")
 	err = errors.Join(err, web.close(hard))
 	logger.Info("Shutting down system")
 	cut()

@@ -48,8 +48,10 @@ type Options struct {
 	Defaults  *param.Map // parameters below those of attempts
 	Notices   host.Notices
 	Registry  operators.Registry // nil: all built-in operators
-	Logger    *slog.Logger       // nil: none
-	Now       func() time.Time   // nil: time.Now
+	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
+	Workspace func(*process.Driver) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
+	Logger    *slog.Logger     // nil: none
+	Now       func() time.Time // nil: time.Now
 }
 
 // Engine is an open deployment.
@@ -134,16 +136,20 @@ func (e *Engine) wire(o Options) error {
 	if o.NoLogs {
 		logs = host.NoLogs{}
 	}
+	workspace := func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
+		s := e.workspaces.Of(ctx, w.Archive, id, driver.In)
+		return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil
+	}
+	if o.Workspace != nil {
+		workspace = o.Workspace(driver)
+	}
 	e.Host = host.New(host.Options{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
 		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Secrets: e.DB,
 		Blobs: blobs, Logs: logs,
 		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{}, Notices: o.Notices,
 		Config: o.Config, Defaults: o.Defaults,
-		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
-			s := e.workspaces.Of(ctx, w.Archive, id, driver.In)
-			return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil
-		},
+		Workspace: workspace,
 		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
 		Unpack: func(ctx context.Context, key string) (host.Archive, error) {
 			return e.workspaces.Archive(ctx, key)

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine/dig"
+	"zerodag/internal/embedded"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/process"
+	"zerodag/operators"
+)
+
+// localProject is a folder that a server runs as its only project, as it is: tasks work in
+// the folder itself.
+type localProject struct {
+	files  files.Project
+	last   [sha256.Size]byte
+	number int
+}
+
+// reread is how often the folder is looked at.
+const reread = 5 * time.Second
+
+// newScheduler runs the schedules of a folder (spec cli.md 5.2).
+func newScheduler(s streams) *cobra.Command {
+	c := &serverCommand{streams: s}
+	folder := ""
+	cmd := &cobra.Command{Use: "scheduler [options...]", Aliases: []string{"sched"}, Short: "Run the schedules of a project's folder",
+		Long: `Run the schedules of a project's folder: a server with this one project, "default", whose
+tasks work in the folder itself. The folder is read again every 5 seconds; data is in
+memory unless --database is given.`,
+		Args: upTo(0)}
+	f := cmd.Flags()
+	f.StringVar(&folder, "project", "", "the project's `DIR` (default: the current one)")
+	f.IntVarP(&c.port, "port", "n", 65432, "`PORT` to listen on; 0 is a free one")
+	f.StringVarP(&c.bind, "bind", "b", "127.0.0.1", "`ADDRESS` to listen on")
+	f.StringVarP(&c.database, "database", "o", "", "keep the data in this `DIR` (default: in memory)")
+	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks in this `DIR`")
+	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
+	c.registerParams(cmd)
+	c.register(cmd)
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.fromFlags(cmd) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		p, err := openProject(folder)
+		if err != nil {
+			return err
+		}
+		c.memory = c.database == ""
+		c.local = &localProject{files: p}
+		return c.run(cmd.Context())
+	}
+	return cmd
+}
+
+// workspace is the folder itself, for every task.
+func (p *localProject) workspace(driver *process.Driver) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
+	w := host.Workspace{Files: p.files, Commands: driver.In(p.files.Root()), Leave: func() {}}
+	return func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) { return w, nil }
+}
+
+// watch stores a new revision whenever the workflows changed.
+func (p *localProject) watch(ctx context.Context, e *embedded.Engine, logger *slog.Logger) {
+	ticker := time.NewTicker(reread)
+	defer ticker.Stop()
+	for {
+		if err := p.load(ctx, e, logger); err != nil && ctx.Err() == nil {
+			logger.Error("Failed to reload workflows: " + err.Error())
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// load pushes the workflow files, and what they include, if they are not what they were.
+func (p *localProject) load(ctx context.Context, e *embedded.Engine, logger *slog.Logger) error {
+	workflows, _, err := loadWorkflows(p.files)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	for _, w := range workflows {
+		fmt.Fprintf(sum, "%s %s\n%s\n", w.Name, w.Zone, dig.FormatYAML(w.Config))
+	}
+	if now := [sha256.Size]byte(sum.Sum(nil)); now == p.last {
+		return nil
+	} else if err := p.push(ctx, e); err != nil {
+		return err
+	} else {
+		p.last = now
+	}
+	logger.Info("Added new revision " + strconv.Itoa(p.number))
+	return nil
+}
+
+func (p *localProject) push(ctx context.Context, e *embedded.Engine) error {
+	var archive bytes.Buffer
+	if _, err := p.files.Pack(&archive, files.Packing{}); err != nil {
+		return err
+	}
+	number, err := p.next(ctx, e)
+	if err != nil {
+		return err
+	}
+	r := host.PushRequest{Project: "default", Revision: strconv.Itoa(number)}
+	if _, err := e.Push(ctx, r, &archive, int64(archive.Len())); err != nil {
+		return err
+	}
+	p.number = number
+	return nil
+}
+
+// next is the number of the next revision: data on disk may hold some.
+func (p *localProject) next(ctx context.Context, e *embedded.Engine) (int, error) {
+	list, err := e.Projects.Projects(ctx, host.ProjectQuery{Name: "default", Count: 1})
+	if err != nil || len(list) == 0 {
+		return p.number + 1, err
+	}
+	n, err := strconv.Atoi(list[0].Latest.Name)
+	if err != nil {
+		return 0, fmt.Errorf("the project \"default\" in this data was pushed by somebody else (revision %q)", list[0].Latest.Name)
+	}
+	return max(n, p.number) + 1, nil
+}
