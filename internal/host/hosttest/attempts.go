@@ -1,0 +1,308 @@
+package hosttest
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Attempts checks host.Attempts.
+func Attempts(t *testing.T, h Harness) {
+	cases{
+		"a start makes everything":    attemptsStart,
+		"a session has one unnamed":   attemptsConflict,
+		"all of a list or none":       attemptsList,
+		"one winner for each session": attemptsRace,
+		"one that waits":              attemptsWait,
+		"one that waits begins once":  attemptsBeginRace,
+		"one that waits may end":      attemptsWaitEnds,
+		"a kill is requested":         attemptsCancel,
+		"the end":                     attemptsFinish,
+		"logs expire, the rest stays": attemptsExpire,
+		"attempts of sites are apart": attemptsSites,
+	}.run(t, h)
+}
+
+func attemptsStart(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	n := attemptOf(1, w, instant(0), "")
+	a := got(s.Attempts.Start(ctx, n))(t)[0]
+	want := host.Attempt{ID: a.ID, Site: 1, SessionID: a.SessionID, SessionUUID: a.SessionUUID, SessionTime: instant(0), Project: w.Project,
+		Workflow: host.Ref{ID: w.ID, Name: "main"}, Index: 1, Zone: "Asia/Tokyo", Params: param.New("p", int64(1)), CreatedAt: instant(1)}
+	if diff := cmp.Diff(want, a, sameTree()); diff != "" || a.ID == 0 || a.SessionID == 0 || len(a.SessionUUID) != 36 {
+		t.Errorf("started attempt (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, got(s.Attempts.Attempt(ctx, 1, a.ID))(t), sameTree()); diff != "" {
+		t.Errorf("attempt by id (-want +got):\n%s", diff)
+	}
+	l := got(s.Log.Load(ctx, a.ID))(t)
+	if diff := cmp.Diff([]host.Entry{loaded(n.First)}, loadedAll(l.Entries)); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
+	d := receive(t, s.Events, long)
+	id := strconv.FormatInt(a.ID, 10)
+	if d.ID != id+"/go" || d.Group != id || string(d.Body) != "{}" {
+		t.Errorf("message is %+v", d.Message)
+	}
+	second := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "again")))(t)[0]
+	if second.SessionID != a.SessionID || second.SessionUUID != a.SessionUUID || second.Index != 2 || second.RetryName != "again" || second.ID <= a.ID {
+		t.Errorf("second attempt of the session is %+v", second)
+	}
+	third := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(3600), "")))(t)[0]
+	if third.SessionID == a.SessionID || third.SessionUUID == a.SessionUUID || third.Index != 1 {
+		t.Errorf("first attempt of another session is %+v", third)
+	}
+}
+
+func attemptsConflict(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	first := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
+	named := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "x")))(t)[0]
+	last := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "y")))(t)[0]
+	for name, want := range map[string]int64{"": last.ID, "x": named.ID, "y": last.ID} {
+		list, err := s.Attempts.Start(ctx, attemptOf(1, w, instant(0), name))
+		wantError(t, "start again", err, host.ErrConflict)
+		if len(list) != 1 || list[0].ID != want {
+			t.Errorf("start of %q again conflicts with %+v, want attempt %d", name, list, want)
+		}
+	}
+	if list := attempts(t, s, host.AttemptQuery{Site: 1, Retried: true}); list != ids(last, named, first) {
+		t.Errorf("after the conflicts there are attempts %s", list)
+	}
+}
+
+func attemptsList(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	there := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(100), "")))(t)[0]
+	list, err := s.Attempts.Start(ctx, attemptOf(1, w, instant(0), ""), attemptOf(1, w, instant(100), ""), attemptOf(1, w, instant(200), ""))
+	wantError(t, "a list with one that is there", err, host.ErrConflict)
+	if len(list) != 1 || list[0].ID != there.ID {
+		t.Errorf("the list conflicts with %+v, want attempt %d", list, there.ID)
+	}
+	if all := attempts(t, s, host.AttemptQuery{Site: 1}); all != ids(there) {
+		t.Errorf("after the conflict there are attempts %s, want only %d", all, there.ID)
+	}
+	must(t, s.Events.Delete(ctx, receive(t, s.Events, long)))
+	nothing(t, s.Events)
+	list = got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), ""), attemptOf(1, w, instant(200), "")))(t)
+	if all := attempts(t, s, host.AttemptQuery{Site: 1}); all != ids(list[1], list[0], there) {
+		t.Errorf("there are attempts %s", all)
+	}
+}
+
+func attemptsRace(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var won, lost []int64
+	for range 6 {
+		all.Go(func() {
+			list, err := s.Attempts.Start(ctx, attemptOf(1, w, instant(0), ""))
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				won = append(won, list[0].ID)
+			case errors.Is(err, host.ErrConflict) && len(list) == 1:
+				lost = append(lost, list[0].ID)
+			default:
+				t.Errorf("start: %v, %v", list, err)
+			}
+		})
+	}
+	all.Wait()
+	if len(won) != 1 {
+		t.Fatalf("%d starts of one session won", len(won))
+	}
+	for _, id := range lost {
+		if id != won[0] {
+			t.Errorf("a conflict with attempt %d, but attempt %d won", id, won[0])
+		}
+	}
+}
+
+// waiting starts two attempts, the second of which waits for the session of the first.
+func waiting(t *testing.T, s Stores) (first, second host.Attempt) {
+	t.Helper()
+	w := definition(t, s, 1, "demo")
+	n := attemptOf(1, w, instant(3600), "")
+	n.WaitsFor, n.First, n.Message = 0, host.Entry{}, host.Message{}
+	list := got(s.Attempts.Start(t.Context(), attemptOf(1, w, instant(0), ""), n))(t)
+	must(t, s.Events.Delete(t.Context(), receive(t, s.Events, long)))
+	return list[0], list[1]
+}
+
+func begin() (host.Entry, host.Message) {
+	n := attemptOf(1, host.Workflow{}, instant(0), "")
+	return n.First, n.Message
+}
+
+func attemptsWait(t *testing.T, s Stores) {
+	ctx := t.Context()
+	first, second := waiting(t, s)
+	if second.Waits != first.SessionID || first.Waits != 0 {
+		t.Errorf("the attempts wait for %d and %d, want 0 and %d", first.Waits, second.Waits, first.SessionID)
+	}
+	nothing(t, s.Events)
+	_, err := s.Log.Load(ctx, second.ID)
+	wantError(t, "load one that waits", err, host.ErrNotFound)
+	if list := got(s.Sessions.Waiting(ctx, first.SessionID))(t); ids(list...) != ids(second) {
+		t.Errorf("waiting: %s, want %d", ids(list...), second.ID)
+	}
+	if list := got(s.Sessions.Active(ctx, 1, 0, 10))(t); ids(list...) != ids(first, second) {
+		t.Errorf("active: %s", ids(list...))
+	}
+	e, m := begin()
+	must(t, s.Attempts.Begin(ctx, second.ID, e, m))
+	if a := got(s.Attempts.Attempt(ctx, 1, second.ID))(t); a.Waits != 0 {
+		t.Errorf("after its begin it waits for %d", a.Waits)
+	}
+	if list := got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
+		t.Errorf("waiting after its begin: %s", ids(list...))
+	}
+	if d, id := receive(t, s.Events, long), strconv.FormatInt(second.ID, 10); d.ID != id+"/go" || d.Group != id {
+		t.Errorf("message is %+v", d.Message)
+	}
+	got(s.Log.Load(ctx, second.ID))(t)
+	must(t, s.Log.Append(ctx, second.ID, entry(2, "n")))
+}
+
+func attemptsBeginRace(t *testing.T, s Stores) {
+	ctx := t.Context()
+	_, second := waiting(t, s)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	won := 0
+	for range 6 {
+		all.Go(func() {
+			e, m := begin()
+			err := s.Attempts.Begin(ctx, second.ID, e, m)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				won++
+			} else if !errors.Is(err, host.ErrConflict) {
+				t.Errorf("begin: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if won != 1 {
+		t.Errorf("%d of 6 began the attempt", won)
+	}
+	e, m := begin()
+	wantError(t, "begin of none", s.Attempts.Begin(ctx, second.ID+100, e, m), host.ErrNotFound)
+}
+
+func attemptsWaitEnds(t *testing.T, s Stores) {
+	ctx := t.Context()
+	first, second := waiting(t, s)
+	must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: instant(9), Canceled: true}))
+	if list := got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
+		t.Errorf("waiting after its end: %s", ids(list...))
+	}
+	e, m := begin()
+	wantError(t, "begin after the end", s.Attempts.Begin(ctx, second.ID, e, m), host.ErrConflict)
+	nothing(t, s.Events)
+}
+
+func attemptsCancel(t *testing.T, s Stores) {
+	ctx, a := t.Context(), start(t, s)
+	must(t, s.Attempts.Cancel(ctx, a.ID))
+	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); !a.Canceled || a.Done || a.Status() != "running" {
+		t.Errorf("after the kill: %+v", a)
+	}
+	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9)}))
+	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" {
+		t.Errorf("status is %s, want killed", a.Status())
+	}
+	wantError(t, "kill of none", s.Attempts.Cancel(ctx, a.ID+1), host.ErrNotFound)
+}
+
+func attemptsFinish(t *testing.T, s Stores) {
+	ctx, a := t.Context(), start(t, s)
+	_, err := s.Attempts.Archive(ctx, a.ID)
+	wantError(t, "archive before the end", err, host.ErrNotFound)
+	archive := make([]byte, 300_000)
+	archive[len(archive)-1] = 7
+	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9), Success: true, Archive: archive}))
+	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(99), Canceled: true, Archive: []byte("other")}))
+	must(t, s.Attempts.Cancel(ctx, a.ID))
+	a.FinishedAt, a.Done, a.Success = instant(9), true, true
+	if diff := cmp.Diff(a, got(s.Attempts.Attempt(ctx, 1, a.ID))(t), sameTree()); diff != "" {
+		t.Errorf("finished attempt (-want +got):\n%s", diff)
+	}
+	if kept := got(s.Attempts.Archive(ctx, a.ID))(t); len(kept) != len(archive) || kept[len(kept)-1] != 7 {
+		t.Errorf("the archive has %d bytes, want the %d of the first end", len(kept), len(archive))
+	}
+	wantError(t, "end of none", s.Attempts.Finish(ctx, a.ID+1, host.End{At: instant(9)}), host.ErrNotFound)
+}
+
+func attemptsExpire(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	var list []host.Attempt
+	for i := range int64(4) {
+		a := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(i), "")))(t)[0]
+		e := entry(2, "n")
+		e.Snapshot = []byte("s")
+		must(t, s.Log.Append(ctx, a.ID, e))
+		if i < 3 {
+			must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(10 * (i + 1)), Archive: []byte("kept")}))
+		}
+		list = append(list, a)
+	}
+	for _, want := range []int{1, 1, 0} {
+		if n := got(s.Attempts.Expire(ctx, instant(25), 1))(t); n != want {
+			t.Errorf("expired %d logs, want %d", n, want)
+		}
+	}
+	for i, a := range list {
+		_, err := s.Log.Load(ctx, a.ID)
+		wantError(t, "load "+strconv.Itoa(i), err, map[bool]error{true: host.ErrNotFound, false: nil}[i < 2])
+		got(s.Attempts.Attempt(ctx, 1, a.ID))(t)
+	}
+	if kept := got(s.Attempts.Archive(ctx, list[0].ID))(t); string(kept) != "kept" {
+		t.Errorf("the archive is %q after its log expired", kept)
+	}
+	wantError(t, "append to an expired log", s.Log.Append(ctx, list[0].ID, entry(3, "n")), host.ErrNotFound)
+}
+
+func attemptsSites(t *testing.T, s Stores) {
+	ctx, a := t.Context(), start(t, s)
+	_, err := s.Attempts.Attempt(ctx, 2, a.ID)
+	wantError(t, "attempt of another site", err, host.ErrNotFound)
+	if a := got(s.Attempts.Attempt(ctx, host.AnySite, a.ID))(t); a.Site != 1 {
+		t.Errorf("attempt of any site has site %d", a.Site)
+	}
+	_, err = s.Sessions.Session(ctx, 2, a.SessionID)
+	wantError(t, "session of another site", err, host.ErrNotFound)
+	if list := attempts(t, s, host.AttemptQuery{Site: 2, Retried: true}); list != "" {
+		t.Errorf("attempts of another site: %s", list)
+	}
+	if list := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 2, Project: a.Project.ID}))(t); len(list) != 0 {
+		t.Errorf("%d sessions of another site", len(list))
+	}
+	if n := got(s.Sessions.CountActive(ctx, 2, 10))(t); n != 0 {
+		t.Errorf("%d active attempts of another site", n)
+	}
+}
+
+// ids shows attempts.
+func ids(list ...host.Attempt) string {
+	text := ""
+	for _, a := range list {
+		text += strconv.FormatInt(a.ID, 10) + " "
+	}
+	return text
+}
+
+func attempts(t *testing.T, s Stores, q host.AttemptQuery) string {
+	t.Helper()
+	return ids(got(s.Sessions.Attempts(t.Context(), q))(t)...)
+}

@@ -1,0 +1,242 @@
+package hosttest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Catalogue checks host.Projects and host.Workflows.
+func Catalogue(t *testing.T, h Harness) {
+	cases{
+		"a push makes a project":           catalogueFirst,
+		"a push adds a revision":           catalogueSecond,
+		"a revision is pushed once":        catalogueRace,
+		"projects are listed":              catalogueProjects,
+		"revisions are listed":             catalogueRevisions,
+		"definitions are listed":           catalogueWorkflows,
+		"a deleted project frees its name": catalogueDelete,
+		"sites are apart":                  catalogueSites,
+	}.run(t, h)
+}
+
+// sameTree compares mappings with the order of their keys.
+func sameTree() cmp.Option {
+	return cmp.Comparer(func(a, b *param.Map) bool {
+		return (a == nil) == (b == nil) && string(param.AppendJSON(nil, a)) == string(param.AppendJSON(nil, b))
+	})
+}
+
+func catalogueFirst(t *testing.T, s Stores) {
+	ctx := t.Context()
+	p := got(push(ctx, s, 1, "demo", "r1", []string{"main", "sub/other"}, nil))(t)
+	want := host.Project{ID: p.ID, Site: 1, Name: "demo", CreatedAt: instant(0), Latest: host.Revision{ID: p.Latest.ID, ProjectID: p.ID, Name: "r1",
+		CreatedAt: instant(0), Archive: "a/r1", ArchiveMD5: []byte{1, 2}, UserInfo: param.New("user", "me")}}
+	if diff := cmp.Diff(want, p, sameTree()); diff != "" || p.ID == 0 || p.Latest.ID == 0 {
+		t.Errorf("pushed project (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, got(s.Projects.Project(ctx, 1, p.ID))(t), sameTree()); diff != "" {
+		t.Errorf("project by id (-want +got):\n%s", diff)
+	}
+	list := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: p.Latest.ID}))(t)
+	for i, name := range []string{"main", "sub/other"} {
+		want := host.Workflow{ID: list[i].ID, Site: 1, Project: host.Ref{ID: p.ID, Name: "demo"}, Revision: host.Ref{ID: p.Latest.ID, Name: "r1"},
+			Archive: "a/r1", Name: name, Zone: "Asia/Tokyo", Config: config(name)}
+		if diff := cmp.Diff(want, list[i], sameTree()); diff != "" {
+			t.Errorf("definition of the list (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(want, got(s.Workflows.Workflow(ctx, 1, want.ID))(t), sameTree()); diff != "" {
+			t.Errorf("definition by id (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func catalogueSecond(t *testing.T, s Stores) {
+	ctx := t.Context()
+	first := got(push(ctx, s, 1, "demo", "r1", []string{"main", "gone"}, nil))(t)
+	_, err := push(ctx, s, 1, "demo", "r1", []string{"changed"}, nil)
+	wantError(t, "the same revision again", err, host.ErrConflict)
+	second := got(push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t)
+	if second.ID != first.ID || second.Latest.ID <= first.Latest.ID || second.Latest.Name != "r2" {
+		t.Errorf("second push: %+v, after %+v", second, first)
+	}
+	if got := workflows(t, s, host.WorkflowQuery{Site: 1, Revision: first.Latest.ID}); got != "main gone " {
+		t.Errorf("definitions of the old revision: %s", got)
+	}
+	if got := workflows(t, s, host.WorkflowQuery{Site: 1}); got != "main " {
+		t.Errorf("newest definitions: %s", got)
+	}
+}
+
+func catalogueRace(t *testing.T, s Stores) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	won := 0
+	for range 6 {
+		all.Go(func() {
+			_, err := push(t.Context(), s, 1, "demo", "r1", []string{"main"}, nil)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				won++
+			} else if !errors.Is(err, host.ErrConflict) {
+				t.Errorf("push: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if list := got(s.Projects.Projects(t.Context(), host.ProjectQuery{Site: 1}))(t); won != 1 || len(list) != 1 {
+		t.Errorf("of 6 pushes of one revision %d won and %d projects were made; want 1 and 1", won, len(list))
+	}
+}
+
+func projects(t *testing.T, s Stores, q host.ProjectQuery) string {
+	t.Helper()
+	names := ""
+	for _, p := range got(s.Projects.Projects(t.Context(), q))(t) {
+		names += p.Name + " "
+	}
+	return names
+}
+
+func catalogueProjects(t *testing.T, s Stores) {
+	var ids []int64
+	for _, name := range []string{"one", "two", "Two", "three"} {
+		ids = append(ids, got(push(t.Context(), s, 1, name, "r", []string{"main"}, nil))(t).ID)
+	}
+	for _, c := range []struct {
+		q    host.ProjectQuery
+		want string
+	}{
+		{host.ProjectQuery{Site: 1}, "one two Two three "},
+		{host.ProjectQuery{Site: 1, Count: 2}, "one two "},
+		{host.ProjectQuery{Site: 1, After: ids[1], Count: 1}, "Two "},
+		{host.ProjectQuery{Site: 1, Name: "two"}, "two "},
+		{host.ProjectQuery{Site: 1, Name: "t"}, ""},
+		{host.ProjectQuery{Site: 1, Pattern: "t"}, "two three "},
+		{host.ProjectQuery{Site: 1, Pattern: "%"}, ""},
+		{host.ProjectQuery{Site: 2}, ""},
+	} {
+		if got := projects(t, s, c.q); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.q, got, c.want)
+		}
+	}
+}
+
+func catalogueRevisions(t *testing.T, s Stores) {
+	ctx := t.Context()
+	var last host.Project
+	for i := range 4 {
+		last = got(push(ctx, s, 1, "demo", fmt.Sprint("r", i), []string{"main"}, nil))(t)
+	}
+	got(push(ctx, s, 1, "other", "r9", []string{"main"}, nil))(t)
+	for _, c := range []struct {
+		q    host.RevisionQuery
+		want string
+	}{
+		{host.RevisionQuery{Site: 1, Project: last.ID}, "r3 r2 r1 r0 "},
+		{host.RevisionQuery{Site: 1, Project: last.ID, Count: 2}, "r3 r2 "},
+		{host.RevisionQuery{Site: 1, Project: last.ID, Before: last.Latest.ID, Count: 1}, "r2 "},
+		{host.RevisionQuery{Site: 1, Project: last.ID, Name: "r1"}, "r1 "},
+		{host.RevisionQuery{Site: 2, Project: last.ID}, ""},
+	} {
+		names := ""
+		for _, r := range got(s.Projects.Revisions(ctx, c.q))(t) {
+			names += r.Name + " "
+		}
+		if names != c.want {
+			t.Errorf("%+v: %q, want %q", c.q, names, c.want)
+		}
+	}
+}
+
+func workflows(t *testing.T, s Stores, q host.WorkflowQuery) string {
+	t.Helper()
+	names := ""
+	for _, w := range got(s.Workflows.Workflows(t.Context(), q))(t) {
+		names += w.Name + " "
+	}
+	return names
+}
+
+func catalogueWorkflows(t *testing.T, s Stores) {
+	ctx := t.Context()
+	got(push(ctx, s, 1, "alpha", "r1", []string{"old"}, nil))(t)
+	got(push(ctx, s, 1, "alpha", "r2", []string{"daily", "main"}, nil))(t)
+	got(push(ctx, s, 1, "beta", "r1", []string{"main", "weekly"}, nil))(t)
+	list := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)
+	if len(list) != 4 {
+		t.Fatalf("%d newest definitions, want 4", len(list))
+	}
+	for _, c := range []struct {
+		q    host.WorkflowQuery
+		want string
+	}{
+		{host.WorkflowQuery{Site: 1}, "daily main main weekly "},
+		{host.WorkflowQuery{Site: 1, Descending: true, Count: 3}, "weekly main main "},
+		{host.WorkflowQuery{Site: 1, Last: list[1].ID, Count: 1}, "main "},
+		{host.WorkflowQuery{Site: 1, Last: list[1].ID, Descending: true}, "daily "},
+		{host.WorkflowQuery{Site: 1, Name: "main"}, "main main "},
+		{host.WorkflowQuery{Site: 1, Pattern: "ly"}, "daily weekly "},
+		{host.WorkflowQuery{Site: 1, Pattern: "alph"}, ""},
+		{host.WorkflowQuery{Site: 1, Pattern: "alph", OrProject: true}, "daily main "},
+		{host.WorkflowQuery{Site: 1, Revision: list[0].Revision.ID, Name: "main"}, "main "},
+		{host.WorkflowQuery{Site: 2, Revision: list[0].Revision.ID}, ""},
+		{host.WorkflowQuery{Site: 2}, ""},
+	} {
+		if got := workflows(t, s, c.q); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.q, got, c.want)
+		}
+	}
+}
+
+func catalogueDelete(t *testing.T, s Stores) {
+	ctx := t.Context()
+	p := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, map[string]host.Times{"main": {Run: instant(10), Session: instant(9)}}))(t)
+	w := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
+	must(t, s.Projects.DeleteProject(ctx, 1, p.ID, instant(5)))
+	wantError(t, "delete again", s.Projects.DeleteProject(ctx, 1, p.ID, instant(6)), host.ErrNotFound)
+	if got := projects(t, s, host.ProjectQuery{Site: 1}) + workflows(t, s, host.WorkflowQuery{Site: 1}); got != "" {
+		t.Errorf("after the delete the lists show %s", got)
+	}
+	if list := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t); len(list) != 0 {
+		t.Errorf("%d schedules of a deleted project", len(list))
+	}
+	if p := got(s.Projects.Project(ctx, 1, p.ID))(t); p.Name != "demo" || !p.DeletedAt.Equal(instant(5)) {
+		t.Errorf("the deleted project is %q, deleted at %v", p.Name, p.DeletedAt)
+	}
+	if w := got(s.Workflows.Workflow(ctx, 1, w.ID))(t); w.Name != "main" || w.Project.Name != "demo" {
+		t.Errorf("the definition of a deleted project is %+v", w)
+	}
+	again := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
+	if again.ID == p.ID {
+		t.Error("a push brought the deleted project back")
+	}
+}
+
+func catalogueSites(t *testing.T, s Stores) {
+	ctx := t.Context()
+	one := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
+	two := got(push(ctx, s, 2, "demo", "r1", []string{"main"}, nil))(t)
+	if one.ID == two.ID {
+		t.Fatal("two sites share a project")
+	}
+	_, err := s.Projects.Project(ctx, 2, one.ID)
+	wantError(t, "project of another site", err, host.ErrNotFound)
+	w := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
+	_, err = s.Workflows.Workflow(ctx, 2, w.ID)
+	wantError(t, "definition of another site", err, host.ErrNotFound)
+	wantError(t, "delete a project of another site", s.Projects.DeleteProject(ctx, 2, one.ID, instant(0)), host.ErrNotFound)
+	if p := got(s.Projects.Project(ctx, host.AnySite, two.ID))(t); p.Site != 2 {
+		t.Errorf("project of any site has site %d, want 2", p.Site)
+	}
+	if w := got(s.Workflows.Workflow(ctx, host.AnySite, w.ID))(t); w.Site != 1 {
+		t.Errorf("definition of any site has site %d, want 1", w.Site)
+	}
+}

@@ -1,0 +1,155 @@
+package hosttest
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/dig"
+	"zerodag/internal/host"
+)
+
+// Schedules checks host.Schedules.
+func Schedules(t *testing.T, h Harness) {
+	cases{
+		"a push brings them in line": schedulesPush,
+		"one moves on once":          schedulesRace,
+		"those that are due":         schedulesDue,
+		"they are listed":            schedulesList,
+	}.run(t, h)
+}
+
+func times(run int64) host.Times {
+	return host.Times{Run: instant(run), Session: instant(run - 5)}
+}
+
+func schedulesPush(t *testing.T, s Stores) {
+	ctx := t.Context()
+	p := got(push(ctx, s, 1, "demo", "r1", []string{"a", "b"}, map[string]host.Times{"a": times(10), "b": times(20)}))(t)
+	list := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
+	if len(list) != 2 {
+		t.Fatalf("%d schedules, want 2", len(list))
+	}
+	a := list[0]
+	want := host.Schedule{ID: a.ID, Site: 1, Project: host.Ref{ID: p.ID, Name: "demo"}, Workflow: host.Ref{ID: a.Workflow.ID, Name: "a"}, Times: times(10),
+		CreatedAt: instant(0), UpdatedAt: instant(0)}
+	if diff := cmp.Diff(want, a); diff != "" {
+		t.Errorf("first schedule (-want +got):\n%s", diff)
+	}
+	disabled := a
+	disabled.DisabledAt = instant(3)
+	must(t, s.Schedules.Update(ctx, disabled, a.Times, instant(3)))
+	var old *host.Schedule
+	second := host.Push{Site: 1, Project: "demo", Revision: host.Revision{Name: "r2", CreatedAt: instant(50)}}
+	for _, name := range []string{"a", "c"} {
+		second.Workflows = append(second.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: config(name)})
+	}
+	second.Schedules = map[string]func(*host.Schedule) host.Times{
+		"a": func(o *host.Schedule) host.Times { old = o; return times(30) },
+		"c": func(o *host.Schedule) host.Times {
+			if o != nil {
+				t.Errorf("a new schedule has an old one: %+v", o)
+			}
+			return times(40)
+		}}
+	pushed := got(s.Projects.Push(ctx, second))(t)
+	if old == nil || old.ID != a.ID || !old.Times.Run.Equal(instant(10)) || !old.DisabledAt.Equal(instant(3)) {
+		t.Errorf("the old schedule that was shown is %+v", old)
+	}
+	list = got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
+	if len(list) != 2 || list[0].ID != a.ID || list[1].Workflow.Name != "c" {
+		t.Fatalf("after the second push: %+v", list)
+	}
+	newest := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: pushed.Latest.ID, Name: "a"}))(t)[0]
+	want.Workflow.ID, want.Times, want.UpdatedAt, want.DisabledAt = newest.ID, times(30), instant(50), instant(3)
+	if diff := cmp.Diff(want, got(s.Schedules.Schedule(ctx, 1, a.ID))(t)); diff != "" {
+		t.Errorf("kept schedule (-want +got):\n%s", diff)
+	}
+	_, err := s.Schedules.Schedule(ctx, 2, a.ID)
+	wantError(t, "schedule of another site", err, host.ErrNotFound)
+}
+
+func schedulesRace(t *testing.T, s Stores) {
+	ctx := t.Context()
+	got(push(ctx, s, 1, "demo", "r1", []string{"a"}, map[string]host.Times{"a": times(10)}))(t)
+	a := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var won []host.Times
+	for i := range 6 {
+		all.Go(func() {
+			moved := a
+			moved.Times = host.Times{Run: instant(100 + int64(i)), Session: instant(90), Last: instant(5)}
+			err := s.Schedules.Update(ctx, moved, a.Times, instant(20))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				won = append(won, moved.Times)
+			} else if !errors.Is(err, host.ErrConflict) {
+				t.Errorf("update: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	now := got(s.Schedules.Schedule(ctx, 1, a.ID))(t)
+	if diff := cmp.Diff([]host.Times{now.Times}, won); diff != "" || !now.UpdatedAt.Equal(instant(20)) {
+		t.Errorf("who won, against what is stored, updated at %v (-want +got):\n%s", now.UpdatedAt, diff)
+	}
+	a.ID += 100
+	wantError(t, "update of none", s.Schedules.Update(ctx, a, a.Times, instant(1)), host.ErrNotFound)
+}
+
+func schedulesDue(t *testing.T, s Stores) {
+	ctx := t.Context()
+	if next := got(s.Schedules.NextDue(ctx))(t); !next.IsZero() {
+		t.Errorf("without schedules the next one is due at %v", next)
+	}
+	ended := host.Times{Run: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Session: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+	got(push(ctx, s, 1, "one", "r1", []string{"a", "b", "c"}, map[string]host.Times{"a": times(30), "b": times(10), "c": ended}))(t)
+	got(push(ctx, s, 2, "two", "r1", []string{"d", "off"}, map[string]host.Times{"d": times(20), "off": times(5)}))(t)
+	for _, x := range got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 2, Workflow: "off"}))(t) {
+		x.DisabledAt = instant(1)
+		must(t, s.Schedules.Update(ctx, x, x.Times, instant(1)))
+	}
+	if next := got(s.Schedules.NextDue(ctx))(t); !next.Equal(instant(10)) {
+		t.Errorf("the next one is due at %v, want %v", next, instant(10))
+	}
+	for _, c := range []struct {
+		until int64
+		n     int
+		want  string
+	}{{9, 10, ""}, {10, 10, "b "}, {100, 10, "b d a "}, {100, 2, "b d "}, {1 << 40, 10, "b d a "}} {
+		names := ""
+		for _, x := range got(s.Schedules.Due(ctx, instant(c.until), c.n))(t) {
+			names += x.Workflow.Name + " "
+		}
+		if names != c.want {
+			t.Errorf("due until %d: %q, want %q", c.until, names, c.want)
+		}
+	}
+}
+
+func schedulesList(t *testing.T, s Stores) {
+	ctx := t.Context()
+	one := got(push(ctx, s, 1, "one", "r1", []string{"a", "b"}, map[string]host.Times{"a": times(1), "b": times(2)}))(t)
+	got(push(ctx, s, 1, "two", "r1", []string{"a"}, map[string]host.Times{"a": times(3)}))(t)
+	list := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
+	if len(list) != 3 {
+		t.Fatalf("%d schedules, want 3", len(list))
+	}
+	for _, c := range []struct {
+		q    host.ScheduleQuery
+		want int
+	}{
+		{host.ScheduleQuery{Site: 1, Count: 2}, 2}, {host.ScheduleQuery{Site: 1, After: list[0].ID}, 2},
+		{host.ScheduleQuery{Site: 1, Project: one.ID}, 2}, {host.ScheduleQuery{Site: 1, Project: one.ID, Workflow: "b"}, 1},
+		{host.ScheduleQuery{Site: 1, Workflow: "a"}, 2}, {host.ScheduleQuery{Site: 2}, 0},
+	} {
+		if got := len(got(s.Schedules.Schedules(ctx, c.q))(t)); got != c.want {
+			t.Errorf("%+v: %d schedules, want %d", c.q, got, c.want)
+		}
+	}
+}

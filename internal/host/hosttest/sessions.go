@@ -1,0 +1,130 @@
+package hosttest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host"
+)
+
+// Sessions checks host.Sessions.
+func Sessions(t *testing.T, h Harness) {
+	cases{
+		"a session shows its last attempt": sessionsLast,
+		"attempts are listed":              sessionsAttempts,
+		"sessions are listed":              sessionsList,
+		"active ones":                      sessionsActive,
+		"the last session before a time":   sessionsBefore,
+	}.run(t, h)
+}
+
+func sessionsLast(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	first := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
+	got(push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t)
+	newer := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
+	last := got(s.Attempts.Start(ctx, attemptOf(1, newer, instant(0), "x")))(t)[0]
+	want := host.Session{ID: first.SessionID, Site: 1, Project: w.Project, Workflow: host.Ref{ID: newer.ID, Name: "main"}, UUID: first.SessionUUID, Time: instant(0), Last: last}
+	if diff := cmp.Diff(want, got(s.Sessions.Session(ctx, 1, first.SessionID))(t), sameTree()); diff != "" {
+		t.Errorf("session by id (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]host.Session{want}, got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t), sameTree()); diff != "" {
+		t.Errorf("list of sessions (-want +got):\n%s", diff)
+	}
+}
+
+// several are attempts of two projects, one of them retried.
+func several(t *testing.T, s Stores) (w, other host.Workflow, list []host.Attempt) {
+	t.Helper()
+	ctx := t.Context()
+	w, other = definition(t, s, 1, "demo"), definition(t, s, 1, "other")
+	for _, n := range []host.NewAttempt{
+		attemptOf(1, w, instant(0), ""), attemptOf(1, w, instant(10), ""), attemptOf(1, other, instant(0), ""),
+		attemptOf(1, w, instant(0), "again"), attemptOf(1, w, instant(20), "")} {
+		list = append(list, got(s.Attempts.Start(ctx, n))(t)[0])
+	}
+	return w, other, list
+}
+
+func sessionsAttempts(t *testing.T, s Stores) {
+	w, other, l := several(t, s)
+	for _, c := range []struct {
+		q    host.AttemptQuery
+		want string
+	}{
+		{host.AttemptQuery{Site: 1}, ids(l[4], l[3], l[2], l[1])},
+		{host.AttemptQuery{Site: 1, Retried: true}, ids(l[4], l[3], l[2], l[1], l[0])},
+		{host.AttemptQuery{Site: 1, Retried: true, Count: 2}, ids(l[4], l[3])},
+		{host.AttemptQuery{Site: 1, Retried: true, Before: l[1].ID}, ids(l[0])},
+		{host.AttemptQuery{Site: 1, Before: l[3].ID, Count: 1}, ids(l[2])},
+		{host.AttemptQuery{Site: 1, Project: w.Project.ID}, ids(l[4], l[3], l[1])},
+		{host.AttemptQuery{Site: 1, Project: w.Project.ID, Retried: true}, ids(l[4], l[3], l[1], l[0])},
+		{host.AttemptQuery{Site: 1, Project: other.Project.ID, Workflow: "main"}, ids(l[2])},
+		{host.AttemptQuery{Site: 1, Project: other.Project.ID, Workflow: "mai"}, ""},
+		{host.AttemptQuery{Site: 1, Session: l[0].SessionID}, ids(l[3])},
+		{host.AttemptQuery{Site: 1, Session: l[0].SessionID, Retried: true}, ids(l[3], l[0])},
+	} {
+		if got := attempts(t, s, c.q); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.q, got, c.want)
+		}
+	}
+}
+
+func sessionsList(t *testing.T, s Stores) {
+	w, other, l := several(t, s)
+	for _, c := range []struct {
+		q    host.SessionQuery
+		want string
+	}{
+		{host.SessionQuery{Site: 1}, ids(l[4], l[2], l[1], l[3])}, // by session, each with its last attempt
+		{host.SessionQuery{Site: 1, Count: 1}, ids(l[4])},
+		{host.SessionQuery{Site: 1, Before: l[1].SessionID}, ids(l[3])},
+		{host.SessionQuery{Site: 1, Project: w.Project.ID}, ids(l[4], l[1], l[3])},
+		{host.SessionQuery{Site: 1, Project: other.Project.ID, Workflow: "main", Count: 9}, ids(l[2])},
+		{host.SessionQuery{Site: 1, Project: other.Project.ID, Workflow: "x"}, ""},
+	} {
+		text := ""
+		for _, n := range got(s.Sessions.Sessions(t.Context(), c.q))(t) {
+			text += ids(n.Last)
+		}
+		if text != c.want {
+			t.Errorf("%+v: %s, want %s", c.q, text, c.want)
+		}
+	}
+}
+
+func sessionsActive(t *testing.T, s Stores) {
+	ctx := t.Context()
+	_, _, l := several(t, s)
+	two := got(s.Attempts.Start(ctx, attemptOf(2, definition(t, s, 2, "demo"), instant(0), "")))(t)[0]
+	must(t, s.Attempts.Finish(ctx, l[1].ID, host.End{At: instant(50)}))
+	for _, c := range []struct {
+		site, after int64
+		n           int
+		want        string
+	}{{1, 0, 10, ids(l[0], l[2], l[3], l[4])}, {1, l[2].ID, 1, ids(l[3])}, {2, 0, 10, ids(two)}, {-1, l[3].ID, 10, ids(l[4], two)}} {
+		if list := got(s.Sessions.Active(ctx, c.site, c.after, c.n))(t); ids(list...) != c.want {
+			t.Errorf("active of site %d after %d: %s, want %s", c.site, c.after, ids(list...), c.want)
+		}
+	}
+	for limit, want := range map[int]int{3: 3, 4: 4, 5: 4} {
+		if n := got(s.Sessions.CountActive(ctx, 1, limit))(t); n != want {
+			t.Errorf("%d active up to %d, want %d", n, limit, want)
+		}
+	}
+}
+
+func sessionsBefore(t *testing.T, s Stores) {
+	w, _, _ := several(t, s)
+	for _, c := range []struct {
+		workflow string
+		before   time.Time
+		want     time.Time
+	}{{"main", instant(100), instant(20)}, {"main", instant(20), instant(10)}, {"main", instant(0), time.Time{}}, {"x", instant(100), time.Time{}}} {
+		if at := got(s.Sessions.LastSession(t.Context(), w.Project.ID, c.workflow, c.before))(t); !at.Equal(c.want) {
+			t.Errorf("last session of %s before %v is %v, want %v", c.workflow, c.before, at, c.want)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zerodag/internal/host/hosttest"
+)
+
+func storesOf(db *DB) hosttest.Stores {
+	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
+		Attempts: db, Sessions: db, Secrets: db, Users: db, Audit: db, Now: time.Now}
+}
+
+var testKey = []byte("0123456789abcdef")
+
+// inMemory runs cases on a fake clock: a wait costs nothing.
+func inMemory(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	synctest.Test(t, func(t *testing.T) { run(t, storesOf(open(t, Options{SecretKey: testKey}))) })
+}
+
+func inFile(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	run(t, storesOf(open(t, Options{Path: fileOf(t), SecretKey: testKey, Sync: SyncNone})))
+}
+
+// TestContract runs the suites of all ports.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	for name, harness := range map[string]hosttest.Harness{"memory": inMemory, "file": inFile} {
+		for port, suite := range map[string]func(*testing.T, hosttest.Harness){
+			"Log": hosttest.Log, "Queue": hosttest.Queue, "Catalogue": hosttest.Catalogue, "Schedules": hosttest.Schedules,
+			"Attempts": hosttest.Attempts, "Sessions": hosttest.Sessions,
+		} {
+			t.Run(name+"/"+port, func(t *testing.T) {
+				t.Parallel()
+				suite(t, harness)
+			})
+		}
+	}
+}
