@@ -1,24 +1,42 @@
 #!/usr/bin/env bash
-# Runs examples/daily-report with the program given and shows what happened.
+# Serves examples/daily-report with the program given: pushes it, lets a day fail, runs the
+# rest of that day once what failed works again, and shows what happened.
 set -euo pipefail
 zerodag=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-cp -r "$here/daily-report" "$work/"
-cd "$work/daily-report"
+data=$(mktemp -d)/data
+export DIGDAG_CONFIG_HOME="$data/none"
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
-say "1. The project: examples/daily-report/daily-report.dig"
-"$zerodag" check
+say "1. A server, its data in $data"
+mkdir -p "$data"
+"$zerodag" server -n 0 -o "$data" -X server.runtime-info.path="$data/runtime.json" >"$data/server.log" 2>&1 &
+server=$!
+trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true' EXIT
+for _ in $(seq 100); do [ -s "$data/runtime.json" ] && break; sleep 0.05; done
+[ -s "$data/runtime.json" ] || { cat "$data/server.log"; exit 1; }
+port=$(sed -E 's/.*"port":([0-9]+).*/\1/' "$data/runtime.json")
+z() { local command=$1; shift; "$zerodag" "$command" -e "http://127.0.0.1:$port" "$@" 2>/dev/null; }
+cat "$data/server.log"
 
-say "2. A day on which the rate service is down: the error handler runs, what succeeded is saved"
-"$zerodag" run daily-report.dig --session 2024-02-29 -p broken=true || echo "(exit code $?, as it must be)"
+say "2. Push the project examples/daily-report"
+z push reports --project "$here/daily-report" -r first
 
-say "3. The same day again, the service is back: saved tasks are skipped, the rest runs"
-"$zerodag" run daily-report.dig --session 2024-02-29
+say "3. A day on which the rate service is down"
+id=$(z start reports daily-report --session 2024-02-29 -p broken=true | sed -n 's/^  attempt id: //p')
+z log "$id" -f | grep -E 'orders on|no report|Task failed|day:' | cut -c1-160 || true
+z attempt "$id" | grep -E 'session time|status'
 
-say "4. Where to look"
-echo "  the project:    $work/daily-report"
-echo "  saved state:    $work/daily-report/.digdag/status/20240229T000000+0100/ ($(ls .digdag/status/20240229T000000+0100 | wc -l) tasks)"
-echo "  run it again:   cd $work/daily-report && $zerodag run daily-report.dig --session 2024-02-29 --rerun"
+say "4. The service is back: run the rest of that day, what succeeded is kept"
+again=$(z retry "$id" --latest-revision --resume -p broken= | sed -n 's/^  attempt id: //p')
+z log "$again" -f | grep -vE '\[(INFO|ERROR)\]|^(Error|Traceback|ConnectionError)|^\s|^$' || true
+z attempt "$again" | grep -E 'session time|retry attempt name|status'
+z tasks "$again" | grep -E '^   (name|state):' | paste - - | sed 's/   name: //; s/   state: /  /'
+
+say "5. Where to look"
+z schedules | grep -E 'workflow|next' || true
+echo "  the API:     http://127.0.0.1:$port/api/attempts/$again (ends with this demo)"
+echo "  the data:    $data"
+echo "  run it on:   $zerodag server -o $data"
+echo "  then:        $zerodag sessions; $zerodag log $again; $zerodag start reports daily-report --session daily"
