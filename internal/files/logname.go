@@ -68,23 +68,23 @@ func shortened(name string, most int) string {
 	return strings.ToValidUTF8(name[:most-len(tail)], "") + tail
 }
 
-// parseLogName takes a name apart. Other files are none of ours.
+// parseLogName takes a name apart. Other files are none of ours. A task may have an "@" in
+// its name, so may the agent: the first one that a time follows counts.
 func parseLogName(name string) (host.LogFile, bool) {
-	if strings.ContainsAny(name, "/\\\x00") {
+	if strings.ContainsAny(name, "/\\\x00") || !strings.HasSuffix(name, logSuffix) {
 		return host.LogFile{}, false
 	}
-	task, rest, found := strings.Cut(name, "@")
-	if !found || len(rest) < 17 || rest[16] != '.' || !strings.HasSuffix(rest[16:], logSuffix) {
-		return host.LogFile{}, false
+	for i, c := range name {
+		rest := name[i:]
+		if c != '@' || len(rest) < len("@0123456789abcdef.")+len(logSuffix) || rest[17] != '.' {
+			continue
+		}
+		seconds, err := strconv.ParseUint(rest[1:9], 16, 32)
+		nanos, err2 := strconv.ParseUint(rest[9:17], 16, 32)
+		if err == nil && err2 == nil {
+			return host.LogFile{Name: name, TaskName: name[:i], Time: time.Unix(int64(seconds), int64(nanos)).UTC(),
+				AgentID: strings.TrimSuffix(rest[18:], logSuffix)}, true
+		}
 	}
-	seconds, err := strconv.ParseUint(rest[:8], 16, 32)
-	if err != nil {
-		return host.LogFile{}, false
-	}
-	nanos, err := strconv.ParseUint(rest[8:16], 16, 32)
-	if err != nil || len(rest) < len("0123456789abcdef.")+len(logSuffix) {
-		return host.LogFile{}, false
-	}
-	return host.LogFile{Name: name, TaskName: task, Time: time.Unix(int64(seconds), int64(nanos)).UTC(),
-		AgentID: strings.TrimSuffix(rest[17:], logSuffix)}, true
+	return host.LogFile{}, false
 }

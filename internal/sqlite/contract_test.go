@@ -30,7 +30,7 @@ func TestContract(t *testing.T) {
 	for name, harness := range map[string]hosttest.Harness{"memory": inMemory, "file": inFile} {
 		for port, suite := range map[string]func(*testing.T, hosttest.Harness){
 			"Log": hosttest.Log, "Queue": hosttest.Queue, "Catalogue": hosttest.Catalogue, "Schedules": hosttest.Schedules,
-			"Attempts": hosttest.Attempts, "Sessions": hosttest.Sessions,
+			"Attempts": hosttest.Attempts, "Sessions": hosttest.Sessions, "Secrets": hosttest.Secrets, "Users": hosttest.Users,
 		} {
 			t.Run(name+"/"+port, func(t *testing.T) {
 				t.Parallel()

@@ -1,0 +1,181 @@
+package files
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+func exampleRun(task string) (operators.Identity, time.Time) {
+	return operators.Identity{SiteID: 1, ProjectID: 23, ProjectName: "demo", Workflow: "sub/main", SessionTime: time.Date(2024, 2, 3, 4, 5, 6, 0, time.FixedZone("", -5*3600)),
+		TaskName: task, TaskID: 7, SessionID: 8, AttemptID: 9}, time.Date(2024, 2, 4, 23, 0, 0, 0, time.FixedZone("", -5*3600))
+}
+
+// TestLogNames proves the names of folders and files (spec engine.md 2.13), of two runs at
+// the same moment as well, and of names that no file system would take.
+func TestLogNames(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	logs := NewLogs(LogOptions{Folder: folder, AgentID: "12@host", Now: func() time.Time { return time.Unix(0x57d1e2f3, 255) }})
+	for _, task := range []string{"+a@b", "+a@b", "+" + strings.Repeat("long", 100)} {
+		id, created := exampleRun(task)
+		l := logs.Open(id, created)
+		l.Echo("x")
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id, created := exampleRun("+x")
+	id.RetryAttemptName = "a/b"
+	l := logs.Open(id, created)
+	l.Echo("x")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
+		if name, _ := filepath.Rel(folder, path); !d.IsDir() && len(filepath.Base(name)) < 100 {
+			names = append(names, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"2024-02-05/1.23sub%2Fmain@20240203T040506-0500/+a@b@57d1e2f3000000ff.12@host.log.gz",
+		"2024-02-05/1.23sub%2Fmain@20240203T040506-0500/+a@b@57d1e2f300000100.12@host.log.gz",
+		"2024-02-05/1.23sub%2Fmain@20240203T040506-0500_a%2Fb/+x@57d1e2f3000000ff.12@host.log.gz",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	list, err := logs.Files(t.Context(), exampleAttempt(created), "")
+	if err != nil || len(list) != 3 {
+		t.Fatalf("Files = %+v, %v", list, err)
+	}
+	if f := list[0]; f.TaskName != "+a@b" || f.AgentID != "12@host" || !f.Time.Equal(time.Unix(0x57d1e2f3, 255)) {
+		t.Errorf("first file is %+v", f)
+	}
+	if n := len(list[2].Name); n > 255 || n < 200 {
+		t.Errorf("a long name has %d bytes", n)
+	}
+}
+
+func exampleAttempt(created time.Time) host.Attempt {
+	return host.Attempt{Site: 1, Project: host.Ref{ID: 23}, Workflow: host.Ref{Name: "sub/main"}, SessionTime: time.Date(2024, 2, 3, 9, 5, 6, 0, time.UTC), Zone: "-05:00", CreatedAt: created}
+}
+
+// TestLogSplit proves that a run goes on in another file when one is full, and that
+// nothing is lost between them.
+func TestLogSplit(t *testing.T) {
+	t.Parallel()
+	logs := NewLogs(LogOptions{Folder: t.TempDir(), Split: 1000})
+	id, created := exampleRun("+a")
+	l := logs.Open(id, created)
+	want := ""
+	for i := range 400 {
+		text := fmt.Sprintf("line %d\n", i)
+		l.Write([]byte(text))
+		want += text
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := logs.Files(t.Context(), exampleAttempt(created), "+a")
+	if err != nil || len(list) != 4 {
+		t.Fatalf("%d files, want 4 (%v)", len(list), err)
+	}
+	text := ""
+	for _, f := range list {
+		r, _, err := logs.File(t.Context(), exampleAttempt(created), f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += unzip(t, r)
+	}
+	if text != want {
+		t.Errorf("the files hold %d bytes of %d", len(text), len(want))
+	}
+}
+
+func unzip(t *testing.T, r io.ReadCloser) string {
+	t.Helper()
+	defer r.Close()
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestLogTrouble proves that a log that cannot be kept fails no task, and that whoever
+// closes it learns why.
+func TestLogTrouble(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id, created := exampleRun("+a")
+	l := NewLogs(LogOptions{Folder: file}).Open(id, created)
+	if n, err := l.Write([]byte("text")); n != 4 || err != nil {
+		t.Errorf("Write = %d, %v", n, err)
+	}
+	if err := l.Close(); err == nil || !strings.Contains(err.Error(), "keep log of task +a") {
+		t.Errorf("Close = %v", err)
+	}
+}
+
+// TestBlobCrash proves that what an interrupted Put left behind is no blob.
+func TestBlobCrash(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	blobs, err := NewBlobs(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, ".new-123"), []byte("part"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r, _, err := blobs.Open(t.Context(), ".new-123"); err == nil {
+		r.Close()
+		t.Error("a part of a blob can be opened")
+	}
+	if err := blobs.Put(t.Context(), "k", bytes.NewReader([]byte("x")), 1); err != nil {
+		t.Error(err)
+	}
+}
+
+func BenchmarkTaskLog(b *testing.B) {
+	for name, lines := range map[string]int{"short": 2, "long": 1000} {
+		b.Run(name, func(b *testing.B) {
+			logs := NewLogs(LogOptions{Folder: b.TempDir()})
+			id, created := exampleRun("+a")
+			for b.Loop() {
+				l := logs.Open(id, created)
+				for range lines {
+					l.Line(operators.Info, "OperatorManager", "echo>: hello")
+				}
+				if err := l.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,119 @@
+package hosttest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"zerodag/internal/host"
+)
+
+// Blobs checks a host.Blobs.
+func Blobs(t *testing.T, h Harness) {
+	cases{
+		"a blob is kept":               blobsKeep,
+		"a key is written once":        blobsOnce,
+		"what is cut short is no blob": blobsShort,
+		"keys stay inside":             blobsKeys,
+		"a blob is deleted":            blobsDelete,
+	}.run(t, h)
+}
+
+func readAll(t *testing.T, r io.ReadCloser, size int64, err error) string {
+	t.Helper()
+	must(t, err)
+	defer r.Close()
+	content := got(io.ReadAll(r))(t)
+	if int64(len(content)) != size {
+		t.Errorf("read %d bytes of %d", len(content), size)
+	}
+	return string(content)
+}
+
+func blob(t *testing.T, s Stores, key string) string {
+	t.Helper()
+	r, size, err := s.Blobs.Open(t.Context(), key)
+	return readAll(t, r, size, err)
+}
+
+func put(ctx context.Context, s Stores, key, content string) error {
+	return s.Blobs.Put(ctx, key, strings.NewReader(content), int64(len(content)))
+}
+
+func blobsKeep(t *testing.T, s Stores) {
+	ctx := t.Context()
+	_, _, err := s.Blobs.Open(ctx, "a/b.tar.gz")
+	wantError(t, "open before it is there", err, host.ErrNotFound)
+	large := strings.Repeat("0123456789", 300_000)
+	must(t, put(ctx, s, "a/b.tar.gz", large))
+	must(t, put(ctx, s, "empty", ""))
+	if blob(t, s, "a/b.tar.gz") != large || blob(t, s, "empty") != "" {
+		t.Error("a blob is not what was put")
+	}
+	_, _, err = s.Blobs.Open(ctx, "a")
+	wantError(t, "open the first part of a key", err, host.ErrNotFound)
+}
+
+func blobsOnce(t *testing.T, s Stores) {
+	ctx := t.Context()
+	var all sync.WaitGroup
+	for _, content := range []string{"one", "two"} {
+		all.Go(func() {
+			for range 10 {
+				if err := put(ctx, s, "k", content); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	first := blob(t, s, "k")
+	must(t, put(ctx, s, "k", "three"))
+	if now := blob(t, s, "k"); now != first || now != "one" && now != "two" {
+		t.Errorf("the blob was %q and is %q", first, now)
+	}
+}
+
+func blobsShort(t *testing.T, s Stores) {
+	ctx := t.Context()
+	for name, size := range map[string]int64{"short": 11, "long": 9} {
+		if err := s.Blobs.Put(ctx, name, strings.NewReader("0123456789"), size); err == nil {
+			t.Errorf("10 bytes were taken for %d", size)
+		}
+		_, _, err := s.Blobs.Open(ctx, name)
+		wantError(t, "open "+name, err, host.ErrNotFound)
+	}
+	broken := errors.New("broken")
+	err := s.Blobs.Put(ctx, "broken", io.MultiReader(strings.NewReader("01234"), failing{broken}), 10)
+	wantError(t, "put of a broken stream", err, broken)
+	_, _, err = s.Blobs.Open(ctx, "broken")
+	wantError(t, "open of it", err, host.ErrNotFound)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func blobsKeys(t *testing.T, s Stores) {
+	for _, key := range []string{"", ".", "..", "../x", "a/../../x", "/etc/passwd", "a//b", "a/", "a/../b", "a\x00b"} {
+		if err := put(t.Context(), s, key, "x"); err == nil {
+			t.Errorf("key %q was taken", key)
+		}
+		if r, _, err := s.Blobs.Open(t.Context(), key); err == nil {
+			r.Close()
+			t.Errorf("key %q was opened", key)
+		}
+	}
+}
+
+func blobsDelete(t *testing.T, s Stores) {
+	ctx := t.Context()
+	must(t, put(ctx, s, "a/b", "x"))
+	must(t, s.Blobs.Delete(ctx, "a/b"))
+	must(t, s.Blobs.Delete(ctx, "a/b"))
+	_, _, err := s.Blobs.Open(ctx, "a/b")
+	wantError(t, "open after the delete", err, host.ErrNotFound)
+}

@@ -1,0 +1,115 @@
+package hosttest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// Logs checks a host.Logs.
+func Logs(t *testing.T, h Harness) {
+	cases{
+		"a run has a file":           logsFile,
+		"a file is read as it grows": logsLive,
+		"names stay inside":          logsNames,
+	}.run(t, h)
+}
+
+// run names a run of a task, and the attempt that it belongs to.
+func run(task string) (operators.Identity, host.Attempt) {
+	tokyo := time.FixedZone("", 9*3600)
+	id := operators.Identity{SiteID: 1, ProjectID: 2, ProjectName: "demo", Workflow: "sub/main", SessionID: 3, SessionTime: instant(0).In(tokyo), Zone: "Asia/Tokyo",
+		AttemptID: 4, RetryAttemptName: "again/1", TaskID: 5, TaskName: task, Dispatch: 1}
+	return id, host.Attempt{ID: 4, Site: 1, Project: host.Ref{ID: 2, Name: "demo"}, Workflow: host.Ref{ID: 9, Name: "sub/main"}, SessionTime: instant(0), RetryName: "again/1",
+		Zone: "Asia/Tokyo", CreatedAt: instant(60)}
+}
+
+// content unpacks a log file.
+func content(t *testing.T, s Stores, a host.Attempt, name string) string {
+	t.Helper()
+	r, size, err := s.Logs.File(t.Context(), a, name)
+	packed := readAll(t, r, size, err)
+	text, err := gzip.NewReader(bytes.NewReader([]byte(packed)))
+	must(t, err)
+	return string(got(io.ReadAll(text))(t))
+}
+
+func logsFile(t *testing.T, s Stores) {
+	ctx := t.Context()
+	var a host.Attempt
+	for _, task := range []string{"+main+b", "+main+a", "+main+silent"} {
+		id, of := run(task)
+		a = of
+		l := s.Logs.Open(id, a.CreatedAt)
+		if task != "+main+silent" {
+			l.Line(operators.Info, "OperatorManager", "echo>: hello")
+			l.Echo("hello")
+			l.Write([]byte("raw\n"))
+		}
+		must(t, l.Close())
+	}
+	list := got(s.Logs.Files(ctx, a, ""))(t)
+	if len(list) != 2 || list[0].TaskName != "+main+a" || list[1].TaskName != "+main+b" || list[0].AgentID == "" || list[0].Size == 0 || s.Now().Sub(list[0].Time).Abs() > time.Hour {
+		t.Fatalf("files are %+v", list)
+	}
+	text := content(t, s, a, list[0].Name)
+	if head, rest, _ := strings.Cut(text, "[INFO] ("); len(head) != len("2026-01-02 03:04:05.006 +0000 ") ||
+		rest != "0005@[1:demo:3:4]+main+a) io.digdag.core.agent.OperatorManager: echo>: hello\nhelloraw\n" {
+		t.Errorf("the log is %q", text)
+	}
+	if list := got(s.Logs.Files(ctx, a, "+main+b"))(t); len(list) != 1 || list[0].TaskName != "+main+b" {
+		t.Errorf("files that begin with +main+b are %+v", list)
+	}
+	a.RetryName = ""
+	if list := got(s.Logs.Files(ctx, a, ""))(t); len(list) != 0 {
+		t.Errorf("another attempt has the files %+v", list)
+	}
+}
+
+func logsLive(t *testing.T, s Stores) {
+	id, a := run("+main+a")
+	l := s.Logs.Open(id, a.CreatedAt)
+	l.Write([]byte("first\n"))
+	shown := func(want string) {
+		t.Helper()
+		for begin := s.Now(); ; {
+			list := got(s.Logs.Files(t.Context(), a, ""))(t)
+			if len(list) == 1 && content(t, s, a, list[0].Name) == want {
+				return
+			}
+			if s.Now().Sub(begin) > 200*time.Millisecond {
+				t.Fatalf("after 200 ms the file does not show %q", want)
+			}
+			<-time.After(time.Millisecond)
+		}
+	}
+	shown("first\n")
+	l.Write([]byte("second\n"))
+	shown("first\nsecond\n")
+	l.Echo("third")
+	must(t, l.Close())
+	must(t, l.Close())
+	l.Echo("after the end")
+	shown("first\nsecond\nthird")
+}
+
+func logsNames(t *testing.T, s Stores) {
+	id, a := run("+main+../../x/y")
+	l := s.Logs.Open(id, a.CreatedAt)
+	l.Echo("x")
+	must(t, l.Close())
+	list := got(s.Logs.Files(t.Context(), a, ""))(t)
+	if len(list) != 1 || strings.Contains(list[0].Name, "/") {
+		t.Fatalf("files are %+v", list)
+	}
+	for _, name := range []string{"", "..", "../" + list[0].Name, "x/" + list[0].Name, "+main+a", list[0].Name + "x", "+main+a@0000000000000000.agent.log.gz"} {
+		_, _, err := s.Logs.File(t.Context(), a, name)
+		wantError(t, "file "+name, err, host.ErrNotFound)
+	}
+}
