@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 // TestScripts runs what a user types, script by script, and looks at what is shown.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:  "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"serve": serve},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("HOME", e.WorkDir)

@@ -49,7 +49,11 @@ func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.
 		if err := r.checkFormat(); err != nil {
 			return err
 		}
-		return do(cmd.Context(), args)
+		err := do(cmd.Context(), args)
+		if err != nil && cmd.Context().Err() != nil {
+			return errors.New("interrupted")
+		}
+		return err
 	}
 	flags := c.Flags()
 	flags.StringVarP(&r.endpoint, "endpoint", "e", "", "`URL` of the server (default: "+client.DefaultEndpoint+")")
