@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -20,20 +19,21 @@ import (
 type logCommand struct {
 	remote
 	verbose, follow, urls bool
-	tasks                 map[string]*taskLogRead
+	files                 map[string]*logRead // by name
 	level                 *regexp.Regexp
 }
 
-// taskLogRead is how far the log of one task was shown.
-type taskLogRead struct {
-	file     client.LogFile
-	lines    int
-	filtered bool // the last line with a level was not shown
+// logRead is how far a log file was shown.
+type logRead struct {
+	size     int64 // of the file when it was read
+	lines    int   // that were shown or filtered
+	torn     bool  // the last line had no end
+	filtered bool  // the last line with a level was not shown
 }
 
 // newLog shows the logs of an attempt.
 func newLog(s streams) *cobra.Command {
-	c := &logCommand{remote: remote{streams: s}, tasks: map[string]*taskLogRead{}}
+	c := &logCommand{remote: remote{streams: s}, files: map[string]*logRead{}}
 	cmd := &cobra.Command{Use: "log attempt-id [+task name prefix]", Aliases: []string{"logs"}, Short: "Show the logs of an attempt or of its tasks"}
 	cmd.Flags().BoolVarP(&c.verbose, "verbose", "v", false, "show debug messages, too")
 	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "show new lines until the attempt or the task is over")
@@ -50,14 +50,16 @@ func newLog(s streams) *cobra.Command {
 		if err := c.open(ctx); err != nil {
 			return err
 		}
-		// As the original's log lines begin: "2016-04-06 17:07:16 -0700 [INFO] ...".
-		c.level = regexp.MustCompile(`^[0-9: \-+.]*\[([A-Za-z]+)\]`)
+		c.level = levelPattern()
 		if c.urls || c.format != "text" {
 			return c.list(ctx, id, prefix)
 		}
 		return c.read(ctx, id, prefix)
 	})
 }
+
+// levelPattern finds the level in a line like "2016-04-06 17:07:16 -0700 [INFO] ...".
+func levelPattern() *regexp.Regexp { return regexp.MustCompile(`^[0-9: \-+.]*\[([A-Za-z]+)\]`) }
 
 // list shows which files there are.
 func (c *logCommand) list(ctx context.Context, id client.ID, prefix string) error {
@@ -132,33 +134,28 @@ func (c *logCommand) update(ctx context.Context, id client.ID, prefix string, la
 	if err != nil {
 		return false, err
 	}
-	for _, group := range groupByTask(handles) {
-		shown := c.tasks[group[0].TaskName]
-		for _, h := range group {
-			fresh := shown == nil || shown.file.FileName != h.FileName
-			switch {
-			case shown != nil && fresh && !h.FileTime.After(shown.file.FileTime) && h.FileName < shown.file.FileName:
-				continue
-			case !fresh && !last && h.FileSize == shown.file.FileSize:
-				continue
-			case fresh:
-				shown = &taskLogRead{}
-				c.tasks[h.TaskName] = shown
-			}
-			shown.file = h
-			more, err := c.showFile(ctx, id, shown, last)
-			if err != nil {
-				return false, err
-			}
-			news = news || more
+	for _, h := range byTask(handles) {
+		at := c.files[h.FileName]
+		if at == nil {
+			at = &logRead{size: -1}
+			c.files[h.FileName] = at
 		}
+		if at.size == h.FileSize && !(last && at.torn) {
+			continue
+		}
+		more, err := c.showFile(ctx, id, h, last)
+		if err != nil {
+			return false, err
+		}
+		at.size = h.FileSize
+		news = news || more
 	}
 	return news, nil
 }
 
-// groupByTask puts the files of each task together, tasks in the order of their first
-// file's time.
-func groupByTask(handles []client.LogFile) [][]client.LogFile {
+// byTask puts the files of each task together, tasks in the order of their first file's
+// time.
+func byTask(handles []client.LogFile) []client.LogFile {
 	var groups [][]client.LogFile
 	for _, h := range handles {
 		i := slices.IndexFunc(groups, func(g []client.LogFile) bool { return g[0].TaskName == h.TaskName })
@@ -172,31 +169,31 @@ func groupByTask(handles []client.LogFile) [][]client.LogFile {
 		return slices.MinFunc(g, func(a, b client.LogFile) int { return a.FileTime.Compare(b.FileTime) }).FileTime
 	}
 	slices.SortStableFunc(groups, func(a, b []client.LogFile) int { return earliest(a).Compare(earliest(b)) })
-	return groups
+	return slices.Concat(groups...)
 }
 
 // showFile shows the lines of a file that were not shown yet. A file that is being
 // written ends anywhere.
-func (c *logCommand) showFile(ctx context.Context, id client.ID, at *taskLogRead, last bool) (news bool, err error) {
-	file, err := c.Log(ctx, id, at.file)
+func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFile, last bool) (news bool, err error) {
+	file, err := c.Log(ctx, id, h)
 	if err != nil {
 		return false, err
 	}
 	defer file.Close()
 	z, err := gzip.NewReader(file)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read log %s: %w", at.file.FileName, err)
+		return false, fmt.Errorf("read log %s: %w", h.FileName, err)
 	}
-	lines := bufio.NewReader(z)
+	at, lines := c.files[h.FileName], bufio.NewReader(z)
 	for n := 0; ; n++ {
 		line, err := lines.ReadString('\n')
-		if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return news, fmt.Errorf("read log %s: %w", at.file.FileName, err)
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+			return news, fmt.Errorf("read log %s: %w", h.FileName, err)
 		}
-		if line == "" || err != nil && !last {
+		if at.torn = err != nil && line != ""; line == "" || at.torn && !last {
 			return news, nil
 		}
 		if n >= at.lines {
@@ -210,7 +207,7 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, at *taskLogRead
 
 // showLine shows a line of level info and above. A line without a level goes with the one
 // before it.
-func (c *logCommand) showLine(at *taskLogRead, line string) error {
+func (c *logCommand) showLine(at *logRead, line string) error {
 	if m := c.level.FindStringSubmatch(line); m != nil {
 		switch strings.ToUpper(m[1]) {
 		case "DEBUG", "TRACE":

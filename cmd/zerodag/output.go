@@ -67,7 +67,7 @@ func (r *remote) show(v any, text func(printer)) error {
 		if err != nil {
 			return fmt.Errorf("write result: %w", err)
 		}
-		b.Write(dig.FormatYAML(tree))
+		b.WriteString(strings.TrimRight(string(dig.FormatYAML(tree)), "\n") + "\n")
 	}
 	if _, err := r.out.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write result: %w", err)

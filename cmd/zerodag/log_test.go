@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/client"
+)
+
+// logServer shows an attempt whose log files grow from poll to poll.
+type logServer struct {
+	polls []map[string]string // text by file name "task.n"; a text without "\n" at its end is torn off
+	n     int
+}
+
+func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	now := s.polls[min(s.n, len(s.polls)-1)]
+	switch {
+	case r.URL.Path == "/api/attempts/1":
+		fmt.Fprintf(w, `{"id":"1","done":%t}`, s.n >= len(s.polls)-1)
+	case strings.HasSuffix(r.URL.Path, "/files"):
+		var list []string
+		for _, name := range sortedKeys(now) {
+			task, at, _ := strings.Cut(name, ".")
+			list = append(list, fmt.Sprintf(`{"fileName":%q,"taskName":%q,"fileSize":%d,"fileTime":"2024-01-01T00:00:0%sZ","direct":null}`, name, task, len(now[name]), at))
+		}
+		fmt.Fprintf(w, `{"files":[%s]}`, strings.Join(list, ","))
+	default:
+		text := now[strings.TrimPrefix(r.URL.Path, "/api/logs/1/files/")]
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		io.WriteString(z, text)
+		z.Flush()
+		if strings.HasSuffix(text, "\n") {
+			z.Close()
+		}
+		w.Write(b.Bytes()) // without Close the file ends anywhere, as one that is being written
+	}
+}
+
+func readLog(t *testing.T, s *logServer, follow, verbose bool) string {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	next := func(context.Context, time.Duration) error { s.n++; return nil }
+	connection, err := client.New(client.Options{Endpoint: server.URL, Wait: next})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(connection.Close)
+	var out bytes.Buffer
+	c := &logCommand{remote: remote{streams: streams{out: &out}, Client: connection}, follow: follow, verbose: verbose, files: map[string]*logRead{}, level: levelPattern()}
+	if err := c.read(t.Context(), "1", ""); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestLogFollow proves that each line is shown once and whole, whatever the moment at
+// which the files are looked at, also a last line without end.
+func TestLogFollow(t *testing.T) {
+	t.Parallel()
+	s := &logServer{polls: []map[string]string{
+		{},
+		{"+a.1": "one\ntw"},
+		{"+a.1": "one\ntw"},
+		{"+a.1": "one\ntwo\nthree\n", "+b.2": "b1\n"},
+		{"+a.1": "one\ntwo\nthree\n", "+a.3": "a3\n", "+b.2": "b1\nb2\n"},
+		{"+a.1": "one\ntwo\nthree\n", "+a.3": "a3\nlast", "+b.2": "b1\nb2\n"},
+	}}
+	if diff := cmp.Diff("one\ntwo\nthree\nb1\na3\nb2\nlast\n", readLog(t, s, true, false)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLogOrder proves that tasks come in the order of their first lines, each with all its
+// files, and that debug lines are shown on demand with what belongs to them.
+func TestLogOrder(t *testing.T) {
+	t.Parallel()
+	s := &logServer{polls: []map[string]string{{
+		"+a.5": "2024-01-01 00:00:05 +0000 [INFO] (x) y: a5\n",
+		"+b.1": "2024-01-01 00:00:01.000 +0000 [DEBUG] (x) y: hidden\nwith its second line\n2024-01-01 00:00:01.000 +0000 [WARN] (x) y: b1\nand more\n",
+		"+b.7": "[b7]\n",
+	}}}
+	warned := "2024-01-01 00:00:01.000 +0000 [WARN] (x) y: b1\nand more\n[b7]\n2024-01-01 00:00:05 +0000 [INFO] (x) y: a5\n"
+	if diff := cmp.Diff(warned, readLog(t, s, false, false)); diff != "" {
+		t.Error(diff)
+	}
+	all := "2024-01-01 00:00:01.000 +0000 [DEBUG] (x) y: hidden\nwith its second line\n" + warned
+	if diff := cmp.Diff(all, readLog(t, s, false, true)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestProgress proves what a bar shows, and that short transfers show none.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	for text, got := range map[string]string{
+		"  [                              ]   0 %  0.0 of 2.0 MB": progressLine(0, 2e6),
+		"  [===============               ]  50 %  1.0 of 2.0 MB": progressLine(1e6, 2e6),
+		"  [==============================] 100 %  2.0 of 2.0 MB": progressLine(2e6, 2e6),
+		"  1.5 MB": progressLine(1_500_000, -1),
+	} {
+		if got != text {
+			t.Errorf("%q, want %q", got, text)
+		}
+	}
+	var out bytes.Buffer
+	p := &progress{out: &out}
+	p.tell(1, 2)
+	p.tell(2, 2)
+	p.end()
+	if out.Len() > 0 {
+		t.Errorf("a short transfer shows %q", out.String())
+	}
+	p.tell(1, 2)
+	p.started = p.started.Add(-progressAfter)
+	p.tell(1, 2)
+	p.end()
+	if !strings.HasPrefix(out.String(), "\r  [===") || !strings.HasSuffix(out.String(), "\r\x1b[K") {
+		t.Errorf("a long transfer shows %q", out.String())
+	}
+	(*progress)(nil).end()
+}
