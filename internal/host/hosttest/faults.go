@@ -1,0 +1,249 @@
+package hosttest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// ErrCrashed is what every call answers once the process has crashed.
+var ErrCrashed = errors.New("the process has crashed")
+
+// Rates say how often what goes wrong: 0 is never, 1 is every time.
+type Rates struct {
+	Refuse      float64 // the store says no before it does anything (throttled)
+	LoseAnswer  float64 // the store does it, and the answer is an error
+	Delay       float64 // the call takes up to MaxDelay longer, before or after it is done
+	Conflict    float64 // an append is told that somebody else was first, and nobody was
+	Drop        float64 // a received message is not seen until its lease ends
+	Duplicate   float64 // a received message is received once more, under the same lease
+	Reorder     float64 // a received message without a group comes later
+	CrashBefore float64 // the process ends, and nothing is done
+	CrashAfter  float64 // the process ends when it is done
+	MaxDelay    time.Duration
+}
+
+// Faults makes drivers fail, in a way that depends on the seed and on what is called, and
+// not on the order in which goroutines run: the nth append of entry 3 of attempt 5 has the
+// same fate in every run.
+type Faults struct {
+	seed  uint64
+	rates Rates
+
+	mu    sync.Mutex
+	calls map[string]int // how often each thing was called
+	done  map[string]int // faults by kind
+}
+
+// NewFaults makes Faults.
+func NewFaults(seed uint64, rates Rates) *Faults {
+	return &Faults{seed: seed, rates: rates, calls: map[string]int{}, done: map[string]int{}}
+}
+
+// Injected says how often what went wrong, by the names of the fields of Rates.
+func (f *Faults) Injected() map[string]int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]int{}
+	for kind, n := range f.done {
+		out[kind] = n
+	}
+	return out
+}
+
+// Heal stops all faults: what is under way can come to its end.
+func (f *Faults) Heal() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rates = Rates{}
+}
+
+// fate decides about one call.
+type fate struct {
+	f      *Faults
+	random *rand.Rand
+	rates  Rates
+}
+
+func (f *Faults) of(call string) *fate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[call]++
+	h := fnv.New64a()
+	fmt.Fprint(h, call, "#", f.calls[call])
+	return &fate{f, rand.New(rand.NewPCG(f.seed, h.Sum64())), f.rates}
+}
+
+// hit says whether something goes wrong, and counts it.
+func (x *fate) hit(kind string, rate float64) bool {
+	if x.random.Float64() >= rate {
+		return false
+	}
+	x.f.mu.Lock()
+	defer x.f.mu.Unlock()
+	x.f.done[kind]++
+	return true
+}
+
+func (x *fate) delay(ctx context.Context) {
+	if !x.hit("Delay", x.rates.Delay) || x.rates.MaxDelay <= 0 {
+		return
+	}
+	wait := time.NewTimer(time.Duration(x.random.Int64N(int64(x.rates.MaxDelay))))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+}
+
+// Process is one life of the process that uses the stores: it ends with a crash. A new one
+// over the same stores is the restart.
+type Process struct {
+	faults *Faults
+	once   sync.Once
+	dead   chan struct{}
+}
+
+// Process begins a life.
+func (f *Faults) Process() *Process { return &Process{faults: f, dead: make(chan struct{})} }
+
+// Crashed is closed by the crash.
+func (p *Process) Crashed() <-chan struct{} { return p.dead }
+
+// Crash ends the life now: every call from now on answers ErrCrashed.
+func (p *Process) Crash() { p.once.Do(func() { close(p.dead) }) }
+
+func (p *Process) crashed() bool {
+	select {
+	case <-p.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// call does something to a store, unless something goes wrong.
+func (p *Process) call(ctx context.Context, name string, do func() error) error {
+	if p.crashed() {
+		return ErrCrashed
+	}
+	x := p.faults.of(name)
+	x.delay(ctx)
+	switch {
+	case p.crashed():
+		return ErrCrashed
+	case x.hit("CrashBefore", x.rates.CrashBefore):
+		p.Crash()
+		return ErrCrashed
+	case x.hit("Refuse", x.rates.Refuse):
+		return fmt.Errorf("%s: refused on purpose: %w", name, host.ErrUnavailable)
+	}
+	err := do()
+	if err == nil && x.hit("CrashAfter", x.rates.CrashAfter) {
+		p.Crash()
+	}
+	x.delay(ctx)
+	switch {
+	case p.crashed():
+		return ErrCrashed
+	case err == nil && x.hit("LoseAnswer", x.rates.LoseAnswer):
+		return fmt.Errorf("%s: answer lost on purpose: %w", name, host.ErrUnavailable)
+	}
+	return err
+}
+
+// Log wraps a log.
+func (p *Process) Log(l host.Log) host.Log { return faultyLog{l, p} }
+
+type faultyLog struct {
+	host.Log
+	p *Process
+}
+
+// Append may also be told of a conflict that is none.
+func (l faultyLog) Append(ctx context.Context, attempt int64, e host.Entry) error {
+	name := fmt.Sprintf("append entry %d of attempt %d", e.Seq, attempt)
+	return l.p.call(ctx, name, func() error {
+		if x := l.p.faults.of("conflict: " + name); x.hit("Conflict", x.rates.Conflict) {
+			return host.ErrConflict
+		}
+		return l.Log.Append(ctx, attempt, e)
+	})
+}
+
+// Load may fail.
+func (l faultyLog) Load(ctx context.Context, attempt int64) (s host.Stored, err error) {
+	err = l.p.call(ctx, fmt.Sprintf("load attempt %d", attempt), func() (err error) {
+		s, err = l.Log.Load(ctx, attempt)
+		return err
+	})
+	return s, err
+}
+
+// Attempts wraps attempts.
+func (p *Process) Attempts(a host.Attempts) host.Attempts { return faultyAttempts{a, p} }
+
+type faultyAttempts struct {
+	host.Attempts
+	p *Process
+}
+
+// Start may fail, and win all the same.
+func (a faultyAttempts) Start(ctx context.Context, list ...host.NewAttempt) (made []host.Attempt, err error) {
+	name := "start nothing"
+	if len(list) > 0 {
+		name = fmt.Sprintf("start %s %v %q", list[0].Workflow.Name, list[0].SessionTime, list[0].RetryName)
+	}
+	err = a.p.call(ctx, name, func() (err error) {
+		made, err = a.Attempts.Start(ctx, list...)
+		return err
+	})
+	return made, err
+}
+
+// Begin may fail, and win all the same.
+func (a faultyAttempts) Begin(ctx context.Context, attempt int64, first host.Entry, m host.Message) error {
+	return a.p.call(ctx, fmt.Sprintf("begin attempt %d", attempt), func() error { return a.Attempts.Begin(ctx, attempt, first, m) })
+}
+
+// Attempt may fail.
+func (a faultyAttempts) Attempt(ctx context.Context, site, id int64) (row host.Attempt, err error) {
+	err = a.p.call(ctx, fmt.Sprintf("read attempt %d", id), func() (err error) {
+		row, err = a.Attempts.Attempt(ctx, site, id)
+		return err
+	})
+	return row, err
+}
+
+// Cancel may fail.
+func (a faultyAttempts) Cancel(ctx context.Context, id int64) error {
+	return a.p.call(ctx, fmt.Sprintf("cancel attempt %d", id), func() error { return a.Attempts.Cancel(ctx, id) })
+}
+
+// Finish may fail, and be done all the same.
+func (a faultyAttempts) Finish(ctx context.Context, id int64, e host.End) error {
+	return a.p.call(ctx, fmt.Sprintf("finish attempt %d", id), func() error { return a.Attempts.Finish(ctx, id, e) })
+}
+
+// Schedules wraps schedules.
+func (p *Process) Schedules(s host.Schedules) host.Schedules { return faultySchedules{s, p} }
+
+// schedules gives the port a name that none of its methods has.
+type schedules interface{ host.Schedules }
+
+type faultySchedules struct {
+	schedules
+	p *Process
+}
+
+// Update may fail, and be done all the same.
+func (s faultySchedules) Update(ctx context.Context, x host.Schedule, old host.Times, at time.Time) error {
+	return s.p.call(ctx, fmt.Sprintf("update schedule %d from %v", x.ID, old.Run), func() error { return s.schedules.Update(ctx, x, old, at) })
+}
