@@ -19,8 +19,9 @@ import (
 func main() {
 	zerodag := flag.String("zerodag", "bin/zerodag", "the program to time")
 	reference := flag.String("reference", "integration/conformance/bench_reference.json", "figures of others")
+	only := flag.String("only", "", "\"run\" or \"server\": only that half")
 	flag.Parse()
-	if err := run(*zerodag, *reference); err != nil {
+	if err := run(*zerodag, *reference, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -32,7 +33,7 @@ type bench struct {
 	others       map[string]map[string]any
 }
 
-func run(program, reference string) error {
+func run(program, reference, only string) error {
 	text, err := os.ReadFile(reference)
 	if err != nil {
 		return err
@@ -56,8 +57,15 @@ func run(program, reference string) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	fmt.Printf("%-46s %12s %10s %12s %10s  %s\n", "whole runs of `zerodag run`, medians", "here", "memory", "original", "Dagu", "goal")
-	return cmp.Or(b.small(), b.chain(), b.large())
+	if only != "server" {
+		if err := cmp.Or(b.small(), b.chain(), b.large()); err != nil {
+			return err
+		}
+	}
+	if only != "run" {
+		return b.server()
+	}
+	return nil
 }
 
 // figure is what one run took.
@@ -115,6 +123,7 @@ func (b *bench) other(who, key string) string {
 }
 
 func (b *bench) small() error {
+	fmt.Printf("%-46s %12s %10s %12s %10s  %s\n", "whole runs of `zerodag run`, medians", "here", "memory", "original", "Dagu", "goal")
 	_, err := b.once("one echo>", "one", "+a:\n  echo>: hello\n", 21, "under 30 ms", [2]string{"local_run_one_echo", "one_step"})
 	if err != nil {
 		return err
