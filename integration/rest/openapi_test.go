@@ -63,7 +63,7 @@ func (d *description) operation(method, path string) *openapi3.Operation {
 		method = http.MethodGet
 	}
 	path, _, _ = strings.Cut(path, "?")
-	segments := strings.Split(path, "/")
+	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
 	for _, pattern := range d.Paths.InMatchingOrder() {
 		parts := strings.Split(pattern, "/")
 		if len(parts) == len(segments) && matches(parts, segments) {

@@ -5,8 +5,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,8 +24,15 @@ import (
 // recordedVersion is the version of the server whose answers were recorded.
 const recordedVersion = "0.10.6-SNAPSHOT"
 
-// serve runs a whole server in memory.
-func serve(t *testing.T, auth httpapi.Auth) *httptest.Server {
+// running is a whole server in memory.
+type running struct {
+	*httptest.Server
+	engine *embedded.Engine
+	stop   func() // begins the shutdown: streams end
+	spec   *description
+}
+
+func serve(t *testing.T, options httpapi.Options) *running {
 	t.Helper()
 	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: nobody{}})
 	if err != nil {
@@ -32,15 +45,16 @@ func serve(t *testing.T, auth httpapi.Auth) *httptest.Server {
 		engine.Run(ctx, ctx, host.Parts{Executor: true, Scheduler: true, Agent: true})
 	}()
 	stopping := make(chan struct{})
-	auth.Tokens, auth.Audit = engine.DB, engine.DB
-	handler, err := httpapi.New(httpapi.Options{Host: engine.Host, Version: recordedVersion, Auth: auth, Stopping: stopping,
-		Limits: httpapi.Limits{Watch: 20 * time.Millisecond}})
+	options.Host, options.Version, options.Stopping = engine.Host, recordedVersion, stopping
+	options.Auth.Tokens, options.Auth.Audit = engine.DB, engine.DB
+	options.Limits.Watch = 20 * time.Millisecond
+	handler, err := httpapi.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(handler)
+	server := &running{httptest.NewServer(handler), engine, sync.OnceFunc(func() { close(stopping) }), describe(t)}
 	t.Cleanup(func() {
-		close(stopping)
+		server.stop()
 		server.Close()
 		cancel()
 		<-ended
@@ -49,6 +63,120 @@ func serve(t *testing.T, auth httpapi.Auth) *httptest.Server {
 		}
 	})
 	return server
+}
+
+// token makes a bearer token.
+func (s *running) token(t *testing.T, site int64, role string) string {
+	t.Helper()
+	secret, hash := httpapi.NewToken()
+	if _, err := s.engine.DB.Create(t.Context(), host.Token{Site: site, Name: role, Role: role, Hash: hash, CreatedAt: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// caller calls a server with a token, "" for none. Each answer is checked against
+// docs/openapi.yaml.
+type caller struct {
+	*running
+	t     *testing.T
+	token string
+}
+
+// call sends a request; a body is JSON text or an archive.
+func (c caller) call(method, path string, body any) answer {
+	c.t.Helper()
+	var reader io.Reader
+	contentType := ""
+	switch b := body.(type) {
+	case string:
+		reader, contentType = strings.NewReader(b), "application/json"
+	case []byte:
+		reader, contentType = bytes.NewReader(b), "application/gzip"
+	}
+	request, err := http.NewRequestWithContext(c.t.Context(), method, c.URL+path, reader)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	return c.send(request)
+}
+
+func (c caller) send(request *http.Request) answer {
+	c.t.Helper()
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	a := answer{response.StatusCode, response.Header, content}
+	if a.header.Get("Content-Encoding") == "" {
+		for _, d := range c.spec.check(request.Method, request.URL.EscapedPath(), a) {
+			c.t.Errorf("%s %s: %s", request.Method, request.URL, d)
+		}
+	}
+	return a
+}
+
+// must is call for what has to work; it decodes the answer.
+func (c caller) must(method, path string, body any) object {
+	c.t.Helper()
+	a := c.call(method, path, body)
+	var v object
+	if a.status != http.StatusOK || json.Unmarshal(a.content, &v) != nil {
+		c.t.Fatalf("%s %s: %d %s", method, path, a.status, a.content)
+	}
+	return v
+}
+
+// first returns the first row of a list.
+func (c caller) first(path string) object {
+	c.t.Helper()
+	for _, list := range c.must(http.MethodGet, path, nil) {
+		if rows := list.([]any); len(rows) > 0 {
+			return rows[0].(object)
+		}
+	}
+	c.t.Fatalf("GET %s: nothing", path)
+	return nil
+}
+
+// run starts a workflow of a project and waits for its end.
+func (c caller) run(project, workflow string) string {
+	c.t.Helper()
+	a := c.start(project, workflow, "2024-01-02T00:00:00Z")
+	c.ended(a)
+	return a
+}
+
+// start starts a workflow and returns the attempt's id.
+func (c caller) start(project, workflow, session string) string {
+	c.t.Helper()
+	w := c.must(http.MethodGet, "/api/workflow?project="+project+"&name="+workflow, nil)
+	a := c.must(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":%q,"params":{}}`, w["id"], session))
+	return a["id"].(string)
+}
+
+// ended waits for the end of an attempt and returns it.
+func (c caller) ended(attempt string) object {
+	c.t.Helper()
+	for range 3000 {
+		if a := c.must(http.MethodGet, "/api/attempts/"+attempt, nil); a["done"] == true {
+			return a
+		}
+		time.Sleep(5 * time.Millisecond) // polls, as clients of this API do
+	}
+	c.t.Fatalf("attempt %s does not end", attempt)
+	return nil
 }
 
 // archive packs files.

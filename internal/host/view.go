@@ -110,7 +110,7 @@ func (h *Host) ViewAt(ctx context.Context, a Attempt, seq int64, f func(*engine.
 	if err != nil {
 		return fmt.Errorf("read workflow of attempt %d: %w", a.ID, err)
 	}
-	stored, err := h.Log.History(ctx, a.ID, seq, 1)
+	stored, err := h.upTo(ctx, a.ID, seq)
 	if errors.Is(err, ErrNotFound) || err == nil && !ends(stored, seq) {
 		return &Error{Code: Missing, Message: fmt.Sprintf("Attempt id=%d has no entry %d in its history", a.ID, seq)}
 	}
@@ -123,6 +123,16 @@ func (h *Host) ViewAt(ctx context.Context, a Attempt, seq int64, f func(*engine.
 	}
 	f(state)
 	return nil
+}
+
+// upTo reads entry seq of a log with all that leads to it: the newest snapshot before it
+// and the entries between.
+func (h *Host) upTo(ctx context.Context, attempt, seq int64) (Stored, error) {
+	stored, err := h.Log.History(ctx, attempt, seq, 1)
+	if err != nil || stored.At+1 >= seq {
+		return stored, err
+	}
+	return h.Log.History(ctx, attempt, stored.At+1, int(seq-stored.At))
 }
 
 func ends(s Stored, seq int64) bool {

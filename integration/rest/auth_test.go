@@ -1,0 +1,165 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/httpapi"
+)
+
+// TestAuthorization proves who gets in, with which words the others are refused, and
+// what needs no authentication (spec rest.md 4.2).
+func TestAuthorization(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "user", Password: "se:cret"}, {Name: "other", Password: "x", Role: httpapi.Viewer}}}})
+	token := server.token(t, 0, "viewer")
+	for _, c := range []struct {
+		name, method, path, header string
+		status                     int
+		message                    string
+	}{
+		{"no header", "GET", "/api/projects", "", 401, "Missing Authorization header"},
+		{"unknown path", "GET", "/api/nosuch", "", 401, "Missing Authorization header"},
+		{"wrong method", "POST", "/api/projects", "", 401, "Missing Authorization header"},
+		{"right", "GET", "/api/projects", basic("user", "se:cret"), 200, ""},
+		{"second user", "GET", "/api/projects", basic("other", "x"), 200, ""},
+		{"second user's role", "POST", "/api/schedules/1/enable", basic("other", "x"), 403, "Access denied: this needs role operator, other has role viewer"},
+		{"wrong password", "GET", "/api/projects", basic("user", "secret"), 401, "unauthorized"},
+		{"another's password", "GET", "/api/projects", basic("user", "x"), 401, "unauthorized"},
+		{"unknown name", "GET", "/api/projects", basic("nobody", "se:cret"), 401, "unauthorized"},
+		{"malformed", "GET", "/api/projects", "Basic !!", 401, "unauthorized"},
+		{"one word", "GET", "/api/projects", "x", 401, "unauthorized"},
+		{"token", "GET", "/api/projects", "Bearer " + token, 200, ""},
+		{"token in small letters", "GET", "/api/projects", "bearer " + token, 200, ""},
+		{"wrong token", "GET", "/api/projects", "Bearer " + token + "x", 401, "unauthorized"},
+		{"empty token", "GET", "/api/projects", "Bearer ", 401, "unauthorized"},
+		{"version", "GET", "/api/version", "", 200, ""},
+		{"version check", "GET", "/api/version/check?client=1", "", 401, "Missing Authorization header"},
+		{"health", "GET", "/api/health", "", 200, ""},
+		{"options", "OPTIONS", "/api/projects", "", 200, ""},
+		{"trace", "TRACE", "/api/projects", "", 200, ""},
+		{"page", "GET", "/", "", 404, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			request, err := http.NewRequestWithContext(t.Context(), c.method, server.URL+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.header != "" {
+				request.Header.Set("Authorization", c.header)
+			}
+			a := caller{server, t, ""}.send(request)
+			want := ""
+			if c.message != "" {
+				want = fmt.Sprintf(`{"message":%q,"status":%d}`, c.message, c.status)
+			}
+			if a.status != c.status || want != "" && string(a.content) != want {
+				t.Errorf("%d %s, want %d %s", a.status, a.content, c.status, want)
+			}
+		})
+	}
+}
+
+func basic(name, password string) string {
+	r := http.Request{Header: http.Header{}}
+	r.SetBasicAuth(name, password)
+	return r.Header.Get("Authorization")
+}
+
+// TestRoles proves what each role may do: each endpoint is called by each, and 403 comes
+// before anything is looked up.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "getBackup"}
+	operator := []string{"startAttempt", "killAttempt", "forkAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList"}
+	for _, role := range []string{"viewer", "operator", "admin"} {
+		c := caller{server, t, server.token(t, 0, role)}
+		var denied []string
+		for pattern, item := range server.spec.Paths.Map() {
+			for method, operation := range item.Operations() {
+				path := strings.NewReplacer("{id}", "99", "{attempt_id}", "99", "{seq}", "1", "{key}", "k", "{name}", "n", "{file_name}", "f").Replace(pattern)
+				if a := c.call(method, path, nil); a.status == http.StatusForbidden {
+					denied = append(denied, operation.OperationID)
+				}
+			}
+		}
+		want := map[string][]string{"viewer": slices.Concat(admin, operator), "operator": admin}[role]
+		slices.Sort(want)
+		slices.Sort(denied)
+		if diff := cmp.Diff(want, denied); diff != "" {
+			t.Errorf("denied to a %s:\n%s", role, diff)
+		}
+	}
+}
+
+// TestTokens proves that a token is shown once, works until it is revoked, and belongs to
+// its site.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{}) // nobody has to log in: the caller manages every site
+	open := caller{server, t, ""}
+	made := open.must(http.MethodPost, "/api/tokens", `{"name":"ci","role":"operator","site":3}`)
+	secret := made["token"].(string)
+	if a := open.call(http.MethodGet, "/api/tokens?site=3", nil); strings.Contains(string(a.content), secret) || !strings.Contains(string(a.content), `"name":"ci"`) {
+		t.Errorf("list of tokens: %s", a.content)
+	}
+	if list := open.must(http.MethodGet, "/api/tokens", nil)["tokens"].([]any); len(list) != 0 {
+		t.Errorf("site 0 sees tokens of others: %v", list)
+	}
+	ci := caller{server, t, secret}
+	ci.must(http.MethodGet, "/api/projects", nil)
+	if a := ci.call(http.MethodPut, "/api/projects?project=p&revision=r", project()); a.status != http.StatusForbidden {
+		t.Errorf("an operator pushes: %d", a.status)
+	}
+	open.must(http.MethodDelete, "/api/tokens/"+made["id"].(string)+"?site=3", nil)
+	if a := ci.call(http.MethodGet, "/api/projects", nil); a.status != http.StatusUnauthorized {
+		t.Errorf("a revoked token: %d", a.status)
+	}
+	for body, status := range map[string]int{`{"role":"admin"}`: 400, `{"name":"x"}`: 400, `{"name":"x","role":"king"}`: 400, `{`: 400} {
+		if a := open.call(http.MethodPost, "/api/tokens", body); a.status != status {
+			t.Errorf("%s: %d %s, want %d", body, a.status, a.content, status)
+		}
+	}
+}
+
+// TestAudit proves that each change is recorded with who made it, a denied one with the
+// reason, and that neither reading nor a dry run nor a mistake is.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	admin := caller{server, t, server.token(t, 0, "admin")}
+	viewer := caller{server, t, server.token(t, 0, "viewer")}
+	admin.must(http.MethodPut, "/api/projects?project=p&revision=r", project())
+	admin.must(http.MethodPut, "/api/projects/1/secrets/top", `{"value":"hidden"}`)
+	attempt := admin.run("p", "main")
+	admin.must(http.MethodPost, "/api/schedules/1/skip", `{"nextTime":"2040-01-01T00:00:00Z","dryRun":true}`)
+	admin.must(http.MethodPost, "/api/schedules/1/disable", nil)
+	viewer.call(http.MethodPost, "/api/attempts/"+attempt+"/kill", `{}`)
+	admin.call(http.MethodPut, "/api/attempts", `{`)
+	admin.call(http.MethodPost, "/api/attempts/"+attempt+"/kill", `{}`) // it is over: a conflict
+	var got []string
+	for _, r := range admin.must(http.MethodGet, "/api/audit", nil)["audits"].([]any) {
+		r := r.(object)
+		got = append(got, fmt.Sprint(r["who"], ": ", r["action"], " ", r["target"], " ", r["detail"]))
+	}
+	want := []string{
+		"viewer: kill attempts/" + attempt + "/kill Access denied: this needs role operator, viewer has role viewer",
+		"admin: disable schedule 1 <nil>",
+		"admin: start attempt " + attempt + " <nil>",
+		"admin: put secret secret top of project p <nil>",
+		"admin: push project p revision r <nil>",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("audit log:\n%s", diff)
+	}
+	if page := admin.must(http.MethodGet, "/api/audit?page_size=2&last_id=3", nil)["audits"].([]any); len(page) != 2 {
+		t.Errorf("page of the audit log: %v", page)
+	}
+}

@@ -1,0 +1,74 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+
+	"zerodag/internal/httpapi"
+)
+
+func write(t *testing.T, name string) {
+	t.Helper()
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestHistory proves that each state an attempt ever had can be shown, page by page, and
+// that a fork takes over what was success then and runs the rest again.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	c := caller{serve(t, httpapi.Options{}), t, ""}
+	folder := t.TempDir()
+	c.must(http.MethodPut, "/api/projects?project=p&revision=r",
+		archive(map[string]string{"wf.dig": "+a:\n  sh>: echo a >> " + folder + "/a\n+b:\n  sh>: echo b >> " + folder + "/b\n"}))
+	attempt := c.run("p", "wf")
+	at := "/api/attempts/" + attempt
+	history := c.must(http.MethodGet, at+"/history", nil)["history"].([]any)
+	fork := 0 // the first entry after which +a is done and +b is not
+	for i, e := range history {
+		if seq := e.(object)["seq"]; seq != float64(i+1) {
+			t.Fatalf("entry %d has sequence number %v", i, seq)
+		}
+		states := map[string]string{}
+		for _, task := range c.must(http.MethodGet, fmt.Sprintf("%s/history/%d/tasks", at, i+1), nil)["tasks"].([]any) {
+			states[task.(object)["fullName"].(string)] = task.(object)["state"].(string)
+		}
+		if i == len(history)-1 && states["+wf"] != "success" {
+			t.Errorf("last state: %v", states)
+		}
+		if fork == 0 && states["+wf+a"] == "success" && states["+wf+b"] != "success" {
+			fork = i + 1
+		}
+	}
+	if fork == 0 {
+		t.Fatalf("no state between the tasks in %v", history)
+	}
+	if page := c.must(http.MethodGet, at+"/history?first=2&count=1", nil)["history"].([]any); len(page) != 1 || page[0].(object)["seq"] != 2.0 {
+		t.Errorf("page: %v", page)
+	}
+	for path, status := range map[string]int{"/history?first=0": 400, "/history?count=1001": 400, "/history?count=x": 404, "/history/99/tasks": 404, "/history/x/tasks": 404} {
+		if a := c.call(http.MethodGet, at+path, nil); a.status != status {
+			t.Errorf("%s: %d %s, want %d", path, a.status, a.content, status)
+		}
+	}
+	made := c.must(http.MethodPost, at+"/fork", fmt.Sprintf(`{"seq":%d,"retryAttemptName":"fork"}`, fork))
+	if end := c.ended(made["id"].(string)); end["status"] != "success" || end["index"] != 2.0 {
+		t.Errorf("fork: %v", end)
+	}
+	for name, want := range map[string]string{"a": "a\n", "b": "b\nb\n"} {
+		if text, err := os.ReadFile(folder + "/" + name); string(text) != want {
+			t.Errorf("%s ran %q %v, want %q", name, text, err, want)
+		}
+	}
+	if a := c.call(http.MethodPost, at+"/fork", fmt.Sprintf(`{"seq":%d,"retryAttemptName":"fork"}`, fork)); a.status != http.StatusConflict {
+		t.Errorf("the same fork again: %d %s", a.status, a.content)
+	}
+	for body, status := range map[string]int{`{"seq":1}`: 400, `{"retryAttemptName":"x"}`: 400, `{"seq":99,"retryAttemptName":"x"}`: 404} {
+		if a := c.call(http.MethodPost, at+"/fork", body); a.status != status {
+			t.Errorf("fork %s: %d %s, want %d", body, a.status, a.content, status)
+		}
+	}
+}

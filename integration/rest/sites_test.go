@@ -1,0 +1,168 @@
+package rest_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/httpapi"
+)
+
+// marker is part of every name of the site that the other one must not see.
+const marker = "isolated"
+
+// tenant is what one site has.
+type tenant struct {
+	caller
+	ids map[string]string // by the resource that a path begins with
+}
+
+func newTenant(c caller) tenant {
+	c.must(http.MethodPut, "/api/projects?project="+marker+"&revision="+marker+"1&schedule_from=2030-01-01T00:00:00Z", project())
+	p := c.must(http.MethodGet, "/api/project?name="+marker, nil)["id"].(string)
+	c.must(http.MethodPut, "/api/projects/"+p+"/secrets/"+marker+".key", `{"value":"v"}`)
+	a := c.run(marker, "main")
+	return tenant{c, map[string]string{
+		"projects": p, "attempts": a, "logs": a, "admin": a,
+		"workflows": c.first("/api/workflows")["id"].(string),
+		"sessions":  c.first("/api/sessions")["id"].(string),
+		"schedules": c.first("/api/schedules")["id"].(string),
+		"tokens":    c.first("/api/tokens")["id"].(string),
+		"file_name": c.first("/api/logs/" + a + "/files")["fileName"].(string),
+	}}
+}
+
+// fill puts the tenant's ids into the pattern of a path.
+func (v tenant) fill(t *testing.T, pattern string) string {
+	segments := strings.Split(pattern, "/")
+	for i, s := range segments {
+		switch s {
+		case "{id}", "{attempt_id}":
+			segments[i] = v.ids[segments[2]]
+		case "{name}":
+			segments[i] = "main"
+		case "{key}":
+			segments[i] = marker + ".key"
+		case "{seq}":
+			segments[i] = "1"
+		case "{file_name}":
+			segments[i] = url.PathEscape(v.ids["file_name"])
+		default:
+			if strings.HasPrefix(s, "{") {
+				t.Errorf("%s: say here what %s is called with", pattern, s)
+			}
+		}
+		if segments[i] == "" && i > 0 {
+			t.Errorf("%s: the tenant has nothing for %s", pattern, s)
+		}
+	}
+	return strings.Join(segments, "/")
+}
+
+// asked is what an endpoint without ids in its path is asked by the stranger, by
+// operationId; want is the status that denies it, 0 when it only must not show anything.
+type asked struct {
+	query string
+	body  any
+	want  int
+}
+
+func (v tenant) questions() map[string]asked {
+	start := `{"workflowId":"` + v.ids["workflows"] + `","sessionTime":"2024-05-05T00:00:00Z","params":{}}`
+	return map[string]asked{
+		"getVersion": {}, "getHealth": {}, "getMetrics": {}, "getOpenAPI": {}, "checkClientVersion": {query: "client=1"},
+		"getProject":             {query: "name=" + marker, want: 404},
+		"getProjects":            {query: "name_pattern=" + marker},
+		"getWorkflowDefinition":  {query: "project=" + marker + "&name=main", want: 404},
+		"getWorkflowDefinitions": {query: "search_project_name=true&name_pattern=" + marker},
+		"getSessions":            {},
+		"getAttempts":            {query: "project=" + marker, want: 404},
+		"startAttempt":           {body: start, want: 404},
+		"getSchedules":           {},
+		"getTokens":              {query: "site=1", want: 403},
+		"createToken":            {body: `{"name":"x","role":"admin","site":1}`, want: 403},
+		"getAudit":               {},
+		"getBackup":              {want: 403},
+		"putProject":             {query: "project=strange&revision=r", body: project()},
+	}
+}
+
+// bodies are those of endpoints with an id in their path, by operationId.
+func bodies() map[string]string {
+	return map[string]string{
+		"putProjectSecret": `{"value":"stolen"}`,
+		"killAttempt":      `{}`,
+		"forkAttempt":      `{"seq":1,"retryAttemptName":"stolen"}`,
+		"skipSchedule":     `{"nextTime":"2040-01-01T00:00:00Z","dryRun":false}`,
+		"backfillSchedule": `{"fromTime":"2030-01-01T00:00:00Z","attemptName":"stolen","count":1,"dryRun":false}`,
+		"enableSchedule":   `{"skipSchedule":true,"nextTime":"2040-01-01T00:00:00Z"}`,
+	}
+}
+
+// seen is all that a tenant sees of itself.
+func (v tenant) seen() string {
+	var all strings.Builder
+	for _, path := range []string{"/api/projects", "/api/projects/" + v.ids["projects"] + "/revisions", "/api/projects/" + v.ids["projects"] + "/secrets",
+		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/audit"} {
+		all.Write(v.call(http.MethodGet, path, nil).content)
+		all.WriteByte('\n')
+	}
+	return all.String()
+}
+
+// TestSites proves, for every endpoint that openapi.yaml names, that an administrator of
+// one site neither sees nor changes what another site has.
+func TestSites(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}, Admin: true,
+		Backup: func(_ context.Context, w io.Writer) error { _, err := w.Write([]byte(marker)); return err }})
+	one := newTenant(caller{server, t, server.token(t, 1, "admin")})
+	stranger := caller{server, t, server.token(t, 2, "admin")}
+	before := one.seen()
+	for pattern, item := range server.spec.Paths.Map() {
+		for method, operation := range item.Operations() {
+			path, body, want := one.fill(t, pattern), any(nil), http.StatusNotFound
+			q, plain := one.questions()[operation.OperationID]
+			switch {
+			case strings.HasPrefix(pattern, "/api/admin/"):
+				want = http.StatusForbidden
+			case strings.Contains(pattern, "{"):
+				if b, ok := bodies()[operation.OperationID]; ok {
+					body = b
+				} else if operation.RequestBody != nil {
+					t.Errorf("%s %s: say in bodies what it is called with", method, pattern)
+				}
+				path += "?name=main&session_time=2024-01-01T00:00:00Z"
+			case !plain:
+				t.Errorf("%s %s: say in questions what it is called with", method, pattern)
+			default:
+				path, body, want = path+"?"+q.query, q.body, q.want
+			}
+			if owner := one.caller; method == http.MethodGet && want == http.StatusNotFound && strings.Contains(pattern, "{") {
+				if a := owner.call(method, path, nil); a.status != http.StatusOK {
+					t.Errorf("%s %s from its own site: %d %s", method, path, a.status, a.content)
+				}
+			}
+			a := stranger.call(method, path, body)
+			if a.status == http.StatusBadRequest || want != 0 && a.status != want {
+				t.Errorf("%s %s from another site: %d %s, want %d", method, path, a.status, a.content, want)
+			}
+			if want == 0 && strings.Contains(string(a.content), marker) {
+				t.Errorf("%s %s shows another site: %s", method, path, a.content)
+			}
+		}
+	}
+	resume := `{"workflowId":"` + stranger.first("/api/workflows?name_pattern=main")["id"].(string) +
+		`","sessionTime":"2024-01-02T00:00:00Z","params":{},"resume":{"mode":"failed","attemptId":"` + one.ids["attempts"] + `"}}`
+	if a := stranger.call(http.MethodPut, "/api/attempts", resume); a.status != http.StatusNotFound && a.status != http.StatusBadRequest {
+		t.Errorf("resume of another site's attempt: %d %s", a.status, a.content)
+	}
+	if diff := cmp.Diff(before, one.seen()); diff != "" {
+		t.Errorf("another site changed something:\n%s", diff)
+	}
+}

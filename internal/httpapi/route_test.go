@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/docs"
+)
+
+// TestDescription proves that docs/openapi.yaml is valid and names every endpoint, and no
+// other, with the name of its timer.
+func TestDescription(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var described, served []string
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			described = append(described, method+" "+path+" "+operation.OperationID)
+		}
+	}
+	for _, rt := range endpoints() {
+		served = append(served, rt.method+" "+rt.path+" "+rt.name)
+	}
+	slices.Sort(described)
+	slices.Sort(served)
+	if diff := cmp.Diff(served, described); diff != "" {
+		t.Errorf("served (-) and described (+):\n%s", diff)
+	}
+}
+
+// TestRoles proves that whoever may only read cannot change anything, and that each
+// change is recorded.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	for _, rt := range endpoints() {
+		changes := rt.method != http.MethodGet
+		if changes && rt.role < Operator {
+			t.Errorf("%s %s changes something but needs role %q only", rt.method, rt.path, rt.role)
+		}
+		if changes != (rt.change != "") {
+			t.Errorf("%s %s: changes %t, audited as %q", rt.method, rt.path, changes, rt.change)
+		}
+		if rt.role == 0 && !slices.Contains([]string{"/api/version", "/api/health"}, rt.path) {
+			t.Errorf("%s %s needs no authentication", rt.method, rt.path)
+		}
+	}
+}
+
+// TestFind proves how paths lead to resources: escaped segments, a slash at the end, and
+// nothing for what is not in the table.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	rs := newRoutes(endpoints())
+	for path, want := range map[string]string{
+		"/api/projects":                       "",
+		"/api/projects/":                      "",
+		"/api/projects/7":                     "id=7",
+		"/api/projects/7/workflows/a%2Fb%20c": "id=7 name=a/b c",
+		"/api/logs/1/files/%2Bmain%40x.gz":    "attempt_id=1 file_name=+main@x.gz",
+		"/api/nosuch":                         "none",
+		"/api":                                "none",
+		"/api/projects/7/nosuch":              "none",
+		"/api/projects/%zz":                   "none",
+	} {
+		res, vars := rs.find(path)
+		var list []string
+		for k, v := range vars {
+			list = append(list, k+"="+v)
+		}
+		slices.Sort(list)
+		got := strings.Join(list, " ")
+		if res == nil {
+			got = "none"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
+// TestAllow proves the order of methods that the original answers to OPTIONS.
+func TestAllow(t *testing.T) {
+	t.Parallel()
+	rs := newRoutes(endpoints())
+	for path, want := range map[string]string{
+		"/api/projects":        "HEAD, GET, OPTIONS, PUT",
+		"/api/projects/1":      "HEAD, DELETE, GET, OPTIONS",
+		"/api/attempts/1/kill": "POST, OPTIONS",
+	} {
+		if res, _ := rs.find(path); res.allow() != want {
+			t.Errorf("%s: %s, want %s", path, res.allow(), want)
+		}
+	}
+}
