@@ -182,6 +182,7 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFil
 	defer file.Close()
 	z, err := gzip.NewReader(file)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		c.files[h.FileName].torn = true
 		return false, nil
 	}
 	if err != nil {
