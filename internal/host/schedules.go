@@ -55,11 +55,10 @@ func (h *Host) SessionTime(w Workflow, text, mode string) (time.Time, error) {
 		if s == nil {
 			return time.Time{}, invalidf("session_time_truncate=%s is set but schedule is not set to this workflow", mode)
 		}
-		first := s.First(t)
 		if mode == "next_schedule" {
-			first = s.Next(first.Time)
+			return s.Next(t).Time.In(zone), nil
 		}
-		return first.Time.In(zone), nil
+		return s.First(t).Time.In(zone), nil
 	}
 	return time.Time{}, invalidf("unknown mode %q: use hour, day, schedule or next_schedule", mode)
 }

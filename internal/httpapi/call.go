@@ -43,13 +43,18 @@ func number(text string) (int64, error) {
 	return n, nil
 }
 
-// arg returns a query parameter and whether it was given.
-func (c *call) arg(name string) (string, bool) {
+// list returns all values of a query parameter.
+func (c *call) list(name string) []string {
 	if c.query == nil {
 		c.query = c.r.URL.Query()
 	}
-	list, ok := c.query[name]
-	if !ok || len(list) == 0 {
+	return c.query[name]
+}
+
+// arg returns a query parameter and whether it was given.
+func (c *call) arg(name string) (string, bool) {
+	list := c.list(name)
+	if len(list) == 0 {
 		return "", false
 	}
 	return list[0], true

@@ -163,7 +163,7 @@ func deleteProject(c *call) (any, error) {
 
 func putProject(c *call) (any, error) {
 	r := host.PushRequest{Site: c.actor.Site, Project: c.text("project"), Revision: c.text("revision"),
-		Clear: c.query["clear_schedule"], ClearAll: c.flag("clear_schedule_all"), UserInfo: c.actor.Info}
+		Clear: c.list("clear_schedule"), ClearAll: c.flag("clear_schedule_all"), UserInfo: c.actor.Info}
 	switch {
 	case r.Project == "":
 		return nil, invalid("project= is required")

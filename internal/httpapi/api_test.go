@@ -1,0 +1,83 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+type schedules = host.Schedules // a name that is none of its methods
+
+// broken answers every question about schedules with an error.
+type broken struct {
+	schedules
+	err error
+}
+
+func (b broken) Schedule(context.Context, int64, int64) (host.Schedule, error) {
+	return host.Schedule{}, b.err
+}
+
+func (b broken) NextDue(context.Context) (time.Time, error) { return time.Time{}, b.err }
+
+// TestTrouble proves what clients are told when the store does not work, when something
+// unknown fails and when a handler panics; and that the log says more, once.
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, path string
+		err        error
+		status     int
+		body       string
+		logged     int
+	}{
+		{"unavailable", "/api/schedules/1", fmt.Errorf("read: %w", host.ErrUnavailable), 503, `{"message":"The server cannot answer this now: try again","status":503}`, 1},
+		{"too late", "/api/schedules/1", context.DeadlineExceeded, 503, `{"message":"The server cannot answer this now: try again","status":503}`, 1},
+		{"unknown", "/api/schedules/1", errors.New("disk on fire"), 500, `{"message":"internal error","status":500}`, 1},
+		{"missing", "/api/schedules/1", host.ErrNotFound, 404, `{"message":"Resource does not exist: schedule id=1","status":404}`, 0},
+		{"user's mistake", "/api/schedules/1", &host.Error{Code: host.TooLarge, Message: "too much"}, 413, `{"message":"too much","status":413}`, 0},
+		{"panic", "/api/projects/1", nil, 500, `{"message":"internal error","status":500}`, 1},
+		{"unhealthy", "/api/health", host.ErrUnavailable, 503, `{"status":"unavailable","version":"1"}`, 1},
+		{"healthy", "/api/health", nil, 200, `{"status":"ok","version":"1"}`, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			h := host.New(host.Options{Schedules: broken{err: c.err}}) // without projects: asking for one panics
+			handler, err := New(Options{Host: h, Version: "1", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil))
+			if w.Code != c.status || w.Body.String() != c.body {
+				t.Errorf("%d %s, want %d %s", w.Code, w.Body, c.status, c.body)
+			}
+			if n := strings.Count(log.String(), "level="); n != c.logged {
+				t.Errorf("logged %d times, want %d: %s", n, c.logged, &log)
+			}
+			if retry := w.Header().Get("Retry-After"); (retry != "") != (c.status == http.StatusServiceUnavailable) {
+				t.Errorf("Retry-After: %q", retry)
+			}
+		})
+	}
+}
+
+// TestWrongOptions proves that a version that cannot be read is refused at once.
+func TestWrongOptions(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Options{{UpgradeIfOlder: "x"}, {IncompatibleIfOlder: "1..2"}} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%q %q is taken", o.UpgradeIfOlder, o.IncompatibleIfOlder)
+		}
+	}
+}
