@@ -1,0 +1,39 @@
+package rest_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"zerodag/internal/httpapi"
+)
+
+// TestLogFiles proves that a log is handed out as it is stored, and that a name leads
+// nowhere but to a log of the attempt.
+func TestLogFiles(t *testing.T) {
+	t.Parallel()
+	c := caller{serve(t, httpapi.Options{}), t, ""}
+	c.must(http.MethodPut, "/api/projects?project=p&revision=r", project())
+	files := "/api/logs/" + c.run("p", "main") + "/files"
+	name := c.first(files + "?task=%2Bmain%2Bb")["fileName"].(string)
+	a := c.call(http.MethodGet, files+"/"+url.PathEscape(name), nil)
+	z, err := gzip.NewReader(bytes.NewReader(a.content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(z); err != nil || !strings.HasSuffix(string(text), "\nb\n") {
+		t.Errorf("log: %q %v", text, err)
+	}
+	if head := c.call(http.MethodHead, files+"/"+url.PathEscape(name), nil); head.status != http.StatusOK || head.header.Get("Content-Length") == "" {
+		t.Errorf("HEAD: %d %v", head.status, head.header)
+	}
+	for escaped, status := range map[string]int{"nosuch.log.gz": 404, "..%2F" + url.PathEscape(name): 400, "..": 400, "%2Fetc%2Fpasswd": 400, "a%5Cb": 400, "a%00b": 400, "..%2F..%2F..%2Fetc%2Fpasswd": 400} {
+		if a := c.call(http.MethodGet, files+"/"+escaped, nil); a.status != status {
+			t.Errorf("%s: %d %s, want %d", escaped, a.status, a.content, status)
+		}
+	}
+}
