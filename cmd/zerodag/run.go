@@ -217,6 +217,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		return nil, err
 	}
 	driver := process.New(process.Options{})
+	defer process.Leave(r.files.Root())
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	view := newView(r)
 	host := local.New(local.Options{

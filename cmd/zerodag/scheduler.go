@@ -56,6 +56,7 @@ memory unless --database is given.`,
 		}
 		c.memory = c.database == ""
 		c.local = &localProject{files: p}
+		defer process.Leave(p.Root())
 		return c.run(cmd.Context())
 	}
 	return cmd

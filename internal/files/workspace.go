@@ -25,6 +25,7 @@ type Workspaces struct {
 	mu       sync.Mutex
 	unpacked map[string]*unpacked
 	oldest   []string // keys of unpacked
+	kept     int      // copies that were ever kept: names them
 }
 
 // unpacked is an archive on disk, made by whoever asks first.
@@ -32,7 +33,8 @@ type unpacked struct {
 	once    sync.Once
 	project Project
 	err     error
-	users   int // guarded by Workspaces.mu
+	users   int      // guarded by Workspaces.mu
+	clean   []*clone // copies that nobody uses and nobody changed; guarded by Workspaces.mu
 }
 
 // keptArchives is how many unpacked archives stay beyond those in use.
@@ -44,7 +46,7 @@ func NewWorkspaces(folder string, limits Limits, archive func(ctx context.Contex
 	if err := os.RemoveAll(folder); err != nil {
 		return nil, fmt.Errorf("clear workspaces: %w", err)
 	}
-	for _, name := range []string{"workspace", "archive"} {
+	for _, name := range []string{"workspace", "archive", "clean"} {
 		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
 			return nil, fmt.Errorf("make workspaces: %w", err)
 		}
@@ -62,10 +64,10 @@ type Workspace struct {
 	key   string
 	name  string
 	in    func(root string) operators.Commands
-	from  *unpacked // nil until a file is read
 	mu    sync.Mutex
-	own   *Project // nil until something may change
-	wrong error    // why there is no own folder
+	from  *unpacked // nil until a file is read
+	own   *clone    // nil until something may change
+	wrong error     // why there is no own folder
 }
 
 // Of returns the workspace of a run. in makes its commands.
@@ -129,6 +131,9 @@ func (w *Workspaces) give(u *unpacked) {
 		if old := w.unpacked[key]; old.users == 0 {
 			w.drop(key)
 			os.RemoveAll(old.project.root)
+			for _, c := range old.clean {
+				os.RemoveAll(c.root)
+			}
 			i--
 		}
 	}
@@ -156,7 +161,7 @@ func (w *Workspace) project() (Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.own != nil {
-		return *w.own, nil
+		return w.own.Project, nil
 	}
 	return w.shared()
 }
@@ -165,27 +170,31 @@ func (w *Workspace) project() (Project, error) {
 func (w *Workspace) mine() (Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.own != nil || w.wrong != nil {
-		return w.root(), w.wrong
+	if w.own == nil && w.wrong == nil {
+		if w.own, w.wrong = w.clone(); w.wrong != nil {
+			w.wrong = fmt.Errorf("make workspace: %w", w.wrong)
+			os.RemoveAll(w.path())
+		}
 	}
-	p, err := w.shared()
-	if err == nil {
-		var own Project
-		own, err = p.CopyAll(w.path())
-		w.own = &own
+	if w.wrong != nil {
+		return Project{w.path()}, w.wrong
 	}
-	if err != nil {
-		w.own, w.wrong = nil, fmt.Errorf("make workspace: %w", err)
-		os.RemoveAll(w.path())
-	}
-	return w.root(), w.wrong
+	return w.own.Project, nil
 }
 
-func (w *Workspace) root() Project {
-	if w.own == nil {
-		return Project{w.path()}
+// clone takes a clean copy that is there, or makes one.
+func (w *Workspace) clone() (*clone, error) {
+	p, err := w.shared()
+	if err != nil {
+		return nil, err
 	}
-	return *w.own
+	if c := w.all.takeClean(w.from); c != nil {
+		if c.moveTo(w.path()) == nil {
+			return c, nil
+		}
+		os.RemoveAll(c.root)
+	}
+	return copied(p, w.path())
 }
 
 func (w *Workspace) path() string { return filepath.Join(w.all.folder, "workspace", w.name) }
@@ -233,11 +242,12 @@ func (w *Workspace) Run(ctx context.Context, c operators.Command) (operators.Exi
 	return w.in(p.Root()).Run(ctx, c)
 }
 
-// Leave ends the use of the workspace and deletes the run's own folder.
+// Leave ends the use of the workspace. The run's own folder is deleted, or kept for
+// another run of this revision when nothing in it was changed.
 func (w *Workspace) Leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.own != nil {
+	if w.own != nil && !(w.own.unchanged() && w.all.keepClean(w.from, w.own)) {
 		os.RemoveAll(w.own.root)
 	}
 	if w.from != nil {

@@ -4,10 +4,21 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
+	"syscall"
 
 	"zerodag/operators"
 )
+
+// Folders that commands are through with are kept under names that begin so: to rename
+// one is far cheaper than to make a folder and its files, and a short script is over in the
+// time that takes.
+const spare = ".spare-"
+
+// maxSpare is how many are kept in one place.
+const maxSpare = 8
 
 // scratch is the folder of one run of a command.
 type scratch struct {
@@ -19,9 +30,16 @@ func (s scratch) path(name string) string {
 	return filepath.Join(s.root, filepath.FromSlash(s.command.Scratch), name)
 }
 
+func (s scratch) parent() string {
+	return filepath.Join(s.root, filepath.FromSlash(path.Dir(s.command.Scratch)))
+}
+
 // fill makes the folder anew: an interrupted run may have left one with its outputs.
 func (s scratch) fill() error {
 	if s.command.Scratch == "" {
+		return nil
+	}
+	if s.reuse() {
 		return nil
 	}
 	err := os.Mkdir(s.path(""), 0o755)
@@ -41,6 +59,71 @@ func (s scratch) fill() error {
 	return nil
 }
 
+// reuse makes a spare folder the command's; false when there is none that can be.
+func (s scratch) reuse() bool {
+	list, _ := spares(s.parent())
+	for _, name := range list {
+		if os.Rename(filepath.Join(s.parent(), name), s.path("")) == nil {
+			return s.refill()
+		}
+	}
+	return false
+}
+
+// spares lists the spare folders in a place.
+func spares(parent string) ([]string, error) {
+	entries, err := os.ReadDir(parent)
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), spare) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+func (s scratch) refill() bool {
+	entries, err := os.ReadDir(s.path(""))
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if _, again := s.command.Files[e.Name()]; !again && os.Remove(s.path(e.Name())) != nil {
+			return false
+		}
+	}
+	for name, content := range s.command.Files {
+		if overwrite(s.path(name), content) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// overwrite keeps the file, as os.WriteFile does, but empties it last: some file systems
+// flush a file that was emptied first.
+func overwrite(file string, content []byte) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Nlink != 1 {
+		return errors.New("the file has other names: it is not ours alone")
+	}
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	if info.Size() > int64(len(content)) {
+		return f.Truncate(int64(len(content)))
+	}
+	return nil
+}
+
 func (s scratch) outputs() (map[string][]byte, error) {
 	outputs := map[string][]byte{}
 	for _, name := range s.command.Outputs {
@@ -56,15 +139,42 @@ func (s scratch) outputs() (map[string][]byte, error) {
 	return outputs, nil
 }
 
-// remove takes the folder away: nearly always it holds what we put there and no more.
+// remove takes the folder away. When it holds what we put there and no more, as nearly
+// always, it is kept for the next command.
 func (s scratch) remove() {
 	if s.command.Scratch == "" {
 		return
 	}
-	for name := range s.command.Files {
+	for _, name := range s.command.Outputs {
 		os.Remove(s.path(name))
 	}
-	if os.Remove(s.path("")) != nil {
+	if !s.keep() {
 		os.RemoveAll(s.path(""))
+	}
+}
+
+// keep makes the folder a spare one, if its files are plain ones that we put there.
+func (s scratch) keep() bool {
+	entries, err := os.ReadDir(s.path(""))
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if _, known := s.command.Files[e.Name()]; !known || !e.Type().IsRegular() {
+			return false
+		}
+	}
+	if list, err := spares(s.parent()); err != nil || len(list) >= maxSpare {
+		return false
+	}
+	return os.Rename(s.path(""), filepath.Join(s.parent(), spare+path.Base(s.command.Scratch))) == nil
+}
+
+// Leave deletes the spare folders in a project's folder: nobody will run commands there.
+func Leave(root string) {
+	folder := filepath.Join(root, ".digdag", "tmp")
+	list, _ := spares(folder) // most projects have none
+	for _, name := range list {
+		os.RemoveAll(filepath.Join(folder, name))
 	}
 }

@@ -1,0 +1,108 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/embedded"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/notice"
+)
+
+// running opens an engine on disk, runs its loops and pushes one workflow.
+func running(b testing.TB, o embedded.Options, text string) (*embedded.Engine, host.Workflow) {
+	b.Helper()
+	o.Folder, o.Migrate, o.Notices = b.TempDir(), true, notice.New(nil, notice.Options{})
+	o.Limits.Attempts = 1_000_000
+	e, err := embedded.Open(context.Background(), o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Run(ctx, ctx, host.Parts{Executor: true, Agent: true, Scheduler: true})
+	}()
+	b.Cleanup(func() { stop(); <-ended; e.Close() })
+	folder := b.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "main.dig"), []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	p, err := files.Open(folder)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if _, err := p.Pack(&archive, files.Packing{}); err != nil {
+		b.Fatal(err)
+	}
+	project, err := e.Push(ctx, host.PushRequest{Project: "p", Revision: "1"}, &archive, int64(archive.Len()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	list, err := e.Workflows.Workflows(ctx, host.WorkflowQuery{Revision: project.Latest.ID, Name: "main"})
+	if err != nil || len(list) != 1 {
+		b.Fatal(err, list)
+	}
+	return e, list[0]
+}
+
+func runOnce(b testing.TB, e *embedded.Engine, w host.Workflow, session int64) {
+	b.Helper()
+	ctx := context.Background()
+	a, err := e.Start(ctx, host.StartRequest{Workflow: w.ID, SessionTime: time.Unix(session, 0), Params: param.New()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range e.Watch(ctx, a) {
+	}
+	if a, err = e.Attempts.Attempt(ctx, 0, a.ID); err != nil || !a.Success {
+		b.Fatal(err, a)
+	}
+}
+
+func repeated(n int, text string, parallel bool) string {
+	var b strings.Builder
+	if parallel {
+		b.WriteString("_parallel: true\n")
+	}
+	for i := range n {
+		fmt.Fprintf(&b, "+t%d:\n  %s\n", i, text)
+	}
+	return b.String()
+}
+
+// BenchmarkAttempts shows what a task costs on disk: in a chain and side by side, without
+// and with a process; b.N is attempts.
+func BenchmarkAttempts(b *testing.B) {
+	for _, bench := range []struct {
+		name, text string
+		tasks      int
+		threads    int
+	}{
+		{"one echo", repeated(1, "echo>: hi", false), 1, 0},
+		{"chain of 50 echo", repeated(50, "echo>: hi", false), 50, 0},
+		{"500 echo side by side", repeated(500, "echo>: hi", true), 500, 0},
+		{"chain of 50 param_set", repeated(50, "param_set>:\n  a: b", false), 50, 0},
+		{"chain of 50 sh", repeated(50, "sh>: 'true'", false), 50, 0},
+		{"200 sh two at a time", repeated(200, "sh>: 'true'", true), 200, 2},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			e, w := running(b, embedded.Options{Limits: host.Limits{Threads: bench.threads}}, bench.text)
+			b.ResetTimer()
+			for i := range b.N {
+				runOnce(b, e, w, int64(i))
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*bench.tasks), "us/task")
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package files
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// clone is a copy of a project's folder that knows what it was like when it was made. To
+// rename one that nobody changed is far cheaper than to make another.
+type clone struct {
+	Project
+	stamps map[string]stamp // by slash name; nil: there are too many to look at
+}
+
+// stamp tells whether a file is what it was. Nobody can set the time of its last change.
+type stamp struct {
+	id, size, changed int64
+	mode              fs.FileMode
+}
+
+// Bounds of what is looked at, and of how many copies of one archive are kept.
+const (
+	maxStamps = 500
+	maxClean  = 8
+)
+
+// copied makes a copy of a project in a new folder.
+func copied(p Project, folder string) (*clone, error) {
+	own, err := p.CopyAll(folder)
+	if err != nil {
+		return nil, err
+	}
+	c := &clone{Project: own}
+	c.stamps, err = c.look()
+	return c, err
+}
+
+// look reads the stamps of everything in the folder but what commands leave behind in
+// their own corner of it.
+func (c *clone) look() (map[string]stamp, error) {
+	stamps := map[string]stamp{}
+	var read func(folder string) error
+	read = func(folder string) error {
+		entries, err := os.ReadDir(filepath.Join(c.root, filepath.FromSlash(folder)))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			name := path.Join(folder, e.Name())
+			if name == ".digdag" || strings.HasPrefix(name, ".digdag/tmp") {
+				if !isOurs(name) {
+					return fmt.Errorf("%s was left behind", name)
+				}
+				if name != ".digdag" && name != ".digdag/tmp" {
+					continue
+				}
+			} else if len(stamps) == maxStamps {
+				return nil
+			} else if stamps[name], err = stampOf(filepath.Join(c.root, filepath.FromSlash(name))); err != nil {
+				return err
+			}
+			if e.IsDir() {
+				if err := read(name); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	err := read("")
+	if len(stamps) >= maxStamps {
+		return nil, nil
+	}
+	return stamps, err
+}
+
+// isOurs says whether a name is of the folder for scripts of commands, or a spare one.
+func isOurs(name string) bool {
+	return name == ".digdag" || name == ".digdag/tmp" || strings.HasPrefix(name, ".digdag/tmp/.spare-")
+}
+
+// unchanged says whether everything is as it was when the copy was made.
+func (c *clone) unchanged() bool {
+	if c.stamps == nil {
+		return false
+	}
+	now, err := c.look()
+	if err != nil || len(now) != len(c.stamps) {
+		return false
+	}
+	for name, s := range c.stamps {
+		if now[name] != s {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *clone) moveTo(folder string) error {
+	if err := os.Rename(c.root, folder); err != nil {
+		return err
+	}
+	c.root = folder
+	return nil
+}
+
+func (w *Workspaces) takeClean(u *unpacked) *clone {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := len(u.clean)
+	if n == 0 {
+		return nil
+	}
+	c := u.clean[n-1]
+	u.clean = u.clean[:n-1]
+	return c
+}
+
+// keepClean keeps an unchanged copy under a name that no run has.
+func (w *Workspaces) keepClean(u *unpacked, c *clone) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(u.clean) >= maxClean {
+		return false
+	}
+	w.kept++
+	if c.moveTo(filepath.Join(w.folder, "clean", fmt.Sprint(w.kept))) != nil {
+		return false
+	}
+	u.clean = append(u.clean, c)
+	return true
+}

@@ -1,0 +1,22 @@
+package files
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+func stampOf(file string) (stamp, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return stamp{}, err
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return stamp{}, fmt.Errorf("no details of %s", file)
+	}
+	if info.IsDir() { // its times change with what commands put into it and take away
+		return stamp{id: int64(s.Ino), mode: info.Mode()}, nil
+	}
+	return stamp{id: int64(s.Ino), size: info.Size(), changed: s.Ctim.Nano(), mode: info.Mode()}, nil
+}
