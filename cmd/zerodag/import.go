@@ -56,7 +56,7 @@ those to be set again are shown.`,
 	flags.StringVar(&c.from, "from", "", "`URL` of the server to copy from (required)")
 	flags.StringArrayVar(&c.fromHeaders, "from-header", nil, "add a header to requests to that server: `KEY=VALUE` (may be repeated)")
 	flags.StringVar(&c.fromAuth, "from-basic-auth", "", "`USER:PASSWORD` on that server")
-	flags.StringSliceVar(&c.projects, "project", nil, "copy only the project of this `NAME` (may be repeated)")
+	flags.StringArrayVar(&c.projects, "project", nil, "copy only the project of this `NAME` (may be repeated)")
 	flags.BoolVar(&c.latest, "latest", false, "copy only the latest revision of each project")
 	flags.BoolVar(&c.disabled, "disabled", false, "leave all copied schedules disabled")
 	flags.BoolVar(&c.alsoSchedules, "schedules", false, "bring schedules in line also of projects that have nothing new")
@@ -90,15 +90,17 @@ func (c *importCommand) run(ctx context.Context) error {
 		return err
 	}
 	report := []imported{}
+	var failed error
 	for _, p := range projects {
 		one, err := c.project(ctx, p)
-		if err != nil {
-			return fmt.Errorf("import project %s: %w\nhint: run the same command again; it continues", p.Name, err)
-		}
 		report = append(report, one)
+		if err != nil {
+			failed = fmt.Errorf("import project %s: %w\nhint: run the same command again; it continues", p.Name, err)
+			break
+		}
 		c.hint("Imported project '%s' (%d of %d).", p.Name, len(report), len(projects))
 	}
-	return c.showReport(report)
+	return errors.Join(c.showReport(report), failed)
 }
 
 // chosen lists the projects to copy.
@@ -136,10 +138,8 @@ func (c *importCommand) project(ctx context.Context, from client.Project) (impor
 		}
 	}
 	slices.Reverse(revisions)
-	for _, r := range revisions {
-		if err := c.revision(ctx, from, r, &report); err != nil {
-			return report, err
-		}
+	if err := c.copyRevisions(ctx, from, revisions, &report); err != nil {
+		return report, err
 	}
 	to, err := c.Project(ctx, from.Name)
 	if client.IsMissing(err) {

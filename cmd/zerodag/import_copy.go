@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,19 +13,63 @@ import (
 	"zerodag/internal/client"
 )
 
-// revision copies one revision, unless it is there.
-func (c *importCommand) revision(ctx context.Context, from client.Project, r client.Revision, report *imported) error {
-	there, found, err := c.find(ctx, from.Name, r.Revision)
-	switch {
-	case err != nil:
+// copyRevisions copies what is newer than all that is there: an older revision would become
+// the newest.
+func (c *importCommand) copyRevisions(ctx context.Context, from client.Project, list []client.Revision, report *imported) error {
+	there, err := c.existing(ctx, from.Name)
+	if err != nil {
 		return err
-	case found && sameMD5(there, r):
-		report.There++
-		return nil
-	case found:
-		report.Problems = append(report.Problems, fmt.Sprintf("revision %s: a revision of this name with other files is there already", r.Revision))
-		return nil
 	}
+	newest := -1
+	for i, r := range list {
+		if _, found := there[r.Revision]; found {
+			newest = i
+		}
+	}
+	left := 0
+	for i, r := range list {
+		old, found := there[r.Revision]
+		switch {
+		case found && sameMD5(old, r):
+			report.There++
+		case found:
+			report.Problems = append(report.Problems, fmt.Sprintf("revision %s: a revision of this name with other files is there already", r.Revision))
+		case i < newest:
+			left++
+		default:
+			if err := c.revision(ctx, from, r, report); err != nil {
+				return err
+			}
+		}
+	}
+	if left > 0 {
+		report.Problems = append(report.Problems, fmt.Sprintf("%d revisions are left out: a newer one is there already", left))
+	}
+	if len(report.Copied) > 0 && !slices.Contains(report.Copied, from.Revision) {
+		report.Problems = append(report.Problems, "schedules wait until the latest revision is pushed")
+	}
+	return nil
+}
+
+// existing are the revisions on the server that is copied to.
+func (c *importCommand) existing(ctx context.Context, project string) (map[string]client.Revision, error) {
+	p, err := c.Project(ctx, project)
+	if client.IsMissing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.AllRevisions(ctx, p.ID)
+	byName := map[string]client.Revision{}
+	for _, r := range list {
+		byName[r.Revision] = r
+	}
+	return byName, err
+}
+
+// revision copies one revision.
+func (c *importCommand) revision(ctx context.Context, from client.Project, r client.Revision, report *imported) error {
 	file, err := c.fetch(ctx, from.ID, r.Revision)
 	if err != nil {
 		return report.refused("revision "+r.Revision, err)
@@ -41,18 +86,6 @@ func (c *importCommand) revision(ctx context.Context, from client.Project, r cli
 	}
 	report.Copied = append(report.Copied, r.Revision)
 	return nil
-}
-
-// find looks for a revision on the server that is copied to.
-func (c *importCommand) find(ctx context.Context, project, revision string) (client.Revision, bool, error) {
-	p, err := c.Project(ctx, project)
-	if client.IsMissing(err) {
-		return client.Revision{}, false, nil
-	}
-	if err != nil {
-		return client.Revision{}, false, err
-	}
-	return c.Revision(ctx, p.ID, revision)
 }
 
 // sameMD5 compares archives; servers may not know a sum, and then the name decides.

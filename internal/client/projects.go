@@ -55,16 +55,6 @@ func (c *Client) Revisions(ctx context.Context, project, last ID) ([]Revision, e
 	return list.Revisions, err
 }
 
-// Revision returns the revision of a name; false when there is none.
-func (c *Client) Revision(ctx context.Context, project ID, name string) (Revision, bool, error) {
-	var list struct{ Revisions []Revision }
-	err := c.get(ctx, path("api", "projects", string(project), "revisions"), query("name", name), &list)
-	if err != nil || len(list.Revisions) == 0 {
-		return Revision{}, false, err
-	}
-	return list.Revisions[0], true, nil
-}
-
 // Workflows lists the newest definitions of all projects.
 func (c *Client) Workflows(ctx context.Context, p Page, order, pattern string) ([]Workflow, error) {
 	var list struct{ Workflows []Workflow }

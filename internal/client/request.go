@@ -103,7 +103,9 @@ func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	r.ContentLength = to.size
+	if r.ContentLength = to.size; to.size == 0 {
+		r.Body = http.NoBody // else its length would be unknown
+	}
 	maps.Copy(r.Header, c.Header)
 	r.Header.Set("User-Agent", strings.TrimSpace("DigdagClient/"+APIVersion+" "+c.Agent))
 	if to.accept != "" {

@@ -84,7 +84,6 @@ func (c *counter) Read(p []byte) (int, error) {
 type Push struct {
 	Project, Revision string
 	From              time.Time // where schedules begin; zero is the server's now
-	ClearAll          bool      // schedules forget their last session
 }
 
 // Push uploads an archive of size bytes.
@@ -92,9 +91,6 @@ func (c *Client) Push(ctx context.Context, p Push, archive io.Reader, size int64
 	q := query("project", p.Project, "revision", p.Revision)
 	if !p.From.IsZero() {
 		q.Set("schedule_from", p.From.UTC().Format(time.RFC3339Nano))
-	}
-	if p.ClearAll {
-		q.Set("clear_schedule_all", "true")
 	}
 	body := c.counted(io.NopCloser(archive), size)
 	r, err := c.do(ctx, request{http.MethodPut, c.address("/api/projects", q), jsonType, gzipType, body, size})
