@@ -160,6 +160,7 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 // logOptions says where task logs go: here they are kept unless that is switched off.
 func (c *serverCommand) logOptions(r *reading, o *embedded.Options) {
 	kind := r.text("log-server.type", "local")
+	o.LogsApart = !r.bool("log-server.local.short_together", true)
 	o.Logs, o.Split = r.text("log-server.local.path", ""), int64(r.number("log-server.local.split_size", 0))
 	if c.taskLog != "" {
 		o.Logs, kind = c.taskLog, "local"

@@ -36,7 +36,10 @@ type Options struct {
 	Logs     string // folder of the task logs; "" is "logs" in Folder
 	NoLogs   bool   // task logs are not kept
 	Split    int64  // bytes after which a task's log goes on in another file; 0 is never
-	Temp     string // folder for workspaces; "" is the system's
+	// LogsApart gives every run a log file of its own; else short logs of an attempt lie
+	// together in one.
+	LogsApart bool
+	Temp      string // folder for workspaces; "" is the system's
 
 	SecretKey []byte // 16 bytes; nil: secrets can neither be stored nor read
 	Sync      sqlite.Sync
@@ -132,7 +135,7 @@ func (e *Engine) wire(o Options) error {
 		return err
 	}
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
-	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Now: o.Now}))
+	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Apart: o.LogsApart, Now: o.Now}))
 	if o.NoLogs {
 		logs = host.NoLogs{}
 	}

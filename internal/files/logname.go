@@ -36,7 +36,7 @@ func attemptFolder(created time.Time, site, project int64, workflow string, sess
 	if retryName != "" {
 		name += "_" + within(retryName)
 	}
-	return filepath.Join(created.UTC().Format("2006-01-02"), shortened(name, longestName))
+	return filepath.Join(created.UTC().Format("2006-01-02"), shortened(name, longestName-len(shortSuffix)))
 }
 
 func folderOfRun(id operators.Identity, created time.Time) string {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,9 @@ type Logs struct {
 	agent  string
 	split  int64
 	now    func() time.Time
+	apart  bool
 	zips   zips
+	short  shortLogs
 }
 
 // LogOptions are what Logs are made of.
@@ -29,12 +32,13 @@ type LogOptions struct {
 	Folder  string
 	AgentID string           // in the names of the files; "" is <pid>@<host>
 	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
+	Apart   bool             // every run has a file of its own, however little it says
 	Now     func() time.Time // time.Now when nil
 }
 
 // NewLogs makes Logs; the folder is made when there is something to keep.
 func NewLogs(o LogOptions) *Logs {
-	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, now: o.Now}
+	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, apart: o.Apart || o.Split > 0, now: o.Now}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -64,14 +68,14 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(filepath.Join(l.folder, folder)) // sorted
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	entries, err := os.ReadDir(filepath.Join(l.folder, folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
 	}
+	list, err := listShort(filepath.Join(l.folder, folder+shortSuffix), prefix)
 	if err != nil {
 		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
 	}
-	var list []host.LogFile
 	for _, e := range entries {
 		f, ok := parseLogName(e.Name())
 		if !ok || !strings.HasPrefix(f.Name, prefix) {
@@ -84,6 +88,7 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 		f.Size = info.Size()
 		list = append(list, f)
 	}
+	slices.SortFunc(list, func(x, y host.LogFile) int { return strings.Compare(x.Name, y.Name) })
 	return list, ctx.Err()
 }
 
@@ -97,7 +102,11 @@ func (l *Logs) File(_ context.Context, a host.Attempt, name string) (io.ReadClos
 	if _, ok := parseLogName(name); !ok {
 		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)
 	}
-	return openSized(filepath.Join(l.folder, folder, name))
+	in, size, err := openSized(filepath.Join(l.folder, folder, name))
+	if errors.Is(err, host.ErrNotFound) {
+		return openShort(filepath.Join(l.folder, folder+shortSuffix), name)
+	}
+	return in, size, err
 }
 
 // sized is a file up to the size that it had.

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +28,7 @@ func exampleRun(task string) (operators.Identity, time.Time) {
 func TestLogNames(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	logs := NewLogs(LogOptions{Folder: folder, AgentID: "12@host", Now: func() time.Time { return time.Unix(0x57d1e2f3, 255) }})
+	logs := NewLogs(LogOptions{Folder: folder, AgentID: "12@host", Apart: true, Now: func() time.Time { return time.Unix(0x57d1e2f3, 255) }})
 	for _, task := range []string{"+a@b", "+a@b", "+" + strings.Repeat("long", 100)} {
 		id, created := exampleRun(task)
 		l := logs.Open(id, created)
@@ -122,6 +123,64 @@ func unzip(t *testing.T, r io.ReadCloser) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestShortLogs proves that short logs of runs lie together and are found by the names that
+// files of their own would have, beside longer ones, and that half a record at the end,
+// which a full disk or a crash left, hides nothing.
+func TestShortLogs(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	logs := NewLogs(LogOptions{Folder: folder, AgentID: "a", Now: func() time.Time { return time.Unix(0x57d1e2f3, 255) }})
+	_, created := exampleRun("")
+	for _, task := range []string{"+b", "+a", "+a", "+long"} {
+		id, created := exampleRun(task)
+		l := logs.Open(id, created)
+		l.Echo(task)
+		if task == "+long" {
+			l.Write(make([]byte, shortText))
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(folder + "/*/*.short")
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	f, err := os.OpenFile(files[0], os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString(shortMark + "\x00\x00\x00\x05\x00\x00\x00\x09half")
+	f.Close()
+	list, err := logs.Files(t.Context(), exampleAttempt(created), "")
+	if err != nil || len(list) != 4 {
+		t.Fatalf("Files = %+v, %v", list, err)
+	}
+	for i, want := range []string{"+a", "+a", "+b", "+long"} {
+		if list[i].TaskName != want || i > 0 && list[i].Name == list[i-1].Name {
+			t.Errorf("file %d is %+v, want one of %s", i, list[i], want)
+		}
+		in, size, err := logs.File(t.Context(), exampleAttempt(created), list[i].Name)
+		if err != nil || size != list[i].Size {
+			t.Fatalf("File = %d, %v", size, err)
+		}
+		zip, err := gzip.NewReader(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(zip); err != nil || !strings.HasPrefix(string(text), want) {
+			t.Errorf("%s: %q, %v", want, text, err)
+		}
+		in.Close()
+	}
+	if list, _ := logs.Files(t.Context(), exampleAttempt(created), "+b"); len(list) != 1 {
+		t.Errorf("of +b: %+v", list)
+	}
+	if _, _, err := logs.File(t.Context(), exampleAttempt(created), "+no@57d1e2f3000000ff.a.log.gz"); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("a log that is not there: %v", err)
+	}
 }
 
 // TestLogTrouble proves that a log that cannot be kept fails no task, and that whoever

@@ -143,7 +143,21 @@ func (t *taskLog) Close() error {
 	if t.failed != nil {
 		return errors.Join(t.failed, t.end())
 	}
+	if t.file == nil && len(t.text) > 0 && len(t.text) <= shortText && !t.logs.apart {
+		return t.storeShort()
+	}
 	return errors.Join(t.store(), t.end())
+}
+
+// storeShort puts a log that is complete, and short, to the other short ones.
+func (t *taskLog) storeShort() error {
+	err := t.logs.zips.compress(t.text, func(content []byte) error {
+		return t.logs.short.add(t.folder+shortSuffix, logName(t.task, t.logs.agent, t.logs.short.unique(t.began)), content)
+	})
+	if err != nil {
+		return fmt.Errorf("keep log of task %s: %w", t.task, err)
+	}
+	return nil
 }
 
 // zips lends compressors: one is large, and a task needs it for a moment only.
@@ -159,6 +173,14 @@ type zip struct {
 
 // write compresses text and appends it to a file with one write.
 func (z *zips) write(f *os.File, text []byte) error {
+	return z.compress(text, func(content []byte) error {
+		_, err := f.Write(content)
+		return err
+	})
+}
+
+// compress hands compressed text to f, which must not keep it.
+func (z *zips) compress(text []byte, f func(content []byte) error) error {
 	pool, level := &z.best, gzip.BestCompression
 	if len(text) < smallText {
 		pool, level = &z.small, gzip.BestSpeed
@@ -180,6 +202,5 @@ func (z *zips) write(f *os.File, text []byte) error {
 	if err := c.writer.Close(); err != nil {
 		return err
 	}
-	_, err := f.Write(c.buffer.Bytes())
-	return err
+	return f(c.buffer.Bytes())
 }
