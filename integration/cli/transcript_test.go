@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,10 +60,7 @@ type replay struct {
 func newReplay(t *testing.T) *replay {
 	t.Helper()
 	r := &replay{work: t.TempDir(), attempts: map[string]string{}}
-	r.program = filepath.Join(r.work, "zerodag")
-	if out, err := exec.Command("go", "build", "-o", r.program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	r.program = build(t, r.work)
 	for name, text := range map[string]string{
 		"proj/ok.dig":     "timezone: Asia/Tokyo\n_export:\n  v: 1\nschedule:\n  daily>: \"07:00:00\"\n+a:\n  echo>: hello ${v} ${session_date}\n+b:\n  sh>: echo from sh\n+g:\n  +c:\n    echo>: c\n  +d:\n    echo>: d\n",
 		"proj/fail.dig":   "+a:\n  sh>: echo a\n+b:\n  sh>: test -f ok_marker\n+c:\n  echo>: c\n",
@@ -81,6 +79,31 @@ func newReplay(t *testing.T) *replay {
 	}
 	r.endpoint = r.serve(t)
 	return r
+}
+
+// build makes the program. It looks at every source file, so that a result that the Go tool
+// has kept is used only while none has changed.
+func build(t *testing.T, folder string) string {
+	t.Helper()
+	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "integration" || d.Name() == ".git"):
+			return fs.SkipDir
+		case filepath.Ext(name) == ".go":
+			_, err = os.Stat(name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(folder, "zerodag")
+	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return program
 }
 
 func (r *replay) command(dir string, args ...string) *exec.Cmd {
@@ -249,10 +272,7 @@ var betterErrors = []struct{ pattern, with string }{
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	r := &replay{work: t.TempDir()}
-	r.program = filepath.Join(r.work, "zerodag")
-	if out, err := exec.Command("go", "build", "-o", r.program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	r.program = build(t, r.work)
 	begin := time.Now()
 	out, err := r.command(r.work, "projects", "-e", "127.0.0.1:1").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "error: no server answers at http://127.0.0.1:1: connection refused\nhint: start one with `zerodag server`") {
