@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -50,6 +51,8 @@ type DB struct {
 	reader  *reader
 	queues  map[string]*Queue
 	message atomic.Int64 // id of the newest message
+	closing sync.Once
+	closed  error
 }
 
 // Open opens a database, or makes it. One process at a time has it.
@@ -96,14 +99,17 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 // Close commits what is left and closes the file. Calls that come later, or are waiting to
 // receive, fail or end with their contexts.
 func (db *DB) Close() error {
+	db.closing.Do(func() { db.closed = db.close() })
+	return db.closed
+}
+
+func (db *DB) close() error {
 	var errs []error
 	for _, q := range db.queues {
 		q.close()
 	}
 	if db.reader != nil {
-		for _, c := range db.reader.opened {
-			errs = append(errs, c.close())
-		}
+		errs = append(errs, db.reader.close())
 	}
 	if db.writer != nil {
 		errs = append(errs, db.writer.close())

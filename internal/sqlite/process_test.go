@@ -1,10 +1,14 @@
+//go:build unix
+
 package sqlite
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -90,5 +94,110 @@ func setLimit(t testing.TB, bytes uint64) {
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: min(bytes, old.Max), Max: old.Max}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMain is also the process that other tests kill or take the disk from.
+func TestMain(m *testing.M) {
+	switch os.Getenv("ZERODAG_TEST_PROCESS") {
+	case "append":
+		appendForever(os.Args[1])
+	case "full":
+		os.Exit(diskFull(os.Args[1]))
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// process runs this test binary as another process.
+func process(t *testing.T, what string) (path string, c *exec.Cmd) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = fileOf(t)
+	c = exec.CommandContext(t.Context(), self, path)
+	c.Env = append(os.Environ(), "ZERODAG_TEST_PROCESS="+what)
+	c.Stderr = os.Stderr
+	return path, c
+}
+
+// TestKill proves that after SIGKILL in the middle of writing everything that was
+// acknowledged is there, that the file is whole, and that it opens at once.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	for round := range 3 {
+		path, c := process(t, "append")
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		acknowledged, sent, killed := map[int64]int64{}, 0, false
+		for n := 0; lines.Scan(); n++ {
+			var attempt, seq int64
+			if _, err := fmt.Sscanf(lines.Text(), "%d %d", &attempt, &seq); err != nil {
+				break // cut by the kill
+			}
+			if attempt == 0 {
+				sent++
+			} else {
+				acknowledged[attempt] = max(acknowledged[attempt], seq)
+			}
+			if !killed && n >= 300*(round+1) && len(acknowledged) == 8 && sent > 0 {
+				killed = true
+				if err := c.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		c.Wait()
+		checkKilled(t, path, acknowledged, sent)
+	}
+}
+
+func checkKilled(t *testing.T, path string, acknowledged map[int64]int64, sent int) {
+	db := open(t, Options{Path: path})
+	for attempt, seq := range acknowledged {
+		l, err := db.Load(t.Context(), attempt)
+		if err != nil || int64(len(l.Entries)) < seq {
+			t.Errorf("attempt %d has %d entries of %d that were acknowledged (%v)", attempt, len(l.Entries), seq, err)
+		}
+	}
+	if n := db.Queue("tasks").index.visible(); n < sent || len(acknowledged) == 0 || sent == 0 {
+		t.Errorf("%d messages of %d, %d attempts", n, sent, len(acknowledged))
+	}
+	if err := db.read(t.Context(), func(c *conn) error {
+		text, _, err := one(c, (*row).text, "PRAGMA integrity_check")
+		if text != "ok" {
+			err = errors.Join(err, errors.New(text))
+		}
+		return err
+	}); err != nil {
+		t.Errorf("the file is not whole: %v", err)
+	}
+}
+
+// appendForever says what was acknowledged, from several goroutines, until it is killed.
+func appendForever(path string) {
+	t := &outside{}
+	db := open(t, Options{Path: path})
+	for _, id := range started(t, db, 8) {
+		go func() {
+			for seq := int64(2); ; seq++ {
+				if db.Append(t.Context(), id, host.Entry{Seq: seq, Nonce: "n", Changes: make([]byte, 200)}) == nil {
+					fmt.Println(id, seq)
+				}
+			}
+		}()
+	}
+	for i := 0; ; i++ {
+		if db.Queue("tasks").Send(t.Context(), host.Message{ID: fmt.Sprint(i)}) == nil {
+			fmt.Println(0, i)
+		}
 	}
 }

@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"sync"
+	"errors"
+	"fmt"
+
+	"zerodag/internal/host"
 )
 
 // reader lends connections that only read. In memory there is one connection for all, the
@@ -10,21 +13,23 @@ import (
 type reader struct {
 	open   func() (*conn, error)
 	idle   chan *conn // nil: not opened yet
-	writer *writer    // of a database in memory; else nil
-
-	mu     sync.Mutex
-	opened []*conn
+	closed chan struct{}
+	writer *writer // of a database in memory; else nil
 }
 
 // readers is how many queries run at the same time.
 const readers = 4
 
 func newReader(open func() (*conn, error)) *reader {
-	r := &reader{open: open, idle: make(chan *conn, readers)}
+	r := &reader{open: open, idle: make(chan *conn, readers), closed: make(chan struct{})}
 	for range readers {
 		r.idle <- nil
 	}
 	return r
+}
+
+func errClosed(doing string) error {
+	return fmt.Errorf("%s: %w: the database is closed", doing, host.ErrUnavailable)
 }
 
 // read calls f with a connection that sees everything that was acknowledged.
@@ -33,26 +38,43 @@ func (r *reader) read(ctx context.Context, f func(*conn) error) error {
 		return err
 	}
 	if r.writer != nil {
-		r.writer.use.Lock()
-		defer r.writer.use.Unlock()
-		return f(r.writer.conn)
+		return r.writer.read(f)
 	}
 	var c *conn
 	select {
 	case c = <-r.idle:
+	case <-r.closed:
+		return errClosed("read")
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { r.idle <- c }()
+	select {
+	case <-r.closed:
+		return errClosed("read")
+	default:
+	}
 	if c == nil {
 		opened, err := r.open()
 		if err != nil {
 			return err
 		}
 		c = opened
-		r.mu.Lock()
-		r.opened = append(r.opened, c)
-		r.mu.Unlock()
 	}
 	return f(c)
+}
+
+// close waits for the queries that run, and closes the connections.
+func (r *reader) close() error {
+	if r.writer != nil {
+		return nil
+	}
+	close(r.closed)
+	var errs []error
+	for range readers {
+		if c := <-r.idle; c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -32,10 +32,14 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 // Attempts lists attempts, descending by id.
 func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
 	half := func(retried bool) *query {
-		s := selection(selectAttempt+"WHERE a.retried = ? AND a.site_id = ?", retried, q.Site)
+		s := selection(selectAttempt)
+		if q.Session != 0 { // a session has few: the plus signs keep SQLite off longer indexes
+			s.when(true, "WHERE a.session_id = ? AND +a.retried = ? AND +a.site_id = ?", q.Session, retried, q.Site)
+		} else {
+			s.when(true, "WHERE a.retried = ? AND a.site_id = ?", retried, q.Site)
+		}
 		s.when(q.Project != 0, " AND a.project_id = ?", q.Project)
 		s.when(q.Workflow != "", " AND a.workflow_name = ?", q.Workflow)
-		s.when(q.Session != 0, " AND a.session_id = ?", q.Session)
 		s.when(q.Before != 0, " AND a.id < ?", q.Before)
 		return s
 	}

@@ -48,9 +48,10 @@ type writer struct {
 	leading bool
 	closed  bool
 
-	use  sync.Mutex // of conn
-	conn *conn      // nil after trouble, until it is opened again
-	full bool       // what PRAGMA synchronous is
+	use   sync.Mutex // of what follows
+	ended bool
+	conn  *conn // nil after trouble, until it is opened again
+	full  bool  // what PRAGMA synchronous is
 }
 
 // batch bounds how many writes share a commit, and so how long the last one waits.
@@ -67,7 +68,7 @@ func (w *writer) do(ctx context.Context, o *write) error {
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
-		return fmt.Errorf("write: %w: the database is closed", host.ErrUnavailable)
+		return errClosed("write")
 	}
 	w.queue = append(w.queue, o)
 	waits := w.leading
@@ -163,6 +164,7 @@ func (w *writer) settle(list []*write, err error) {
 // transact runs a batch; an error says that nothing of it is there.
 func (w *writer) transact(list []*write) error {
 	if err := w.begin(list); err != nil {
+		w.doubt()
 		return err
 	}
 	for _, o := range list {
@@ -177,6 +179,9 @@ func (w *writer) transact(list []*write) error {
 }
 
 func (w *writer) begin(list []*write) error {
+	if w.ended {
+		return errClosed("write")
+	}
 	if w.conn == nil {
 		c, err := w.open()
 		if err != nil {
@@ -227,19 +232,37 @@ func (w *writer) runOne(o *write, savepoint bool) (err error) {
 	return err
 }
 
+// doubt closes a connection that may not work any more: the next batch opens another.
+func (w *writer) doubt() {
+	if w.keep || w.conn == nil {
+		return
+	}
+	w.conn.close() // what it says does not matter: nothing of it is used again
+	w.conn = nil
+}
+
 // rollback ends a failed transaction and returns why it failed. What SQLite ended itself
-// has nothing to roll back; a connection in doubt is opened anew.
+// has nothing to roll back.
 func (w *writer) rollback(list []*write, cause error) error {
 	for _, o := range list {
 		o.takeBack()
 		o.err = nil
 	}
 	_, err := w.conn.exec("ROLLBACK")
-	if !w.keep && (err != nil || errors.Is(cause, host.ErrUnavailable)) {
-		w.conn.close()
-		w.conn = nil
+	if err != nil || errors.Is(cause, host.ErrUnavailable) {
+		w.doubt()
 	}
 	return cause
+}
+
+// read lends the connection between two commits: of a database in memory there is no other.
+func (w *writer) read(f func(*conn) error) error {
+	w.use.Lock()
+	defer w.use.Unlock()
+	if w.conn == nil {
+		return errClosed("read")
+	}
+	return f(w.conn)
 }
 
 // close commits what is left and ends the writer.
@@ -253,6 +276,7 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	w.use.Lock()
 	defer w.use.Unlock()
+	w.ended = true
 	if w.conn == nil {
 		return nil
 	}

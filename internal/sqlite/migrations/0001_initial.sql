@@ -42,6 +42,7 @@ CREATE TABLE workflow_definitions (
   latest_site_id INTEGER,         -- the site, while this is what its living project runs
   UNIQUE (revision_id, name)
 ) STRICT;
+CREATE INDEX workflow_definitions_of_revision ON workflow_definitions (revision_id, id);
 CREATE INDEX workflow_definitions_latest ON workflow_definitions (latest_site_id, id) WHERE latest_site_id IS NOT NULL;
 
 CREATE TABLE schedules (
