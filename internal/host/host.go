@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,13 +123,17 @@ func New(o Options) *Host {
 	return h
 }
 
+// executors is more than there are cores: most of their time they wait for the disk, and
+// what waits together is written together.
+const executors = 16
+
 // evaluators is how many idle evaluators are kept.
 const evaluators = 16
 
 // Parts says which loops Run runs in this process.
 type Parts struct {
 	Executor, Scheduler, Agent bool
-	Executors                  int // events handled side by side; 0 is one for each core
+	Executors                  int // events handled side by side: 16
 }
 
 // Run runs the loops until accepting ends, then waits for the tasks under way; when ctx
@@ -138,7 +141,7 @@ type Parts struct {
 func (h *Host) Run(ctx, accepting context.Context, p Parts) {
 	var loops sync.WaitGroup
 	if p.Executor {
-		for range cmp.Or(p.Executors, runtime.GOMAXPROCS(0)) {
+		for range cmp.Or(p.Executors, executors) {
 			loops.Go(func() { h.executor(ctx, accepting) })
 		}
 		loops.Go(func() { h.reaper(accepting) })

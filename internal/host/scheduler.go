@@ -13,7 +13,7 @@ import (
 // by side, and how often the clock is looked at in case it was set or stood still.
 const (
 	dueAtOnce  = 200
-	firingSide = 4
+	firingSide = 16
 	clockCheck = time.Second
 )
 
