@@ -125,3 +125,18 @@ func BenchmarkSendReceiveDelete(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkStartFrom64(b *testing.B) {
+	db := open(b, Options{Path: fileOf(b)})
+	w := pushed(b, db)
+	var next atomic.Int64
+	b.SetParallelism(32) // on two processors
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := db.Start(b.Context(), attemptOf(w, time.Unix(next.Add(1), 0))); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

@@ -38,6 +38,18 @@ func TestOneProcess(t *testing.T) {
 	open(t, Options{Path: path})
 }
 
+// TestPaths proves that any name of a file is taken as it is.
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a b.db", "50%41?mode=memory#x.db", "new/folder/ü.db"} {
+		path := filepath.Join(t.TempDir(), name)
+		open(t, Options{Path: path})
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("database %q: %v", name, err)
+		}
+	}
+}
+
 // TestVersions proves that an older schema is brought up to date only when that is allowed,
 // and that a newer one is refused with both versions and the remedy.
 func TestVersions(t *testing.T) {

@@ -124,7 +124,8 @@ func process(t *testing.T, what string) (path string, c *exec.Cmd) {
 }
 
 // TestKill proves that after SIGKILL in the middle of writing everything that was
-// acknowledged is there, that the file is whole, and that it opens at once.
+// acknowledged is there, that the file is whole, and that it opens at once; and that it
+// does not open before that.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for round := range 3 {
@@ -150,6 +151,8 @@ func TestKill(t *testing.T) {
 			}
 			if !killed && n >= 300*(round+1) && len(acknowledged) == 8 && sent > 0 {
 				killed = true
+				_, err := Open(t.Context(), Options{Path: path})
+				wantText(t, err, "another process has it open")
 				if err := c.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
