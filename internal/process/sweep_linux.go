@@ -74,19 +74,17 @@ func hasChildren() bool {
 }
 
 // hasStrays says whether this process has living children that it adopted. Dead ones are
-// reaped on the way.
+// reaped on the way. The kernel gives orphans to the first thread.
 func (d *Driver) hasStrays() bool {
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil || len(lists) == 0 {
+	self := strconv.Itoa(os.Getpid())
+	text, err := os.ReadFile("/proc/" + self + "/task/" + self + "/children")
+	if err != nil {
 		return true // this kernel does not say
 	}
 	found := false
-	for _, list := range lists {
-		text, _ := os.ReadFile(list) // a thread that ended meanwhile has no children
-		for _, word := range strings.Fields(string(text)) {
-			pid, _ := strconv.Atoi(word)
-			found = !d.isRunning(pid) && isStray(pid) || found
-		}
+	for _, word := range strings.Fields(string(text)) {
+		pid, _ := strconv.Atoi(word)
+		found = !d.isRunning(pid) && isStray(pid) || found
 	}
 	return found
 }
