@@ -136,6 +136,11 @@ func (c *serverCommand) run(ctx context.Context) error {
 		return err
 	}
 	defer engine.Close()
+	if web.token {
+		if err := firstToken(ctx, engine, options.Folder, logger); err != nil {
+			return err
+		}
+	}
 	return c.serve(ctx, engine, web, parts, logger)
 }
 
