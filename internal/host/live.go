@@ -70,6 +70,10 @@ func (h *Host) drop(l *live) {
 	if l.holders--; l.holders > 0 {
 		return
 	}
+	if l.row.Done { // nobody holds it, so nobody writes this; readers take the archive
+		delete(c.lives, l.id)
+		return
+	}
 	c.idle = append(c.idle, l.id)
 	for len(c.idle) > maxIdle {
 		if old := c.lives[c.idle[0]]; old != nil && old.holders == 0 {
