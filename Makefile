@@ -62,6 +62,10 @@ fuzz: ## every fuzz target, FUZZTIME each (30s)
 	  for target in $$(grep -ho '^func Fuzz[A-Za-z0-9_]*' $$pkg/*_test.go | sed 's/func //'); do \
 	    echo "== $$pkg $$target"; $(GO) test $$pkg -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); done; done
 
+.PHONY: soak
+soak: assets ## kill a server under load 100 times
+	ZERODAG_KILLS=100 $(GO) test -count=1 -v -timeout 30m ./integration/durability
+
 .PHONY: bench
 bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/...
