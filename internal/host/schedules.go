@@ -295,14 +295,14 @@ func (h *Host) backfillAttempts(ctx context.Context, d definition, r BackfillReq
 func dryAttempts(list []NewAttempt) []Attempt {
 	var attempts []Attempt
 	for _, n := range list {
-		attempts = append(attempts, Attempt{Site: n.Site, SessionUUID: newUUID(), SessionTime: n.SessionTime, Project: n.Project,
+		attempts = append(attempts, Attempt{Site: n.Site, SessionUUID: NewUUID(), SessionTime: n.SessionTime, Project: n.Project,
 			Workflow: n.Workflow, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt})
 	}
 	return attempts
 }
 
-// newUUID makes a random (version 4) UUID.
-func newUUID() string {
+// NewUUID makes a random (version 4) UUID.
+func NewUUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80

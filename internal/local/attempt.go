@@ -7,6 +7,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
+	"zerodag/internal/host"
 )
 
 // Attempt is one attempt and the goroutine that drives it.
@@ -167,7 +168,7 @@ func (a *Attempt) wake(ctx context.Context, run engine.Run) {
 
 // dispatch puts a task where work finds it.
 func (a *Attempt) dispatch(run engine.Run) {
-	if a.host.isInline(a.State.Task(run.Task)) {
+	if host.Inline(a.host.Registry, a.State.Task(run.Task)) {
 		a.inline = append(a.inline, run)
 	} else {
 		a.others = append(a.others, run)

@@ -2,29 +2,13 @@ package local
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"io"
-	"strings"
 
 	"zerodag/engine"
 	"zerodag/engine/expr"
+	"zerodag/internal/host"
 	"zerodag/operators"
 )
-
-// isInline says whether a task's operator does no I/O, as far as its text tells.
-func (h *Host) isInline(t *engine.Task) bool {
-	for k, v := range t.Config.All() {
-		if k == "_type" {
-			name, _ := v.(string)
-			return h.Registry[name].Inline
-		}
-		if strings.HasSuffix(k, ">") {
-			return h.Registry[k[:len(k)-1]].Inline
-		}
-	}
-	return false
-}
 
 func (h *Host) acquire() {
 	if h.slots != nil {
@@ -61,7 +45,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		},
 		Own:    t.Config,
 		Vars:   vars,
-		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: seed(id)},
+		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: host.Seed(id)},
 		Cancel: t.Cancel,
 		Vault:  h.Secrets,
 	}
@@ -80,13 +64,6 @@ func (h *Host) taskLimit() int {
 		return engine.DefaultLimit
 	}
 	return h.Limit
-}
-
-// seed makes Math.random repeatable per run (DESIGN section 1, settling).
-func seed(id operators.Identity) uint64 {
-	f := fnv.New64a()
-	fmt.Fprintf(f, "%s/%d/%d", id.SessionUUID, id.TaskID, id.Dispatch)
-	return f.Sum64()
 }
 
 // execute does one run, with files and secrets of its own.
@@ -115,17 +92,7 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 func (a *Attempt) finish(ctx context.Context, run engine.Run, o operators.Outcome) {
 	delete(a.stop, run.Task)
 	a.heedKill(ctx)
-	by := a.guard()
-	switch {
-	case o.Later != nil:
-		a.step(ctx, engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State})
-	case o.Error != nil:
-		a.step(ctx, engine.Errored{By: by, Run: run, Error: o.Error})
-	default:
-		r := o.Result
-		a.step(ctx, engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Subtasks: r.Subtasks,
-			Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore}})
-	}
+	a.step(ctx, host.Result(a.guard(), run, o))
 }
 
 // startRequired starts an attempt for `require>`; how it stands is read right away.

@@ -9,7 +9,6 @@ package local
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"sync"
 	"time"
@@ -17,7 +16,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/engine/schedule"
+	"zerodag/internal/host"
 	"zerodag/operators"
 )
 
@@ -144,7 +143,7 @@ func (h *Host) start(ctx context.Context, r Request) (*Attempt, bool, error) {
 	if err := def.CheckLimit(limit); err != nil {
 		return nil, false, err
 	}
-	params, err := attemptParams(w, def.Zone, r)
+	params, err := host.SessionParams(w.Config, def.Zone, r.SessionTime, time.Time{}, r.Params)
 	if err != nil {
 		return nil, false, err
 	}
@@ -181,7 +180,7 @@ func (h *Host) register(def *engine.Definition, w dig.Workflow, r Request) (*Att
 		return a, false
 	}
 	if s == nil {
-		s = &session{id: int64(len(h.sessions) + 1), uuid: newUUID()}
+		s = &session{id: int64(len(h.sessions) + 1), uuid: host.NewUUID()}
 		h.sessions[sk] = s
 	}
 	h.lastID++
@@ -191,21 +190,6 @@ func (h *Host) register(def *engine.Definition, w dig.Workflow, r Request) (*Att
 	a.request.SessionTime = r.SessionTime.In(def.Zone)
 	h.attempts[key], s.last = a, a
 	return a, true
-}
-
-// attemptParams adds what a workflow with a schedule is told (spec engine.md 2.3).
-func attemptParams(w dig.Workflow, zone *time.Location, r Request) (*param.Map, error) {
-	config := w.Config.Map("schedule")
-	if config == nil {
-		return param.Merge(param.New(), r.Params), nil
-	}
-	s, err := schedule.Parse(config, zone)
-	if err != nil {
-		return nil, err
-	}
-	iso := func(t time.Time) string { return operators.FormatTime(t.In(zone)) }
-	return param.Merge(r.Params, param.New("last_session_time", iso(s.Last(r.SessionTime).Time),
-		"next_session_time", iso(s.Next(r.SessionTime).Time))), nil
 }
 
 // evaluator lends an evaluator; they are not safe for two at a time.
@@ -224,12 +208,4 @@ func (h *Host) giveBack(e operators.Evaluator) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.evaluators = append(h.evaluators, e)
-}
-
-// newUUID makes a random (version 4) UUID.
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

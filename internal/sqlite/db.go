@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 		db.now = time.Now
 	}
 	if db.uuid == nil {
-		db.uuid = randomUUID
+		db.uuid = host.NewUUID
 	}
 	if n := len(o.SecretKey); n != 0 && n != keySize {
 		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d random bytes in base64", n, keySize, keySize)

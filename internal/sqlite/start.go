@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"strconv"
 
@@ -160,13 +159,4 @@ func (db *DB) Begin(ctx context.Context, attempt int64, first host.Entry, m host
 		}
 		return orNotFound(err, "begin attempt %d", attempt)
 	}})
-}
-
-// randomUUID makes a UUID of version 4.
-func randomUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
