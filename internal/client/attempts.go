@@ -114,6 +114,9 @@ func (c *Client) Kill(ctx context.Context, id ID) (a Attempt, err error) {
 func (c *Client) LogFiles(ctx context.Context, attempt ID, prefix string) ([]LogFile, error) {
 	var list struct{ Files []LogFile }
 	q := query("task", prefix)
+	if prefix == "" {
+		q.Set("every", "true")
+	}
 	if c.NoDirect {
 		q.Set("direct_download", "false")
 	}

@@ -288,7 +288,7 @@ func TestLogs(t *testing.T) {
 	}
 	uris = nil
 	c.NoDirect = true
-	if _, err := c.LogFiles(t.Context(), "3", ""); err != nil || uris[0] != "/api/logs/3/files?direct_download=false" {
+	if _, err := c.LogFiles(t.Context(), "3", ""); err != nil || uris[0] != "/api/logs/3/files?direct_download=false&every=true" {
 		t.Errorf("%v, %v", uris, err)
 	}
 }

@@ -1,11 +1,11 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"zerodag/engine"
@@ -94,7 +94,8 @@ func (h *Host) planned(ctx context.Context, site, id int64) (planned, error) {
 	return planned{s, w, times, zone}, err
 }
 
-// SkipRequest moves a schedule: to To, or Count sessions on from From.
+// SkipRequest moves a schedule: to To, or Count sessions on from From; below 1 it is the
+// first one from there.
 type SkipRequest struct {
 	To      string // local or instant text; "" is none
 	Count   int
@@ -114,7 +115,7 @@ func (h *Host) Skip(ctx context.Context, site, id int64, r SkipRequest) (Schedul
 				return err
 			}
 			to = p.times.First(t)
-		case r.Count > 0 && !r.From.IsZero():
+		case !r.From.IsZero():
 			to = p.times.First(r.From)
 			for range r.Count {
 				to = p.times.Next(to.Time)
@@ -199,7 +200,7 @@ func (h *Host) Enable(ctx context.Context, site, id int64, r EnableRequest) (Sch
 type BackfillRequest struct {
 	From   time.Time
 	Name   string // retry attempt name of all of them
-	Count  int    // 0 is all up to the next session
+	Count  *int   // nil is all up to the next session; below 1 is none
 	DryRun bool
 }
 
@@ -218,6 +219,9 @@ func (h *Host) Backfill(ctx context.Context, site, id int64, r BackfillRequest) 
 		return Schedule{}, nil, userError(err)
 	}
 	list, err := h.backfillAttempts(ctx, d, r, sessions)
+	if err == nil && r.DryRun {
+		err = h.backfilledBefore(ctx, p.Schedule, r.Name, list)
+	}
 	if err != nil || r.DryRun || len(list) == 0 {
 		return p.Schedule, dryAttempts(list), err
 	}
@@ -226,9 +230,7 @@ func (h *Host) Backfill(ctx context.Context, site, id int64, r BackfillRequest) 
 	}
 	attempts, err := h.Attempts.Start(ctx, list...)
 	if errors.Is(err, ErrConflict) && len(attempts) == 1 {
-		a := attempts[0]
-		return Schedule{}, nil, conflictf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists",
-			p.Project.ID, p.Workflow.Name, instant(a.SessionTime), cmp.Or(a.RetryName, r.Name))
+		return Schedule{}, nil, backfilledAlready(attempts[0])
 	}
 	if err != nil {
 		return Schedule{}, nil, fmt.Errorf("start backfill: %w", err)
@@ -237,11 +239,49 @@ func (h *Host) Backfill(ctx context.Context, site, id int64, r BackfillRequest) 
 	return p.Schedule, attempts, nil
 }
 
+func backfilledAlready(a Attempt) error {
+	return conflictf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists",
+		a.Project.ID, a.Workflow.Name, instant(a.SessionTime), a.RetryName)
+}
+
+// backfilledBefore refuses a dry run of what would be refused.
+func (h *Host) backfilledBefore(ctx context.Context, s Schedule, name string, list []NewAttempt) error {
+	wanted := map[int64]bool{}
+	for _, n := range list {
+		wanted[n.SessionTime.Unix()] = true
+	}
+	for before, more := int64(0), true; more; {
+		page, err := h.Sessions.Sessions(ctx, SessionQuery{Site: s.Site, Project: s.Project.ID, Workflow: s.Workflow.Name, Before: before, Count: sessionPage})
+		if err != nil {
+			return fmt.Errorf("read sessions: %w", err)
+		}
+		for _, session := range page {
+			if before = session.ID; !wanted[session.Time.Unix()] {
+				continue
+			}
+			attempts, err := h.Sessions.Attempts(ctx, AttemptQuery{Site: s.Site, Session: session.ID, Retried: true})
+			if err != nil {
+				return fmt.Errorf("read attempts: %w", err)
+			}
+			for _, a := range attempts {
+				if a.RetryName == name {
+					return backfilledAlready(a)
+				}
+			}
+		}
+		more = len(page) == sessionPage
+	}
+	return nil
+}
+
+// sessionPage is how many sessions are read at once.
+const sessionPage = 1000
+
 // backfilled lists the session times, oldest first.
 func (p *planned) backfilled(r BackfillRequest) ([]time.Time, error) {
 	var list []time.Time
 	for t := p.times.First(r.From).Time; t.Before(p.Times.Session); t = p.times.Next(t).Time {
-		if r.Count > 0 && len(list) == r.Count {
+		if r.Count != nil && len(list) >= *r.Count {
 			return list, nil
 		}
 		if len(list) == maxBackfill {
@@ -249,8 +289,11 @@ func (p *planned) backfilled(r BackfillRequest) ([]time.Time, error) {
 		}
 		list = append(list, t)
 	}
-	if r.Count > len(list) {
-		return nil, invalidf("count is set to %d but there are only %d attempts until the next schedule time", r.Count, len(list))
+	if r.Count != nil && *r.Count > len(list) {
+		return nil, invalidf("count is set to %d but there are only %d attempts until the next schedule time", *r.Count, len(list))
+	}
+	if len(list) > 0 && strings.TrimSpace(r.Name) == "" {
+		return nil, invalidf("Validating attempt request failed\nretry attempt name must not be blank: %q", r.Name)
 	}
 	return list, nil
 }
@@ -291,12 +334,12 @@ func (h *Host) backfillAttempts(ctx context.Context, d definition, r BackfillReq
 	return list, nil
 }
 
-// dryAttempts shows what a backfill would start: attempts without ids.
+// dryAttempts shows what a backfill would start: attempts without ids and parameters.
 func dryAttempts(list []NewAttempt) []Attempt {
 	var attempts []Attempt
 	for _, n := range list {
 		attempts = append(attempts, Attempt{Site: n.Site, SessionUUID: NewUUID(), SessionTime: n.SessionTime, Project: n.Project,
-			Workflow: n.Workflow, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt})
+			Workflow: n.Workflow, RetryName: n.RetryName, Zone: n.Zone, Params: param.New(), CreatedAt: n.CreatedAt})
 	}
 	return attempts
 }

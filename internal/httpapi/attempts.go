@@ -77,7 +77,7 @@ func getRetries(c *call) (any, error) {
 type startBody struct {
 	WorkflowID       *whole      `json:"workflowId"`
 	SessionTime      *instant    `json:"sessionTime"`
-	RetryAttemptName *string     `json:"retryAttemptName"`
+	RetryAttemptName *words      `json:"retryAttemptName"`
 	Params           *param.Map  `json:"params"`
 	Resume           *resumeBody `json:"resume"`
 }
@@ -85,7 +85,7 @@ type startBody struct {
 type resumeBody struct {
 	Mode      *string `json:"mode"`
 	AttemptID *whole  `json:"attemptId"`
-	From      *string `json:"from"`
+	From      *words  `json:"from"`
 }
 
 func (b *startBody) check() error {
@@ -102,7 +102,7 @@ func (b *startBody) check() error {
 	if len(absent) > 0 {
 		return notSet(absent...)
 	}
-	if b.RetryAttemptName != nil && strings.TrimSpace(*b.RetryAttemptName) == "" {
+	if b.RetryAttemptName != nil && strings.TrimSpace(string(*b.RetryAttemptName)) == "" {
 		return invalid("Validating attempt request failed\nretry attempt name must not be blank: %q", *b.RetryAttemptName)
 	}
 	return b.Resume.check()
@@ -130,7 +130,7 @@ func (b *resumeBody) request() *host.Resume {
 	}
 	r := &host.Resume{Mode: *b.Mode, Attempt: int64(*b.AttemptID)}
 	if b.From != nil {
-		r.From = *b.From
+		r.From = string(*b.From)
 	}
 	return r
 }
@@ -146,7 +146,7 @@ func startAttempt(c *call) (any, error) {
 	r := host.StartRequest{Site: c.actor.Site, Workflow: int64(*b.WorkflowID), SessionTime: b.SessionTime.Truncate(time.Second),
 		Params: b.Params, Resume: b.Resume.request()}
 	if b.RetryAttemptName != nil {
-		r.RetryName = *b.RetryAttemptName
+		r.RetryName = string(*b.RetryAttemptName)
 	}
 	c.target = "workflow " + strconv.FormatInt(r.Workflow, 10)
 	a, err := c.Host.Start(c.ctx(), r)

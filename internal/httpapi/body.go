@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -52,17 +53,57 @@ func invalidJSON(err error) error {
 	return invalid("Body is not valid JSON: %v", err)
 }
 
-// whole is a whole number in a body: a JSON number or a string that holds one.
+// whole is a whole number in a body: a JSON number, what is behind its point is dropped,
+// or a string that holds one.
 type whole int64
 
 // UnmarshalJSON reads both forms.
 func (n *whole) UnmarshalJSON(b []byte) error {
-	text := strings.Trim(string(b), `"`)
+	text := strings.TrimSpace(strings.Trim(string(b), `"`))
 	v, err := strconv.ParseInt(text, 10, 64)
+	if f, isNumber := strconv.ParseFloat(string(b), 64); err != nil && isNumber == nil && math.Abs(f) < 1<<53 {
+		v, err = int64(f), nil
+	}
 	if err != nil {
 		return invalid("For input string: %q", text)
 	}
 	*n = whole(v)
+	return nil
+}
+
+// words is a text in a body: a string, or a number or truth value as it stands there.
+type words string
+
+// UnmarshalJSON reads all of these.
+func (w *words) UnmarshalJSON(b []byte) error {
+	switch b[0] {
+	case '"':
+		return json.Unmarshal(b, (*string)(w))
+	case '{', '[':
+		return invalid("A text is needed, not an object or a list")
+	}
+	*w = words(b)
+	return nil
+}
+
+// choice is true or false in a body, also as a string or a number. null is false, but given.
+type choice struct{ given, yes bool }
+
+// UnmarshalJSON reads all of these.
+func (c *choice) UnmarshalJSON(b []byte) error {
+	c.given = true
+	if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {
+		c.yes = n != 0
+		return nil
+	}
+	switch strings.Trim(string(b), `"`) {
+	case "true", "True", "TRUE":
+		c.yes = true
+	case "false", "False", "FALSE", "null", "":
+		c.yes = false
+	default:
+		return invalid("true or false is needed, not %.100s", b)
+	}
 	return nil
 }
 
@@ -83,9 +124,11 @@ func (t *instant) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// parseInstant reads a time with an offset. The first instant of the year 1 is none: it
+// means "no time" everywhere else.
 func parseInstant(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
-		if t, err := time.Parse(layout, text); err == nil {
+		if t, err := time.Parse(layout, text); err == nil && !t.IsZero() {
 			return t, nil
 		}
 	}

@@ -110,7 +110,7 @@ type skipBody struct {
 	Count       *whole          `json:"count"`
 	FromTime    *instant        `json:"fromTime"`
 	NextRunTime *instant        `json:"nextRunTime"`
-	DryRun      *bool           `json:"dryRun"`
+	DryRun      choice          `json:"dryRun"`
 }
 
 // changing reads the id and body of a change of a schedule.
@@ -132,12 +132,12 @@ func skipSchedule(c *call) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case b.DryRun == nil:
+	case !b.DryRun.given:
 		return nil, notSet("dryRun")
 	case b.NextTime == nil && (b.Count == nil || b.FromTime == nil):
 		return nil, invalid("nextTime or (fromTime and count) are required")
 	}
-	r := host.SkipRequest{DryRun: *b.DryRun}
+	r := host.SkipRequest{DryRun: b.DryRun.yes}
 	c.dry = r.DryRun
 	if b.NextTime != nil {
 		r.To = string(*b.NextTime)
@@ -152,9 +152,9 @@ func skipSchedule(c *call) (any, error) {
 
 type backfillBody struct {
 	FromTime    *instant `json:"fromTime"`
-	AttemptName *string  `json:"attemptName"`
+	AttemptName *words   `json:"attemptName"`
 	Count       *whole   `json:"count"`
-	DryRun      *bool    `json:"dryRun"`
+	DryRun      choice   `json:"dryRun"`
 }
 
 func (b *backfillBody) check() error {
@@ -165,7 +165,7 @@ func (b *backfillBody) check() error {
 	if b.AttemptName == nil {
 		absent = append(absent, "attemptName")
 	}
-	if b.DryRun == nil {
+	if !b.DryRun.given {
 		absent = append(absent, "dryRun")
 	}
 	if len(absent) > 0 {
@@ -190,10 +190,11 @@ func backfillSchedule(c *call) (any, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	r := host.BackfillRequest{From: b.FromTime.Time, Name: *b.AttemptName, DryRun: *b.DryRun}
+	r := host.BackfillRequest{From: b.FromTime.Time, Name: string(*b.AttemptName), DryRun: b.DryRun.yes}
 	c.dry = r.DryRun
 	if b.Count != nil {
-		r.Count = int(*b.Count)
+		n := int(*b.Count)
+		r.Count = &n
 	}
 	s, attempts, err := c.Host.Backfill(c.ctx(), c.actor.Site, n, r)
 	if err != nil {
@@ -212,8 +213,8 @@ func disableSchedule(c *call) (any, error) {
 }
 
 type enableBody struct {
-	SkipSchedule *bool   `json:"skipSchedule"`
-	NextTime     *string `json:"nextTime"`
+	SkipSchedule choice `json:"skipSchedule"`
+	NextTime     *words `json:"nextTime"`
 }
 
 func enableSchedule(c *call) (any, error) {
@@ -222,9 +223,9 @@ func enableSchedule(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := host.EnableRequest{Skip: b.SkipSchedule != nil && *b.SkipSchedule}
+	r := host.EnableRequest{Skip: b.SkipSchedule.yes}
 	if b.NextTime != nil && r.Skip { // the original reads the time in no other case
-		r.To = *b.NextTime
+		r.To = string(*b.NextTime)
 		if to, err := parseLocalOrInstant(r.To); err == nil {
 			r.To = string(to)
 		}

@@ -21,7 +21,7 @@ type secretKey struct {
 }
 
 type secretBody struct {
-	Value *string `json:"value"`
+	Value *words `json:"value"`
 }
 
 func getSecrets(c *call) (any, error) {
@@ -69,7 +69,7 @@ func putSecret(c *call) (any, error) {
 		return nil, err
 	}
 	c.target = "secret " + key + " of project " + p.Name
-	if err := c.Host.Secrets.PutSecret(c.ctx(), c.actor.Site, p.ID, key, *b.Value); err != nil {
+	if err := c.Host.Secrets.PutSecret(c.ctx(), c.actor.Site, p.ID, key, string(*b.Value)); err != nil {
 		return nil, err
 	}
 	return restSecret{key, idName{id(p.ID), p.Name}}, nil
