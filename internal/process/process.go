@@ -37,6 +37,9 @@ type Driver struct {
 	options Options
 	name    string // of this driver, in the mark of its commands
 
+	null    func() (*os.File, error) // stdin of every command
+	buffers sync.Pool
+
 	mu      sync.Mutex
 	count   int          // commands started so far
 	running map[int]bool // process ids of commands
@@ -48,7 +51,9 @@ func New(o Options) *Driver {
 		o.Grace = defaultGrace
 	}
 	adoptOrphans()
-	return &Driver{options: o, name: cmp.Or(o.Name, rand.Text()), running: map[int]bool{}}
+	return &Driver{options: o, name: cmp.Or(o.Name, rand.Text()), running: map[int]bool{},
+		null:    sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) }),
+		buffers: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
 }
 
 // Reclaim ends what commands of a driver of the same name left running when their program
@@ -123,10 +128,23 @@ func (d *Driver) isRunning(pid int) bool {
 	return d.running[pid]
 }
 
+// environment is the host's, then what belongs to the run; of one name the last counts.
 func environment(mark, dir string, own []string) []string {
 	if around := os.Getenv(markName); around != "" {
 		mark = around + "," + mark
 	}
-	env := append(os.Environ(), "PWD="+dir)
-	return append(append(env, own...), markName+"="+mark)
+	env := append(append(append(os.Environ(), "PWD="+dir), own...), markName+"="+mark)
+	last := make(map[string]int, len(env))
+	for i, pair := range env {
+		name, _, _ := strings.Cut(pair, "=")
+		last[name] = i
+	}
+	kept := env[:0]
+	for i, pair := range env {
+		name, _, found := strings.Cut(pair, "=")
+		if found && last[name] == i {
+			kept = append(kept, pair)
+		}
+	}
+	return kept
 }
