@@ -15,7 +15,7 @@ import (
 // sessionTime chooses the session time that --session asks for, in the workflow's zone.
 func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, error) {
 	now = now.In(zone)
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, zone)
+	today := schedule.Local(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC), zone)
 	sched, err := r.schedule(zone)
 	if err != nil {
 		return time.Time{}, err
@@ -45,8 +45,8 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, e
 		return warn("Using a new session time", today, ""), nil
 	}
 	for _, form := range []string{"2006-01-02", "2006-01-02 15:04:05"} {
-		if t, err := time.ParseInLocation(form, r.session, zone); err == nil {
-			return t, nil
+		if t, err := time.Parse(form, r.session); err == nil {
+			return schedule.Local(t, zone), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("--session must be hourly, daily, last, \"yyyy-MM-dd\", or \"yyyy-MM-dd HH:mm:SS\" format: %s (config)", r.session)

@@ -91,3 +91,31 @@ func mustMap(t *testing.T, text string) *param.Map {
 	}
 	return v.(*param.Map)
 }
+
+// TestLocal proves that local times which do not exist, or exist twice, are read as
+// java.time reads them.
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ zone, local, want string }{
+		{"America/New_York", "2024-03-10T01:59:59", "2024-03-10T06:59:59Z"},
+		{"America/New_York", "2024-03-10T02:30:00", "2024-03-10T07:30:00Z"}, // in the gap
+		{"America/New_York", "2024-03-10T03:00:00", "2024-03-10T07:00:00Z"},
+		{"America/New_York", "2024-11-03T01:30:00", "2024-11-03T05:30:00Z"}, // the first of two
+		{"America/New_York", "2024-11-03T02:00:00", "2024-11-03T07:00:00Z"},
+		{"America/Sao_Paulo", "2018-11-04T00:00:00", "2018-11-04T03:00:00Z"}, // no midnight
+		{"Pacific/Apia", "2011-12-30T12:00:00", "2011-12-30T22:00:00Z"},      // no such day
+		{"Asia/Tokyo", "2024-02-29T12:34:56.789", "2024-02-29T03:34:56.789Z"},
+	} {
+		zone, err := schedule.Zone(row.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		local, err := time.Parse("2006-01-02T15:04:05", row.local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := schedule.Local(local, zone).UTC().Format(time.RFC3339Nano); got != row.want {
+			t.Errorf("%s in %s is %s, want %s", row.local, row.zone, got, row.want)
+		}
+	}
+}

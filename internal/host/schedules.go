@@ -21,8 +21,8 @@ func parseTime(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil
 	}
-	if t, err := time.ParseInLocation(localTime, text, zone); err == nil {
-		return t, nil
+	if t, err := time.Parse(localTime, text); err == nil {
+		return schedule.Local(t, zone), nil
 	}
 	return time.Time{}, invalidf("Invalid timestamp format: %s", text)
 }
@@ -39,7 +39,7 @@ func (h *Host) SessionTime(w Workflow, text, mode string) (time.Time, error) {
 		return time.Time{}, err
 	}
 	t = t.In(zone)
-	day := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, zone)
+	day := schedule.Local(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), zone)
 	switch mode {
 	case "":
 		return t.Truncate(time.Second), nil

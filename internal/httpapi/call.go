@@ -102,9 +102,19 @@ func (c *call) pageSize(most int) (int, error) {
 	return int(n), nil
 }
 
+// before reads last_id of a list that descends; 0 is absent. No id is below those that it
+// gives, and a store takes 0 for all.
+func (c *call) before() (int64, error) {
+	last, err := c.number("last_id", 0)
+	if _, given := c.arg("last_id"); given && last <= 0 {
+		last = -1
+	}
+	return last, err
+}
+
 // page reads last_id and page_size.
 func (c *call) page(most int) (last int64, size int, err error) {
-	if last, err = c.number("last_id", 0); err != nil {
+	if last, err = c.before(); err != nil {
 		return 0, 0, err
 	}
 	size, err = c.pageSize(most)

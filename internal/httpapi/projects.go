@@ -125,7 +125,7 @@ func getProjects(c *call) (any, error) {
 }
 
 func getRevisions(c *call) (any, error) {
-	last, err := c.number("last_id", 0)
+	last, err := c.before()
 	if err != nil {
 		return nil, err
 	}
