@@ -30,9 +30,17 @@ func Inline(r operators.Registry, t *engine.Task) bool {
 	return false
 }
 
+// job is a run with what it needs of its attempt, which may be loaded anew meanwhile.
+type job struct {
+	*operators.Job
+	workflow Workflow
+	created  time.Time
+}
+
 // job collects what a run can see; what it holds is frozen. The lock is held.
-func (h *Host) job(l *live, run engine.Run, now time.Time) *operators.Job {
-	t, a := l.state.Task(run.Task), &l.row
+func (h *Host) job(l *live, run engine.Run, now time.Time) *job {
+	row := l.row
+	t, a := l.state.Task(run.Task), &row
 	id := operators.Identity{
 		SiteID: a.Site, ProjectID: a.Project.ID, ProjectName: a.Project.Name, Revision: l.workflow.Revision.Name,
 		Workflow: a.Workflow.Name, SessionID: a.SessionID, SessionUUID: a.SessionUUID,
@@ -40,7 +48,7 @@ func (h *Host) job(l *live, run engine.Run, now time.Time) *operators.Job {
 		RetryAttemptName: a.RetryName, TaskID: int64(t.ID), TaskName: t.Name,
 		Dispatch: t.Dispatch, RetryCount: t.RetryCount, StartedAt: t.StartedAt,
 	}
-	return &operators.Job{
+	return &job{workflow: l.workflow, created: row.CreatedAt, Job: &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: t.Progress.Params, Now: now, TaskLimit: h.Limits.Tasks,
 			Store: h.Store(a.Site), Notifier: notifier{h, a, l.workflow.Revision.Name}, HTTP: h.HTTP,
@@ -50,7 +58,7 @@ func (h *Host) job(l *live, run engine.Run, now time.Time) *operators.Job {
 		Vars:   l.state.ParamsOf(t.ID),
 		Scope:  expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: Seed(id)},
 		Cancel: t.Cancel,
-	}
+	}}
 }
 
 // Seed makes Math.random repeatable per run (DESIGN section 1, settling).
@@ -61,29 +69,24 @@ func Seed(id operators.Identity) uint64 {
 }
 
 // execute does one run, with files, log and secrets of its own.
-func (h *Host) execute(ctx context.Context, l *live, j *operators.Job) operators.Outcome {
+func (h *Host) execute(ctx context.Context, j *job) operators.Outcome {
 	h.stats.tasks.Add(1)
 	h.stats.running.Add(1)
 	defer h.stats.running.Add(-1)
 	vault := &vault{ctx: ctx, secrets: h.Secrets, site: j.SiteID, project: j.ProjectID}
-	log := &maskedLog{TaskLog: h.Logs.Open(j.Identity, l.row.CreatedAt), vault: vault}
+	log := &maskedLog{TaskLog: h.Logs.Open(j.Identity, j.created), vault: vault}
 	defer log.Close()
 	j.Log, j.Vault = log, vault
-	w, err := h.Workspace(ctx, j.Identity, l.workflow)
+	w, err := h.Workspace(ctx, j.Identity, j.workflow)
 	if err != nil {
 		log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
 		return operators.Outcome{Error: engine.ErrorObject(err)}
 	}
 	defer w.Leave()
 	j.Files, j.Commands = w.Files, w.Commands
-	e := h.evaluator()
-	defer h.giveBack(e)
-	return h.Registry.Run(ctx, e, j)
-}
-
-// result is the event for the engine of how a run ended.
-func result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
-	return Result(by, run, o)
+	o := h.Registry.Run(ctx, &h.scripts, j.Job)
+	o.Error = vault.maskAll(o.Error)
+	return o
 }
 
 // Result is the event for the engine of how a run ended.
@@ -97,23 +100,6 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	r := o.Result
 	return engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Subtasks: r.Subtasks,
 		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore}}
-}
-
-// evaluator lends an evaluator; they are not safe for two at a time.
-func (h *Host) evaluator() operators.Evaluator {
-	select {
-	case e := <-h.evaluators:
-		return e
-	default:
-		return h.Evaluator()
-	}
-}
-
-func (h *Host) giveBack(e operators.Evaluator) {
-	select {
-	case h.evaluators <- e:
-	default: // enough of them
-	}
 }
 
 // notifier tells people about a task.

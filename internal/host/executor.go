@@ -3,8 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"zerodag/engine"
@@ -37,12 +35,11 @@ func (h *Host) happened(ctx context.Context, l *live, guard string, d Delivery) 
 	if x := e.Engine(guard); x != nil {
 		list = append(list, x)
 	}
-	_, err = h.apply(ctx, l, guard, 0, list...)
-	return err
+	if d.Count > 1 {
+		h.forget(l) // what an earlier holder of the message did must be seen
+	}
+	return h.apply(ctx, l, acting(guard, list...))
 }
-
-// panics is how often a message may crash its handler before its attempt is given up.
-const panics = 5
 
 // handle does what a message asks for and deletes it last. What fails comes back later,
 // each time later: nothing is dropped but what names an attempt that is gone.
@@ -55,17 +52,20 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 	}
 	l := h.hold(id)
 	defer h.drop(l)
-	err = h.safely(ctx, l, d, func() error { return do(ctx, l, guard, d) })
+	err = h.safely(d, func() error { return do(ctx, l, guard, d) })
+	if lost := errors.Is(err, errNoDefinition) && errors.Is(err, ErrNotFound); lost || errors.Is(err, errPanic) && h.panicked(d) {
+		err = h.safely(d, func() error { return h.giveUp(ctx, l, err) })
+	}
 	switch {
 	case err == nil:
 		h.delete(ctx, q, d)
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, errGone):
 		h.Logger.Warn("message dropped: its attempt is gone", "message", d.ID, "error", err)
 		h.delete(ctx, q, d)
 	case ctx.Err() != nil: // shut down or cut off: it comes back when its lease ends
 	default:
 		h.stats.errors.Add(1)
-		delay := min(time.Second<<min(d.Count, 6), time.Minute)
+		delay := backOff(d.Count)
 		h.Logger.Error("message failed, will be tried again", "message", d.ID, "count", d.Count, "in", delay, "error", err)
 		if err := q.Release(ctx, d, delay); err != nil {
 			h.Logger.Error("release message", "message", d.ID, "error", err)
@@ -73,53 +73,18 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 	}
 }
 
+// delete removes a message that owes nothing any more. It insists: a message that comes
+// again takes over what runs in others.
 func (h *Host) delete(ctx context.Context, q Queue, d Delivery) {
-	if err := q.Delete(ctx, d); err != nil {
+	err := h.insist(ctx, func() error { return q.Delete(ctx, d) })
+	if err != nil {
 		h.stats.errors.Add(1)
 		h.Logger.Error("delete message: it will come again", "message", d.ID, "error", err)
+		return
 	}
-}
-
-// errPanic is a crash of the handler, a defect of ours.
-var errPanic = errors.New("engine error")
-
-// safely turns a panic into an error; a message that panics again and again ends its
-// attempt, so that nothing is blocked for ever.
-func (h *Host) safely(ctx context.Context, l *live, d Delivery, do func() error) (err error) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		h.Logger.Error("panic", "message", d.ID, "panic", p, "stack", string(debug.Stack()))
-		l.mu.TryLock() // it may be locked by the call that panicked, by nobody else for long
-		l.state = nil
-		l.mu.Unlock()
-		err = fmt.Errorf("%w: %v", errPanic, p)
-		if d.Count >= panics {
-			err = h.giveUp(ctx, l)
-		}
-	}()
-	return do()
-}
-
-// giveUp ends an attempt that the engine cannot continue.
-func (h *Host) giveUp(ctx context.Context, l *live) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h.Logger.Error("attempt given up: engine error", "attempt", l.id)
-	end := End{At: h.Now().UTC()}
-	if err := h.load(ctx, l); err == nil {
-		if end.Archive, err = engine.EncodeState(l.state); err != nil {
-			return err
-		}
-	}
-	if err := h.Attempts.Finish(ctx, l.id, end); err != nil {
-		return err
-	}
-	l.row.Done = true
-	l.tell()
-	return nil
+	h.cache.mu.Lock()
+	defer h.cache.mu.Unlock()
+	delete(h.cache.panics, d.ID)
 }
 
 // trouble waits a little after a port failed, so that an outage does not become a storm.

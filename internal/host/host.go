@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +15,9 @@ import (
 	"zerodag/operators"
 )
 
-// Options are what a Host is made of. Zero values of optional parts are named.
+// Options are what a Host is made of. Logs, Store, Notices, Config, Defaults, Now and Logger
+// may be nil: nothing is kept, there is no parameter server, nobody is told, the clock is
+// the machine's.
 type Options struct {
 	Log       Log
 	Events    Queue
@@ -96,7 +99,7 @@ type Host struct {
 	Options
 	cache       cache
 	stats       counters
-	evaluators  chan operators.Evaluator
+	scripts     scripts
 	slots       chan struct{} // of tasks; nil without limit
 	rescheduled chan struct{}
 	closing     atomic.Bool
@@ -115,8 +118,9 @@ func New(o Options) *Host {
 	l.Heartbeat = cmp.Or(l.Heartbeat, time.Minute)
 	l.Pack = cmp.Or(l.Pack, 1)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
-	h := &Host{Options: o, evaluators: make(chan operators.Evaluator, evaluators), rescheduled: make(chan struct{}, 1)}
-	h.cache.lives, h.cache.definitions = map[int64]*live{}, map[int64]definition{}
+	o.fillIn()
+	h := &Host{Options: o, scripts: newScripts(runtime.GOMAXPROCS(0), o.Evaluator), rescheduled: make(chan struct{}, 1)}
+	h.cache.lives, h.cache.definitions, h.cache.panics = map[int64]*live{}, map[int64]definition{}, map[string]int{}
 	if l.Threads > 0 {
 		h.slots = make(chan struct{}, l.Threads)
 	}
@@ -127,8 +131,29 @@ func New(o Options) *Host {
 // what waits together is written together.
 const executors = 16
 
-// evaluators is how many idle evaluators are kept.
-const evaluators = 16
+// fillIn gives optional parts that are missing something that does nothing.
+func (o *Options) fillIn() {
+	if o.Logs == nil {
+		o.Logs = NoLogs{}
+	}
+	if o.Notices == nil {
+		o.Notices = noNotices{}
+	}
+	if o.Store == nil {
+		o.Store = func(int64) operators.ParamStore { return nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// noNotices tells nobody.
+type noNotices struct{}
+
+func (noNotices) Notify(context.Context, Notice) error { return nil }
 
 // Parts says which loops Run runs in this process.
 type Parts struct {
@@ -139,6 +164,7 @@ type Parts struct {
 // Run runs the loops until accepting ends, then waits for the tasks under way; when ctx
 // ends they are cut off, and run again after the next start.
 func (h *Host) Run(ctx, accepting context.Context, p Parts) {
+	h.closing.Store(false)
 	var loops sync.WaitGroup
 	if p.Executor {
 		for range cmp.Or(p.Executors, executors) {

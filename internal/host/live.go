@@ -1,9 +1,12 @@
 package host
 
 import (
+	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"zerodag/engine"
@@ -27,14 +30,19 @@ type live struct {
 	stops    map[engine.Run]context.CancelFunc
 	watchers map[chan struct{}]bool
 
-	holders int // guarded by the cache
+	over atomic.Bool // the row says that it is done
+
+	// Guarded by the cache.
+	holders int
+	idle    *list.Element // its place among those that nobody holds
 }
 
 // cache holds the attempts that somebody works on, and lately worked on.
 type cache struct {
 	mu          sync.Mutex
 	lives       map[int64]*live
-	idle        []int64 // held by nobody, the oldest first
+	idle        list.List      // of *live that nobody holds, the one used last at the end
+	panics      map[string]int // by id of the message
 	definitions map[int64]definition
 }
 
@@ -59,10 +67,15 @@ func (h *Host) hold(id int64) *live {
 		l = &live{id: id, stops: map[engine.Run]context.CancelFunc{}, watchers: map[chan struct{}]bool{}}
 		c.lives[id] = l
 	}
+	if l.idle != nil {
+		c.idle.Remove(l.idle)
+		l.idle = nil
+	}
 	l.holders++
 	return l
 }
 
+// drop lets a live copy go. One that is over is not kept: nothing more comes for it.
 func (h *Host) drop(l *live) {
 	c := &h.cache
 	c.mu.Lock()
@@ -70,24 +83,30 @@ func (h *Host) drop(l *live) {
 	if l.holders--; l.holders > 0 {
 		return
 	}
-	if l.row.Done { // nobody holds it, so nobody writes this; readers take the archive
+	if l.over.Load() {
 		delete(c.lives, l.id)
 		return
 	}
-	c.idle = append(c.idle, l.id)
-	for len(c.idle) > maxIdle {
-		if old := c.lives[c.idle[0]]; old != nil && old.holders == 0 {
-			delete(c.lives, old.id)
-		}
-		c.idle = c.idle[1:]
+	l.idle = c.idle.PushBack(l)
+	if c.idle.Len() > maxIdle {
+		oldest := c.idle.Remove(c.idle.Front()).(*live)
+		delete(c.lives, oldest.id)
 	}
 }
 
-// load reads the attempt from its log. The lock is held.
-func (h *Host) load(ctx context.Context, l *live) error {
+// forget makes the next step read the attempt.
+func (h *Host) forget(l *live) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = nil
+}
+
+// load reads the attempt from its log, and looks there for the entry that an act is in
+// doubt of; a is nil when there is none. The lock is held.
+func (h *Host) load(ctx context.Context, l *live, a *act) error {
 	row, err := h.Attempts.Attempt(ctx, AnySite, l.id)
 	if err != nil {
-		return fmt.Errorf("load attempt %d: %w", l.id, err)
+		return fmt.Errorf("load attempt %d: %w", l.id, orGone(err))
 	}
 	d, err := h.definition(ctx, row.Site, row.Workflow.ID)
 	if err != nil {
@@ -95,23 +114,46 @@ func (h *Host) load(ctx context.Context, l *live) error {
 	}
 	stored, err := h.Log.Load(ctx, l.id)
 	if err != nil {
-		return fmt.Errorf("load log of attempt %d: %w", l.id, err)
+		return fmt.Errorf("load log of attempt %d: %w", l.id, orGone(err))
 	}
 	state, err := h.replay(d.compiled, stored)
 	if err != nil {
 		return fmt.Errorf("replay log of attempt %d: %w", l.id, err)
+	}
+	if row.Done && !state.Ended() {
+		return fmt.Errorf("load attempt %d: it was given up: %w", l.id, errGone)
 	}
 	l.row, l.workflow, l.state = row, d.workflow, state
 	l.seq, l.snapshot, l.since, l.at = stored.At, len(stored.Snapshot), 0, row.CreatedAt
 	for _, e := range stored.Entries {
 		l.seq, l.at = e.Seq, e.At
 		l.since += len(e.Changes)
+		if a != nil && e.Nonce == a.doubt {
+			a.applied = true
+		}
+	}
+	if a != nil {
+		a.doubt = ""
 	}
 	return nil
 }
 
-// replay leads to the state that a stored part of a log describes.
-func (h *Host) replay(def *engine.Definition, stored Stored) (*engine.State, error) {
+// orGone marks the error of a store that has nothing of an attempt.
+func orGone(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	return err
+}
+
+// replay leads to the state that a stored part of a log describes. A log that fits no
+// attempt is a defect, and an error.
+func (h *Host) replay(def *engine.Definition, stored Stored) (_ *engine.State, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errPanic, p)
+		}
+	}()
 	state := engine.New(def, h.Defaults)
 	if stored.Snapshot != nil {
 		var err error
@@ -135,16 +177,19 @@ func (h *Host) definition(ctx context.Context, site, id int64) (definition, erro
 	c.mu.Lock()
 	d, ok := c.definitions[id]
 	c.mu.Unlock()
-	if ok {
+	if ok && (site == AnySite || site == d.workflow.Site) {
 		return d, nil
 	}
 	w, err := h.Workflows.Workflow(ctx, site, id)
+	if errors.Is(err, ErrNotFound) {
+		return definition{}, fmt.Errorf("%w: %w", errNoDefinition, err)
+	}
 	if err != nil {
 		return definition{}, err
 	}
 	compiled, err := engine.Define(dig.Workflow{Name: w.Name, Zone: w.Zone, Config: w.Config})
 	if err != nil {
-		return definition{}, err
+		return definition{}, &unusable{err}
 	}
 	d = definition{w, compiled}
 	c.mu.Lock()
@@ -155,6 +200,11 @@ func (h *Host) definition(ctx context.Context, site, id int64) (definition, erro
 	c.definitions[id] = d
 	return d, nil
 }
+
+// unusable is why a definition cannot be compiled, in the words for its author.
+type unusable struct{ error }
+
+func (u *unusable) Unwrap() []error { return []error{u.error, errNoDefinition} }
 
 // tell wakes those who watch the attempt. The lock is held.
 func (l *live) tell() {

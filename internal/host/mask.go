@@ -1,11 +1,14 @@
 package host
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"io"
+	"slices"
 	"strings"
 	"sync"
 
+	"zerodag/engine/param"
 	"zerodag/operators"
 )
 
@@ -36,7 +39,7 @@ func (v *vault) Secret(key string) (string, bool, error) {
 		}
 	}
 	value, found := v.all[key]
-	if len(value) >= shortestMasked {
+	if len(value) >= shortestMasked && !slices.Contains(v.given, value) {
 		v.given = append(v.given, value)
 	}
 	return value, found, nil
@@ -54,6 +57,79 @@ const shortestMasked = 8
 
 const mask = "****"
 
+// span is a part of a text.
+type span struct{ from, to int }
+
+// hidden finds what of a text belongs to a secret. What overlaps is one span: of two
+// secrets that share a part neither shows the rest.
+func hidden(text string, secrets []string) []span {
+	var all []span
+	for _, s := range secrets {
+		for at := 0; ; {
+			i := strings.Index(text[at:], s)
+			if i < 0 {
+				break
+			}
+			all = append(all, span{at + i, at + i + len(s)})
+			at += i + 1
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	merged := all[:0]
+	for _, x := range all {
+		if n := len(merged); n > 0 && x.from < merged[n-1].to {
+			merged[n-1].to = max(merged[n-1].to, x.to)
+		} else {
+			merged = append(merged, x)
+		}
+	}
+	return merged
+}
+
+func (v *vault) mask(text string) string {
+	spans := hidden(text, v.values())
+	if len(spans) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, x := range spans {
+		b.WriteString(text[at:x.from])
+		b.WriteString(mask)
+		at = x.to
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// maskAll masks every text of a tree; nil stays nil.
+func (v *vault) maskAll(m *param.Map) *param.Map {
+	if m == nil || len(v.values()) == 0 {
+		return m
+	}
+	return v.maskValue(m).(*param.Map)
+}
+
+func (v *vault) maskValue(value param.Value) param.Value {
+	switch x := value.(type) {
+	case string:
+		return v.mask(x)
+	case []param.Value:
+		list := make([]param.Value, len(x))
+		for i, e := range x {
+			list[i] = v.maskValue(e)
+		}
+		return list
+	case *param.Map:
+		out := param.New()
+		for k, e := range x.All() {
+			out.Set(v.mask(k), v.maskValue(e))
+		}
+		return out
+	}
+	return value
+}
+
 // maskedLog replaces secrets that were given to the run in what it writes. A secret may
 // come in pieces, so the end of a text that could be the beginning of one is held back
 // until more comes.
@@ -61,35 +137,59 @@ type maskedLog struct {
 	TaskLog
 	vault *vault
 
-	mu   sync.Mutex
-	held []byte
+	mu      sync.Mutex
+	held    string
+	covered int // bytes at the beginning of held for which a mask was written
 }
 
 func (m *maskedLog) Write(p []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	secrets := m.vault.values()
-	if len(secrets) == 0 && len(m.held) == 0 {
+	if len(secrets) == 0 && m.held == "" {
 		return m.TaskLog.Write(p)
 	}
-	text := append(m.held, p...)
-	for _, s := range secrets {
-		text = bytes.ReplaceAll(text, []byte(s), []byte(mask))
-	}
-	cut := len(text) - longestBeginning(text, secrets)
-	m.held = append([]byte(nil), text[cut:]...)
-	if _, err := m.TaskLog.Write(text[:cut]); err != nil {
+	text := m.held + string(p)
+	if err := m.write(text, hidden(text, secrets), len(text)-longestBeginning(text, secrets)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
+// write writes text up to cut and holds the rest back. A secret that lies across the cut
+// is masked now, and its rest not written later.
+func (m *maskedLog) write(text string, spans []span, cut int) error {
+	var b strings.Builder
+	at, covered := m.covered, 0
+	for _, x := range spans {
+		if x.from >= cut {
+			break
+		}
+		if x.from >= at {
+			b.WriteString(text[at:x.from])
+			b.WriteString(mask)
+		} // else it goes on behind a mask
+		at = max(at, x.to)
+	}
+	if at < cut {
+		b.WriteString(text[at:cut])
+	} else {
+		covered = at - cut
+	}
+	m.held, m.covered = text[cut:], covered
+	if b.Len() == 0 {
+		return nil
+	}
+	_, err := io.WriteString(m.TaskLog, b.String())
+	return err
+}
+
 // longestBeginning is how many bytes at the end of text begin a secret.
-func longestBeginning(text []byte, secrets []string) int {
+func longestBeginning(text string, secrets []string) int {
 	longest := 0
 	for _, s := range secrets {
 		for n := min(len(s)-1, len(text)); n > longest; n-- {
-			if strings.HasPrefix(s, string(text[len(text)-n:])) {
+			if strings.HasPrefix(s, text[len(text)-n:]) {
 				longest = n
 			}
 		}
@@ -97,29 +197,24 @@ func longestBeginning(text []byte, secrets []string) int {
 	return longest
 }
 
+// Line implements operators.Log.
 func (m *maskedLog) Line(level operators.Level, logger, message string) {
 	m.release()
-	m.TaskLog.Line(level, logger, m.masked(message))
+	m.TaskLog.Line(level, logger, m.vault.mask(message))
 }
 
+// Echo implements operators.Log.
 func (m *maskedLog) Echo(message string) {
 	m.release()
-	m.TaskLog.Echo(m.masked(message))
+	m.TaskLog.Echo(m.vault.mask(message))
 }
 
-func (m *maskedLog) masked(text string) string {
-	for _, s := range m.vault.values() {
-		text = strings.ReplaceAll(text, s, mask)
-	}
-	return text
-}
-
+// release writes what is held back; a log never fails its task.
 func (m *maskedLog) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.held) > 0 {
-		m.TaskLog.Write(m.held) // a log never fails its task
-		m.held = nil
+	if m.held != "" {
+		m.write(m.held, hidden(m.held, m.vault.values()), len(m.held))
 	}
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,8 +27,11 @@ func (h *Host) reaper(ctx context.Context) {
 	}
 }
 
+// reap looks at all attempts that are not over; trouble with one keeps it from none.
 func (h *Host) reap(ctx context.Context) error {
 	now := h.Now()
+	var failed error
+	busy := map[int64]bool{} // sessions with an unfinished attempt
 	for after := int64(0); ; {
 		list, err := h.Sessions.Active(ctx, AnySite, after, dueAtOnce)
 		if err != nil {
@@ -35,8 +39,13 @@ func (h *Host) reap(ctx context.Context) error {
 		}
 		for _, a := range list {
 			after = a.ID
-			if err := h.lookAfter(ctx, a, now); err != nil {
-				return fmt.Errorf("attempt %d: %w", a.ID, err)
+			busy[a.SessionID] = true
+			if busy[a.Waits] || ctx.Err() != nil {
+				continue
+			}
+			err := h.safely(Delivery{}, func() error { return h.lookAfter(ctx, a, now) })
+			if err != nil && !errors.Is(err, errGone) { // it ended meanwhile
+				failed = errors.Join(failed, fmt.Errorf("attempt %d: %w", a.ID, err))
 			}
 		}
 		if len(list) < dueAtOnce {
@@ -44,7 +53,7 @@ func (h *Host) reap(ctx context.Context) error {
 		}
 	}
 	_, err := h.Attempts.Expire(ctx, now.Add(-h.Limits.Retention), dueAtOnce)
-	return err
+	return errors.Join(failed, err)
 }
 
 func (h *Host) lookAfter(ctx context.Context, a Attempt, now time.Time) error {
@@ -81,16 +90,20 @@ func (h *Host) timeOut(ctx context.Context, a Attempt, message string) error {
 	if err := h.kill(ctx, a); err != nil {
 		return err
 	}
+	h.tellPeople(ctx, a, message)
+	return nil
+}
+
+// tellPeople sends a notice about an attempt, in the background: it may be tried again and
+// again for minutes.
+func (h *Host) tellPeople(ctx context.Context, a Attempt, message string) {
 	n := Notice{Message: message, Attempt: a}
 	if w, err := h.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
 		n.Revision = w.Revision.Name
 	}
-	h.working.Add(1)
-	go func() { // it may be sent again and again for minutes
-		defer h.working.Done()
+	h.working.Go(func() {
 		if err := h.Notices.Notify(ctx, n); err != nil {
 			h.Logger.Error("notification not delivered", "attempt", a.ID, "message", message, "error", err)
 		}
-	}()
-	return nil
+	})
 }

@@ -133,7 +133,11 @@ func (h *Host) fireAll(ctx context.Context, due []Schedule) error {
 // fire starts the attempt of a due schedule, then moves the schedule: never the reverse,
 // or a crash between would lose a session.
 func (h *Host) fire(ctx context.Context, s Schedule) error {
-	next, err := h.firing(ctx, s)
+	var next Times
+	err := h.safely(Delivery{}, func() (err error) {
+		next, err = h.firing(ctx, s)
+		return err
+	})
 	if err != nil && ctx.Err() != nil {
 		return err
 	}

@@ -225,29 +225,26 @@ func (h *Host) startWaiting(ctx context.Context, session int64) error {
 		}
 	}
 	for _, a := range waiting {
-		if err := h.begin(ctx, a); err != nil {
+		if err := h.beginWaiting(ctx, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// begin starts an attempt that waited. Without its definition, or with one that is too
+// beginWaiting starts an attempt that waited. Without its definition, or with one that is too
 // large by now, it ends at once: those behind it must not wait for ever.
-func (h *Host) begin(ctx context.Context, a Attempt) error {
+func (h *Host) beginWaiting(ctx context.Context, a Attempt) error {
 	d, err := h.definition(ctx, a.Site, a.Workflow.ID)
+	if err != nil && !errors.Is(err, errNoDefinition) {
+		return err
+	}
 	if err == nil {
 		err = d.compiled.CheckLimit(h.Limits.Tasks)
 	}
-	if errors.Is(err, ErrUnavailable) {
-		return err
-	}
 	if err != nil {
 		h.Logger.Error("backfill attempt cannot start", "attempt", a.ID, "error", err)
-		if err := h.Attempts.Finish(ctx, a.ID, End{At: h.Now().UTC()}); err != nil {
-			return err
-		}
-		return h.startWaiting(ctx, a.SessionID)
+		return h.neverBegun(ctx, a)
 	}
 	first, err := h.first(d, a.Params, h.Now().UTC(), engine.Start{NoSLA: true})
 	if err != nil {
@@ -257,6 +254,24 @@ func (h *Host) begin(ctx context.Context, a Attempt) error {
 		return fmt.Errorf("begin attempt %d: %w", a.ID, err)
 	}
 	return nil
+}
+
+// neverBegun ends an attempt that cannot begin.
+func (h *Host) neverBegun(ctx context.Context, a Attempt) error {
+	end := End{At: h.Now().UTC()}
+	if err := h.Attempts.Finish(ctx, a.ID, end); err != nil {
+		return fmt.Errorf("finish attempt %d: %w", a.ID, err)
+	}
+	h.stats.ended(false)
+	l := h.hold(a.ID)
+	defer h.drop(l)
+	l.over.Store(true)
+	l.mu.Lock()
+	l.row = a
+	l.row.Done, l.row.FinishedAt = true, end.At
+	l.tell()
+	l.mu.Unlock()
+	return h.startWaiting(ctx, a.SessionID)
 }
 
 // Kill requests the end of an attempt and returns it as it was before.

@@ -26,7 +26,11 @@ func (h *Host) View(ctx context.Context, a Attempt, f func(*engine.State)) error
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil {
-		if err := h.load(ctx, l); err != nil {
+		err := h.load(ctx, l, nil)
+		if errors.Is(err, errGone) { // it ended since its row was read
+			return h.viewArchive(ctx, a, f)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -62,17 +66,19 @@ func (h *Host) Watch(ctx context.Context, a Attempt) <-chan struct{} {
 	l := h.hold(a.ID)
 	l.mu.Lock()
 	l.watchers[steps] = true
-	over := a.Done || l.row.Done
 	l.mu.Unlock()
+	over := a.Done || l.over.Load()
+	if !over { // it may have ended between the caller's look and now
+		row, err := h.Attempts.Attempt(ctx, AnySite, a.ID)
+		over = err == nil && row.Done
+	}
 	go func() {
 		defer close(out)
 		defer h.drop(l)
 		for !over {
 			select {
 			case <-steps:
-				l.mu.Lock()
-				over = l.row.Done
-				l.mu.Unlock()
+				over = l.over.Load()
 				select {
 				case out <- struct{}{}:
 				case <-ctx.Done():

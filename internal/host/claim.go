@@ -1,0 +1,118 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"zerodag/engine"
+)
+
+// errSuperseded is said of work that another delivery of the same message, or another
+// message, goes on with. The message is not deleted: it may owe what that one does.
+var errSuperseded = errors.New("the work goes on elsewhere")
+
+// claim finds out which of a message's tasks are to be run now, under this message.
+type claim struct {
+	guard    string
+	asked    []engine.Run
+	delivery Delivery
+	pack     int
+
+	runs   []engine.Run // by the state planned for last
+	events []engine.Event
+	stray  bool // something asked for is not current in that state
+	taken  bool // by whoever was to have one delivery of this message only
+}
+
+// plan wakes tasks that wait. On a second delivery it takes over from the earlier holder.
+func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
+	c.runs, c.events, c.stray, c.taken = nil, nil, false, false
+	again := c.delivery.Count > 1
+	asked := c.asked
+	if again {
+		asked = append(slices.Clone(asked), c.left(s)...)
+	}
+	for _, r := range asked {
+		t := s.Task(r.Task)
+		switch {
+		case t == nil || t.Dispatch != r.Dispatch || t.Group:
+			c.stray = true
+		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
+			c.events = append(c.events, engine.Due{By: engine.By{Guard: c.guard}, Run: r})
+			c.runs = append(c.runs, r)
+		case t.State == engine.Running && again:
+			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.delivery.Restarted})
+		case t.State == engine.Running && !c.delivery.Due.IsZero():
+			c.taken = true // only a delivery of this message wakes it
+		case t.State == engine.Running:
+			c.runs = append(c.runs, r)
+		default:
+			c.stray = true
+		}
+	}
+	return c.events, !c.stray && !c.taken
+}
+
+// left is what an earlier holder of the message got to and may have been at. It keeps one
+// task for itself; where there are more it has sent them, each in a message of its own
+// that is not lost. Packs cannot be sent again: what they are made of changes.
+func (c *claim) left(s *engine.State) []engine.Run {
+	var runs []engine.Run
+	for _, e := range s.Outstanding(c.guard) {
+		if x, ok := e.(engine.Dispatch); ok && x.At.IsZero() && !slices.Contains(c.asked, x.Run) {
+			runs = append(runs, x.Run)
+		}
+	}
+	if c.pack == 1 && len(runs) > 1 {
+		return nil
+	}
+	return runs
+}
+
+// claim takes a message's tasks. What the message owes is carried out on a second delivery
+// also when nothing changed.
+func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.Run, d Delivery) (runs []engine.Run, err error) {
+	c := claim{guard: guard, asked: asked, delivery: d, pack: h.Limits.Pack}
+	a := &act{guard: guard, plan: c.plan}
+	if d.Count > 1 {
+		h.forget(l) // what others did since must be seen
+	}
+	err = h.insist(ctx, func() (err error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		runs, err = h.take(ctx, l, a, &c)
+		return err
+	})
+	return runs, err
+}
+
+func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Run, error) {
+	again := c.delivery.Count > 1
+	if l.state != nil && !again && !a.applied && a.doubt == "" {
+		if _, applies := c.plan(l.state); applies && len(c.events) == 0 {
+			return c.runs, nil // tasks that were ready when they were sent
+		}
+	}
+	if err := h.decide(ctx, l, a); err != nil {
+		return nil, err
+	}
+	if c.taken {
+		return nil, errSuperseded
+	}
+	runs := slices.Clone(c.runs)
+	if again || len(c.events) > 0 {
+		taken, err := h.perform(ctx, l, duty{guard: c.guard, keep: c.pack})
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, taken...)
+	}
+	return slices.DeleteFunc(runs, func(r engine.Run) bool { return !current(l.state, r) }), nil
+}
+
+// current says whether a run is the one that its task waits for.
+func current(s *engine.State, r engine.Run) bool {
+	t := s.Task(r.Task)
+	return !s.Ended() && t != nil && t.State == engine.Running && t.Dispatch == r.Dispatch
+}

@@ -1,0 +1,156 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/events"
+)
+
+// runTasks handles a message of the queue "tasks".
+func (h *Host) runTasks(ctx context.Context, l *live, guard string, d Delivery) error {
+	m, err := events.DecodeTask(d.Body)
+	if err != nil {
+		return err
+	}
+	if m.Then != nil {
+		return h.apply(ctx, l, acting(guard, m.Then.Engine(guard)))
+	}
+	ctx, lost := context.WithCancel(ctx)
+	defer lost()
+	defer h.heartbeat(ctx, d, lost)()
+	runs, err := h.claim(ctx, l, guard, m.Runs, d)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	if len(runs) == 1 {
+		return h.work(ctx, l, duty{guard: guard, keep: 1}, runs[0])
+	}
+	failed := make(chan error)
+	together := duty{guard: guard, passed: map[engine.Run]bool{}}
+	for _, run := range runs {
+		together.passed[run] = true // the message may owe it, having taken it over
+	}
+	for _, run := range runs {
+		go func() {
+			failed <- h.safely(d, func() error { return h.work(ctx, l, together, run) })
+		}()
+	}
+	for range runs {
+		err = errors.Join(err, <-failed)
+	}
+	return err
+}
+
+// work runs a task and, if it may keep one, whatever single task comes after it.
+func (h *Host) work(ctx context.Context, l *live, u duty, run engine.Run) error {
+	for {
+		var outcome engine.Event
+		err := h.insist(ctx, func() (err error) {
+			outcome, err = h.runOne(ctx, l, u.guard, run)
+			return err
+		})
+		if err != nil || outcome == nil {
+			return err
+		}
+		if h.closing.Load() {
+			u.keep = 0
+		}
+		next, err := h.conclude(ctx, l, u, outcome)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		run = next[0]
+	}
+}
+
+// runOne runs a task and returns how it ended; nil when somebody else took it over.
+func (h *Host) runOne(ctx context.Context, l *live, guard string, run engine.Run) (engine.Event, error) {
+	runCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	j, err := h.begin(ctx, l, run, stop)
+	if err != nil || j == nil {
+		return nil, err
+	}
+	outcome := h.execute(runCtx, j)
+	l.mu.Lock()
+	delete(l.stops, run)
+	l.mu.Unlock()
+	if err := ctx.Err(); err != nil { // it was cut off: no result
+		return nil, fmt.Errorf("run task %s of attempt %d: %w", j.TaskName, l.id, err)
+	}
+	return Result(engine.By{Guard: guard}, run, outcome), nil
+}
+
+// begin prepares a run that a kill can stop; nil when the run is not the current one.
+func (h *Host) begin(ctx context.Context, l *live, run engine.Run, stop context.CancelFunc) (*job, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == nil {
+		if err := h.load(ctx, l, nil); err != nil {
+			return nil, err
+		}
+	}
+	if !current(l.state, run) {
+		return nil, nil
+	}
+	j := h.job(l, run, h.clock(l))
+	if !j.Cancel {
+		l.stops[run] = stop
+	}
+	return j, nil
+}
+
+// conclude brings in the result of a run and carries out what the message owes then. While
+// the store cannot work the result is kept: to lose it would be to run the task again.
+func (h *Host) conclude(ctx context.Context, l *live, u duty, e engine.Event) (next []engine.Run, err error) {
+	decided := false
+	a := acting(u.guard, e)
+	err = h.insist(ctx, func() (err error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		switch {
+		case !decided:
+			if err := h.decide(ctx, l, a); err != nil {
+				return err
+			}
+			// Somebody took the run over. If it was a second delivery of this message, that
+			// one is at what the message owes.
+			if !a.applied && !l.state.Ended() && len(l.state.Outstanding(u.guard)) > 0 {
+				return errSuperseded
+			}
+			decided = true
+		case l.state == nil:
+			if err := h.load(ctx, l, nil); err != nil {
+				return err
+			}
+		}
+		next, err = h.perform(ctx, l, u)
+		return err
+	})
+	return next, err
+}
+
+// insist does something again and again while the store is not available.
+func (h *Host) insist(ctx context.Context, do func() error) error {
+	for tries := 0; ; tries++ {
+		err := do()
+		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		wait := backOff(tries)
+		h.stats.errors.Add(1)
+		h.Logger.Error("the store is not available: what was done is kept and tried again", "in", wait, "error", err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// backOff is how long to wait before the next try: 1 s, 2 s ... 1 min.
+func backOff(tries int) time.Duration { return min(time.Second<<min(tries, 6), time.Minute) }
