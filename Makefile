@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 GO ?= go
 MOMENT := engine/expr/assets/dist/moment.min.js
+CLIENT := integration/client/lib/complete
 VERSION ?= 0.1.0
 FUZZTIME ?= 30s
 
@@ -18,7 +19,7 @@ demo: build ## build, run a real project, show its result and where to look
 .PHONY: test
 test: tools assets ## install what the tests need, then run everything
 	$(MAKE) --no-print-directory lint
-	REQUIRE=python,ruby $(GO) test ./...
+	REQUIRE=python,ruby,client $(GO) test ./...
 	$(GO) test -race ./internal/... ./cmd/... ./operators/...
 
 .PHONY: check
@@ -27,12 +28,21 @@ check: ## quick, without network: format, vet, all tests but recorded cases and 
 	$(GO) vet ./...
 	$(GO) test -short $$($(GO) list ./... | grep -vE '/integration/(conformance|rules)')
 
-.PHONY: tools
-tools: ## install what tests need besides Go, Node and Python: Ruby
-	@command -v ruby >/dev/null || { \
+# Installs an apt package unless a program is there: $(call program,PROGRAM,PACKAGE,FOR)
+program = command -v $(1) >/dev/null || { \
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq ruby >/dev/null; \
-	  else echo "Ruby is needed by the tests of rb>: install it (apt-get install ruby)"; exit 1; fi; }
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(2) >/dev/null; \
+	  else echo "$(1) is needed by the tests of $(3): install it (apt-get install $(2))"; exit 1; fi; }
+
+.PHONY: tools
+tools: $(CLIENT) ## install what tests need besides Go, Node and Python: Ruby, a JDK, Maven, Digdag's Java client
+	@$(call program,ruby,ruby,rb>)
+
+$(CLIENT): integration/client/pom.xml
+	@$(call program,javac,default-jdk-headless,Digdag's Java client)
+	@$(call program,mvn,maven,Digdag's Java client)
+	mvn --quiet --batch-mode -Dstyle.color=never --file $< dependency:copy-dependencies
+	@touch $@
 
 .PHONY: assets
 assets: $(MOMENT) ## fetch what is bundled from npm: moment

@@ -46,7 +46,7 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 	fail := func(key, hint, message string) {
 		problems = append(problems, problem{path: []string{key}, Error: Error{Message: message, Hint: hint}})
 	}
-	if v, _ := raw.Get("timezone"); v != nil {
+	if v, _ := raw.Get("timezone"); v != nil && v != "" { // an empty text is none, as in the original
 		var err error
 		if w.Zone, err = zoneOf(v); err != nil {
 			fail("timezone", "", err.Error())

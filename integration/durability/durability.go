@@ -103,6 +103,20 @@ func (s *Server) Kill() {
 	}
 }
 
+// URL is where the server listens.
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.url
+}
+
+// Process is the running server.
+func (s *Server) Process() *os.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd.Process
+}
+
 // Call sends a request once. The error says that there was no answer: what was asked for
 // may have been done, or not.
 func (s *Server) Call(method, path, contentType string, body []byte) (int, []byte, error) {

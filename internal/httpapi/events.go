@@ -213,7 +213,7 @@ func (f *feed) sendTasks(ctx context.Context, a host.Attempt) error {
 			}
 			f.tasks[t.ID] = now
 			if t.UpdatedAt.IsZero() || !t.UpdatedAt.Before(f.since) {
-				changed = append(changed, task(t))
+				changed = append(changed, task(s, t, a.CreatedAt))
 			}
 		}
 	})

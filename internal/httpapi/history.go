@@ -62,7 +62,7 @@ func getPastTasks(c *call) (any, error) {
 		return nil, err
 	}
 	var answer any
-	err = c.Host.ViewAt(c.ctx(), a, seq, func(s *engine.State) { answer = tasks(s) })
+	err = c.Host.ViewAt(c.ctx(), a, seq, func(s *engine.State) { answer = tasks(s, a.CreatedAt) })
 	if err != nil {
 		return nil, found(err, "entry seq=%d of session attempt id=%d", seq, a.ID)
 	}

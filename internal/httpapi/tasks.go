@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"time"
+
 	"zerodag/engine"
 	"zerodag/engine/param"
 )
@@ -24,10 +26,19 @@ type restTask struct {
 }
 
 // task shows a task. Parameters are shared with the engine: they are frozen, only read.
-func task(t *engine.Task) restTask {
+// updatedAt is never null, or Digdag's client library refuses the answer: a task of which
+// nothing changed yet has the time at which it came.
+func task(s *engine.State, t *engine.Task, created time.Time) restTask {
+	updated := t.UpdatedAt
+	if updated.IsZero() {
+		updated = created
+		if t.Parent != 0 && !s.Task(t.Parent).StartedAt.IsZero() {
+			updated = s.Task(t.Parent).StartedAt
+		}
+	}
 	r := restTask{ID: id(t.ID), FullName: t.Name, ParentID: orNull(int64(t.Parent)), Config: object{t.Config},
 		Upstreams: make([]id, len(t.Upstreams)), State: t.State.String(), CancelRequested: t.Cancel,
-		ExportParams: object{t.Export}, StateParams: object{t.Progress.Params}, UpdatedAt: moment(t.UpdatedAt), RetryAt: moment(t.RetryAt),
+		ExportParams: object{t.Export}, StateParams: object{t.Progress.Params}, UpdatedAt: moment(updated), RetryAt: moment(t.RetryAt),
 		StartedAt: moment(t.StartedAt), IsGroup: t.Group}
 	for i, u := range t.Upstreams {
 		r.Upstreams[i] = id(u)
@@ -44,12 +55,13 @@ func task(t *engine.Task) restTask {
 	return r
 }
 
-func tasks(s *engine.State) map[string][]restTask {
+// tasks shows those of an attempt that was created then.
+func tasks(s *engine.State, created time.Time) map[string][]restTask {
 	var list []*engine.Task
 	if s != nil {
 		list = s.Tasks()
 	}
-	return collection("tasks", list, task)
+	return collection("tasks", list, func(t *engine.Task) restTask { return task(s, t, created) })
 }
 
 func getTasks(c *call) (any, error) {
@@ -58,6 +70,6 @@ func getTasks(c *call) (any, error) {
 		return nil, err
 	}
 	var answer any
-	err = c.Host.View(c.ctx(), a, func(s *engine.State) { answer = tasks(s) })
+	err = c.Host.View(c.ctx(), a, func(s *engine.State) { answer = tasks(s, a.CreatedAt) })
 	return answer, err
 }
