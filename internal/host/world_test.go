@@ -177,7 +177,7 @@ func (p *process) row(a host.Attempt) host.Attempt {
 // end waits for the end of an attempt and returns its status.
 func (p *process) end(a host.Attempt) string {
 	p.w.t.Helper()
-	limit := time.Now().Add(60 * 24 * time.Hour)
+	limit := time.Now().Add(4 * 24 * time.Hour)
 	for wait := time.Millisecond; time.Now().Before(limit); wait = min(2*wait, time.Minute) {
 		if a = p.row(a); a.Done {
 			synctest.Wait()
