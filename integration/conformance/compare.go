@@ -90,6 +90,40 @@ func compareSteps(d Differences, want, got []any) {
 	}
 	w, g := status(want), status(got)
 	d.add(Outcome, same(better(w, g), g, "steps")...)
+	w, g = nil, nil
+	for i := range min(len(want), len(got)) {
+		if result := asObject(want[i])["result"]; asObject(result)["status"] != 500.0 {
+			w, g = append(w, withoutTexts(result)), append(g, withoutTexts(asObject(got[i])["result"]))
+		}
+	}
+	d.add(Data, same(w, g, "steps")...)
+	for i := range min(len(want), len(got)) {
+		m, n := asObject(asObject(want[i])["result"])["message"], asObject(asObject(got[i])["result"])["message"]
+		if m != nil && !textsAgree(m, n) {
+			d.add(Errors, fmt.Sprintf("step %v: %s, want %s", asObject(want[i])["op"], short(n), short(m)))
+		}
+	}
+}
+
+// withoutTexts leaves the words of errors out of the result of a step.
+func withoutTexts(v any) any {
+	switch x := v.(type) {
+	case object:
+		out := object{}
+		for k, e := range x {
+			if k != "message" && k != "error" {
+				out[k] = withoutTexts(e)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = withoutTexts(e)
+		}
+		return out
+	}
+	return v
 }
 
 func compareAttempt(d Differences, name string, w, g object) {

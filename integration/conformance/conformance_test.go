@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -48,24 +47,11 @@ func TestInProcess(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			if what := missing(c); what != "" {
-				if strings.Contains(os.Getenv("REQUIRE"), c.Needs[0]) {
-					t.Fatalf("needs %s", what)
-				}
-				t.Skipf("NOT RUN: needs %s", what)
+			o := outcome{missing: missing(c)}
+			if o.missing == "" {
+				o.differences = Compare(c.Expected, c.Run(t, web, mail, store))
 			}
-			d := Compare(c.Expected, c.Run(t, web, mail, store))
-			for _, line := range d[Errors] {
-				t.Log("text of an error: " + line)
-			}
-			why, allowed := allowedDifferences[c.Name]
-			for _, line := range d.Required() {
-				if allowed {
-					t.Logf("allowed (%s): %s", why, line)
-				} else {
-					t.Error(line)
-				}
-			}
+			o.report(t, c)
 		})
 	}
 }

@@ -44,11 +44,12 @@ type Case struct {
 	Params      json.RawMessage   `json:"params"` // their order counts
 	SessionTime string            `json:"session_time"`
 	Secrets     map[string]string `json:"secrets"`
-	Steps       []object          `json:"steps"`
+	Steps       []Step            `json:"steps"`
 	Files       []string          `json:"files"`
 	FilesSorted bool              `json:"files_sorted"`
 	Mails       string            `json:"mails"`
 	ProjectDir  string            `json:"project_dir"`
+	PushQuery   string            `json:"push_query"`
 	TimeLimit   float64           `json:"time_limit"` // seconds
 	Needs       []string          `json:"needs"`
 	InProcess   bool              `json:"in_process"`
@@ -81,9 +82,10 @@ func LoadCases(dir string) ([]Case, error) {
 // world is what a case runs in.
 type world struct {
 	Case
-	out     string // scratch folder, @OUT@
-	project string // pushed files
-	spaces  string // where runs get their fresh copies
+	out     string         // scratch folder, @OUT@
+	project string         // pushed files
+	spaces  string         // where runs get their fresh copies
+	copies  *regexp.Regexp // paths of them
 	web     *webPeer
 	mail    *mailPeer
 	logs    *logs
@@ -99,6 +101,7 @@ func (c Case) Run(t testing.TB, web *webPeer, mail *mailPeer, store operators.Pa
 	}
 	w := &world{Case: c, out: filepath.Join(tmp, "out"), project: filepath.Join(tmp, "project"),
 		spaces: filepath.Join(tmp, "workspace"), web: web, mail: mail, store: store, logs: &logs{lines: map[string][]string{}}}
+	w.copies = regexp.MustCompile(regexp.QuoteMeta(w.spaces) + `/[^\s/:'"]+`)
 	for _, dir := range []string{w.out, w.project, w.spaces} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -178,8 +181,8 @@ func (w *world) start(t testing.TB, result object) {
 func (w *world) attempt(t testing.TB, workflows []dig.Workflow) (*local.Attempt, error) {
 	text := w.SessionTime
 	for _, s := range w.Steps {
-		if x, ok := s["session_time"].(string); ok && s["op"] == "start" {
-			text = x
+		if s.SessionTime != "" && s.Op == "start" {
+			text = s.SessionTime
 		}
 	}
 	session, err := time.Parse("2006-01-02T15:04:05Z07:00", text)
@@ -425,7 +428,7 @@ var (
 func (w *world) norm(s string) string {
 	s = shortened(s)
 	s = strings.NewReplacer(w.out, "@OUT@", w.web.URL, "@HTTP@", fmt.Sprintf("127.0.0.1:%d", w.mail.port), "127.0.0.1:@SMTP_PORT@").Replace(s)
-	s = regexp.MustCompile(regexp.QuoteMeta(w.spaces)+`/[^\s/:'"]+`).ReplaceAllString(s, "@WORKSPACE@")
+	s = w.copies.ReplaceAllString(s, "@WORKSPACE@")
 	s = strings.ReplaceAll(s, w.project+"/", "@PUSHDIR@/")
 	s = workspaceName.ReplaceAllString(s, "@WSNAME@")
 	s = runnerLine.ReplaceAllString(s, `runner.py", line N`)

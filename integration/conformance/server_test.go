@@ -1,0 +1,112 @@
+package conformance
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zerodag/integration/durability"
+)
+
+// atOnce is how many cases a server carries out side by side: most of them wait.
+const atOnce = 8
+
+// TestServer proves that every recorded case goes on a server, asked through its REST API,
+// as it went on the original one. ZERODAG_CASES names another folder of cases.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("NOT RUN: short")
+	}
+	cases, err := LoadCases(cmp.Or(os.Getenv("ZERODAG_CASES"), "cases"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := durability.NewServer(t, durability.Build(t), "-X", "tmpdir="+temp)
+	server.Start()
+	remote, surroundings := Remote{server.URL(), temp}, NewSurroundings(t)
+	// The longest first: they decide when the last one is over.
+	order := slices.Clone(cases)
+	slices.SortStableFunc(order, func(a, b Case) int { return cmp.Compare(len(b.Steps), len(a.Steps)) })
+	queue, results := make(chan Case), sync.Map{}
+	var workers sync.WaitGroup
+	for range atOnce {
+		workers.Go(func() {
+			for c := range queue {
+				results.Store(c.Name, carryOut(t, c, remote, surroundings))
+			}
+		})
+	}
+	begin := time.Now()
+	for _, c := range order {
+		queue <- c
+	}
+	close(queue)
+	workers.Wait()
+	t.Logf("%d cases in %v", len(cases), time.Since(begin).Round(time.Millisecond))
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			r, _ := results.Load(c.Name)
+			r.(outcome).report(t, c)
+		})
+	}
+	if t.Failed() {
+		log := server.Log()
+		t.Logf("the end of the server's log:\n%s", log[max(0, len(log)-3000):])
+	}
+}
+
+// outcome is what came of a case.
+type outcome struct {
+	differences Differences
+	err         error
+	missing     string // what it needs that is not there
+}
+
+func carryOut(t *testing.T, c Case, server Remote, s *Surroundings) outcome {
+	if what := missing(c); what != "" {
+		return outcome{missing: what}
+	}
+	out := filepath.Join(server.Temp, "out", c.Name)
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return outcome{err: err}
+	}
+	got, err := c.RunOn(t.Context(), server, s, out)
+	if err != nil {
+		return outcome{err: err}
+	}
+	return outcome{differences: Compare(c.Expected, got)}
+}
+
+func (o outcome) report(t *testing.T, c Case) {
+	if o.missing != "" {
+		if strings.Contains(os.Getenv("REQUIRE"), c.Needs[0]) {
+			t.Fatalf("needs %s", o.missing)
+		}
+		t.Skipf("NOT RUN: needs %s", o.missing)
+	}
+	if o.err != nil {
+		t.Fatal(o.err)
+	}
+	for _, line := range o.differences[Errors] {
+		t.Log("text of an error: " + line)
+	}
+	why, allowed := allowedDifferences[c.Name]
+	for _, line := range o.differences.Required() {
+		if allowed {
+			t.Logf("allowed (%s): %s", why, line)
+		} else {
+			t.Error(line)
+		}
+	}
+}
