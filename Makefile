@@ -80,6 +80,7 @@ soak: assets ## kill a server under load 100 times
 bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/...
 	$(GO) run ./integration/bench -zerodag bin/zerodag -reference integration/conformance/bench_reference.json
+	ZERODAG_LOAD=60s $(GO) test -count=1 -v -run TestLoad ./integration/load
 
 .PHONY: generate
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens
