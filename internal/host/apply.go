@@ -31,8 +31,8 @@ type plan func(s *engine.State) ([]engine.Event, bool)
 type act struct {
 	guard   string
 	plan    plan
-	applied bool   // an entry with what was planned is in the log
-	doubt   string // nonce of an entry with what was planned that may be in the log
+	applied bool  // an entry with what was planned is in the log
+	doubt   Entry // with what was planned, that may be in the log; its number and nonce
 }
 
 // acting plans the same events for every state.
@@ -62,7 +62,7 @@ func (h *Host) decide(ctx context.Context, l *live, a *act) error {
 			l.state = nil // it may be ahead of the log, also after a panic
 		}
 	}()
-	if a.doubt != "" {
+	if a.doubt.Nonce != "" {
 		l.state = nil // whether the entry is there is to be seen
 	}
 	for read := false; ; {
@@ -204,7 +204,7 @@ func (h *Host) append(ctx context.Context, l *live, a *act, t *turn, now time.Ti
 	}
 	if err := h.Log.Append(ctx, l.id, e); err != nil {
 		if t.planned && !errors.Is(err, ErrConflict) {
-			a.doubt = e.Nonce
+			a.doubt = Entry{Seq: e.Seq, Nonce: e.Nonce}
 		}
 		return fmt.Errorf("append entry %d of attempt %d: %w", e.Seq, l.id, err)
 	}

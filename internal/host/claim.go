@@ -89,7 +89,7 @@ func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.
 
 func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Run, error) {
 	again := c.delivery.Count > 1
-	if l.state != nil && !again && !a.applied && a.doubt == "" {
+	if l.state != nil && !again && !a.applied && a.doubt.Nonce == "" {
 		if _, applies := c.plan(l.state); applies && len(c.events) == 0 {
 			return c.runs, nil // tasks that were ready when they were sent
 		}

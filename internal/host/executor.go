@@ -91,8 +91,14 @@ func (h *Host) delete(ctx context.Context, q Queue, d Delivery) {
 func (h *Host) trouble(ctx context.Context, what string, err error) {
 	h.stats.errors.Add(1)
 	h.Logger.Error(what, "error", err)
+	h.pause(ctx, time.Second)
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
-	case <-time.After(time.Second):
+	case <-timer.C:
 	case <-ctx.Done():
 	}
 }

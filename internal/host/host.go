@@ -104,6 +104,7 @@ type Host struct {
 	rescheduled chan struct{}
 	closing     atomic.Bool
 	working     sync.WaitGroup // tasks and notices under way
+	pause       func(context.Context, time.Duration)
 }
 
 // New makes a host; it does nothing by itself until Run.
@@ -119,7 +120,7 @@ func New(o Options) *Host {
 	l.Pack = cmp.Or(l.Pack, 1)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
 	o.fillIn()
-	h := &Host{Options: o, scripts: newScripts(runtime.GOMAXPROCS(0), o.Evaluator), rescheduled: make(chan struct{}, 1)}
+	h := &Host{Options: o, scripts: newScripts(runtime.GOMAXPROCS(0), o.Evaluator), rescheduled: make(chan struct{}, 1), pause: sleep}
 	h.cache.lives, h.cache.definitions, h.cache.panics = map[int64]*live{}, map[int64]definition{}, map[string]int{}
 	if l.Threads > 0 {
 		h.slots = make(chan struct{}, l.Threads)

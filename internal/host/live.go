@@ -123,18 +123,33 @@ func (h *Host) load(ctx context.Context, l *live, a *act) error {
 	if row.Done && !state.Ended() {
 		return fmt.Errorf("load attempt %d: it was given up: %w", l.id, errGone)
 	}
+	if err := h.settleDoubt(ctx, l, stored, a); err != nil {
+		return err
+	}
 	l.row, l.workflow, l.state = row, d.workflow, state
 	l.seq, l.snapshot, l.since, l.at = stored.At, len(stored.Snapshot), 0, row.CreatedAt
 	for _, e := range stored.Entries {
 		l.seq, l.at = e.Seq, e.At
 		l.since += len(e.Changes)
-		if a != nil && e.Nonce == a.doubt {
-			a.applied = true
+	}
+	return nil
+}
+
+// settleDoubt finds out whether the entry that an act is in doubt of is in the log.
+func (h *Host) settleDoubt(ctx context.Context, l *live, stored Stored, a *act) error {
+	if a == nil || a.doubt.Nonce == "" {
+		return nil
+	}
+	if a.doubt.Seq <= stored.At { // it was not read: the snapshot holds it
+		var err error
+		if stored, err = h.Log.History(ctx, l.id, a.doubt.Seq, 1); err != nil {
+			return fmt.Errorf("read entry %d of attempt %d: %w", a.doubt.Seq, l.id, orGone(err))
 		}
 	}
-	if a != nil {
-		a.doubt = ""
+	for _, e := range stored.Entries {
+		a.applied = a.applied || e.Nonce == a.doubt.Nonce
 	}
+	a.doubt = Entry{}
 	return nil
 }
 

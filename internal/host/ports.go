@@ -194,7 +194,7 @@ type Attempts interface {
 	// Archive returns what Finish kept; ErrNotFound before.
 	Archive(ctx context.Context, id int64) ([]byte, error)
 	// Expire deletes up to n logs (entries and snapshots, not rows or archives) of attempts
-	// that finished before t, and says how many.
+	// that finished before t, and says how many: 0 where logs expire by themselves.
 	Expire(ctx context.Context, t time.Time, n int) (int, error)
 }
 

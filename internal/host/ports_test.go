@@ -15,10 +15,16 @@ func (w *world) call(name string, do func() error) error {
 	w.mu.Lock()
 	hook := w.hook
 	w.mu.Unlock()
-	if hook != nil {
-		if err := hook(name, false); err != nil {
-			return err
+	ask := func(done bool) error {
+		if hook == nil {
+			return nil
 		}
+		w.hooks.Lock()
+		defer w.hooks.Unlock()
+		return hook(name, done)
+	}
+	if err := ask(false); err != nil {
+		return err
 	}
 	err := do()
 	if err == nil {
@@ -26,8 +32,8 @@ func (w *world) call(name string, do func() error) error {
 		w.trace = append(w.trace, name)
 		w.mu.Unlock()
 	}
-	if err == nil && hook != nil {
-		err = hook(name, true)
+	if err == nil {
+		err = ask(true)
 	}
 	return err
 }

@@ -124,10 +124,10 @@ func TestClock(t *testing.T) {
 		p := w.serve()
 		p.push("main.dig", scheduled("hourly>: '30:00'"))
 		pass(10 * time.Minute)
-		w.skew = 2 * time.Hour // the machine slept, and its timers with it
+		w.skew.Store(int64(2 * time.Hour)) // the machine slept, and its timers with it
 		pass(time.Second)
 		want(t, "after the sleep", len(p.fired()), 2)
-		w.skew = 0 // it was a mistake
+		w.skew.Store(0) // it was a mistake
 		pass(90 * time.Minute)
 		want(t, "until the clock is there again", len(p.fired()), 2)
 		pass(time.Hour)

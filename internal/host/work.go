@@ -139,16 +139,12 @@ func (h *Host) insist(ctx context.Context, do func() error) error {
 	for tries := 0; ; tries++ {
 		err := do()
 		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
-			return err
+			return err // with the end of ctx it is for the next process to try
 		}
 		wait := backOff(tries)
 		h.stats.errors.Add(1)
 		h.Logger.Error("the store is not available: what was done is kept and tried again", "in", wait, "error", err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return err
-		}
+		h.pause(ctx, wait)
 	}
 }
 

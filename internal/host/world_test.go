@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,9 +31,11 @@ import (
 type world struct {
 	t     *testing.T
 	db    *sqlite.DB
-	skew  time.Duration // of the hosts' clocks
+	skew  atomic.Int64 // of the hosts' clocks
 	blobs blobs
 	hook  func(call string, done bool) error // asked before and after each write
+
+	hooks sync.Mutex // one at a time
 
 	mu      sync.Mutex
 	trace   []string // writes, in their order
@@ -66,7 +69,7 @@ func (w *world) open(o sqlite.Options) *sqlite.DB {
 	return db
 }
 
-func (w *world) now() time.Time { return time.Now().Add(w.skew) }
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.skew.Load())) }
 
 func (w *world) must(err error) {
 	w.t.Helper()

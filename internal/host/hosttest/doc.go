@@ -34,6 +34,11 @@ type Stores struct {
 	Users     host.Users
 	Audit     host.Audit
 	Now       func() time.Time
+
+	// Grain is how exactly the queues keep time: cases wait as much longer. 0 is exactly.
+	Grain time.Duration
+	// Expires: logs expire by themselves, and Attempts.Expire has nothing to do.
+	Expires bool
 }
 
 // Harness runs a case with new, empty stores. It may do so on a fake clock.

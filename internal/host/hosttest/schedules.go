@@ -26,6 +26,25 @@ func times(run int64) host.Times {
 	return host.Times{Run: instant(run), Session: instant(run - 5)}
 }
 
+// named finds the schedule of a workflow: ids need not be in the order of anything. Lists
+// are in the order of ids.
+func named(t *testing.T, list []host.Schedule, workflow string) host.Schedule {
+	t.Helper()
+	var found host.Schedule
+	for i, s := range list {
+		if i > 0 && list[i-1].ID >= s.ID {
+			t.Errorf("schedule %d follows %d", s.ID, list[i-1].ID)
+		}
+		if s.Workflow.Name == workflow {
+			found = s
+		}
+	}
+	if found.ID == 0 {
+		t.Fatalf("no schedule of %s in %+v", workflow, list)
+	}
+	return found
+}
+
 func schedulesPush(t *testing.T, s Stores) {
 	ctx := t.Context()
 	p := got(push(ctx, s, 1, "demo", "r1", []string{"a", "b"}, map[string]host.Times{"a": times(10), "b": times(20)}))(t)
@@ -33,7 +52,7 @@ func schedulesPush(t *testing.T, s Stores) {
 	if len(list) != 2 {
 		t.Fatalf("%d schedules, want 2", len(list))
 	}
-	a := list[0]
+	a := named(t, list, "a")
 	want := host.Schedule{ID: a.ID, Site: 1, Project: host.Ref{ID: p.ID, Name: "demo"}, Workflow: host.Ref{ID: a.Workflow.ID, Name: "a"}, Times: times(10),
 		CreatedAt: instant(0), UpdatedAt: instant(0)}
 	if diff := cmp.Diff(want, a); diff != "" {
@@ -60,7 +79,7 @@ func schedulesPush(t *testing.T, s Stores) {
 		t.Errorf("the old schedule that was shown is %+v", old)
 	}
 	list = got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
-	if len(list) != 2 || list[0].ID != a.ID || list[1].Workflow.Name != "c" {
+	if len(list) != 2 || named(t, list, "a").ID != a.ID || named(t, list, "c").ID == a.ID {
 		t.Fatalf("after the second push: %+v", list)
 	}
 	newest := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: pushed.Latest.ID, Name: "a"}))(t)[0]
@@ -140,6 +159,7 @@ func schedulesList(t *testing.T, s Stores) {
 	if len(list) != 3 {
 		t.Fatalf("%d schedules, want 3", len(list))
 	}
+	named(t, list, "b")
 	for _, c := range []struct {
 		q    host.ScheduleQuery
 		want int

@@ -1,0 +1,21 @@
+package host
+
+import (
+	"context"
+	"time"
+)
+
+// HandleEvent does with a delivery what the executor's loop does.
+func (h *Host) HandleEvent(ctx context.Context, d Delivery) { h.handle(ctx, h.Events, d, h.happened) }
+
+// HandleTask does with a delivery what the agent's loop does.
+func (h *Host) HandleTask(ctx context.Context, d Delivery) { h.handle(ctx, h.Tasks, d, h.runTasks) }
+
+// Reap looks once after all attempts.
+func (h *Host) Reap(ctx context.Context) error { return h.reap(ctx) }
+
+// Fire fires a schedule that is due.
+func (h *Host) Fire(ctx context.Context, s Schedule) error { return h.fire(ctx, s) }
+
+// SetPause replaces the waiting for a store that is not available.
+func (h *Host) SetPause(pause func(context.Context, time.Duration)) { h.pause = pause }
