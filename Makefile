@@ -10,7 +10,7 @@ FUZZTIME ?= 30s
 
 .PHONY: help
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build ## build, run a real project, show its result and where to look
@@ -81,6 +81,14 @@ bench: build ## Go benchmarks and whole-process runs, beside figures of the orig
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/...
 	$(GO) run ./integration/bench -zerodag bin/zerodag -reference integration/conformance/bench_reference.json
 	ZERODAG_LOAD=60s $(GO) test -count=1 -v -run TestLoad ./integration/load
+
+.PHONY: localstack
+localstack: ## start LocalStack on 127.0.0.1:4566, the AWS of the tests; installs what is missing
+	@integration/localstack/localstack.sh up
+
+.PHONY: localstack-stop
+localstack-stop: ## stop it
+	@integration/localstack/localstack.sh down
 
 .PHONY: generate
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens

@@ -1,0 +1,94 @@
+// Package localstack starts and finds LocalStack, the AWS of the tests: a process of this
+// machine, everything pinned, no container engine.
+//
+// Tests of the AWS drivers and of the deployed stack call it. It must never touch a real
+// account: it hands out the address and the credentials of the emulator only.
+package localstack
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// Region is the one region that there is.
+const Region = "us-east-1"
+
+// Endpoint is where LocalStack answers, whether it does or not: LS_PORT chooses the port.
+func Endpoint() string {
+	port := os.Getenv("LS_PORT")
+	if port == "" {
+		port = "4566"
+	}
+	return "http://127.0.0.1:" + port
+}
+
+// Config is how clients reach LocalStack. A test is skipped when it does not run, unless
+// REQUIRE names localstack: then it is started, and what goes wrong fails the test.
+func Config(t testing.TB) aws.Config {
+	t.Helper()
+	if err := found(); err != nil {
+		if required() {
+			t.Fatal(err)
+		}
+		t.Skipf("SKIPPED: %v (start it with `make localstack`, or set REQUIRE=localstack)", err)
+	}
+	return aws.Config{Region: Region, BaseEndpoint: aws.String(Endpoint()), Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")}
+}
+
+func required() bool { return strings.Contains(os.Getenv("REQUIRE"), "localstack") }
+
+// found is nil when LocalStack answers. It is looked for, and started where that is asked
+// for, once a process.
+var found = sync.OnceValue(func() error {
+	err := healthy()
+	if err == nil || !required() {
+		return err
+	}
+	_, file, _, _ := runtime.Caller(0)
+	out, err := exec.Command(filepath.Join(filepath.Dir(file), "localstack.sh"), "up").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("start LocalStack: %w\n%s", err, out)
+	}
+	return healthy()
+})
+
+func healthy() error {
+	client := http.Client{Timeout: 5 * time.Second}
+	r, err := client.Get(Endpoint() + "/_localstack/health")
+	if err != nil {
+		return fmt.Errorf("LocalStack does not answer: %w", err)
+	}
+	defer r.Body.Close()
+	if r.StatusCode != http.StatusOK {
+		return fmt.Errorf("LocalStack answers %s", r.Status)
+	}
+	return nil
+}
+
+// Name makes a name for a table, a bucket or a queue that no other test has.
+func Name() string { return "zerodag-test-" + strings.ToLower(rand.Text()[:12]) }
+
+// Cleanup removes at the end of a test, when its own context is over, what it made.
+func Cleanup(t testing.TB, remove func(context.Context) error) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := remove(ctx); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+}

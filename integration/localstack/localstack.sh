@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# localstack.sh [up|down|env]: LocalStack community 4.14.0 as a process of this machine, no
+# container engine. Everything it needs is pinned and put into LS_HOME; everything it opens
+# is bound to 127.0.0.1. "up" may be called again and again.
+#
+#   LS_HOME    where it lives           (default ~/.cache/zerodag/localstack)
+#   LS_PORT    port of its gateway      (default 4566)
+#   LS_PYTHON  a Python of 3.12 or later (default: looked for in PATH and in pyenv's versions)
+#   ESM_POLL   seconds between two looks at a queue that feeds a function (default 0.05)
+#   DEBUG=1    a full log in $LS_HOME/log
+#
+# Needs PyPI (pip), Maven Central (mvn) and a JDK of 17 or later (java, javac, jar).
+set -euo pipefail
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+LS_HOME=${LS_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/zerodag/localstack}
+LS_PORT=${LS_PORT:-4566}
+mkdir -p "$LS_HOME"
+LS_HOME=$(cd "$LS_HOME" && pwd)
+PINS=$(sha256sum <"$HERE/requirements.lock" | cut -c1-12)
+VENV=$LS_HOME/venv-$PINS
+PIDFILE=$LS_HOME/pid-$LS_PORT
+
+client_env() {
+  cat <<E
+export AWS_ENDPOINT_URL=http://127.0.0.1:$LS_PORT AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1
+E
+}
+
+fail() {
+  echo "localstack.sh: $*" >&2
+  exit 1
+}
+
+# A shim of pyenv may exist and not run, so each candidate is asked for its version.
+find_python() {
+  local p
+  for p in "${LS_PYTHON:-}" python3 python3.{14,13,12} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python3; do
+    [ -n "$p" ] && "$p" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo "$p"; return; }
+  done
+  fail "needs Python 3.12 or later (LocalStack 4.14 is written in its syntax): install one or set LS_PYTHON"
+}
+
+healthy() { curl -sf -m 2 "http://127.0.0.1:$LS_PORT/_localstack/health" >/dev/null; }
+
+install() {
+  local tool
+  for tool in mvn java javac jar curl; do
+    command -v "$tool" >/dev/null || fail "needs $tool (Maven and a JDK of 17 or later)"
+  done
+  if [ ! -f "$VENV/.complete" ]; then
+    local python
+    python=$(find_python)
+    echo "installing LocalStack into $VENV" >&2
+    rm -rf "$VENV"
+    "$python" -m venv "$VENV"
+    "$VENV/bin/pip" install -q --disable-pip-version-check -r "$HERE/requirements.lock" >&2
+    touch "$VENV/.complete"
+  fi
+  "$HERE/dynamodb-local.sh" "$LS_HOME/root" >&2
+}
+
+down() {
+  [ -f "$PIDFILE" ] || return 0
+  local pid
+  pid=$(cat "$PIDFILE")
+  kill "$pid" 2>/dev/null || true
+  for _ in $(seq 100); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.1
+  done
+  kill -9 "$pid" 2>/dev/null || true
+  rm -f "$PIDFILE"
+}
+
+# FILESYSTEM_ROOT, OVERRIDE_IN_DOCKER: inside a container LocalStack would take that for its
+#   own image and write all over the file system.
+# GATEWAY_SERVER=loopback (plugin): the stock server ignores the host of GATEWAY_LISTEN.
+# SQS_ENDPOINT_STRATEGY=path: queue URLs that need no DNS.
+# *_DYNAMODB=v2: streams without a download.
+# S3_SKIP_SIGNATURE_VALIDATION=0: expired and forged links are refused, as on AWS.
+# CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES: 0 refuses every type, since the list of those that
+#   are supported is a download. The plugin is strict in its place.
+start() {
+  cd "$LS_HOME"
+  export FILESYSTEM_ROOT=$LS_HOME/root XDG_CACHE_HOME=$LS_HOME/cache TMPDIR=$LS_HOME/tmp OVERRIDE_IN_DOCKER=0
+  export PYTHONPATH=$HERE/plugin PYTHONPYCACHEPREFIX=$LS_HOME/cache/python
+  export GATEWAY_LISTEN=127.0.0.1:$LS_PORT GATEWAY_SERVER=loopback LOCALSTACK_HOST=127.0.0.1:$LS_PORT
+  export SQS_ENDPOINT_STRATEGY=path DNS_ADDRESS=0
+  export DISABLE_EVENTS=1 SKIP_SSL_CERT_DOWNLOAD=1
+  export DYNAMODB_IN_MEMORY=1 PROVIDER_OVERRIDE_DYNAMODB=v2 PROVIDER_OVERRIDE_DYNAMODBSTREAMS=v2
+  export S3_SKIP_SIGNATURE_VALIDATION=0
+  export LAMBDA_RUNTIME_EXECUTOR=process LAMBDA_RETRY_BASE_DELAY=1
+  export LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC=${ESM_POLL:-0.05} LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC=${ESM_POLL:-0.1}
+  export CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES=1
+  export DEBUG=${DEBUG:-0}
+  exec setsid "$VENV/bin/python" -m localstack.runtime.main
+}
+
+up() {
+  if healthy; then
+    client_env
+    return
+  fi
+  down
+  install
+  mkdir -p "$LS_HOME/tmp" "$LS_HOME/cache"
+  (start) >"$LS_HOME/log" 2>&1 </dev/null &
+  local pid=$!
+  echo "$pid" >"$PIDFILE"
+  for _ in $(seq 300); do
+    if healthy; then
+      client_env
+      return
+    fi
+    kill -0 "$pid" 2>/dev/null || {
+      tail -20 "$LS_HOME/log" >&2
+      rm -f "$PIDFILE"
+      fail "LocalStack ended; its log is $LS_HOME/log"
+    }
+    sleep 0.2
+  done
+  fail "not healthy after a minute; its log is $LS_HOME/log"
+}
+
+case "${1:-up}" in
+up) up ;;
+down) down ;;
+env) client_env ;;
+*) fail "usage: localstack.sh [up|down|env]" ;;
+esac

@@ -1,0 +1,322 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"zerodag/internal/host"
+)
+
+// What DynamoDB takes at once.
+const (
+	maxBatchGet   = 100
+	maxBatchWrite = 25
+	maxActions    = 100
+)
+
+// get reads an item, consistently; nil when there is none.
+func (db *DB) get(ctx context.Context, k key) (item, error) {
+	out, err := db.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &db.table, Key: k.item(), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return nil, translate("read "+k.partition, err)
+	}
+	return out.Item, nil
+}
+
+// getAll reads items, consistently; those that are not there are not in the answer.
+func (db *DB) getAll(ctx context.Context, keys []key) (map[key]item, error) {
+	found := map[key]item{}
+	for part := range slices.Chunk(unique(keys), maxBatchGet) {
+		var ask []map[string]types.AttributeValue
+		for _, k := range part {
+			ask = append(ask, k.item())
+		}
+		for try := 0; len(ask) > 0; try++ {
+			out, err := db.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+				db.table: {Keys: ask, ConsistentRead: aws.Bool(true)}}})
+			if err != nil {
+				return nil, translate("read items", err)
+			}
+			for _, it := range out.Responses[db.table] {
+				found[keyOf(it)] = it
+			}
+			left := out.UnprocessedKeys[db.table].Keys
+			if len(left) == len(ask) { // not even one: DynamoDB is throttling
+				if err := pause(ctx, try); err != nil {
+					return nil, err
+				}
+			}
+			ask = left
+		}
+	}
+	return found, nil
+}
+
+func unique(keys []key) []key {
+	seen := map[key]bool{}
+	return slices.DeleteFunc(slices.Clone(keys), func(k key) bool {
+		was := seen[k]
+		seen[k] = true
+		return was
+	})
+}
+
+// putAll writes items, in no order and not together. Repeated it changes nothing.
+func (db *DB) putAll(ctx context.Context, items []item) error {
+	for part := range slices.Chunk(items, maxBatchWrite) {
+		var ask []types.WriteRequest
+		for _, it := range part {
+			ask = append(ask, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
+		}
+		if err := db.writeAll(ctx, ask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db *DB) writeAll(ctx context.Context, ask []types.WriteRequest) error {
+	for try := 0; len(ask) > 0; try++ {
+		out, err := db.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{db.table: ask}})
+		if err != nil {
+			return translate("write items", err)
+		}
+		left := out.UnprocessedItems[db.table]
+		if len(left) > 0 {
+			if err := pause(ctx, try); err != nil {
+				return err
+			}
+		}
+		ask = left
+	}
+	return nil
+}
+
+// where is a condition or an update with what it names: "#name" and ":value".
+type where struct {
+	text   string
+	names  []string
+	values item
+}
+
+// nameMap maps "#name" to name: all names are written so, since many are reserved words.
+func nameMap(parts ...where) map[string]string {
+	m := map[string]string{}
+	for _, w := range parts {
+		for _, n := range w.names {
+			m["#"+n] = n
+		}
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+func valueMap(parts ...where) item {
+	m := item{}
+	for _, w := range parts {
+		maps.Copy(m, w.values)
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// query asks the table, or an index of it, for a range of sort keys.
+type query struct {
+	index      string // "" is the table, read consistently
+	where      where
+	descending bool
+	limit      int // 0 is all
+	names      []string
+	count      bool
+}
+
+// input is the first page of a query.
+func (db *DB) input(q query) *dynamodb.QueryInput {
+	in := &dynamodb.QueryInput{TableName: &db.table, KeyConditionExpression: &q.where.text, ScanIndexForward: aws.Bool(!q.descending),
+		ExpressionAttributeNames: nameMap(q.where, where{names: q.names}), ExpressionAttributeValues: q.where.values}
+	if q.index != "" {
+		in.IndexName = &q.index
+	} else {
+		in.ConsistentRead = aws.Bool(true)
+	}
+	if q.count {
+		in.Select = types.SelectCount
+	}
+	if len(q.names) > 0 {
+		in.ProjectionExpression = aws.String("#" + strings.Join(q.names, ", #"))
+	}
+	return in
+}
+
+// run returns what was found, page by page, up to the limit.
+func (db *DB) run(ctx context.Context, q query) (list []item, count int, err error) {
+	in := db.input(q)
+	for {
+		if q.limit > 0 {
+			in.Limit = aws.Int32(int32(q.limit - count))
+		}
+		out, err := db.client.Query(ctx, in)
+		if err != nil {
+			return nil, 0, translate("query", err)
+		}
+		for _, it := range out.Items {
+			list = append(list, it)
+		}
+		count += int(out.Count)
+		if out.LastEvaluatedKey == nil || q.limit > 0 && count >= q.limit {
+			return list, count, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+func (db *DB) find(ctx context.Context, q query) ([]item, error) {
+	list, _, err := db.run(ctx, q)
+	return list, err
+}
+
+// errCondition: a condition was not met.
+var errCondition = errors.New("condition not met")
+
+// put writes an item under a condition. With errCondition comes the item that is there.
+func (db *DB) put(ctx context.Context, it item, w where) (item, error) {
+	in := &dynamodb.PutItemInput{TableName: &db.table, Item: it, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
+	if w.text != "" {
+		in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &w.text, nameMap(w), w.values
+	}
+	_, err := db.client.PutItem(ctx, in)
+	return refused("write "+it.str(aPartition), err)
+}
+
+// update changes an item under a condition. With errCondition comes the item as it is.
+func (db *DB) update(ctx context.Context, k key, change, w where) (item, error) {
+	in := &dynamodb.UpdateItemInput{TableName: &db.table, Key: k.item(), UpdateExpression: &change.text, ConditionExpression: &w.text,
+		ExpressionAttributeNames: nameMap(change, w), ExpressionAttributeValues: valueMap(change, w),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
+	_, err := db.client.UpdateItem(ctx, in)
+	return refused("update "+k.partition, err)
+}
+
+// remove deletes an item under a condition.
+func (db *DB) remove(ctx context.Context, k key, w where) error {
+	in := &dynamodb.DeleteItemInput{TableName: &db.table, Key: k.item()}
+	if w.text != "" {
+		in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = &w.text, nameMap(w), valueMap(w)
+	}
+	_, err := db.client.DeleteItem(ctx, in)
+	_, err = refused("delete "+k.partition, err)
+	return err
+}
+
+func refused(doing string, err error) (item, error) {
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return failed.Item, errCondition
+	}
+	return nil, translate(doing, err)
+}
+
+// action is one part of a transaction.
+type action struct {
+	put    item
+	update key
+	delete key
+	check  key
+	change where
+	when   where
+}
+
+func (db *DB) actionOf(a action) types.TransactWriteItem {
+	old := types.ReturnValuesOnConditionCheckFailureAllOld
+	var condition *string
+	if a.when.text != "" {
+		condition = &a.when.text
+	}
+	names, values := nameMap(a.change, a.when), valueMap(a.change, a.when)
+	switch {
+	case a.put != nil:
+		return types.TransactWriteItem{Put: &types.Put{TableName: &db.table, Item: a.put, ConditionExpression: condition,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: old}}
+	case a.update != key{}:
+		return types.TransactWriteItem{Update: &types.Update{TableName: &db.table, Key: a.update.item(), UpdateExpression: &a.change.text, ConditionExpression: condition,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: old}}
+	case a.delete != key{}:
+		return types.TransactWriteItem{Delete: &types.Delete{TableName: &db.table, Key: a.delete.item(), ConditionExpression: condition,
+			ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: old}}
+	}
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &db.table, Key: a.check.item(), ConditionExpression: condition,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: old}}
+}
+
+// met is an action whose condition was not met, with the item as it is (nil: none).
+type met struct {
+	at   int
+	item item
+}
+
+// transact does all actions or none. With errCondition comes what was in the way. A
+// transaction that met another one is repeated: neither has done anything.
+func (db *DB) transact(ctx context.Context, actions []action) ([]met, error) {
+	var list []types.TransactWriteItem
+	for _, a := range actions {
+		list = append(list, db.actionOf(a))
+	}
+	for try := 0; ; try++ {
+		_, err := db.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: list})
+		var canceled *types.TransactionCanceledException
+		if !errors.As(err, &canceled) {
+			return nil, translate("write transaction", err)
+		}
+		var inTheWay []met
+		for i, r := range canceled.CancellationReasons {
+			switch aws.ToString(r.Code) {
+			case "ConditionalCheckFailed":
+				inTheWay = append(inTheWay, met{i, r.Item})
+			case "ValidationError", "ItemCollectionSizeLimitExceeded", "AccessDenied":
+				return nil, fmt.Errorf("write transaction: %s: %s", aws.ToString(r.Code), aws.ToString(r.Message))
+			}
+		}
+		if len(inTheWay) > 0 {
+			return inTheWay, errCondition
+		}
+		if err := pause(ctx, try); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// tries of what another call was in the way of.
+const tries = 10
+
+// pause waits a random time, the longer the more often it was in vain.
+func pause(ctx context.Context, try int) error {
+	if try >= tries {
+		return fmt.Errorf("DynamoDB: in vain %d times: %w", try, host.ErrUnavailable)
+	}
+	wait := min(10*time.Millisecond<<try, longestWait)
+	timer := time.NewTimer(wait/4 + time.Duration(randomInt(1<<30))*wait/(1<<30))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Conditions that many use.
+func absent() where { return where{text: "attribute_not_exists(#p)", names: []string{aPartition}} }
+func exists() where { return where{text: "attribute_exists(#p)", names: []string{aPartition}} }

@@ -1,0 +1,76 @@
+package dynamo_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"zerodag/integration/localstack"
+	"zerodag/internal/dynamo"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest"
+	"zerodag/internal/sqlite"
+)
+
+var (
+	_ host.Log       = (*dynamo.DB)(nil)
+	_ host.Projects  = (*dynamo.DB)(nil)
+	_ host.Workflows = (*dynamo.DB)(nil)
+	_ host.Schedules = (*dynamo.DB)(nil)
+	_ host.Attempts  = (*dynamo.DB)(nil)
+	_ host.Sessions  = (*dynamo.DB)(nil)
+	_ host.Users     = (*dynamo.DB)(nil)
+	_ host.Audit     = (*dynamo.DB)(nil)
+)
+
+// options are of a table of its own, with a queue and blobs that need no AWS.
+func options(t testing.TB) dynamo.Options {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	localstack.Cleanup(t, func(context.Context) error { return db.Close() })
+	blobs, err := files.NewBlobs(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dynamo.Options{Table: localstack.Name(), Blobs: blobs, Events: db.Queue("events")}
+}
+
+// open makes a DB with a table of its own, and counts its calls.
+func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *localstack.Counter) {
+	t.Helper()
+	c := localstack.Config(t)
+	counter := localstack.Count(&c)
+	db := dynamo.New(c, o)
+	if err := db.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	localstack.Cleanup(t, db.DeleteTable)
+	counter.Take()
+	return db, counter
+}
+
+func harness(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	o := options(t)
+	db, _ := open(t, o)
+	run(t, hosttest.Stores{Log: db, Events: o.Events, Tasks: o.Events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db,
+		Users: db, Audit: db, Now: time.Now, Expires: true})
+}
+
+// TestContract runs the suites of all ports that the table serves.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	localstack.Config(t)
+	for port, suite := range map[string]func(*testing.T, hosttest.Harness){
+		"Log": hosttest.Log, "Catalogue": hosttest.Catalogue, "Schedules": hosttest.Schedules,
+		"Attempts": hosttest.Attempts, "Sessions": hosttest.Sessions, "Users": hosttest.Users,
+	} {
+		t.Run(port, func(t *testing.T) {
+			t.Parallel()
+			suite(t, harness)
+		})
+	}
+}

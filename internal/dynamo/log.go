@@ -1,0 +1,215 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"zerodag/internal/host"
+)
+
+// Append writes an entry: see host.Log. It is one put, since whoever appends has read the
+// entry before, or written it; else that is read first.
+func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
+	if e.Seq < 2 || e.Seq > maxSeq {
+		return fmt.Errorf("append entry %d of attempt %d: no such place", e.Seq, attempt)
+	}
+	before, err := db.tailBefore(ctx, attempt, e.Seq)
+	if err != nil {
+		return err
+	}
+	it, err := db.entryItem(ctx, attempt, e, before.snapshot)
+	if err != nil {
+		return err
+	}
+	short := db.short.take(attempt)
+	it.setBytes(aShort, encodeShort(short))
+	there, err := db.put(ctx, it, absent())
+	if errors.Is(err, errCondition) && there.str(aNonce) == e.Nonce {
+		err = nil // a lost answer: it is ours
+	}
+	if err != nil {
+		db.short.giveBack(attempt, short)
+	}
+	switch {
+	case errors.Is(err, errCondition) && db.expired(there):
+		return orNotFound(nil, "append to the log of attempt %d, which has expired", attempt)
+	case errors.Is(err, errCondition):
+		return host.ErrConflict
+	case err != nil:
+		return err
+	}
+	db.tails.note(attempt, tail{e.Seq, it.num(aSnapshotSeq)})
+	return nil
+}
+
+// tailBefore finds out that there is an entry before seq, and which snapshot it names.
+func (db *DB) tailBefore(ctx context.Context, attempt, seq int64) (tail, error) {
+	if t, ok := db.tails.of(attempt); ok && t.seq >= seq-1 {
+		return t, nil
+	}
+	it, err := db.get(ctx, entryKey(attempt, seq-1))
+	if err != nil {
+		return tail{}, err
+	}
+	if it != nil && !db.expired(it) {
+		return tail{seq - 1, it.num(aSnapshotSeq)}, nil
+	}
+	if _, err := db.newest(ctx, attempt, maxSeq, 1); err != nil {
+		return tail{}, err
+	}
+	return tail{}, fmt.Errorf("append entry %d of attempt %d: entry %d is not there", seq, attempt, seq-1)
+}
+
+// newest reads up to n entries up to number last, backwards. Of a log that has expired
+// some may be deleted already, so it counts as gone.
+func (db *DB) newest(ctx context.Context, attempt, last int64, n int) ([]item, error) {
+	list, err := db.find(ctx, query{where: entries(attempt, 1, last), descending: true, limit: n})
+	if err != nil || len(list) == 0 || db.expired(list[0]) {
+		return nil, orNotFound(err, "read log of attempt %d", attempt)
+	}
+	return list, nil
+}
+
+// entries are those from first to last.
+func entries(attempt, first, last int64) where {
+	return where{text: "#p = :p AND #s BETWEEN :first AND :last", names: []string{aPartition, aSort},
+		values: item{":p": text(attemptKey(attempt).partition), ":first": text(entrySort(first)), ":last": text(entrySort(last))}}
+}
+
+// firstPage is how many entries loading reads before it knows how many it needs. 16 KB of
+// log lie between two snapshots at least, 60 small entries.
+const firstPage = 12
+
+// Load reads what is needed for the newest state: see host.Log. Events are left out.
+func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
+	list, err := db.newest(ctx, attempt, maxSeq, firstPage)
+	if err != nil {
+		return host.Stored{}, err
+	}
+	at := list[0].num(aSnapshotSeq)
+	lowest := seqOf(list[len(list)-1])
+	if begin := max(at, 1); lowest > begin {
+		rest, err := db.find(ctx, query{where: entries(attempt, begin, lowest-1), descending: true})
+		if err != nil {
+			return host.Stored{}, err
+		}
+		list = append(list, rest...)
+	}
+	slices.Reverse(list)
+	stored, err := db.stored(ctx, list, at)
+	if err != nil {
+		return host.Stored{}, err
+	}
+	if want := seqOf(list[len(list)-1]) - at; int64(len(stored.Entries)) != want {
+		return host.Stored{}, fmt.Errorf("load attempt %d: %d entries after its snapshot instead of %d", attempt, len(stored.Entries), want)
+	}
+	db.tails.note(attempt, tail{seqOf(list[len(list)-1]), at})
+	return stored, nil
+}
+
+// stored is the snapshot of entry at, which is 0 for none, and the entries after it.
+func (db *DB) stored(ctx context.Context, list []item, at int64) (host.Stored, error) {
+	s := host.Stored{At: at}
+	for _, it := range list {
+		switch n := seqOf(it); {
+		case n < at:
+		case n == at:
+			state, err := db.snapshotOf(ctx, it)
+			if err != nil {
+				return s, err
+			}
+			s.Snapshot = state
+		default:
+			e, err := db.entryOf(ctx, it)
+			if err != nil {
+				return s, err
+			}
+			e.Events = nil
+			s.Entries = append(s.Entries, e)
+		}
+	}
+	return s, nil
+}
+
+// History reads a part of a log: see host.Log.
+func (db *DB) History(ctx context.Context, attempt int64, first int64, n int) (host.Stored, error) {
+	first = min(max(first, 1), maxSeq)
+	var s host.Stored
+	before, err := db.find(ctx, query{where: entries(attempt, 1, max(first-1, 1)), descending: true, limit: 1})
+	if err != nil || len(before) == 0 || db.expired(before[0]) {
+		return s, orNotFound(err, "read history of attempt %d", attempt)
+	}
+	if first > 1 {
+		if s.Snapshot, s.At, err = db.snapshotBefore(ctx, attempt, before[0]); err != nil {
+			return s, err
+		}
+	}
+	if n <= 0 {
+		return s, nil
+	}
+	list, err := db.find(ctx, query{where: entries(attempt, first, maxSeq), limit: n})
+	if err != nil {
+		return s, err
+	}
+	for _, it := range list {
+		e, err := db.entryOf(ctx, it)
+		if err != nil {
+			return s, err
+		}
+		if e.Snapshot, err = db.snapshotOf(ctx, it); err != nil {
+			return s, err
+		}
+		s.Entries = append(s.Entries, e)
+	}
+	return s, nil
+}
+
+// snapshotBefore reads the snapshot that an entry names.
+func (db *DB) snapshotBefore(ctx context.Context, attempt int64, it item) ([]byte, int64, error) {
+	at := it.num(aSnapshotSeq)
+	if at == 0 {
+		return nil, 0, nil
+	}
+	if at != seqOf(it) {
+		var err error
+		if it, err = db.get(ctx, entryKey(attempt, at)); err != nil || it == nil {
+			return nil, 0, orNotFound(err, "read snapshot %d of attempt %d", at, attempt)
+		}
+	}
+	state, err := db.snapshotOf(ctx, it)
+	return state, at, err
+}
+
+// tail is an entry that is known to be there, and the snapshot that it names.
+type tail struct{ seq, snapshot int64 }
+
+// tails remembers where logs ended when this process last saw them. Entries never go while
+// their attempt lives, so what was there still is: it is trusted for a "yes" only.
+type tails struct {
+	mu sync.Mutex
+	m  map[int64]tail
+}
+
+// maxTails bounds the memory; a forgotten one costs one read.
+const maxTails = 10_000
+
+func (t *tails) of(attempt int64) (tail, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x, ok := t.m[attempt]
+	return x, ok
+}
+
+func (t *tails) note(attempt int64, x tail) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.m == nil || len(t.m) >= maxTails {
+		t.m = map[int64]tail{}
+	}
+	if t.m[attempt].seq < x.seq {
+		t.m[attempt] = x
+	}
+}

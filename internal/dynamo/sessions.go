@@ -1,0 +1,257 @@
+package dynamo
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"zerodag/internal/env"
+	"zerodag/internal/host"
+)
+
+// Session returns a session with its last attempt. Its id is that of its first attempt.
+func (db *DB) Session(ctx context.Context, site, id int64) (host.Session, error) {
+	first, err := db.Attempt(ctx, site, id)
+	if err != nil {
+		return host.Session{}, err
+	}
+	if first.SessionID != id {
+		return host.Session{}, orNotFound(nil, "read session %d", id)
+	}
+	list, err := db.sessionsOf(ctx, []host.Attempt{first})
+	if err != nil || len(list) == 0 {
+		return host.Session{}, orNotFound(err, "read session %d", id)
+	}
+	return list[0], nil
+}
+
+// sessionsOf reads the sessions that begin with some attempts.
+func (db *DB) sessionsOf(ctx context.Context, firsts []host.Attempt) ([]host.Session, error) {
+	var keys []key
+	for _, a := range firsts {
+		keys = append(keys, keyOfSession(a))
+	}
+	rows, err := db.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	lasts := map[int64]host.Attempt{}
+	var others []key
+	for _, a := range firsts {
+		if s := sessionOf(rows[keyOfSession(a)]); s.last == a.ID {
+			lasts[a.ID] = a
+		} else if s.last != 0 {
+			others = append(others, attemptKey(s.last))
+		}
+	}
+	found, err := db.getAll(ctx, others)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range found {
+		a, err := attemptOf(it)
+		if err != nil {
+			return nil, err
+		}
+		lasts[a.ID] = a
+	}
+	var list []host.Session
+	for _, a := range firsts {
+		s := sessionOf(rows[keyOfSession(a)])
+		if last, ok := lasts[s.last]; ok {
+			list = append(list, host.Session{ID: a.ID, Site: a.Site, Project: a.Project, Workflow: last.Workflow, UUID: s.uuid, Time: a.SessionTime, Last: last})
+		}
+	}
+	return list, nil
+}
+
+// attemptList is the narrowest list that holds what is asked for.
+func (db *DB) attemptList(site, project int64, workflow string, before int64, count int) *list {
+	switch {
+	case project != 0 && workflow != "":
+		return db.listOf(env.ByWorkflow(), below(before), true, count, byShard(func(s int64) string { return workflowList(project, workflow, s) }))
+	case project != 0:
+		return db.listOf(env.ByProject(), below(before), true, count, byShard(func(s int64) string { return projectList(project, s) }))
+	}
+	return db.listOf(env.BySite(), below(before), true, count, byShard(func(s int64) string { return siteList(site, s) }))
+}
+
+// Sessions lists sessions, descending by id: the first attempts are a list of them.
+func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
+	var out []host.Session
+	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, func(rows []item) (bool, error) {
+		list, err := attemptsOf(rows)
+		if err != nil {
+			return false, err
+		}
+		var firsts []host.Attempt
+		for _, a := range list {
+			if a.ID == a.SessionID && a.Site == q.Site && (q.Workflow == "" || a.Workflow.Name == q.Workflow) {
+				firsts = append(firsts, a)
+			}
+		}
+		sessions, err := db.sessionsOf(ctx, firsts)
+		out = append(out, sessions...)
+		return q.Count > 0 && len(out) >= q.Count, err
+	})
+	return upTo(out, q.Count), err
+}
+
+// upTo cuts a list off at a count; 0 is none.
+func upTo[T any](list []T, count int) []T {
+	if count > 0 && len(list) > count {
+		return list[:count]
+	}
+	return list
+}
+
+// Attempts lists attempts, descending by id.
+func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
+	var out []host.Attempt
+	choose := func(rows []item) (bool, error) {
+		for _, it := range rows {
+			if !q.Retried && it.bool(aRetried) {
+				continue
+			}
+			a, err := attemptOf(it)
+			if err != nil {
+				return false, err
+			}
+			if a.Site == q.Site && (q.Project == 0 || a.Project.ID == q.Project) && (q.Workflow == "" || a.Workflow.Name == q.Workflow) && (q.Before == 0 || a.ID < q.Before) {
+				out = append(out, a)
+			}
+		}
+		return q.Count > 0 && len(out) >= q.Count, nil
+	}
+	if q.Session != 0 {
+		rows, err := db.attemptsOfSession(ctx, q.Session)
+		if err == nil {
+			_, err = choose(rows)
+		}
+		return upTo(out, q.Count), err
+	}
+	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, choose)
+	return upTo(out, q.Count), err
+}
+
+// attemptsOfSession reads all rows of a session, descending by id.
+func (db *DB) attemptsOfSession(ctx context.Context, session int64) ([]item, error) {
+	later, err := db.find(ctx, query{where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(retriesOf(session))}}})
+	if err != nil {
+		return nil, err
+	}
+	keys := []key{attemptKey(session)}
+	for _, it := range later {
+		keys = append(keys, attemptKey(it.num(aID)))
+	}
+	found, err := db.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var rows []item
+	for _, it := range found {
+		if it.num(aSession) == session {
+			rows = append(rows, it)
+		}
+	}
+	sortByID(rows, func(it item) int64 { return it.num(aID) }, true)
+	return rows, nil
+}
+
+// Active lists unfinished attempts, ascending by id.
+func (db *DB) Active(ctx context.Context, site int64, after int64, n int) ([]host.Attempt, error) {
+	sites := []int64{site}
+	if site < 0 {
+		var err error
+		if sites, err = db.sites(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var partitions []string
+	for _, site := range sites {
+		partitions = append(partitions, byShard(func(s int64) string { return activeList(site, s) })...)
+	}
+	var out []host.Attempt
+	err := db.listOf(env.Active(), above(after), false, n, partitions).rows(ctx, func(rows []item) (bool, error) {
+		list, err := attemptsOf(rows)
+		for _, a := range list {
+			if !a.Done { // the index may be a moment behind
+				out = append(out, a)
+			}
+		}
+		return n > 0 && len(out) >= n, err
+	})
+	return upTo(out, n), err
+}
+
+// sites lists those that have, or had, projects.
+func (db *DB) sites(ctx context.Context) ([]int64, error) {
+	list, err := db.find(ctx, query{where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(siteKey(0).partition)}}})
+	var out []int64
+	for _, it := range list {
+		out = append(out, it.num(aSite))
+	}
+	return out, err
+}
+
+// CountActive counts unfinished attempts of a site, up to a limit, from the index alone.
+func (db *DB) CountActive(ctx context.Context, site int64, limit int) (int, error) {
+	var all sync.WaitGroup
+	var counts [shards]int
+	var errs [shards]error
+	for s := range int64(shards) {
+		all.Go(func() {
+			_, counts[s], errs[s] = db.run(ctx, query{index: env.Active().Name, count: true, limit: limit, where: where{text: "#ga = :p", names: []string{aListActive},
+				values: item{":p": text(activeList(site, s))}}})
+		})
+	}
+	all.Wait()
+	sum := 0
+	for s := range counts {
+		if errs[s] != nil {
+			return 0, errs[s]
+		}
+		sum += counts[s]
+	}
+	if limit > 0 {
+		sum = min(sum, limit)
+	}
+	return sum, nil
+}
+
+// Waiting lists attempts that wait for a session.
+func (db *DB) Waiting(ctx context.Context, session int64) ([]host.Attempt, error) {
+	list, err := db.find(ctx, query{where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(waitKey(session, 0).partition)}}})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	var keys []key
+	for _, it := range list {
+		keys = append(keys, attemptKey(it.num(aID)))
+	}
+	found, err := db.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	var out []host.Attempt
+	for _, k := range keys {
+		if it := found[k]; it.num(aWaits) == session {
+			a, err := attemptOf(it)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// LastSession is the newest session time of a workflow before t; zero for none.
+func (db *DB) LastSession(ctx context.Context, project int64, workflow string, t time.Time) (time.Time, error) {
+	list, err := db.find(ctx, query{descending: true, limit: 1, where: where{text: "#p = :p AND #s < :t", names: []string{aPartition, aSort},
+		values: item{":p": text(sessionsOf(project, workflow)), ":t": text(sessionSort(t))}}})
+	if err != nil || len(list) == 0 {
+		return time.Time{}, err
+	}
+	return sessionTime(list[0].str(aSort)), nil
+}

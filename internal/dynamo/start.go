@@ -1,0 +1,276 @@
+package dynamo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// maxStarts is how many attempts one transaction makes: each takes up to five actions.
+const maxStarts = maxActions / 5
+
+// starting is one new attempt with what its actions depend on.
+type starting struct {
+	host.NewAttempt
+	row     host.Attempt
+	key     key     // of the session
+	session session // as it was read; without attempts when there is none yet
+}
+
+// Start makes attempts: see host.Attempts. Up to maxStarts of them are one transaction; of
+// a longer list those that wait are written first, last to first, and taken back when one
+// is in the way. A process that ends in between leaves attempts that wait for a session
+// that never was.
+//
+// Of one attempt nothing is read before: that its session is new is the condition, and
+// what is there instead comes with the refusal.
+func (db *DB) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attempt, error) {
+	starts, err := db.planStart(list)
+	if err != nil {
+		return nil, err
+	}
+	for try := 0; ; try++ {
+		if len(starts) > 1 || try > 0 {
+			if err := db.readSessions(ctx, starts); err != nil {
+				return nil, err
+			}
+		}
+		there, err := db.startAll(ctx, starts)
+		if err == nil {
+			return db.started(ctx, starts)
+		}
+		if !errors.Is(err, errCondition) {
+			return there, err
+		}
+		if err := pause(ctx, try); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// planStart gives everything its id.
+func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
+	first, seen := db.ids.next(len(list)), map[key]bool{}
+	var starts []*starting
+	for i, n := range list {
+		if n.Params == nil {
+			n.Params = param.New()
+		}
+		s := &starting{NewAttempt: n, key: sessionKey(n.Project.ID, n.Workflow.Name, n.SessionTime)}
+		if seen[s.key] || n.WaitsFor >= i {
+			return nil, fmt.Errorf("start attempt of %s %v: a list has one of each session, and each waits for one before it", n.Workflow.Name, n.SessionTime)
+		}
+		seen[s.key] = true
+		id := first + int64(i)
+		s.row = host.Attempt{ID: id, Site: n.Site, SessionID: id, SessionUUID: randomUUID(), SessionTime: n.SessionTime.UTC(), Project: n.Project, Workflow: n.Workflow,
+			Index: 1, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt}
+		if n.WaitsFor >= 0 {
+			s.row.Waits = starts[n.WaitsFor].row.SessionID
+		}
+		starts = append(starts, s)
+	}
+	return starts, nil
+}
+
+// readSessions finds out which sessions are there, and makes the attempts theirs.
+func (db *DB) readSessions(ctx context.Context, starts []*starting) error {
+	var keys []key
+	for _, s := range starts {
+		keys = append(keys, s.key)
+	}
+	found, err := db.getAll(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for _, s := range starts {
+		if it := found[s.key]; it != nil {
+			s.session = sessionOf(it)
+			s.row.SessionID, s.row.SessionUUID, s.row.Index = s.session.id, s.session.uuid, int(s.session.attempts)+1
+		}
+		if s.WaitsFor >= 0 {
+			s.row.Waits = starts[s.WaitsFor].row.SessionID
+		}
+	}
+	return nil
+}
+
+// startAll writes all of a list or none. errCondition: what was read is not so any more.
+func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt, error) {
+	for _, s := range starts {
+		if s.session.attempts > 0 && s.session.first == s.RetryName {
+			return db.inTheWay(ctx, s, s.session.id)
+		}
+	}
+	parts := slices.Collect(slices.Chunk(starts, maxStarts))
+	for i := len(parts) - 1; i >= 0; i-- {
+		there, err := db.startPart(ctx, parts[i])
+		if err != nil {
+			for _, written := range parts[i+1:] {
+				err = errors.Join(err, db.takeBack(context.WithoutCancel(ctx), written))
+			}
+			return there, err
+		}
+	}
+	return nil, nil
+}
+
+// inTheWay answers with the attempt that a start conflicts with: the one of its name or,
+// without a name, the last one of the session.
+func (db *DB) inTheWay(ctx context.Context, s *starting, named int64) ([]host.Attempt, error) {
+	if s.RetryName == "" {
+		named = s.session.last
+	}
+	a, err := db.Attempt(ctx, host.AnySite, named)
+	if err != nil {
+		return nil, err
+	}
+	return []host.Attempt{a}, host.ErrConflict
+}
+
+func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, error) {
+	var actions []action
+	var of []*starting // by action
+	for _, s := range part {
+		list, err := db.startActions(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range list {
+			actions, of = append(actions, a), append(of, s)
+		}
+	}
+	inTheWay, err := db.transact(ctx, actions)
+	if !errors.Is(err, errCondition) {
+		return nil, err
+	}
+	for _, m := range inTheWay {
+		s := of[m.at]
+		switch {
+		case m.item.str(aUUID) == s.row.SessionUUID && m.item.num(aLast) == s.row.ID:
+			return nil, nil // an answer was lost: it is our own
+		case actions[m.at].put[aSort] != nil && keyOf(actions[m.at].put) == retryKey(s.session.id, s.RetryName):
+			return db.inTheWay(ctx, s, m.item.num(aID))
+		}
+	}
+	return nil, errCondition
+}
+
+// startActions are what makes one attempt. None of them touches its project: all starts of
+// a project would be in each other's way.
+func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
+	actions := []action{{put: attemptItem(s.row), when: absent()}}
+	if s.session.attempts == 0 {
+		row := session{id: s.row.ID, uuid: s.row.SessionUUID, attempts: 1, first: s.RetryName, last: s.row.ID}
+		actions = append(actions, action{put: row.item(s.key), when: absent()})
+	} else {
+		actions = append(actions,
+			action{put: retryItem(s.session.id, s.RetryName, s.row.ID), when: absent()},
+			action{update: s.key,
+				change: where{text: "SET #n = :next, #la = :id", names: []string{aLast, aAttempts}, values: item{":next": number(s.session.attempts + 1), ":id": number(s.row.ID)}},
+				when:   where{text: "#n = :n", names: []string{aAttempts}, values: item{":n": number(s.session.attempts)}}},
+			action{update: attemptKey(s.session.last), change: where{text: "SET #rt = :yes", names: []string{aRetried}, values: item{":yes": yes()}}, when: exists()})
+	}
+	if s.WaitsFor >= 0 {
+		it := waitKey(s.row.Waits, s.row.ID).item()
+		it[aID] = number(s.row.ID)
+		return append(actions, action{put: it}), nil
+	}
+	first, err := db.entryItem(ctx, s.row.ID, s.First, 0)
+	return append(actions, action{put: first, when: absent()}), err
+}
+
+// takeBack undoes a part of a list whose start failed.
+func (db *DB) takeBack(ctx context.Context, part []*starting) error {
+	var failed error
+	for _, s := range part {
+		actions := []action{{delete: attemptKey(s.row.ID)}, {delete: entryKey(s.row.ID, 1)}, {delete: waitKey(s.row.Waits, s.row.ID)}}
+		mine := where{text: "#la = :id", names: []string{aLast}, values: item{":id": number(s.row.ID)}}
+		if s.session.attempts == 0 {
+			actions = append(actions, action{delete: s.key, when: mine})
+		} else {
+			back := where{text: "SET #la = :last", names: []string{aLast}, values: item{":last": number(s.session.last)}}
+			last := where{text: "REMOVE #rt", names: []string{aRetried}}
+			actions = append(actions, action{update: s.key, change: back, when: mine}, action{delete: retryKey(s.session.id, s.RetryName)},
+				action{update: attemptKey(s.session.last), change: last, when: exists()})
+		}
+		if _, err := db.transact(ctx, actions); err != nil && !errors.Is(err, errCondition) {
+			failed = errors.Join(failed, fmt.Errorf("take back attempt %d: %w", s.row.ID, err))
+		}
+	}
+	return failed
+}
+
+// started sends the first messages. The attempts are there whatever happens now: when the
+// message is lost, the check of young attempts sends it again.
+func (db *DB) started(ctx context.Context, starts []*starting) ([]host.Attempt, error) {
+	var made []host.Attempt
+	var messages []host.Message
+	for _, s := range starts {
+		made = append(made, s.row)
+		if s.WaitsFor < 0 {
+			db.tails.note(s.row.ID, tail{1, snapshotAtFirst(s.First)})
+			messages = append(messages, firstMessage(s.row.ID, s.Message))
+		}
+	}
+	if len(messages) == 0 {
+		return made, nil
+	}
+	if err := db.events.Send(ctx, messages...); err != nil {
+		return made, fmt.Errorf("send first message of attempt %d: %w", made[0].ID, err)
+	}
+	return made, nil
+}
+
+func snapshotAtFirst(e host.Entry) int64 {
+	if e.Snapshot != nil {
+		return 1
+	}
+	return 0
+}
+
+func firstMessage(attempt int64, m host.Message) host.Message {
+	m.Group = decimal(attempt)
+	m.ID = m.Group + "/" + m.ID
+	return m
+}
+
+// Begin starts an attempt that waited: see host.Attempts.
+func (db *DB) Begin(ctx context.Context, attempt int64, first host.Entry, m host.Message) error {
+	a, err := db.Attempt(ctx, host.AnySite, attempt)
+	if err != nil {
+		return err
+	}
+	if a.Waits == 0 || a.Done {
+		return host.ErrConflict
+	}
+	entry, err := db.entryItem(ctx, attempt, first, 0)
+	if err != nil {
+		return err
+	}
+	_, err = db.transact(ctx, []action{
+		{put: entry, when: absent()},
+		{delete: waitKey(a.Waits, attempt)},
+		{update: attemptKey(attempt), change: where{text: "REMOVE #wt", names: []string{aWaits}},
+			when: where{text: "attribute_exists(#wt) AND attribute_not_exists(#f)", names: []string{aWaits, aFinished}}}})
+	if errors.Is(err, errCondition) {
+		return host.ErrConflict
+	}
+	if err != nil {
+		return err
+	}
+	db.tails.note(attempt, tail{1, snapshotAtFirst(first)})
+	return db.events.Send(ctx, firstMessage(attempt, m))
+}
+
+// randomUUID makes a UUID of version 4.
+func randomUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,86 @@
+package env
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Config is what a function is told of its deployment. infra writes it as environment
+// variables, Read reads it.
+type Config struct {
+	Stage    string // names the deployment: several may be in one account
+	Table    string
+	Events   string // URL of the FIFO queue of events
+	Tasks    string // URL of the queue of tasks
+	Archives string // bucket of project archives, uploads and large values
+	Logs     string // bucket of task logs
+	Secrets  string // prefix of parameters: /zerodag/<stage>
+	Bus      string // name of the event bus
+	Topic    string // ARN of the topic of notices; "" for none
+
+	Attempts  int           // unfinished attempts of a site; 0 is the default
+	TaskLimit int           // tasks of an attempt; 0 is the default
+	Lease     time.Duration // of a task; 0 is the default
+	SmallLogs bool          // also small logs go to the bucket
+}
+
+// field is one variable.
+type field struct {
+	name  string
+	write func(*Config) string
+	read  func(*Config, string) error
+}
+
+func fields() []field {
+	text := func(name string, of func(*Config) *string) field {
+		return field{"ZERODAG_" + name, func(c *Config) string { return *of(c) },
+			func(c *Config, s string) error { *of(c) = s; return nil }}
+	}
+	number := func(name string, of func(*Config) *int) field {
+		return field{"ZERODAG_" + name, func(c *Config) string { return strconv.Itoa(*of(c)) },
+			func(c *Config, s string) (err error) { *of(c), err = strconv.Atoi(s); return err }}
+	}
+	return []field{
+		text("STAGE", func(c *Config) *string { return &c.Stage }),
+		text("TABLE", func(c *Config) *string { return &c.Table }),
+		text("EVENTS", func(c *Config) *string { return &c.Events }),
+		text("TASKS", func(c *Config) *string { return &c.Tasks }),
+		text("ARCHIVES", func(c *Config) *string { return &c.Archives }),
+		text("LOGS", func(c *Config) *string { return &c.Logs }),
+		text("SECRETS", func(c *Config) *string { return &c.Secrets }),
+		text("BUS", func(c *Config) *string { return &c.Bus }),
+		text("TOPIC", func(c *Config) *string { return &c.Topic }),
+		number("ATTEMPT_LIMIT", func(c *Config) *int { return &c.Attempts }),
+		number("TASK_LIMIT", func(c *Config) *int { return &c.TaskLimit }),
+		{"ZERODAG_LEASE", func(c *Config) string { return c.Lease.String() },
+			func(c *Config, s string) (err error) { c.Lease, err = time.ParseDuration(s); return err }},
+		{"ZERODAG_SMALL_LOGS", func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
+			func(c *Config, s string) (err error) { c.SmallLogs, err = strconv.ParseBool(s); return err }},
+	}
+}
+
+// Variables are the environment of every function.
+func (c Config) Variables() map[string]string {
+	m := map[string]string{}
+	for _, f := range fields() {
+		m[f.name] = f.write(&c)
+	}
+	return m
+}
+
+// Read reads the environment. Everything must be there: a function without its table is a
+// mistake of the deployment.
+func Read(lookup func(string) (string, bool)) (Config, error) {
+	var c Config
+	for _, f := range fields() {
+		text, ok := lookup(f.name)
+		if !ok {
+			return Config{}, fmt.Errorf("read environment: %s is not set: the function was not deployed by infra", f.name)
+		}
+		if err := f.read(&c, text); err != nil {
+			return Config{}, fmt.Errorf("read environment: %s: %w", f.name, err)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,29 @@
+package env_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/env"
+)
+
+// TestRoundTrip proves that functions read what infra writes.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n",
+		Attempts: 7, TaskLimit: 8, Lease: 5 * time.Second, SmallLogs: true}
+	variables := want.Variables()
+	got, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	for name := range variables {
+		_, err := env.Read(func(asked string) (string, bool) { return variables[asked], asked != name })
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+}

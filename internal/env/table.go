@@ -1,0 +1,28 @@
+package env
+
+// Names of attributes that have a meaning for the whole table.
+const (
+	PartitionKey = "p" // S
+	SortKey      = "s" // S
+	Expiry       = "x" // N, seconds since 1970, after which DynamoDB deletes the item
+)
+
+// Index is a global secondary index, keys only: rows are read from the table, so that a
+// change of a row rewrites no list.
+type Index struct {
+	Name      string
+	Partition string // attribute of kind S; items without it are not in the index
+	Sort      string // attribute of kind N
+}
+
+// The indexes of the one table that a deployment has: things of a site, of a project, of a
+// workflow by id, attempts that have not ended, schedules and timers by time.
+func BySite() Index     { return Index{"site", "gs", "i"} }
+func ByProject() Index  { return Index{"project", "gp", "i"} }
+func ByWorkflow() Index { return Index{"workflow", "gw", "i"} }
+func Active() Index     { return Index{"active", "ga", "i"} }
+func Due() Index        { return Index{"due", "gd", "d"} }
+
+// Indexes lists them. infra makes the table from this list and internal/dynamo asks it; on
+// demand, with point-in-time recovery, Expiry as its time to live and encryption.
+func Indexes() []Index { return []Index{BySite(), ByProject(), ByWorkflow(), Active(), Due()} }
