@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"testing"
 
@@ -23,7 +24,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("PATH", os.Getenv("PATH")+":"+e.Getenv("PATH"))
-			return nil
+			busy, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { busy.Close() })
+			_, port, err := net.SplitHostPort(busy.Addr().String())
+			e.Setenv("BUSY", port)
+			return err
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "moment" {

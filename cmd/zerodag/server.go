@@ -88,6 +88,14 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if c.memory && c.database != "" {
 		return usageError{errors.New("Setting both --database and --memory is invalid")} //nolint:staticcheck // the original's text
 	}
+	if c.threads < 0 {
+		return usageError{fmt.Errorf("--max-task-threads must be 0 or more but is %d", c.threads)}
+	}
+	for _, h := range c.headers {
+		if !strings.Contains(h, "=") {
+			return usageError{fmt.Errorf("--header must be NAME=VALUE but is %q", h)}
+		}
+	}
 	banner(c.err)
 	settings, err := c.load()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,6 +68,24 @@ func (r *reading) bool(key string, otherwise bool) bool {
 	return false
 }
 
+// port reads the number of a port.
+func (r *reading) port(key string, otherwise int) int {
+	n := r.number(key, otherwise)
+	if n > 65535 {
+		r.wrong(key, "a port, at most 65535,")
+	}
+	return n
+}
+
+// oneOf reads a word of a list, the first of which is the default.
+func (r *reading) oneOf(key string, words ...string) string {
+	v := r.text(key, words[0])
+	if !slices.Contains(words, v) {
+		r.wrong(key, strings.Join(words[:len(words)-1], ", ")+" or "+words[len(words)-1])
+	}
+	return v
+}
+
 // seconds reads a number of seconds.
 func (r *reading) seconds(key string, otherwise time.Duration) time.Duration {
 	return time.Duration(r.number(key, int(otherwise/time.Second))) * time.Second
@@ -120,20 +139,17 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	}
 	r.tree("config.")
 	o := embedded.Options{Migrate: r.bool("database.migrate", true), Config: config, AgentID: r.text("agent.id", ""), Temp: r.text("tmpdir", "")}
-	switch kind := r.text("database.type", "sqlite"); {
-	case c.memory || kind == "memory" && c.database == "":
-	default:
+	r.oneOf("archive.type", "local", "db")
+	// A database of the original's own kind is one file on this machine, too.
+	kind := r.oneOf("database.type", "sqlite", "h2", "memory")
+	if !c.memory && (kind != "memory" || c.database != "") {
 		o.Folder = c.database
 		if o.Folder == "" {
 			o.Folder = r.text("database.path", dataFolder)
 		}
 	}
-	switch sync := r.text("database.synchronous", "acknowledged"); sync {
-	case "acknowledged":
-	case "full":
+	if r.oneOf("database.synchronous", "acknowledged", "full") == "full" {
 		o.Sync = sqlite.SyncAll
-	default:
-		r.wrong("database.synchronous", "acknowledged or full")
 	}
 	o.Archives = r.text("archive.local.path", "")
 	if total := int64(r.number("api.max_archive_total_size_limit", 0)); total > 0 {
@@ -150,8 +166,8 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	if c.threads == 0 {
 		o.Limits.Threads = r.number("agent.max-task-threads", 0)
 	}
-	if o.Defaults, err = c.defaults(r); err != nil {
-		return o, err
+	if o.Defaults, err = c.defaults(r); err != nil || r.err != nil {
+		return o, errors.Join(err, r.err)
 	}
 	o.SecretKey, err = secretKey(r, o.Folder)
 	return o, err
@@ -159,13 +175,18 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 
 // logOptions says where task logs go: here they are kept unless that is switched off.
 func (c *serverCommand) logOptions(r *reading, o *embedded.Options) {
-	kind := r.text("log-server.type", "local")
+	kind := r.oneOf("log-server.type", "local", "null")
 	o.LogsApart = !r.bool("log-server.local.short_together", true)
 	o.Logs, o.Split = r.text("log-server.local.path", ""), int64(r.number("log-server.local.split_size", 0))
 	if c.taskLog != "" {
 		o.Logs, kind = c.taskLog, "local"
 	}
 	o.NoLogs = kind == "null"
+	if o.Logs != "" && !o.NoLogs && r.err == nil {
+		if err := os.MkdirAll(o.Logs, 0o755); err != nil {
+			r.err = fmt.Errorf("make the folder of task logs: %w", err)
+		}
+	}
 }
 
 // defaults are the parameters below those of all attempts.
@@ -200,6 +221,9 @@ func secretKey(r *reading, folder string) ([]byte, error) {
 	if text == "" {
 		made := file == ""
 		if made {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return nil, fmt.Errorf("make the folder of the data: %w", err)
+			}
 			file = filepath.Join(folder, "secret.key")
 		}
 		content, err := os.ReadFile(file)
@@ -221,9 +245,6 @@ func secretKey(r *reading, folder string) ([]byte, error) {
 func newSecretKey(file string) ([]byte, error) {
 	key := make([]byte, 16)
 	rand.Read(key) // never fails
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, fmt.Errorf("make the folder of the data: %w", err)
-	}
 	if err := os.WriteFile(file, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("keep the key of secrets: %w", err)
 	}

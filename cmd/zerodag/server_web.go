@@ -33,19 +33,19 @@ type webOptions struct {
 }
 
 func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
-	bind, port := r.text("server.bind", c.bind), r.number("server.port", c.port)
+	bind, port := r.text("server.bind", c.bind), r.port("server.port", c.port)
 	o := webOptions{
 		addresses:   []string{address(bind, port)},
 		runtimeInfo: r.text("server.runtime-info.path", ""),
 		accessLog:   r.text("server.access-log.path", ""),
-		accessForm:  r.text("server.access-log.pattern", "json"),
+		accessForm:  r.oneOf("server.access-log.pattern", "json", "combined", "common"),
 		idle:        r.seconds("server.http.no-request-timeout", time.Minute),
 		parse:       r.seconds("server.http.request-parse-timeout", 30*time.Second),
 		stalled:     r.seconds("server.http.io-idle-timeout", 5*time.Minute),
 		cors:        c.swagger || r.bool("server.enable-swagger", false),
 	}
 	binds := []string{bind}
-	if port := r.number("server.admin.port", c.adminPort); port != 0 || r.text("server.admin.port", "") != "" {
+	if port := r.port("server.admin.port", c.adminPort); port != 0 || r.text("server.admin.port", "") != "" {
 		adminBind := r.text("server.admin.bind", cmp.Or(c.adminBind, bind))
 		o.admin = []string{address(adminBind, port)}
 		binds = append(binds, adminBind)
@@ -57,11 +57,6 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 		IncompatibleIfOlder: r.text("server.client-version-check.api-incompatible-if-older", ""),
 		Limits: httpapi.Limits{Attempts: r.number("api.max_attempts_page_size", 0), Sessions: r.number("api.max_sessions_page_size", 0),
 			Archive: int64(r.number("api.max_archive_total_size_limit", 0))},
-	}
-	switch o.accessForm {
-	case "json", "combined", "common":
-	default:
-		r.wrong("server.access-log.pattern", "json, combined or common")
 	}
 	if err := o.authentication(r); err != nil {
 		return o, err

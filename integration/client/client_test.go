@@ -4,9 +4,6 @@
 package client
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"net"
 	"os"
 	"os/exec"
@@ -64,7 +61,7 @@ func TestDigdagClient(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for name, files := range projects {
-		if err := os.WriteFile(filepath.Join(folder, name), archive(t, files), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), durability.Pack(files), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,26 +93,4 @@ func missing() string {
 		return "Digdag's client library is not in integration/client/lib"
 	}
 	return ""
-}
-
-func archive(t *testing.T, files map[string]string) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	w := tar.NewWriter(z)
-	for name, text := range files {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }

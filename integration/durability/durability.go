@@ -4,7 +4,9 @@
 package durability
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -103,6 +105,18 @@ func (s *Server) Kill() {
 	}
 }
 
+// Wait waits for the end of a process that was asked to stop.
+func (s *Server) Wait() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.cmd.Wait()
+	s.cmd = nil
+	return err
+}
+
+// Data is the folder of the server's data.
+func (s *Server) Data() string { return filepath.Join(s.folder, "data") }
+
 // URL is where the server listens.
 func (s *Server) URL() string {
 	s.mu.Lock()
@@ -157,4 +171,18 @@ func (s *Server) Get(path string, into any) {
 			s.t.Fatalf("GET %s: %d %v\n%s", path, status, err, text)
 		}
 	}
+}
+
+// Pack packs files into an archive as it is pushed.
+func Pack(files map[string]string) []byte {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	archive := tar.NewWriter(zip)
+	for name, text := range files { // a buffer refuses nothing
+		archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg})
+		archive.Write([]byte(text))
+	}
+	archive.Close()
+	zip.Close()
+	return b.Bytes()
 }

@@ -1,9 +1,6 @@
 package durability_test
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -112,18 +109,8 @@ func (l *load) archive() []byte {
 			main.WriteString("  echo>: ${attempt_id}\n")
 		}
 	}
-	files := map[string]string{"main.dig": main.String(),
-		"every.dig": "schedule:\n  seconds_interval>: 1\n+a:\n  echo>: ${session_time}\n"}
-	var b bytes.Buffer
-	zip := gzip.NewWriter(&b)
-	archive := tar.NewWriter(zip)
-	for name, text := range files {
-		archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg})
-		archive.Write([]byte(text))
-	}
-	archive.Close()
-	zip.Close()
-	return b.Bytes()
+	return durability.Pack(map[string]string{"main.dig": main.String(),
+		"every.dig": "schedule:\n  seconds_interval>: 1\n+a:\n  echo>: ${session_time}\n"})
 }
 
 func (l *load) project() string {

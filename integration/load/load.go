@@ -4,9 +4,7 @@
 package load
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"zerodag/integration/durability"
 )
 
 // Clients share what they know of a server: the attempts that were started so far.
@@ -257,21 +257,8 @@ func (c *Clients) readLog(ctx context.Context) error {
 }
 
 func (c *Clients) push(ctx context.Context) error {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	w := tar.NewWriter(z)
 	revision := "r" + strconv.FormatInt(c.revision.Add(1), 10)
-	for _, file := range [][2]string{{"main.dig", project}, {"daily.dig", scheduled}, {"revision.txt", revision}} {
-		if err := w.WriteHeader(&tar.Header{Name: file[0], Mode: 0o644, Size: int64(len(file[1]))}); err != nil {
-			return err
-		}
-		if _, err := w.Write([]byte(file[1])); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(w.Close(), z.Close()); err != nil {
-		return err
-	}
-	_, err := c.call(ctx, http.MethodPut, "/api/projects?project=load&revision="+revision, "application/gzip", b.Bytes())
+	body := durability.Pack(map[string]string{"main.dig": project, "daily.dig": scheduled, "revision.txt": revision})
+	_, err := c.call(ctx, http.MethodPut, "/api/projects?project=load&revision="+revision, "application/gzip", body)
 	return err
 }
