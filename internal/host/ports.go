@@ -50,7 +50,8 @@ type Stored struct {
 // Message is what waits in a queue.
 type Message struct {
 	// ID is unique in the queue for as long as the message is there: sending one that is
-	// there already changes nothing.
+	// there already changes nothing, where messages have a group. An ID is used once: some
+	// queues remember it for a while after its message was deleted.
 	ID string
 	// Group: messages of one group are received one after the other, in the order sent; ""
 	// is no group.

@@ -1,0 +1,46 @@
+package sqs_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"zerodag/integration/localstack"
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest"
+	"zerodag/internal/sqs"
+)
+
+var _ host.Queue = (*sqs.Queue)(nil)
+
+// open makes a queue as infra does.
+func open(t testing.TB, c aws.Config, name string, fifo bool) *sqs.Queue {
+	t.Helper()
+	client := awssqs.NewFromConfig(c)
+	in := &awssqs.CreateQueueInput{QueueName: aws.String(localstack.Name())}
+	if fifo {
+		in.QueueName = aws.String(*in.QueueName + ".fifo")
+		in.Attributes = map[string]string{"FifoQueue": "true", "DeduplicationScope": "messageGroup", "FifoThroughputLimit": "perMessageGroupId"}
+	}
+	out, err := client.CreateQueue(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	localstack.Cleanup(t, func(ctx context.Context) error {
+		_, err := client.DeleteQueue(ctx, &awssqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
+		return err
+	})
+	return sqs.New(c, sqs.Options{Name: name, URL: *out.QueueUrl, FIFO: fifo})
+}
+
+// TestContract runs the suite of queues. SQS keeps time in seconds, LocalStack about so.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	c := localstack.Config(t)
+	hosttest.Queue(t, func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+		run(t, hosttest.Stores{Events: open(t, c, "events", true), Tasks: open(t, c, "tasks", false), Now: time.Now, Grain: time.Second})
+	})
+}

@@ -1,0 +1,33 @@
+// Package sqs is the AWS driver of host.Queue: "events" is a FIFO queue in high-throughput
+// mode, its group the attempt, "tasks" a standard queue, its group the project, which
+// makes it fair.
+//
+// The functions use it: they send, extend and release; Lambda itself receives and deletes.
+// Receive and Delete are for tests and for whoever runs the loops of the host against AWS.
+// It must never parse a message.
+//
+// # What SQS does otherwise
+//
+// Seconds are the unit of leases and delays; they are rounded up, so nothing comes early. A
+// message can be delayed by 15 minutes, in a FIFO queue not at all: one that is due later
+// goes to Options.Later, from where the tick sends it. "All or none" of a Send are calls of
+// ten messages; those that failed are sent again, and what fails for good leaves the others
+// sent. An ID is refused for five minutes in a FIFO queue, whether its message is still
+// there or not, and never in a standard one, which may deliver a message twice anyway.
+//
+// # Leases
+//
+// An old receipt of SQS may still delete or extend a message that somebody else has by
+// now. So this process remembers until when it has what, and with a lease that is over it
+// asks nothing.
+//
+// # Costs
+//
+// A request is $0.40 per million, $0.50 for FIFO, and every 64 KB are one.
+//
+//	send           1 for each 10 messages or 256 KB
+//	receive        1, and 3 a minute while there is nothing
+//	extend         1
+//	delete         1
+//	release        1
+package sqs

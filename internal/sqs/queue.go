@@ -1,0 +1,236 @@
+package sqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
+
+	"zerodag/internal/host"
+)
+
+// Later keeps messages until they are near enough to be sent.
+type Later interface {
+	Later(ctx context.Context, queue string, messages ...host.Message) error
+}
+
+// Options are what a Queue is made of.
+type Options struct {
+	Name     string // "events" or "tasks"; Later is told it
+	URL      string
+	FIFO     bool
+	Later    Later            // nil: what is due too late is refused
+	Now      func() time.Time // time.Now when nil
+	Attempts int              // tries of a call that was throttled or had no answer: 5
+}
+
+// Queue is a host.Queue.
+type Queue struct {
+	Options
+	client *sqs.Client
+	leases leases
+}
+
+// New makes a Queue over one that exists.
+func New(c aws.Config, o Options) *Queue {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Attempts == 0 {
+		o.Attempts = 5
+	}
+	client := sqs.NewFromConfig(c, func(s *sqs.Options) {
+		s.Retryer = retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts, r.MaxBackoff = o.Attempts, longestWait })
+	})
+	return &Queue{Options: o, client: client, leases: leases{now: o.Now}}
+}
+
+// longestWait between two tries.
+const longestWait = 2 * time.Second
+
+// The longest that SQS takes.
+const (
+	maxLease = 12 * time.Hour
+	pollTime = 20 * time.Second
+)
+
+// seconds rounds up.
+func seconds(d, most time.Duration) int32 {
+	d = min(max(d, 0), most)
+	return int32((d + time.Second - 1) / time.Second)
+}
+
+// Receive waits until there is at least one message or ctx ends. Of a FIFO queue it takes
+// one at a time: SQS would hand out several of one group together.
+func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
+	if q.FIFO {
+		n = 1
+	}
+	for {
+		list, err := q.poll(ctx, min(max(n, 1), maxBatch), max(lease, time.Second))
+		if err != nil || len(list) > 0 {
+			return list, err
+		}
+	}
+}
+
+// poll asks once. SQS leases a message although nobody waits for the answer any more, so a
+// call is never broken off: when ctx ends first, what it brings is given back.
+func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
+	type answer struct {
+		list []host.Delivery
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		unbroken, cancel := context.WithTimeout(context.WithoutCancel(ctx), pollTime+10*time.Second)
+		defer cancel()
+		out, err := q.client.ReceiveMessage(unbroken, &sqs.ReceiveMessageInput{QueueUrl: &q.URL, MaxNumberOfMessages: int32(n), VisibilityTimeout: seconds(lease, maxLease),
+			WaitTimeSeconds: int32(pollTime / time.Second), MessageAttributeNames: []string{"All"},
+			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameApproximateReceiveCount}})
+		if err != nil {
+			answers <- answer{nil, translate("receive from "+q.Name, err)}
+			return
+		}
+		list, err := q.deliveries(out.Messages, lease)
+		if ctx.Err() != nil {
+			for _, d := range list {
+				q.Release(unbroken, d, 0) // else it comes back when its lease ends
+			}
+		}
+		answers <- answer{list, err}
+	}()
+	select {
+	case a := <-answers:
+		if ctx.Err() == nil {
+			return a.list, a.err
+		}
+	case <-ctx.Done():
+	}
+	return nil, fmt.Errorf("receive from %s: %w", q.Name, ctx.Err())
+}
+
+func (q *Queue) deliveries(messages []types.Message, lease time.Duration) ([]host.Delivery, error) {
+	var list []host.Delivery
+	for _, m := range messages {
+		attributes := map[string]string{}
+		for name, a := range m.MessageAttributes {
+			attributes[name] = aws.ToString(a.StringValue)
+		}
+		count, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)])
+		if err != nil {
+			return nil, fmt.Errorf("receive from %s: number of receives: %w", q.Name, err)
+		}
+		d, err := q.Adopt(Record{ID: aws.ToString(m.MessageId), Receipt: aws.ToString(m.ReceiptHandle), Body: aws.ToString(m.Body), Attributes: attributes, Count: count}, lease)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Record is a message as SQS, or Lambda, delivers it.
+type Record struct {
+	ID         string // SQS's own
+	Receipt    string
+	Body       string
+	Attributes map[string]string // of the message
+	Count      int
+}
+
+// Adopt makes a Delivery of a message that came under a lease which Lambda took.
+func (q *Queue) Adopt(r Record, lease time.Duration) (host.Delivery, error) {
+	m, err := decode(r.Body, r.Attributes)
+	if err != nil {
+		return host.Delivery{}, fmt.Errorf("receive from %s: message %s: %w", q.Name, r.ID, err)
+	}
+	q.leases.begin(r.ID, r.Receipt, time.Duration(seconds(lease, maxLease))*time.Second)
+	return host.Delivery{Message: m, Receipt: r.Receipt, Count: r.Count}, nil
+}
+
+// Extend makes the lease last for another lease from now.
+func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
+	if !q.leases.holds(d.Receipt) {
+		return host.ErrLeaseLost
+	}
+	lease = max(lease, time.Second)
+	err := q.visibility(ctx, d, lease)
+	if err == nil {
+		q.leases.extend(d.Receipt, time.Duration(seconds(lease, maxLease))*time.Second)
+	}
+	return err
+}
+
+func (q *Queue) visibility(ctx context.Context, d host.Delivery, after time.Duration) error {
+	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{QueueUrl: &q.URL, ReceiptHandle: &d.Receipt, VisibilityTimeout: seconds(after, maxLease)})
+	if lost(err) {
+		q.leases.end(d.Receipt)
+		return host.ErrLeaseLost
+	}
+	return translate("change lease in "+q.Name, err)
+}
+
+// Delete removes a message; with a lost lease it does nothing.
+func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
+	if !q.leases.holds(d.Receipt) {
+		return nil
+	}
+	_, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &q.URL, ReceiptHandle: &d.Receipt})
+	if err == nil || lost(err) {
+		q.leases.end(d.Receipt)
+		return nil
+	}
+	return translate("delete from "+q.Name, err)
+}
+
+// Release gives a message back, to be received again after a delay.
+func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
+	if !q.leases.holds(d.Receipt) {
+		return nil
+	}
+	err := q.visibility(ctx, d, delay)
+	if err == nil || errors.Is(err, host.ErrLeaseLost) {
+		q.leases.end(d.Receipt)
+		return nil
+	}
+	return err
+}
+
+// lost says whether SQS refused a receipt.
+func lost(err error) bool {
+	var api smithy.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode() {
+	case "ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue", "AWS.SimpleQueueService.MessageNotInflight":
+		return true
+	}
+	return false
+}
+
+// translate says in the host's words what SQS, or the way to it, answered after all tries.
+func translate(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var network net.Error
+	var api smithy.APIError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary,
+		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary,
+		errors.As(err, &network), errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
+		return fmt.Errorf("%s: %w: %w", doing, host.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

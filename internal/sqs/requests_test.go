@@ -1,0 +1,75 @@
+package sqs_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/integration/localstack"
+	"zerodag/internal/host"
+	"zerodag/internal/sqs"
+)
+
+// later notes what was put off.
+type later struct{ put []string }
+
+func (l *later) Later(_ context.Context, queue string, messages ...host.Message) error {
+	for _, m := range messages {
+		l.put = append(l.put, queue+" "+m.ID)
+	}
+	return nil
+}
+
+// TestRequests proves that messages are sent in tens, or in batches of 256 KB.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	c := localstack.Config(t)
+	counter := localstack.Count(&c)
+	q := open(t, c, "tasks", false)
+	for _, x := range []struct{ messages, bytes, calls int }{{1, 10, 1}, {10, 10, 1}, {25, 10, 3}, {10, 100 << 10, 5}} {
+		counter.Take()
+		var list []host.Message
+		for i := range x.messages {
+			list = append(list, host.Message{ID: fmt.Sprint(i), Group: "7", Body: []byte(strings.Repeat("x", x.bytes))})
+		}
+		if err := q.Send(t.Context(), list...); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := counter.Take(), fmt.Sprint("SendMessageBatch ", x.calls); got != want {
+			t.Errorf("%d messages of %d bytes: %s, want %s", x.messages, x.bytes, got, want)
+		}
+	}
+	if err := q.Send(t.Context(), host.Message{ID: "large", Body: make([]byte, 1<<20)}); err == nil {
+		t.Error("a message of more than a megabyte was sent")
+	}
+}
+
+// TestLater proves that what SQS cannot delay is put off, and refused where nobody takes it.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	c := localstack.Config(t)
+	events, tasks, l := open(t, c, "events", true), open(t, c, "tasks", false), &later{}
+	soon, late := time.Now().Add(time.Minute), time.Now().Add(time.Hour)
+	for q, m := range map[*sqs.Queue]host.Message{events: {ID: "e", Group: "1", Due: soon}, tasks: {ID: "t", Due: late}} {
+		if err := q.Send(t.Context(), m); err == nil {
+			t.Errorf("%s took a message due at %v", q.Name, m.Due)
+		}
+		q.Options.Later = l
+		if err := q.Send(t.Context(), m, host.Message{ID: "now", Group: "2", Body: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := q.Receive(t.Context(), 10, time.Minute); err != nil || len(list) != 1 || list[0].ID != "now" {
+			t.Errorf("%s: received %v, %v", q.Name, list, err)
+		}
+	}
+	if err := tasks.Send(t.Context(), host.Message{ID: "x", Due: soon}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]bool{"events e": true, "tasks t": true}, map[string]bool{l.put[0]: true, l.put[1]: true}); diff != "" || len(l.put) != 2 {
+		t.Errorf("put off (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,200 @@
+package sqs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"zerodag/internal/host"
+)
+
+// What SQS takes at once. A batch is billed by 64 KB, so little is gained beyond 256 KB.
+const (
+	maxBatch      = 10
+	maxBatchBytes = 256 << 10
+	maxMessage    = 1 << 20
+	maxDelay      = 15 * time.Minute
+	maxID         = 128 // bytes of a group and of what duplicates are known by
+)
+
+// Attributes of a message. SQS takes no empty body and not every character.
+const (
+	attrID       = "id"
+	attrGroup    = "group"
+	attrEncoding = "encoding" // "base64"; the body is as it was without it
+	base64Coded  = "base64"
+)
+
+// Send adds messages. Those that are due too late for SQS are stored first: none of the
+// others is received before they are safe.
+func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
+	var now, later []host.Message
+	for _, m := range messages {
+		wait := m.Due.Sub(q.Now())
+		if wait > maxDelay || q.FIFO && wait > 0 {
+			later = append(later, m)
+		} else {
+			now = append(now, m)
+		}
+	}
+	if len(later) > 0 {
+		if q.Later == nil {
+			return fmt.Errorf("send to %s: message %s is due at %v, and SQS delays by %v at most", q.Name, later[0].ID, later[0].Due, maxDelay)
+		}
+		if err := q.Later.Later(ctx, q.Name, later...); err != nil {
+			return err
+		}
+	}
+	var batch []types.SendMessageBatchRequestEntry
+	size := 0
+	for _, m := range now {
+		e, bytes := q.entry(m)
+		if bytes > maxMessage {
+			return fmt.Errorf("send to %s: message %s has %d bytes, and SQS takes %d", q.Name, m.ID, bytes, maxMessage)
+		}
+		if len(batch) == maxBatch || size+bytes > maxBatchBytes && len(batch) > 0 {
+			if err := q.sendBatch(ctx, batch); err != nil {
+				return err
+			}
+			batch, size = nil, 0
+		}
+		e.Id = aws.String(strconv.Itoa(len(batch)))
+		batch, size = append(batch, e), size+bytes
+	}
+	if len(batch) == 0 {
+		return nil
+	}
+	return q.sendBatch(ctx, batch)
+}
+
+// tries of what SQS did not take though the call was a success.
+const tries = 6
+
+// sendBatch sends until all are taken.
+func (q *Queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequestEntry) error {
+	for try := 0; ; try++ {
+		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.URL, Entries: batch})
+		if err != nil {
+			return translate("send to "+q.Name, err)
+		}
+		if len(out.Failed) == 0 {
+			return nil
+		}
+		var left []types.SendMessageBatchRequestEntry
+		for _, f := range out.Failed {
+			if f.SenderFault {
+				return fmt.Errorf("send to %s: %s: %s", q.Name, aws.ToString(f.Code), aws.ToString(f.Message))
+			}
+			for _, e := range batch {
+				if *e.Id == *f.Id {
+					left = append(left, e)
+				}
+			}
+		}
+		batch = left
+		if try == tries {
+			return fmt.Errorf("send to %s: %s: %w", q.Name, aws.ToString(out.Failed[0].Code), host.ErrUnavailable)
+		}
+		timer := time.NewTimer(rand.N(min(20*time.Millisecond<<try, longestWait)))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("send to %s: %w", q.Name, ctx.Err())
+		}
+	}
+}
+
+// entry is a message as SQS takes it, and its size.
+func (q *Queue) entry(m host.Message) (types.SendMessageBatchRequestEntry, int) {
+	body, attributes := encode(m)
+	e := types.SendMessageBatchRequestEntry{MessageBody: &body, MessageAttributes: map[string]types.MessageAttributeValue{}}
+	size := len(body)
+	for name, value := range attributes {
+		e.MessageAttributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(value)}
+		size += len(name) + len("String") + len(value)
+	}
+	if m.Group != "" {
+		e.MessageGroupId = aws.String(plainID(m.Group))
+	}
+	if q.FIFO {
+		e.MessageDeduplicationId = aws.String(plainID(m.ID))
+		if m.Group == "" {
+			e.MessageGroupId = e.MessageDeduplicationId // a group of its own
+		}
+	} else if wait := m.Due.Sub(q.Now()); wait > 0 {
+		e.DelaySeconds = seconds(wait, maxDelay)
+	}
+	return e, size
+}
+
+// plainID is an id as SQS takes it: 128 letters, digits and signs; others are hashed.
+func plainID(id string) string {
+	fits := len(id) <= maxID
+	for i := range len(id) {
+		fits = fits && id[i] > ' ' && id[i] < 0x7f
+	}
+	if fits {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])
+}
+
+func encode(m host.Message) (string, map[string]string) {
+	attributes := map[string]string{attrID: m.ID}
+	if m.Group != "" {
+		attributes[attrGroup] = m.Group
+	}
+	if taken(m.Body) {
+		return string(m.Body), attributes
+	}
+	attributes[attrEncoding] = base64Coded
+	if len(m.Body) == 0 {
+		return "=", attributes
+	}
+	return base64.StdEncoding.EncodeToString(m.Body), attributes
+}
+
+// taken says whether SQS takes a body as it is: the characters of XML 1.0.
+func taken(body []byte) bool {
+	for rest := body; len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		switch {
+		case r == utf8.RuneError && n == 1, r == 0xfffe, r == 0xffff:
+			return false
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r':
+			return false
+		}
+		rest = rest[n:]
+	}
+	return len(body) > 0
+}
+
+func decode(body string, attributes map[string]string) (host.Message, error) {
+	m := host.Message{ID: attributes[attrID], Group: attributes[attrGroup], Body: []byte(body)}
+	switch code := attributes[attrEncoding]; {
+	case m.ID == "":
+		return m, fmt.Errorf("it has no attribute %q: it was not sent by zerodag", attrID)
+	case code == "":
+		return m, nil
+	case code != base64Coded:
+		return m, fmt.Errorf("its encoding is %q, which this release does not know", code)
+	case body == "=":
+		m.Body = nil
+		return m, nil
+	}
+	var err error
+	m.Body, err = base64.StdEncoding.DecodeString(body)
+	return m, err
+}
