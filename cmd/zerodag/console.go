@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"zerodag/internal/files"
+	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -54,7 +54,7 @@ func (c *console) shows(level operators.Level) bool {
 
 func (c *console) line(level operators.Level, thread, logger, text string) {
 	if c.shows(level) {
-		c.write(files.LogLine(time.Now(), level, thread, logger, text))
+		c.write(tasklog.Line(time.Now(), level, thread, logger, text))
 	}
 }
 
@@ -95,7 +95,7 @@ type consoleLog struct {
 }
 
 func (c *console) taskLog(id operators.Identity) operators.Log {
-	return consoleLog{c, files.ThreadName(id)}
+	return consoleLog{c, tasklog.Thread(id)}
 }
 
 func (l consoleLog) Write(p []byte) (int, error) {

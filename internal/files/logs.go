@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -59,7 +60,7 @@ func ThisAgent() string {
 
 // Open begins the log of a run: see host.Logs.
 func (l *Logs) Open(id operators.Identity, created time.Time) host.TaskLog {
-	return &taskLog{logs: l, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, thread: ThreadName(id)}
+	return &taskLog{logs: l, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, thread: tasklog.Thread(id)}
 }
 
 // Files lists the log files of an attempt.
@@ -77,7 +78,7 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
 	}
 	for _, e := range entries {
-		f, ok := parseLogName(e.Name())
+		f, ok := tasklog.ParseName(e.Name())
 		if !ok || !strings.HasPrefix(f.Name, prefix) {
 			continue
 		}
@@ -99,7 +100,7 @@ func (l *Logs) File(_ context.Context, a host.Attempt, name string) (io.ReadClos
 	if err != nil {
 		return nil, 0, err
 	}
-	if _, ok := parseLogName(name); !ok {
+	if _, ok := tasklog.ParseName(name); !ok {
 		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)
 	}
 	in, size, err := openSized(filepath.Join(l.folder, folder, name))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/tasklog"
 )
 
 // Short logs of an attempt lie together in one file beside the attempt's folder: to make a
@@ -107,7 +108,7 @@ func eachShort(path string, f func(name string, content []byte) bool) error {
 func listShort(path, prefix string) ([]host.LogFile, error) {
 	var list []host.LogFile
 	err := eachShort(path, func(name string, content []byte) bool {
-		if f, ok := parseLogName(name); ok && strings.HasPrefix(name, prefix) {
+		if f, ok := tasklog.ParseName(name); ok && strings.HasPrefix(name, prefix) {
 			f.Size = int64(len(content))
 			list = append(list, f)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -50,7 +51,7 @@ func (t *taskLog) Echo(message string) { t.keep(nil, message) }
 
 // Line appends a message of the engine.
 func (t *taskLog) Line(level operators.Level, logger, message string) {
-	t.keep(nil, LogLine(t.logs.now(), level, t.thread, logger, message))
+	t.keep(nil, tasklog.Line(t.logs.now(), level, t.thread, logger, message))
 }
 
 func (t *taskLog) keep(p []byte, s string) {
@@ -104,7 +105,7 @@ func (t *taskLog) store() error {
 // create makes the file. Of two runs that begin at once the later is put a nanosecond on.
 func (t *taskLog) create() error {
 	for ; ; t.began = t.began.Add(1) {
-		name := filepath.Join(t.folder, logName(t.task, t.logs.agent, t.began))
+		name := filepath.Join(t.folder, tasklog.Name(t.task, t.logs.agent, t.began))
 		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err := os.MkdirAll(t.folder, 0o755); err != nil {
@@ -152,7 +153,7 @@ func (t *taskLog) Close() error {
 // storeShort puts a log that is complete, and short, to the other short ones.
 func (t *taskLog) storeShort() error {
 	err := t.logs.zips.compress(t.text, func(content []byte) error {
-		return t.logs.short.add(t.folder+shortSuffix, logName(t.task, t.logs.agent, t.logs.short.unique(t.began)), content)
+		return t.logs.short.add(t.folder+shortSuffix, tasklog.Name(t.task, t.logs.agent, t.logs.short.unique(t.began)), content)
 	})
 	if err != nil {
 		return fmt.Errorf("keep log of task %s: %w", t.task, err)

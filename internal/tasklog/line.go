@@ -1,4 +1,9 @@
-package files
+// Package tasklog is the form of task logs, which is Digdag's: their lines and the names of
+// their files.
+//
+// The drivers that keep logs call it, and the command line, which shows them. It must
+// never open anything.
+package tasklog
 
 import (
 	"fmt"
@@ -8,9 +13,9 @@ import (
 	"zerodag/operators"
 )
 
-// LogLine is one message in the form of the original's logs (spec engine.md 2.13), with
+// Line is one message in the form of the original's logs (spec engine.md 2.13), with
 // the newline at its end. logger is short, as operators say it.
-func LogLine(at time.Time, level operators.Level, thread, logger, message string) string {
+func Line(at time.Time, level operators.Level, thread, logger, message string) string {
 	var b strings.Builder
 	b.Grow(len(message) + len(thread) + 100)
 	b.WriteString(at.Format("2006-01-02 15:04:05.000 -0700"))
@@ -20,8 +25,8 @@ func LogLine(at time.Time, level operators.Level, thread, logger, message string
 	return b.String()
 }
 
-// ThreadName is how the original names the thread of a task in its log lines.
-func ThreadName(id operators.Identity) string {
+// Thread is how the original names the thread of a task in its log lines.
+func Thread(id operators.Identity) string {
 	return fmt.Sprintf("%04d@[%d:%s:%d:%d]%s", id.TaskID, id.SiteID, id.ProjectName, id.SessionID, id.AttemptID, id.TaskName)
 }
 

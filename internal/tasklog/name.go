@@ -1,0 +1,65 @@
+package tasklog
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Suffix is how the names of log files end: they are gzip.
+const Suffix = ".log.gz"
+
+// LongestName is what file systems take; longestTask is what is left of it for the task
+// and the agent.
+const (
+	LongestName = 255
+	longestTask = LongestName - len("@0123456789abcdef.") - len(Suffix)
+)
+
+// Within keeps a name inside its folder.
+func Within(name string) string {
+	return strings.NewReplacer("/", "%2F", "\\", "%5C", "\x00", "%00").Replace(name)
+}
+
+// Name names the file of a run that began at a time, as the original does (spec engine.md
+// 2.13): <task>@<8 hex digits of seconds><8 hex digits of nanoseconds>.<agent>.log.gz.
+func Name(task, agent string, at time.Time) string {
+	agent = Shortened(Within(agent), longestTask/2)
+	task = Shortened(Within(task), longestTask-len(agent))
+	return fmt.Sprintf("%s@%08x%08x.%s%s", task, at.Unix(), at.Nanosecond(), agent, Suffix)
+}
+
+// Shortened cuts a name that no file system would take; a hash tells it from others.
+func Shortened(name string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	tail := fmt.Sprintf("~%x", sum[:6])
+	return strings.ToValidUTF8(name[:most-len(tail)], "") + tail
+}
+
+// ParseName takes a name apart. Other files are none of ours. A task may have an "@" in
+// its name, so may the agent: the first one that a time follows counts.
+func ParseName(name string) (host.LogFile, bool) {
+	if strings.ContainsAny(name, "/\\\x00") || !strings.HasSuffix(name, Suffix) {
+		return host.LogFile{}, false
+	}
+	for i, c := range name {
+		rest := name[i:]
+		if c != '@' || len(rest) < len("@0123456789abcdef.")+len(Suffix) || rest[17] != '.' {
+			continue
+		}
+		seconds, err := strconv.ParseUint(rest[1:9], 16, 32)
+		nanos, err2 := strconv.ParseUint(rest[9:17], 16, 32)
+		if err == nil && err2 == nil {
+			return host.LogFile{Name: name, TaskName: name[:i], Time: time.Unix(int64(seconds), int64(nanos)).UTC(),
+				AgentID: strings.TrimSuffix(rest[18:], Suffix)}, true
+		}
+	}
+	return host.LogFile{}, false
+}
