@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zerodag/engine/param"
+	"zerodag/engine/schedule"
 )
 
 // taskLimit is the default number of tasks of an attempt, in which the root counts twice.
@@ -46,6 +47,7 @@ type critic struct {
 
 func (c *critic) workflow(w Workflow) {
 	c.schedule(w.Config.Map("schedule"))
+	c.sla(w.Config.Map("sla"))
 	c.task(nil, "+"+w.Name, w.Config, false)
 	if c.tasks+1 > taskLimit {
 		c.warn(nil, "", "call> a part of it as a workflow of its own, or raise the limit",
@@ -68,6 +70,23 @@ func (c *critic) schedule(config *param.Map) {
 	if v, _ := config.Get("daily>"); strings.HasPrefix(param.Text(v), `"-`) {
 		c.warn([]string{"schedule", "daily>"}, "", "write a time of the day, such as 07:00:00",
 			"a negative time starts the session before its day begins")
+	}
+}
+
+// sla warns about what a push takes and every start then refuses, or overlooks.
+func (c *critic) sla(config *param.Map) {
+	if config == nil {
+		return
+	}
+	if _, err := schedule.ParseSLA(config); err != nil {
+		c.warn([]string{"sla"}, "", "write `duration: 02:00:00` or `time: 09:00:00`", "every start of this workflow will be refused: %v", err)
+	}
+	for _, key := range []string{"alert", "fail"} {
+		if v, _ := config.Get(key); v != nil {
+			if _, err := param.AsBool(key, v); err != nil {
+				c.warn([]string{"sla", key}, "", "write true or false", "%s of sla is ignored: %v", key, err)
+			}
+		}
 	}
 }
 

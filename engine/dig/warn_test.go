@@ -31,6 +31,8 @@ func TestWarnings(t *testing.T) {
 		{"disabled", "+g: {_disable: true, _check: {echo>: x}}\n", nil},
 		{"long interval", "schedule: {minutes_interval>: 90}\n+a: {}\n", []string{"main.dig:1:12: minutes_interval starts again every hour: 90 means once an hour"}},
 		{"negative time", "schedule: {daily>: \"-01:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: a negative time starts the session before its day begins"}},
+		{"sla that no start takes", "sla: {duration: 1h}\n+a: {}\n", []string{"main.dig:1:1: every start of this workflow will be refused: SLA duration option"}},
+		{"sla with an unknown word", "sla: {duration: 1:00, fail: perhaps}\n+a: {}\n", []string{"main.dig:1:23: fail of sla is ignored"}},
 		{"many tasks", manyTasks(999), []string{"main.dig: Workflow 'main' has 1000 tasks"}},
 		{"just not too many tasks", manyTasks(998), nil},
 	} {

@@ -37,16 +37,21 @@ func ParseSLA(config *param.Map) (*SLA, error) {
 	if err := s.readClock(option, value); err != nil {
 		return nil, err
 	}
-	var err error
-	if v, ok := config.Get("alert"); ok && v != nil {
-		if s.Alert, err = param.AsBool("alert", v); err != nil {
-			return nil, err
-		}
+	s.Alert, s.Fail = choice(config, "alert", true), choice(config, "fail", false)
+	return s, nil
+}
+
+// choice reads true or false; what is neither counts for nothing, as in the original.
+func choice(config *param.Map, key string, otherwise bool) bool {
+	v, ok := config.Get(key)
+	if !ok || v == nil {
+		return otherwise
 	}
-	if v, ok := config.Get("fail"); ok && v != nil {
-		s.Fail, err = param.AsBool("fail", v)
+	yes, err := param.AsBool(key, v)
+	if err != nil {
+		return otherwise
 	}
-	return s, err
+	return yes
 }
 
 func (s *SLA) readClock(option string, value param.Value) error {

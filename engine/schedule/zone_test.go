@@ -69,13 +69,15 @@ func TestSLAOptions(t *testing.T) {
 	if s, err := schedule.ParseSLA(mustMap(t, `{"duration":"1:00"}`)); err != nil || !s.Alert || s.Fail || s.Tasks.Len() != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
+	if s, err := schedule.ParseSLA(mustMap(t, `{"duration":"1:00","alert":"perhaps","fail":"perhaps"}`)); err != nil || !s.Alert || s.Fail {
+		t.Errorf("what is neither true nor false: %+v, %v", s, err)
+	}
 	for config, want := range map[string]string{
-		`{}`:                                    "SLA must be specified using either the 'time' or 'duration' option",
-		`{"time":"1:00","duration":"1:00"}`:     "SLA must be specified using either the 'time' or 'duration' option",
-		`{"time":"1"}`:                          "SLA time option needs to be HH:MM or HH:MM:SS format: 1",
-		`{"duration":"a:b"}`:                    "SLA duration option needs to be HH:MM or HH:MM:SS format: a:b",
-		`{"duration":"1:2:3:4"}`:                "SLA duration option needs to be HH:MM or HH:MM:SS format: 1:2:3:4",
-		`{"duration":"1:00","alert":"perhaps"}`: "Expected 'true' or 'false' for key 'alert'",
+		`{}`:                                "SLA must be specified using either the 'time' or 'duration' option",
+		`{"time":"1:00","duration":"1:00"}`: "SLA must be specified using either the 'time' or 'duration' option",
+		`{"time":"1"}`:                      "SLA time option needs to be HH:MM or HH:MM:SS format: 1",
+		`{"duration":"a:b"}`:                "SLA duration option needs to be HH:MM or HH:MM:SS format: a:b",
+		`{"duration":"1:2:3:4"}`:            "SLA duration option needs to be HH:MM or HH:MM:SS format: 1:2:3:4",
 	} {
 		if _, err := schedule.ParseSLA(mustMap(t, config)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", config, err)

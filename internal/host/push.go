@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
@@ -91,9 +90,6 @@ func (h *Host) register(ctx context.Context, r PushRequest, key string, sum []by
 	for _, w := range workflows {
 		if err := checkName("workflow", w.Name); err != nil {
 			return Project{}, err
-		}
-		if _, err := engine.Define(w); err != nil {
-			return Project{}, userError(err)
 		}
 		s, err := scheduleOf(w.Config, w.Zone)
 		if err != nil {
