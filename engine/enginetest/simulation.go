@@ -34,6 +34,7 @@ type Simulation struct {
 type owed struct {
 	dispatch int
 	guard    string
+	waits    bool
 }
 
 // Start makes a workflow and starts its attempt.

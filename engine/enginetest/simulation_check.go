@@ -122,8 +122,9 @@ func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
 func (s *Simulation) book(c engine.TaskChanged, guard string) {
 	switch c.Progress.State {
 	case engine.Running, engine.RetryWaiting, engine.GroupRetryWaiting:
-		if s.owed[c.Task].dispatch != c.Progress.Dispatch {
-			s.owed[c.Task] = owed{c.Progress.Dispatch, guard}
+		waits, was := c.Progress.State != engine.Running, s.owed[c.Task]
+		if was.dispatch != c.Progress.Dispatch || was.waits && !waits { // who wakes it owes it
+			s.owed[c.Task] = owed{c.Progress.Dispatch, guard, waits}
 		}
 	default:
 		delete(s.owed, c.Task)
@@ -243,7 +244,7 @@ func (s *Simulation) ledger() error {
 			default:
 				continue
 			}
-			if s.owed[run.Task] != (owed{run.Dispatch, g}) {
+			if o := s.owed[run.Task]; o.dispatch != run.Dispatch || o.guard != g {
 				return fmt.Errorf("%s owes %+v, but %+v is owed", g, run, s.owed[run.Task])
 			}
 			found++

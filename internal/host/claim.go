@@ -8,8 +8,8 @@ import (
 	"zerodag/engine"
 )
 
-// errSuperseded is said of work that another delivery of the same message, or another
-// message, goes on with. The message is not deleted: it may owe what that one does.
+// errSuperseded is said of work that another delivery of the same message goes on with.
+// Nothing is done about the message: it is for that one to delete, or comes back.
 var errSuperseded = errors.New("the work goes on elsewhere")
 
 // claim finds out which of a message's tasks are to be run now, under this message.
@@ -19,10 +19,11 @@ type claim struct {
 	delivery Delivery
 	pack     int
 
-	runs   []engine.Run // by the state planned for last
+	// By the state planned for last.
+	runs   []engine.Run // to be run as they are; those of events the message owes then
 	events []engine.Event
-	stray  bool // something asked for is not current in that state
-	taken  bool // by whoever was to have one delivery of this message only
+	stray  bool // something asked for is not current
+	taken  bool // a task was woken by another delivery of this message
 }
 
 // plan wakes tasks that wait. On a second delivery it takes over from the earlier holder.
@@ -40,7 +41,6 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 			c.stray = true
 		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
 			c.events = append(c.events, engine.Due{By: engine.By{Guard: c.guard}, Run: r})
-			c.runs = append(c.runs, r)
 		case t.State == engine.Running && again:
 			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.delivery.Restarted})
 		case t.State == engine.Running && !c.delivery.Due.IsZero():
@@ -108,7 +108,21 @@ func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Ru
 		}
 		runs = append(runs, taken...)
 	}
-	return slices.DeleteFunc(runs, func(r engine.Run) bool { return !current(l.state, r) }), nil
+	runs = slices.DeleteFunc(runs, func(r engine.Run) bool { return !current(l.state, r) })
+	if len(runs) == 0 && !again {
+		return nil, l.superseded(c.guard)
+	}
+	return runs, nil
+}
+
+// superseded is an error when a message whose run somebody took over still owes something:
+// it was another delivery of it, which is at that. To delete the message would be to lose
+// it with whoever has it. The lock is held.
+func (l *live) superseded(guard string) error {
+	if l.state.Ended() || len(l.state.Outstanding(guard)) == 0 {
+		return nil
+	}
+	return errSuperseded
 }
 
 // current says whether a run is the one that its task waits for.

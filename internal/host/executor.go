@@ -62,6 +62,8 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 	case errors.Is(err, errGone):
 		h.Logger.Warn("message dropped: its attempt is gone", "message", d.ID, "error", err)
 		h.delete(ctx, q, d)
+	case errors.Is(err, errSuperseded):
+		h.Logger.Warn("message left to another delivery of it", "message", d.ID)
 	case ctx.Err() != nil: // shut down or cut off: it comes back when its lease ends
 	default:
 		h.stats.errors.Add(1)

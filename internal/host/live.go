@@ -127,12 +127,27 @@ func (h *Host) load(ctx context.Context, l *live, a *act) error {
 		return err
 	}
 	l.row, l.workflow, l.state = row, d.workflow, state
-	l.seq, l.snapshot, l.since, l.at = stored.At, len(stored.Snapshot), 0, row.CreatedAt
+	l.seq, l.snapshot, l.since, l.at = stored.At, len(stored.Snapshot), 0, lastChange(state, row.CreatedAt)
 	for _, e := range stored.Entries {
-		l.seq, l.at = e.Seq, e.At
+		l.seq = e.Seq
+		if e.At.After(l.at) {
+			l.at = e.At
+		}
 		l.since += len(e.Changes)
 	}
 	return nil
+}
+
+// lastChange is when a state was changed last: a snapshot does not say when it was made,
+// and time must not go back in a log, whatever the clocks of processes say.
+func lastChange(s *engine.State, created time.Time) time.Time {
+	last := created
+	for _, t := range s.Tasks() {
+		if t.UpdatedAt.After(last) {
+			last = t.UpdatedAt
+		}
+	}
+	return last
 }
 
 // settleDoubt finds out whether the entry that an act is in doubt of is in the log.

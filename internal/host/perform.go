@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -83,10 +84,23 @@ func (h *Host) packs(l *live, runs []engine.Run) []Message {
 	var list []Message
 	for len(runs) > 0 {
 		n := min(len(runs), h.Limits.Pack)
-		list = append(list, l.message(runID(runs[0]), events.Task{Runs: runs[:n]}, time.Time{}))
+		list = append(list, l.message(packID(runs[:n]), events.Task{Runs: runs[:n]}, time.Time{}))
 		runs = runs[n:]
 	}
 	return list
+}
+
+// packID names exactly these runs: a message that is there already must never stand for
+// one with other tasks.
+func packID(runs []engine.Run) string {
+	if len(runs) == 1 {
+		return runID(runs[0])
+	}
+	all := fnv.New64a()
+	for _, r := range runs {
+		fmt.Fprint(all, runID(r), " ")
+	}
+	return fmt.Sprintf("%s+%d.%x", runID(runs[0]), len(runs)-1, all.Sum64())
 }
 
 func (l *live) message(id string, t events.Task, due time.Time) Message {

@@ -70,6 +70,7 @@ func (st *simStore) Append(ctx context.Context, attempt int64, e host.Entry) err
 		}
 		st.logs[attempt] = append(log, e)
 		st.checkEntry(attempt, e)
+		st.checkCovered(attempt, fmt.Sprintf("entry %d", e.Seq))
 		return nil
 	})
 }
@@ -159,7 +160,9 @@ func (q *simQueue) Delete(ctx context.Context, d host.Delivery) error {
 	return q.callFree(ctx, "delete "+d.ID, func() error {
 		if m := q.holds(d); m != nil {
 			q.list = slices.DeleteFunc(q.list, func(x *simMessage) bool { return x == m })
-			q.checkAlive(d.ID)
+			prefix, _, _ := strings.Cut(d.ID, "/")
+			id, _ := strconv.ParseInt(prefix, 10, 64)
+			q.checkCovered(id, "the delete of "+d.ID)
 		}
 		return nil
 	})
@@ -413,22 +416,30 @@ func (st *simStore) checkEnd(a *host.Attempt, e host.End) {
 	st.sameState(a.ID, "archive", e.Archive)
 }
 
-// checkAlive says that an attempt that is not over has a message somewhere.
-func (st *simStore) checkAlive(deleted string) {
-	prefix, _, _ := strings.Cut(deleted, "/")
-	id, _ := strconv.ParseInt(prefix, 10, 64)
-	a := st.row(id)
-	if a == nil || a.Done {
+// checkCovered says that whatever an attempt waits for has a message: one of its own, or
+// the one that guards it.
+func (st *simStore) checkCovered(attempt int64, when string) {
+	a, state := st.row(attempt), st.truth[attempt]
+	if a == nil || a.Done || state == nil {
 		return
 	}
+	there := map[string]bool{}
 	for _, name := range []string{"events", "tasks"} {
 		for _, m := range st.queues[name].list {
-			if strings.HasPrefix(m.ID, prefix+"/") {
-				return
-			}
+			there[m.ID] = true
 		}
 	}
-	st.fail("attempt %d is not over and has no message once %s is deleted", id, deleted)
+	prefix := strconv.FormatInt(attempt, 10) + "/"
+	if len(there) == 0 {
+		st.fail("attempt %d is not over and has no message after %s", attempt, when)
+	}
+	for _, t := range state.Tasks() {
+		waits := t.State == engine.Running || t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting
+		own := fmt.Sprintf("%d.%d", t.ID, t.Dispatch)
+		if waits && !state.Ended() && !there[prefix+own] && !there[prefix+"t"+own] && !there[prefix+t.Guard] {
+			st.fail("task %s of attempt %d (guard %s) has no message after %s", own, attempt, t.Guard, when)
+		}
+	}
 }
 
 // nextTime is when the next thing is due.

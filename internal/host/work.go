@@ -71,7 +71,7 @@ func (h *Host) work(ctx context.Context, l *live, u duty, run engine.Run) error 
 func (h *Host) runOne(ctx context.Context, l *live, guard string, run engine.Run) (engine.Event, error) {
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	j, err := h.begin(ctx, l, run, stop)
+	j, err := h.begin(ctx, l, guard, run, stop)
 	if err != nil || j == nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (h *Host) runOne(ctx context.Context, l *live, guard string, run engine.Run
 }
 
 // begin prepares a run that a kill can stop; nil when the run is not the current one.
-func (h *Host) begin(ctx context.Context, l *live, run engine.Run, stop context.CancelFunc) (*job, error) {
+func (h *Host) begin(ctx context.Context, l *live, guard string, run engine.Run, stop context.CancelFunc) (*job, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.state == nil {
@@ -95,7 +95,7 @@ func (h *Host) begin(ctx context.Context, l *live, run engine.Run, stop context.
 		}
 	}
 	if !current(l.state, run) {
-		return nil, nil
+		return nil, l.superseded(guard)
 	}
 	j := h.job(l, run, h.clock(l))
 	if !j.Cancel {
@@ -117,10 +117,10 @@ func (h *Host) conclude(ctx context.Context, l *live, u duty, e engine.Event) (n
 			if err := h.decide(ctx, l, a); err != nil {
 				return err
 			}
-			// Somebody took the run over. If it was a second delivery of this message, that
-			// one is at what the message owes.
-			if !a.applied && !l.state.Ended() && len(l.state.Outstanding(u.guard)) > 0 {
-				return errSuperseded
+			if !a.applied {
+				if err := l.superseded(u.guard); err != nil {
+					return err
+				}
 			}
 			decided = true
 		case l.state == nil:

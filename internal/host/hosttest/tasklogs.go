@@ -66,7 +66,7 @@ func logsFile(t *testing.T, s Stores) {
 	if list := got(s.Logs.Files(ctx, a, "+main+b"))(t); len(list) != 1 || list[0].TaskName != "+main+b" {
 		t.Errorf("files that begin with +main+b are %+v", list)
 	}
-	a.RetryName = ""
+	a.ID, a.RetryName = 99, ""
 	if list := got(s.Logs.Files(ctx, a, ""))(t); len(list) != 0 {
 		t.Errorf("another attempt has the files %+v", list)
 	}
