@@ -67,6 +67,17 @@ func checkName(what, name string) error {
 	return nil
 }
 
+// CheckRetryName refuses names of attempts that the original refuses.
+func CheckRetryName(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return invalidf("Validating attempt request failed\nretry attempt name must not be blank: %q", name)
+	case utf8.RuneCountInString(name) > maxName:
+		return invalidf("Validating attempt request failed\nretry attempt name must not be longer than %d characters: %q", maxName, name)
+	}
+	return nil
+}
+
 func (h *Host) register(ctx context.Context, r PushRequest, key string, sum []byte) (Project, error) {
 	content, err := h.Unpack(ctx, key)
 	if err != nil {

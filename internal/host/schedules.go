@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"zerodag/engine"
@@ -292,8 +291,8 @@ func (p *planned) backfilled(r BackfillRequest) ([]time.Time, error) {
 	if r.Count != nil && *r.Count > len(list) {
 		return nil, invalidf("count is set to %d but there are only %d attempts until the next schedule time", *r.Count, len(list))
 	}
-	if len(list) > 0 && strings.TrimSpace(r.Name) == "" {
-		return nil, invalidf("Validating attempt request failed\nretry attempt name must not be blank: %q", r.Name)
+	if len(list) > 0 {
+		return list, CheckRetryName(r.Name)
 	}
 	return list, nil
 }

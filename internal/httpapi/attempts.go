@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"zerodag/engine/param"
@@ -102,8 +101,10 @@ func (b *startBody) check() error {
 	if len(absent) > 0 {
 		return notSet(absent...)
 	}
-	if b.RetryAttemptName != nil && strings.TrimSpace(string(*b.RetryAttemptName)) == "" {
-		return invalid("Validating attempt request failed\nretry attempt name must not be blank: %q", *b.RetryAttemptName)
+	if b.RetryAttemptName != nil {
+		if err := host.CheckRetryName(string(*b.RetryAttemptName)); err != nil {
+			return err
+		}
 	}
 	return b.Resume.check()
 }
@@ -186,6 +187,9 @@ func forkAttempt(c *call) (any, error) {
 		return nil, notSet("seq")
 	case b.RetryAttemptName == nil || *b.RetryAttemptName == "":
 		return nil, notSet("retryAttemptName")
+	}
+	if err := host.CheckRetryName(*b.RetryAttemptName); err != nil {
+		return nil, err
 	}
 	a, err := c.attemptOf("id")
 	if err != nil {
