@@ -6,7 +6,7 @@ import (
 
 // An attempt is one partition: its row and the entries of its log.
 //
-//	A#<id>        R               row; indexes site, project, workflow (A#<owner>#<shard>, id),
+//	A#<id>        R               row, and entry 1; indexes site, project, workflow (A#<owner>#<shard>, id),
 //	                              active (<site>#<shard>, id) until it has ended
 //	A#<id>        E#<seq>         entry of the log: see entry_item.go
 //	W#<session>   <id>            this attempt waits for that session to end

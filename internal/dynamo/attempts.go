@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"zerodag/internal/host"
@@ -90,8 +91,32 @@ func (db *DB) ending(ctx context.Context, id int64, e host.End) (where, error) {
 			set(aArchiveBlob, func(it item) { it.setStr(aArchiveBlob, blob) })
 		}
 	}
+	short, err := db.shortAtEnd(ctx, id)
+	if err != nil {
+		return w, err
+	}
+	for _, name := range []string{aShort, aShortBlob} {
+		set(name, func(it item) { maps.Copy(it, short) })
+	}
 	w.text += " REMOVE #ga"
 	return w, nil
+}
+
+// shortAtEnd are the attributes that keep the short logs, which go with the log otherwise.
+func (db *DB) shortAtEnd(ctx context.Context, id int64) (item, error) {
+	list, err := db.shortOfEntries(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	it := item{}
+	if b := encodeShort(append(list, db.short.take(id)...)); len(b) > largestArchive {
+		blob, err := db.putArchive(ctx, id, pack(b))
+		it.setStr(aShortBlob, blob)
+		return it, err
+	} else if b != nil {
+		it.setBytes(aShort, pack(b))
+	}
+	return it, nil
 }
 
 // Archive returns the final state that Finish kept.

@@ -33,11 +33,11 @@
 //	append an entry                          1 put                        1 WRU
 //	 ... to a log not seen by this process   1 get before it              1 RRU
 //	load an attempt's log                    1 q, 2 when it is longer     what it has, /4 KB
-//	look back from an entry                  2 q (3 with a snapshot)
-//	start a new session                      1 transaction                10 WRU
-//	start a session again                    2 transactions, 1 b          16 WRU
+//	look back from an entry                  2 q, 1 get for a snapshot
+//	start a new session                      1 transaction                8 WRU
+//	start a session again                    2 transactions, 1 b          12 WRU
 //	begin what waited                        1 get, 1 transaction
-//	end an attempt                           1 update                     2 WRU and the state
+//	end an attempt                           1 q (for short logs), 1 update   3 WRU and the state
 //	attempt, project, schedule by id         1 get                        1 RRU
 //	definition by id                         2 gets                       2 RRU
 //	session by id                            1 get, 1 b (2 when retried)

@@ -6,15 +6,18 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"zerodag/internal/host"
 )
 
 // An entry of an attempt's log.
 //
-//	A#<attempt>   E#<seq>   entry; expires
+//	A#<attempt>   E#<seq>   entry from the second on; expires
+//	A#<attempt>   R         the first one, in the row of the attempt: each name after firstPrefix
 //
-// A body of more than largestBody and a snapshot of more than largestSnapshot are blobs
+// An item of its own for the first one would cost two write units more, and it is small. A
+// body of more than largestBody (largestFirst in a row) and a snapshot of more than largestSnapshot are blobs
 // log/<attempt>/<hash>, put before the entry that names them.
 const (
 	entryPrefix = "E#"
@@ -28,9 +31,12 @@ const (
 	aSnapshotBlob = "zb"
 	aSnapshotSeq  = "k" // entry of the newest snapshot, up to this one; none before the first
 	aShort        = "l" // short logs of tasks
+	aShortBlob    = "lb"
 )
 
 const (
+	firstPrefix     = "1"
+	largestFirst    = 4 << 10
 	largestBody     = 300 << 10
 	largestSnapshot = 8 << 10
 	maxSeq          = 9_999_999_999
@@ -48,13 +54,16 @@ func seqOf(it item) int64 {
 
 // entryItem makes the item; what is too large for it is stored first.
 func (db *DB) entryItem(ctx context.Context, attempt int64, e host.Entry, snapshot int64) (item, error) {
-	it := entryKey(attempt, e.Seq).item()
+	it, largest := entryKey(attempt, e.Seq).item(), largestBody
+	if e.Seq == 1 {
+		largest = largestFirst
+	}
 	it.setStr(aNonce, e.Nonce)
 	it.setTime(aAt, e.At)
 	it.setNum(aSnapshotSeq, snapshot)
 	it[aExpiry] = number(db.expiry(attempt, e.At))
 	changes, happened := pack(e.Changes), pack(e.Events)
-	if len(changes)+len(happened) > largestBody {
+	if len(changes)+len(happened) > largest {
 		body := binary.AppendUvarint(nil, uint64(len(changes)))
 		blob, err := db.putBlob(ctx, attempt, append(append(body, changes...), happened...))
 		if err != nil {
@@ -84,6 +93,31 @@ func (db *DB) entryItem(ctx context.Context, attempt int64, e host.Entry, snapsh
 	}
 	it[aSnapshotBlob] = text(blob)
 	return it, nil
+}
+
+// firstAttributes are those of entry 1 as a row has them.
+func firstAttributes(entry item) item {
+	it := item{}
+	for name, v := range entry {
+		if name != aPartition && name != aSort {
+			it[firstPrefix+name] = v
+		}
+	}
+	return it
+}
+
+// firstOf is entry 1 of a row; nil when its attempt has not begun.
+func firstOf(row item) item {
+	if !row.has(firstPrefix + aExpiry) {
+		return nil
+	}
+	it := item{aPartition: row[aPartition], aSort: text(entrySort(1))}
+	for name, v := range row {
+		if own, ok := strings.CutPrefix(name, firstPrefix); ok {
+			it[own] = v
+		}
+	}
+	return it
 }
 
 // putBlob stores a part under the attempt's own prefix, named by its content: two writers

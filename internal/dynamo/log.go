@@ -50,63 +50,84 @@ func (db *DB) tailBefore(ctx context.Context, attempt, seq int64) (tail, error) 
 	if t, ok := db.tails.of(attempt); ok && t.seq >= seq-1 {
 		return t, nil
 	}
-	it, err := db.get(ctx, entryKey(attempt, seq-1))
+	if seq > 2 {
+		it, err := db.get(ctx, entryKey(attempt, seq-1))
+		if err != nil {
+			return tail{}, err
+		}
+		if it != nil && !db.expired(it) {
+			return tail{seq - 1, it.num(aSnapshotSeq)}, nil
+		}
+	}
+	first, err := db.firstEntry(ctx, attempt)
 	if err != nil {
 		return tail{}, err
 	}
-	if it != nil && !db.expired(it) {
-		return tail{seq - 1, it.num(aSnapshotSeq)}, nil
+	if seq > 2 {
+		return tail{}, fmt.Errorf("append entry %d of attempt %d: entry %d is not there", seq, attempt, seq-1)
 	}
-	if _, err := db.newest(ctx, attempt, maxSeq, 1); err != nil {
-		return tail{}, err
-	}
-	return tail{}, fmt.Errorf("append entry %d of attempt %d: entry %d is not there", seq, attempt, seq-1)
+	return tail{1, first.num(aSnapshotSeq)}, nil
 }
 
-// newest reads up to n entries up to number last, backwards. Of a log that has expired
-// some may be deleted already, so it counts as gone.
-func (db *DB) newest(ctx context.Context, attempt, last int64, n int) ([]item, error) {
-	list, err := db.find(ctx, query{where: entries(attempt, 1, last), descending: true, limit: n})
-	if err != nil || len(list) == 0 || db.expired(list[0]) {
+// firstEntry reads entry 1. Of a log that has expired some may be deleted already, so it
+// counts as gone.
+func (db *DB) firstEntry(ctx context.Context, attempt int64) (item, error) {
+	row, err := db.get(ctx, attemptKey(attempt))
+	first := firstOf(row)
+	if err != nil || first == nil || db.expired(first) {
 		return nil, orNotFound(err, "read log of attempt %d", attempt)
 	}
-	return list, nil
+	return first, nil
 }
 
 // entries are those from first to last.
 func entries(attempt, first, last int64) where {
-	return where{text: "#p = :p AND #s BETWEEN :first AND :last", names: []string{aPartition, aSort},
-		values: item{":p": text(attemptKey(attempt).partition), ":first": text(entrySort(first)), ":last": text(entrySort(last))}}
+	return between(attempt, entrySort(first), entrySort(last))
 }
 
-// firstPage is how many entries loading reads before it knows how many it needs. 16 KB of
-// log lie between two snapshots at least, 60 small entries.
+func between(attempt int64, from, to string) where {
+	return where{text: "#p = :p AND #s BETWEEN :first AND :last", names: []string{aPartition, aSort},
+		values: item{":p": text(attemptKey(attempt).partition), ":first": text(from), ":last": text(to)}}
+}
+
+// firstPage is how many items loading reads before it knows how many it needs: the row,
+// which comes behind all entries, and some of these. 16 KB of log lie between two snapshots
+// at least, 60 small entries.
 const firstPage = 12
 
 // Load reads what is needed for the newest state: see host.Log. Events are left out.
 func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
-	list, err := db.newest(ctx, attempt, maxSeq, firstPage)
-	if err != nil {
-		return host.Stored{}, err
+	list, err := db.find(ctx, query{where: between(attempt, entrySort(2), row), descending: true, limit: firstPage})
+	if err != nil || len(list) == 0 || list[0].str(aSort) != row {
+		return host.Stored{}, orNotFound(err, "load attempt %d", attempt)
 	}
-	at := list[0].num(aSnapshotSeq)
-	lowest := seqOf(list[len(list)-1])
-	if begin := max(at, 1); lowest > begin {
-		rest, err := db.find(ctx, query{where: entries(attempt, begin, lowest-1), descending: true})
-		if err != nil {
-			return host.Stored{}, err
+	first, list := firstOf(list[0]), list[1:]
+	if first == nil || db.expired(first) {
+		return host.Stored{}, orNotFound(nil, "load attempt %d", attempt)
+	}
+	newest := first
+	if len(list) > 0 {
+		newest = list[0]
+		begin := max(newest.num(aSnapshotSeq), 2)
+		if lowest := seqOf(list[len(list)-1]); lowest > begin {
+			rest, err := db.find(ctx, query{where: entries(attempt, begin, lowest-1), descending: true})
+			if err != nil {
+				return host.Stored{}, err
+			}
+			list = append(list, rest...)
 		}
-		list = append(list, rest...)
 	}
+	at := newest.num(aSnapshotSeq)
+	list = append(list, first)
 	slices.Reverse(list)
 	stored, err := db.stored(ctx, list, at)
 	if err != nil {
 		return host.Stored{}, err
 	}
-	if want := seqOf(list[len(list)-1]) - at; int64(len(stored.Entries)) != want {
+	if want := seqOf(newest) - at; int64(len(stored.Entries)) != want {
 		return host.Stored{}, fmt.Errorf("load attempt %d: %d entries after its snapshot instead of %d", attempt, len(stored.Entries), want)
 	}
-	db.tails.note(attempt, tail{seqOf(list[len(list)-1]), at})
+	db.tails.note(attempt, tail{seqOf(newest), at})
 	return stored, nil
 }
 
@@ -138,23 +159,24 @@ func (db *DB) stored(ctx context.Context, list []item, at int64) (host.Stored, e
 func (db *DB) History(ctx context.Context, attempt int64, first int64, n int) (host.Stored, error) {
 	first = min(max(first, 1), maxSeq)
 	var s host.Stored
-	before, err := db.find(ctx, query{where: entries(attempt, 1, max(first-1, 1)), descending: true, limit: 1})
-	if err != nil || len(before) == 0 || db.expired(before[0]) {
-		return s, orNotFound(err, "read history of attempt %d", attempt)
-	}
-	if first > 1 {
-		if s.Snapshot, s.At, err = db.snapshotBefore(ctx, attempt, before[0]); err != nil {
-			return s, err
-		}
-	}
-	if n <= 0 {
-		return s, nil
-	}
-	list, err := db.find(ctx, query{where: entries(attempt, first, maxSeq), limit: n})
+	before, err := db.entryBefore(ctx, attempt, max(first, 2))
 	if err != nil {
 		return s, err
 	}
-	for _, it := range list {
+	var list []item
+	if first == 1 {
+		list = append(list, before)
+	} else if s.Snapshot, s.At, err = db.snapshotBefore(ctx, attempt, before); err != nil {
+		return s, err
+	}
+	if len(list) < n {
+		rest, err := db.find(ctx, query{where: entries(attempt, max(first, 2), maxSeq), limit: n - len(list)})
+		if err != nil {
+			return s, err
+		}
+		list = append(list, rest...)
+	}
+	for _, it := range list[:min(len(list), max(n, 0))] {
 		e, err := db.entryOf(ctx, it)
 		if err != nil {
 			return s, err
@@ -167,6 +189,20 @@ func (db *DB) History(ctx context.Context, attempt int64, first int64, n int) (h
 	return s, nil
 }
 
+// entryBefore reads the newest entry before a number.
+func (db *DB) entryBefore(ctx context.Context, attempt, seq int64) (item, error) {
+	if seq > 2 {
+		list, err := db.find(ctx, query{where: entries(attempt, 2, seq-1), descending: true, limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 && !db.expired(list[0]) {
+			return list[0], nil
+		}
+	}
+	return db.firstEntry(ctx, attempt)
+}
+
 // snapshotBefore reads the snapshot that an entry names.
 func (db *DB) snapshotBefore(ctx context.Context, attempt int64, it item) ([]byte, int64, error) {
 	at := it.num(aSnapshotSeq)
@@ -175,7 +211,12 @@ func (db *DB) snapshotBefore(ctx context.Context, attempt int64, it item) ([]byt
 	}
 	if at != seqOf(it) {
 		var err error
-		if it, err = db.get(ctx, entryKey(attempt, at)); err != nil || it == nil {
+		if at == 1 {
+			it, err = db.firstEntry(ctx, attempt)
+		} else {
+			it, err = db.get(ctx, entryKey(attempt, at))
+		}
+		if err != nil || it == nil {
 			return nil, 0, orNotFound(err, "read snapshot %d of attempt %d", at, attempt)
 		}
 	}

@@ -1,6 +1,7 @@
 package dynamo_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -37,110 +38,145 @@ func newAttempt(p host.Project, session int64, name string) host.NewAttempt {
 		CreatedAt: instant(1), WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "n", At: instant(1), Changes: []byte("c")}, Message: host.Message{ID: "go", Body: []byte("{}")}}
 }
 
-// asker does calls and checks what they were made of.
-type asker struct {
+// bill checks what calls are made of, and with units (0: not checked) what they cost.
+type bill struct {
 	t     *testing.T
 	count *localstack.Counter
 }
 
-func (a asker) calls(what, want string, err error) {
-	a.t.Helper()
+func (b bill) is(what, calls string, reads, writes float64, err error) {
+	b.t.Helper()
 	if err != nil {
-		a.t.Fatalf("%s: %v", what, err)
+		b.t.Fatalf("%s: %v", what, err)
 	}
-	if got := a.count.Take(); got != want {
-		a.t.Errorf("%s: %s; want %s", what, got, want)
+	r, w := b.count.Units()
+	if got := b.count.Take(); got != calls {
+		b.t.Errorf("%s: %s; want %s", what, got, calls)
+	}
+	if reads > 0 && r > reads || writes > 0 && w > writes {
+		b.t.Errorf("%s: %v read and %v write units, want at most %v and %v", what, r, w, reads, writes)
 	}
 }
 
-// TestRequests proves the number of calls that the package comment promises.
-func TestRequests(t *testing.T) {
-	t.Parallel()
+// started is a table with a project of three workflows, pushed twice, and a new bill.
+func started(t *testing.T) (*dynamo.DB, dynamo.Options, host.Project, bill) {
+	t.Helper()
 	o := options(t)
 	db, counter := open(t, o)
-	ctx, a := t.Context(), asker{t, counter}
+	b := bill{t, counter}
 	p := pushed(t, db, "r1", 3)
-	a.calls("first push", "BatchGetItem 1, BatchWriteItem 1, GetItem 1, PutItem 1, TransactWriteItems 1", nil)
-	pushed(t, db, "r2", 3)
-	a.calls("next push", "BatchGetItem 1, BatchWriteItem 1, GetItem 4, TransactWriteItems 1", nil)
+	b.is("first push", "BatchGetItem 1, BatchWriteItem 1, GetItem 1, PutItem 1, TransactWriteItems 1", 0, 0, nil)
+	p = pushed(t, db, "r2", 3)
+	b.is("next push", "BatchGetItem 1, BatchWriteItem 1, GetItem 4, TransactWriteItems 1", 0, 0, nil)
+	return db, o, p, b
+}
 
+// TestRequestsOfAttempts proves the number of calls that the package comment promises, and
+// the units that the budget of a task and of an attempt is made of.
+func TestRequestsOfAttempts(t *testing.T) {
+	t.Parallel()
+	db, o, p, b := started(t)
+	ctx := t.Context()
 	list, err := db.Start(ctx, newAttempt(p, 0, ""))
-	a.calls("start", "TransactWriteItems 1", err)
+	b.is("start", "TransactWriteItems 1", 0, 8, err)
 	first := list[0]
 	_, err = db.Start(ctx, newAttempt(p, 0, "x"))
-	a.calls("start again", "BatchGetItem 1, TransactWriteItems 2", err)
-	for seq := int64(2); seq < 30; seq++ {
-		e := host.Entry{Seq: seq, Nonce: "n", At: instant(seq), Changes: []byte("c")}
+	b.is("start again", "BatchGetItem 1, TransactWriteItems 2", 0, 0, err)
+	entry := func(seq int64) host.Entry {
+		e := host.Entry{Seq: seq, Nonce: "n", At: instant(seq), Changes: bytes.Repeat([]byte("change "), 60), Events: bytes.Repeat([]byte("event "), 40)}
 		if seq == 10 || seq == 25 {
 			e.Snapshot = []byte("state")
 		}
-		a.calls("append", "PutItem 1", db.Append(ctx, first.ID, e))
+		return e
+	}
+	for seq := int64(2); seq < 30; seq++ {
+		b.is("append", "PutItem 1", 0, 1, db.Append(ctx, first.ID, entry(seq)))
 	}
 	_, err = db.Load(ctx, first.ID)
-	a.calls("load near a snapshot", "Query 1", err)
+	b.is("load near a snapshot", "Query 1", 2, 0, err)
 	c := localstack.Config(t)
-	other := localstack.Count(&c)
-	b := asker{t, other}
-	o2 := o
-	fresh := dynamo.New(c, o2)
-	b.calls("append by another process", "GetItem 1, PutItem 1", fresh.Append(ctx, first.ID, host.Entry{Seq: 30, Nonce: "n", At: instant(30)}))
+	other := bill{t, localstack.Count(&c)}
+	fresh := dynamo.New(c, o)
+	other.is("append by another process", "GetItem 1, PutItem 1", 1, 1, fresh.Append(ctx, first.ID, entry(30)))
 	for seq := int64(31); seq < 60; seq++ {
-		if err := fresh.Append(ctx, first.ID, host.Entry{Seq: seq, Nonce: "n", At: instant(seq)}); err != nil {
-			t.Fatal(err)
-		}
+		other.is("append", "PutItem 1", 0, 1, fresh.Append(ctx, first.ID, entry(seq)))
 	}
 	stored, err := db.Load(ctx, first.ID)
-	a.calls("load far from a snapshot", "Query 2", err)
+	b.is("load far from a snapshot", "Query 2", 5, 0, err)
 	if stored.At != 25 || len(stored.Entries) != 34 {
 		t.Errorf("loaded %d entries after entry %d, want 34 after 25", len(stored.Entries), stored.At)
 	}
 	_, err = db.History(ctx, first.ID, 20, 5)
-	a.calls("history", "GetItem 1, Query 2", err)
+	b.is("history", "GetItem 1, Query 2", 4, 0, err)
+	b.is("end", "Query 1, UpdateItem 1", 0, 3, db.Finish(ctx, first.ID, host.End{At: instant(70), Success: true, Archive: []byte("state")}))
+	_, err = db.Archive(ctx, first.ID)
+	b.is("archive", "GetItem 1", 1, 0, err)
+}
 
+// TestRequestsOfLists proves the number of calls of what is asked about attempts.
+func TestRequestsOfLists(t *testing.T) {
+	t.Parallel()
+	db, _, p, b := started(t)
+	ctx := t.Context()
+	list, err := db.Start(ctx, newAttempt(p, 0, ""))
+	b.is("start", "TransactWriteItems 1", 0, 0, err)
+	first := list[0]
 	_, err = db.Attempt(ctx, 1, first.ID)
-	a.calls("attempt", "GetItem 1", err)
+	b.is("attempt", "GetItem 1", 1, 0, err)
 	_, err = db.Session(ctx, 1, first.SessionID)
-	a.calls("session", "BatchGetItem 2, GetItem 1", err)
+	b.is("session", "BatchGetItem 1, GetItem 1", 2, 0, err)
 	_, err = db.LastSession(ctx, p.ID, "w0", instant(100))
-	a.calls("last session", "Query 1", err)
+	b.is("last session", "Query 1", 1, 0, err)
 	_, err = db.CountActive(ctx, 1, 100)
-	a.calls("number of active attempts", "Query 8", err)
+	b.is("number of active attempts", "Query 8", 4, 0, err)
 	_, err = db.Active(ctx, 1, 0, 100)
-	a.calls("active attempts", "BatchGetItem 1, Query 8", err)
+	b.is("active attempts", "BatchGetItem 1, Query 8", 0, 0, err)
 	_, err = db.Attempts(ctx, host.AttemptQuery{Site: 1, Project: p.ID, Workflow: "w0", Count: 100, Retried: true})
-	a.calls("attempts", "BatchGetItem 1, Query 8", err)
+	b.is("attempts", "BatchGetItem 1, Query 8", 0, 0, err)
 	_, err = db.Attempts(ctx, host.AttemptQuery{Site: 1, Session: first.SessionID})
-	a.calls("attempts of a session", "BatchGetItem 1, Query 1", err)
+	b.is("attempts of a session", "BatchGetItem 1, Query 1", 0, 0, err)
 	_, err = db.Sessions(ctx, host.SessionQuery{Site: 1, Count: 100})
-	a.calls("sessions", "BatchGetItem 3, Query 8", err)
+	b.is("sessions", "BatchGetItem 2, Query 8", 0, 0, err)
 	_, err = db.Waiting(ctx, first.SessionID)
-	a.calls("waiting", "Query 1", err)
+	b.is("waiting", "Query 1", 1, 0, err)
+}
 
-	_, err = db.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: p.Latest.ID, Name: "w1"})
-	a.calls("definition by name", "BatchGetItem 1, GetItem 1", err)
+// TestRequestsOfCatalogue proves the number of calls of what is asked about projects.
+func TestRequestsOfCatalogue(t *testing.T) {
+	t.Parallel()
+	db, _, p, b := started(t)
+	ctx := t.Context()
+	_, err := db.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: p.Latest.ID, Name: "w1"})
+	b.is("definition by name", "BatchGetItem 1, GetItem 1", 2, 0, err)
 	newest, err := db.Workflows(ctx, host.WorkflowQuery{Site: 1})
-	a.calls("newest definitions", "BatchGetItem 3, Query 1", err)
+	b.is("newest definitions", "BatchGetItem 3, Query 1", 0, 0, err)
 	_, err = db.Workflow(ctx, 1, newest[0].ID)
-	a.calls("definition", "GetItem 2", err)
+	b.is("definition", "GetItem 2", 2, 0, err)
+	_, err = db.Project(ctx, 1, p.ID)
+	b.is("project", "GetItem 1", 1, 0, err)
 	_, err = db.Projects(ctx, host.ProjectQuery{Site: 1, Name: "demo"})
-	a.calls("project by name", "GetItem 2", err)
+	b.is("project by name", "GetItem 2", 2, 0, err)
 	_, err = db.Projects(ctx, host.ProjectQuery{Site: 1, Count: 100})
-	a.calls("projects", "BatchGetItem 1, Query 1", err)
+	b.is("projects", "BatchGetItem 1, Query 1", 0, 0, err)
 	schedules, err := db.Schedules(ctx, host.ScheduleQuery{Site: 1, Project: p.ID})
-	a.calls("schedules", "BatchGetItem 1, Query 1", err)
+	b.is("schedules", "BatchGetItem 1, Query 1", 0, 0, err)
 	_, err = db.Due(ctx, instant(0), 100)
-	a.calls("nothing due", "Query 8", err)
+	b.is("nothing due", "Query 8", 4, 0, err)
+	_, err = db.NextDue(ctx)
+	b.is("when the next is due", "Query 8", 4, 0, err)
 	_, err = db.Due(ctx, instant(10), 100)
-	a.calls("due schedules", "BatchGetItem 1, Query 8", err)
+	b.is("due schedules", "BatchGetItem 1, Query 8", 0, 0, err)
 	s := schedules[0]
 	s.Times.Run = instant(20)
-	a.calls("a schedule moves", "UpdateItem 1", db.Update(ctx, s, schedules[0].Times, instant(11)))
-
-	a.calls("end", "UpdateItem 1", db.Finish(ctx, first.ID, host.End{At: instant(70), Success: true, Archive: []byte("state")}))
-	_, err = db.Archive(ctx, first.ID)
-	a.calls("archive", "GetItem 1", err)
+	b.is("a schedule moves", "UpdateItem 1", 0, 3, db.Update(ctx, s, schedules[0].Times, instant(11)))
 	store := db.ParamStore(1)
-	a.calls("param_set>", "PutItem 1", store.Set(ctx, map[string]string{"k": "v"}))
+	b.is("param_set>", "PutItem 1", 0, 1, store.Set(ctx, map[string]string{"k": "v"}))
 	_, _, err = store.Get(ctx, "k")
-	a.calls("param_get>", "GetItem 1", err)
+	b.is("param_get>", "GetItem 1", 1, 0, err)
+	token, err := db.Create(ctx, host.Token{Site: 1, Name: "n", Role: "admin", Hash: []byte("hash"), CreatedAt: instant(0)})
+	b.is("token made", "PutItem 1", 0, 0, err)
+	_, err = db.ByHash(ctx, token.Hash)
+	b.is("token used first", "GetItem 1, UpdateItem 1", 0, 0, err)
+	_, err = db.ByHash(ctx, token.Hash)
+	b.is("token used", "GetItem 1", 1, 0, err)
 }

@@ -7,34 +7,34 @@ import (
 	"sync"
 )
 
-// ShortLog is the log of a run that is too short for an object of its own.
-type ShortLog struct {
-	Name    string
-	Content []byte
+// shortLog is the log of a run that is too short for an object of its own.
+type shortLog struct {
+	name    string
+	content []byte
 }
 
 // shortLogs are those that the next entry of their attempt takes along: a write of its own
 // would cost as much as the task.
 type shortLogs struct {
 	mu sync.Mutex
-	m  map[int64][]ShortLog
+	m  map[int64][]shortLog
 }
 
 // KeepShort keeps a log until the next entry of the attempt is appended by this process;
 // the entry with the task's result is. A process that ends before has no result either.
 func (db *DB) KeepShort(attempt int64, name string, content []byte) {
-	db.short.giveBack(attempt, []ShortLog{{name, content}})
+	db.short.giveBack(attempt, []shortLog{{name, content}})
 }
 
 // maxShort is what one entry takes along.
 const maxShort = 60 << 10
 
-func (s *shortLogs) take(attempt int64) []ShortLog {
+func (s *shortLogs) take(attempt int64) []shortLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list, size := s.m[attempt], 0
 	for i, l := range list {
-		if size += len(l.Name) + len(l.Content); size > maxShort {
+		if size += len(l.name) + len(l.content); size > maxShort {
 			s.m[attempt] = list[i:]
 			return list[:i:i]
 		}
@@ -43,43 +43,58 @@ func (s *shortLogs) take(attempt int64) []ShortLog {
 	return list
 }
 
-func (s *shortLogs) giveBack(attempt int64, list []ShortLog) {
+func (s *shortLogs) giveBack(attempt int64, list []shortLog) {
 	if len(list) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.m == nil {
-		s.m = map[int64][]ShortLog{}
+		s.m = map[int64][]shortLog{}
 	}
 	s.m[attempt] = append(list[:len(list):len(list)], s.m[attempt]...)
 }
 
-// ShortLogs lists those of an attempt: of its entries while there are any, of its archive
-// afterwards, and those that no entry has taken yet.
-func (db *DB) ShortLogs(ctx context.Context, attempt int64) ([]ShortLog, error) {
+// EachShort calls f for the short logs of an attempt: those of its entries while there are
+// any, of its row afterwards, and those that no entry has taken yet.
+func (db *DB) EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error {
 	it, err := db.get(ctx, attemptKey(attempt))
 	if err != nil || it == nil {
-		return nil, orNotFound(err, "read short logs of attempt %d", attempt)
+		return orNotFound(err, "read short logs of attempt %d", attempt)
 	}
-	if b := it.bytes(aShort); b != nil {
-		return decodeShort(b)
-	}
-	list, err := db.shortOfEntries(ctx, attempt)
+	list, err := db.shortOf(ctx, it)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if list == nil {
+		if list, err = db.shortOfEntries(ctx, attempt); err != nil {
+			return err
+		}
 	}
 	db.short.mu.Lock()
-	defer db.short.mu.Unlock()
-	return append(list, db.short.m[attempt]...), nil
+	list = append(list[:len(list):len(list)], db.short.m[attempt]...)
+	db.short.mu.Unlock()
+	for _, l := range list {
+		f(l.name, l.content)
+	}
+	return nil
 }
 
-func (db *DB) shortOfEntries(ctx context.Context, attempt int64) ([]ShortLog, error) {
+// shortOf are those of the row of an attempt that has ended; nil when it has none.
+func (db *DB) shortOf(ctx context.Context, it item) ([]shortLog, error) {
+	b, err := db.large(ctx, it, aShort, aShortBlob)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return decodeShort(b)
+}
+
+func (db *DB) shortOfEntries(ctx context.Context, attempt int64) ([]shortLog, error) {
 	entries, err := db.find(ctx, query{where: entries(attempt, 1, maxSeq), names: []string{aShort}})
 	if err != nil {
 		return nil, err
 	}
-	var list []ShortLog
+	var list []shortLog
 	for _, it := range entries {
 		if b := it.bytes(aShort); b != nil {
 			part, err := decodeShort(b)
@@ -93,22 +108,22 @@ func (db *DB) shortOfEntries(ctx context.Context, attempt int64) ([]ShortLog, er
 }
 
 // encodeShort writes names and contents, each after its length; nil for none.
-func encodeShort(list []ShortLog) []byte {
+func encodeShort(list []shortLog) []byte {
 	var b []byte
 	for _, l := range list {
-		b = append(binary.AppendUvarint(b, uint64(len(l.Name))), l.Name...)
-		b = append(binary.AppendUvarint(b, uint64(len(l.Content))), l.Content...)
+		b = append(binary.AppendUvarint(b, uint64(len(l.name))), l.name...)
+		b = append(binary.AppendUvarint(b, uint64(len(l.content))), l.content...)
 	}
 	return b
 }
 
 var errShort = errors.New("read short logs: cut short")
 
-func decodeShort(b []byte) ([]ShortLog, error) {
-	var list []ShortLog
+func decodeShort(b []byte) ([]shortLog, error) {
+	var list []shortLog
 	for len(b) > 0 {
-		var l ShortLog
-		for _, part := range []func([]byte){func(x []byte) { l.Name = string(x) }, func(x []byte) { l.Content = x }} {
+		var l shortLog
+		for _, part := range []func([]byte){func(x []byte) { l.name = string(x) }, func(x []byte) { l.content = x }} {
 			size, n := binary.Uvarint(b)
 			if n <= 0 || uint64(len(b)-n) < size {
 				return nil, errShort

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"zerodag/engine/param"
@@ -163,10 +164,11 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 // startActions are what makes one attempt. None of them touches its project: all starts of
 // a project would be in each other's way.
 func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
-	actions := []action{{put: attemptItem(s.row), when: absent()}}
+	row := attemptItem(s.row)
+	actions := []action{{put: row, when: absent()}}
 	if s.session.attempts == 0 {
-		row := session{id: s.row.ID, uuid: s.row.SessionUUID, attempts: 1, first: s.RetryName, last: s.row.ID}
-		actions = append(actions, action{put: row.item(s.key), when: absent()})
+		made := session{id: s.row.ID, uuid: s.row.SessionUUID, attempts: 1, first: s.RetryName, last: s.row.ID}
+		actions = append(actions, action{put: made.item(s.key), when: absent()})
 	} else {
 		actions = append(actions,
 			action{put: retryItem(s.session.id, s.RetryName, s.row.ID), when: absent()},
@@ -181,14 +183,15 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
 		return append(actions, action{put: it}), nil
 	}
 	first, err := db.entryItem(ctx, s.row.ID, s.First, 0)
-	return append(actions, action{put: first, when: absent()}), err
+	maps.Copy(row, firstAttributes(first))
+	return actions, err
 }
 
 // takeBack undoes a part of a list whose start failed.
 func (db *DB) takeBack(ctx context.Context, part []*starting) error {
 	var failed error
 	for _, s := range part {
-		actions := []action{{delete: attemptKey(s.row.ID)}, {delete: entryKey(s.row.ID, 1)}, {delete: waitKey(s.row.Waits, s.row.ID)}}
+		actions := []action{{delete: attemptKey(s.row.ID)}, {delete: waitKey(s.row.Waits, s.row.ID)}}
 		mine := where{text: "#la = :id", names: []string{aLast}, values: item{":id": number(s.row.ID)}}
 		if s.session.attempts == 0 {
 			actions = append(actions, action{delete: s.key, when: mine})
@@ -252,11 +255,15 @@ func (db *DB) Begin(ctx context.Context, attempt int64, first host.Entry, m host
 	if err != nil {
 		return err
 	}
-	_, err = db.transact(ctx, []action{
-		{put: entry, when: absent()},
-		{delete: waitKey(a.Waits, attempt)},
-		{update: attemptKey(attempt), change: where{text: "REMOVE #wt", names: []string{aWaits}},
-			when: where{text: "attribute_exists(#wt) AND attribute_not_exists(#f)", names: []string{aWaits, aFinished}}}})
+	change := where{values: item{}}
+	for name, v := range firstAttributes(entry) {
+		change.text += ", #" + name + " = :" + name
+		change.names = append(change.names, name)
+		change.values[":"+name] = v
+	}
+	change.text = "SET " + change.text[2:] + " REMOVE #wt"
+	_, err = db.transact(ctx, []action{{delete: waitKey(a.Waits, attempt)}, {update: attemptKey(attempt), change: change,
+		when: where{text: "attribute_exists(#wt) AND attribute_not_exists(#f)", names: []string{aWaits, aFinished}}}})
 	if errors.Is(err, errCondition) {
 		return host.ErrConflict
 	}

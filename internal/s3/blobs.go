@@ -1,0 +1,231 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
+
+	"zerodag/internal/host"
+)
+
+// Blobs keeps blobs in a bucket: a host.Blobs.
+type Blobs struct {
+	client *s3.Client
+	sign   *s3.PresignClient
+	bucket string
+	part   int
+}
+
+// partSize is what is in memory at once; the parts of S3 have 5 MB at least.
+const partSize = 8 << 20
+
+// NewBlobs makes Blobs in a bucket that exists.
+func NewBlobs(c aws.Config, bucket string) *Blobs {
+	client := newClient(c)
+	return &Blobs{client: client, sign: s3.NewPresignClient(client), bucket: bucket, part: partSize}
+}
+
+func newClient(c aws.Config) *s3.Client {
+	return s3.NewFromConfig(c, func(o *s3.Options) {
+		o.UsePathStyle = c.BaseEndpoint != nil // the name of a bucket is in no other host's DNS
+		r := retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts, r.MaxBackoff = 5, 2*time.Second })
+		o.Retryer = retry.AddWithErrorCodes(r, "ConditionalRequestConflict", "OperationAborted")
+	})
+}
+
+// checkKey allows what every store can keep: relative slash paths without dots in front.
+func checkKey(key string) error {
+	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") || len(key) > 1024 {
+		return fmt.Errorf("blob key %q is not a relative path", key)
+	}
+	return nil
+}
+
+// Put stores a blob: see host.Blobs.
+func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	first, err := readPart(ctx, r, min(size, int64(b.part)))
+	if err == nil && size <= int64(b.part) {
+		err = atEnd(r, size)
+	}
+	if err != nil {
+		return fmt.Errorf("store blob %s: %w", key, err)
+	}
+	if size > int64(b.part) {
+		err = b.putParts(ctx, key, first, r, size)
+	} else {
+		_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, Body: bytes.NewReader(first), IfNoneMatch: aws.String("*")})
+	}
+	if code(err) == "PreconditionFailed" {
+		return nil // it is there already
+	}
+	return translate("store blob "+key, err)
+}
+
+// readPart reads n bytes, all of them.
+func readPart(ctx context.Context, r io.Reader, n int64) ([]byte, error) {
+	part := make([]byte, n)
+	_, err := io.ReadFull(r, part)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errSize
+	}
+	return part, errors.Join(err, ctx.Err())
+}
+
+var errSize = errors.New("it has not as many bytes as were announced")
+
+// atEnd checks that nothing more comes.
+func atEnd(r io.Reader, size int64) error {
+	if n, err := io.ReadFull(r, make([]byte, 1)); n > 0 {
+		return errSize
+	} else if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// putParts uploads part by part; nothing is left of what fails.
+func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Reader, size int64) (err error) {
+	up, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_, e := b.client.AbortMultipartUpload(context.WithoutCancel(ctx), &s3.AbortMultipartUploadInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId})
+			if e != nil && code(err) != "PreconditionFailed" {
+				err = errors.Join(err, e) // the lifecycle rule of the bucket will do it
+			}
+		}
+	}()
+	var parts []types.CompletedPart
+	for left := size; ; {
+		number := aws.Int32(int32(len(parts) + 1))
+		out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId, PartNumber: number, Body: bytes.NewReader(part)})
+		if err != nil {
+			return err
+		}
+		parts = append(parts, types.CompletedPart{PartNumber: number, ETag: out.ETag, ChecksumCRC32: out.ChecksumCRC32})
+		if left -= int64(len(part)); left == 0 {
+			break
+		}
+		if part, err = readPart(ctx, r, min(left, int64(b.part))); err != nil {
+			return err
+		}
+	}
+	if err := atEnd(r, size); err != nil {
+		return err
+	}
+	_, err = b.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId,
+		MultipartUpload: &types.CompletedMultipartUpload{Parts: parts}, IfNoneMatch: aws.String("*")})
+	return err
+}
+
+// Open reads a blob.
+func (b *Blobs) Open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
+	if err := checkKey(key); err != nil {
+		return nil, 0, err
+	}
+	return open(ctx, b.client, b.bucket, key)
+}
+
+func open(ctx context.Context, client *s3.Client, bucket, key string) (io.ReadCloser, int64, error) {
+	out, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		return nil, 0, translate("read "+key, err)
+	}
+	return out.Body, aws.ToInt64(out.ContentLength), nil
+}
+
+// Delete removes a blob.
+func (b *Blobs) Delete(ctx context.Context, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	_, err := b.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &b.bucket, Key: &key})
+	return translate("delete blob "+key, err)
+}
+
+// Link returns a URL that reads the blob without credentials.
+func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (string, error) {
+	if err := checkKey(key); err != nil {
+		return "", err
+	}
+	r, err := b.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: &key}, s3.WithPresignExpires(valid))
+	if err != nil {
+		return "", translate("sign link to "+key, err)
+	}
+	return r.URL, nil
+}
+
+// Upload is a request that puts a blob without credentials: the method is PUT.
+type Upload struct {
+	URL    string
+	Header map[string]string // to be sent with it
+}
+
+// UploadLink signs the upload of an object of a size. sum is its SHA-256 in base64, "" for
+// none: with it, S3 refuses anything else.
+func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (Upload, error) {
+	if err := checkKey(key); err != nil {
+		return Upload{}, err
+	}
+	in := &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, ContentLength: aws.Int64(size)}
+	if sum != "" {
+		in.ChecksumAlgorithm, in.ChecksumSHA256 = types.ChecksumAlgorithmSha256, aws.String(sum)
+	}
+	r, err := b.sign.PresignPutObject(ctx, in, s3.WithPresignExpires(valid))
+	if err != nil {
+		return Upload{}, translate("sign upload of "+key, err)
+	}
+	up := Upload{URL: r.URL, Header: map[string]string{}}
+	for name, values := range r.SignedHeader {
+		if !strings.EqualFold(name, "host") && !strings.EqualFold(name, "content-length") {
+			up.Header[name] = strings.Join(values, ",")
+		}
+	}
+	return up, nil
+}
+
+func code(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// translate says in the host's words what S3, or the way to it, answered after all tries.
+func translate(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var network net.Error
+	var address *url.Error
+	var api smithy.APIError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSize):
+	case code(err) == "NoSuchKey", code(err) == "NotFound":
+		return fmt.Errorf("%s: %w", doing, host.ErrNotFound)
+	case retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary,
+		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary,
+		errors.As(err, &network), errors.As(err, &address), errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
+		return fmt.Errorf("%s: %w: %w", doing, host.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

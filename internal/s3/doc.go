@@ -1,0 +1,29 @@
+// Package s3 is the AWS driver of host.Blobs and host.Logs: objects of one bucket each.
+//
+// The functions open it; the runner and browsers read and write by its links only. It must
+// never overwrite a blob, never keep more than one part of an upload in memory, and never
+// make an object for a log that is short.
+//
+// # Blobs
+//
+// A blob is put under the condition that there is none of its key, so content never
+// changes. Up to 8 MB are one put, more are a multipart upload whose completion has the
+// condition. Links are signed here, without a call, and end at the latest with the
+// credentials of who signed.
+//
+// # Logs
+//
+// The log of a run is one object, logs/<site>/<attempt>/<name>, until it has Options.Rotate
+// bytes: then it goes on in another. S3 cannot append, so the object is put whole: at the
+// end and, for those who watch, after a moment and then ever more rarely. What is short at
+// the end is handed to Options.Short and costs nothing: an object costs eight times what
+// the engine's own write for the task does.
+//
+// # Costs
+//
+//	put a blob of up to 8 MB         1 PUT           $5.00 per million
+//	 ... of more                     1 for each 8 MB and 2
+//	read a blob                      1 GET           $0.40 per million
+//	log of a run, more than 1 KB     1 PUT and 1 for each moment that it was watched at
+//	list the logs of an attempt      1 LIST for each 1,000, and what Short reads
+package s3

@@ -1,0 +1,152 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"zerodag/internal/host"
+	"zerodag/internal/tasklog"
+	"zerodag/operators"
+)
+
+// Short keeps logs that are too short for an object.
+type Short interface {
+	// KeepShort keeps one, gzip, with the next result of the attempt.
+	KeepShort(attempt int64, name string, content []byte)
+	// EachShort calls f for those of an attempt.
+	EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error
+}
+
+// LogOptions are what Logs are made of.
+type LogOptions struct {
+	Bucket  string
+	AgentID string // in the names of files
+	Short   Short  // nil: short logs are objects too
+	// Rotate is how many bytes an object may have before the log goes on in another: 1 MB.
+	Rotate int
+	// Moment is when a log that still grows is put for the first time, for those who watch;
+	// then after twice as long, and so on up to LongestMoment. 5 s and a minute.
+	Moment, LongestMoment time.Duration
+	Now                   func() time.Time // time.Now when nil
+}
+
+// Logs keeps the logs of tasks in a bucket: a host.Logs.
+type Logs struct {
+	LogOptions
+	client *s3.Client
+	sign   *s3.PresignClient
+
+	mu   sync.Mutex
+	last time.Time // in the newest name
+}
+
+// largestShort is how many compressed bytes are short.
+const largestShort = 1 << 10
+
+// linkValid is how long the links in lists of files can be used.
+const linkValid = 10 * time.Minute
+
+// NewLogs makes Logs in a bucket that exists.
+func NewLogs(c aws.Config, o LogOptions) *Logs {
+	if o.Rotate == 0 {
+		o.Rotate = 1 << 20
+	}
+	if o.Moment == 0 {
+		o.Moment = 5 * time.Second
+	}
+	if o.LongestMoment == 0 {
+		o.LongestMoment = time.Minute
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	client := newClient(c)
+	return &Logs{LogOptions: o, client: client, sign: s3.NewPresignClient(client)}
+}
+
+// folder is where the logs of an attempt lie.
+func folder(site, attempt int64) string { return fmt.Sprintf("logs/%d/%d/", site, attempt) }
+
+// Open begins the log of a run: see host.Logs.
+func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
+	return &taskLog{logs: l, id: id, thread: tasklog.Thread(id), wait: l.Moment}
+}
+
+// unique puts a time on by so little that no other log of this process has it.
+func (l *Logs) unique(at time.Time) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !at.After(l.last) && l.last.Sub(at) < time.Second {
+		at = l.last.Add(1)
+	}
+	l.last = at
+	return at
+}
+
+// Files lists the log files of an attempt.
+func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
+	where := folder(a.Site, a.ID)
+	var list []host.LogFile
+	for p := s3.NewListObjectsV2Paginator(l.client, &s3.ListObjectsV2Input{Bucket: &l.Bucket, Prefix: aws.String(where + tasklog.Within(prefix))}); p.HasMorePages(); {
+		page, err := p.NextPage(ctx)
+		if err != nil {
+			return nil, translate(fmt.Sprintf("list logs of attempt %d", a.ID), err)
+		}
+		for _, o := range page.Contents {
+			f, ok := tasklog.ParseName(strings.TrimPrefix(*o.Key, where))
+			if !ok {
+				continue
+			}
+			f.Size = aws.ToInt64(o.Size)
+			r, err := l.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &l.Bucket, Key: o.Key}, s3.WithPresignExpires(linkValid))
+			if err != nil {
+				return nil, translate("sign link to "+*o.Key, err)
+			}
+			f.Direct = r.URL
+			list = append(list, f)
+		}
+	}
+	err := l.eachShort(ctx, a.ID, func(name string, content []byte) {
+		if f, ok := tasklog.ParseName(name); ok && strings.HasPrefix(name, prefix) {
+			f.Size = int64(len(content))
+			list = append(list, f)
+		}
+	})
+	slices.SortFunc(list, func(x, y host.LogFile) int { return strings.Compare(x.Name, y.Name) })
+	return list, err
+}
+
+func (l *Logs) eachShort(ctx context.Context, attempt int64, f func(string, []byte)) error {
+	if l.Short == nil {
+		return nil
+	}
+	return l.Short.EachShort(ctx, attempt, f)
+}
+
+// File opens a log file of an attempt.
+func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
+	if _, ok := tasklog.ParseName(name); !ok {
+		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)
+	}
+	var short []byte
+	if err := l.eachShort(ctx, a.ID, func(n string, content []byte) {
+		if n == name {
+			short = content
+		}
+	}); err != nil {
+		return nil, 0, err
+	}
+	if short != nil {
+		return io.NopCloser(bytes.NewReader(short)), int64(len(short)), nil
+	}
+	return open(ctx, l.client, l.Bucket, folder(a.Site, a.ID)+name)
+}

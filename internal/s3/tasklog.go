@@ -1,0 +1,162 @@
+package s3
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"zerodag/internal/tasklog"
+	"zerodag/operators"
+)
+
+// gathered is how much text waits before it is compressed, as a gzip member of its own: a
+// run that says a lot must not fill the memory.
+const gathered = 64 << 10
+
+// putTime bounds one put; the log goes on meanwhile.
+const putTime = 30 * time.Second
+
+// taskLog is the log of one run.
+type taskLog struct {
+	logs   *Logs
+	id     operators.Identity
+	thread string
+
+	mu      sync.Mutex
+	text    []byte       // not compressed yet
+	content bytes.Buffer // compressed: what the object will be
+	began   time.Time    // of the first text in it
+	put     int          // bytes of content that are in the object
+	wait    time.Duration
+	timer   *time.Timer
+	closed  bool
+
+	putting sync.Mutex // puts of one object come one after the other
+}
+
+// Write appends output of a command. It never fails: see operators.Log.
+func (t *taskLog) Write(p []byte) (int, error) {
+	t.keep(p, "")
+	return len(p), nil
+}
+
+// Echo appends the message of `echo>`, without a newline (spec engine.md 2.13).
+func (t *taskLog) Echo(message string) { t.keep(nil, message) }
+
+// Line appends a message of the engine.
+func (t *taskLog) Line(level operators.Level, logger, message string) {
+	t.keep(nil, tasklog.Line(t.logs.Now(), level, t.thread, logger, message))
+}
+
+func (t *taskLog) keep(p []byte, s string) {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return
+	}
+	if t.began.IsZero() {
+		t.began = t.logs.unique(t.logs.Now())
+	}
+	t.text = append(append(t.text, p...), s...)
+	if len(t.text) >= gathered {
+		t.compress()
+	}
+	full := t.content.Len() >= t.logs.Rotate
+	if t.timer == nil && !full {
+		t.timer = time.AfterFunc(t.wait, t.tick)
+	}
+	t.mu.Unlock()
+	if full {
+		t.store(true) // what fails now fails at the end again: the text is kept
+	}
+}
+
+// compress makes what was gathered a member of the content. The lock is held.
+func (t *taskLog) compress() {
+	if len(t.text) == 0 {
+		return
+	}
+	w := gzip.NewWriter(&t.content)
+	w.Write(t.text) // to memory: no error
+	w.Close()
+	t.text = t.text[:0]
+}
+
+// tick shows those who watch what there is.
+func (t *taskLog) tick() {
+	t.store(false)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer = nil
+	t.wait = min(2*t.wait, t.logs.LongestMoment)
+	if !t.closed && len(t.text) > 0 {
+		t.timer = time.AfterFunc(t.wait, t.tick)
+	}
+}
+
+// store puts the object as it is now; with rotate, the log then goes on in another.
+func (t *taskLog) store(rotate bool) error {
+	t.putting.Lock()
+	defer t.putting.Unlock()
+	t.mu.Lock()
+	t.compress()
+	content, name := bytes.Clone(t.content.Bytes()), tasklog.Name(t.id.TaskName, t.logs.AgentID, t.began)
+	if len(content) == t.put || rotate && len(content) < t.logs.Rotate {
+		t.mu.Unlock()
+		return nil
+	}
+	t.mu.Unlock()
+	if err := t.logs.putObject(folder(t.id.SiteID, t.id.AttemptID)+name, content); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.put = len(content)
+	if rotate {
+		t.compress()
+		rest := bytes.Clone(t.content.Bytes()[len(content):])
+		t.content.Reset()
+		t.content.Write(rest)
+		t.put = 0
+		t.began = t.logs.unique(t.logs.Now())
+	}
+	return nil
+}
+
+func (l *Logs) putObject(key string, content []byte) error {
+	ctx, cancel := context.WithTimeout(context.Background(), putTime)
+	defer cancel()
+	_, err := l.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &l.Bucket, Key: &key, Body: bytes.NewReader(content), ContentType: aws.String("application/gzip")})
+	return translate("keep log "+key, err)
+}
+
+// Close stores the rest: with the task's result when it is short and nobody has seen it
+// yet, as the object otherwise.
+func (t *taskLog) Close() error {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return nil
+	}
+	t.closed = true
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.compress()
+	short := t.logs.Short != nil && t.put == 0 && t.content.Len() > 0 && t.content.Len() <= largestShort
+	t.mu.Unlock()
+	if !short {
+		return t.store(false)
+	}
+	t.putting.Lock() // a put that began before has made the object
+	defer t.putting.Unlock()
+	if t.put == 0 {
+		t.logs.Short.KeepShort(t.id.AttemptID, tasklog.Name(t.id.TaskName, t.logs.AgentID, t.began), t.content.Bytes())
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package ssm_test
+
+import (
+	"testing"
+	"time"
+
+	"zerodag/integration/localstack"
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest"
+	"zerodag/internal/ssm"
+)
+
+var _ host.Secrets = (*ssm.Secrets)(nil)
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	c := localstack.Config(t)
+	hosttest.Secrets(t, func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+		run(t, hosttest.Stores{Secrets: ssm.New(c, ssm.Options{Prefix: "/" + localstack.Name()}), Now: time.Now})
+	})
+}
+
+// TestOnceAMinute proves that tasks side by side ask once a minute for each project, that
+// another process sees a change after that, and a long value in one piece.
+func TestOnceAMinute(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), localstack.Config(t)
+	counter := localstack.Count(&c)
+	now := time.Now()
+	o := ssm.Options{Prefix: "/" + localstack.Name(), Now: func() time.Time { return now }}
+	reader, writer := ssm.New(c, o), ssm.New(c, o)
+	put := func(value string) {
+		t.Helper()
+		if err := writer.PutSecret(ctx, 1, 2, "k", value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(want string) {
+		t.Helper()
+		all, err := reader.ProjectSecrets(ctx, 1, 2)
+		if err != nil || all["k"] != want {
+			t.Errorf("read %d bytes, %v; want %d", len(all["k"]), err, len(want))
+		}
+	}
+	long := make([]rune, 5000)
+	for i := range long {
+		long[i] = 'ü'
+	}
+	put(string(long))
+	counter.Take()
+	for range 5 {
+		read(string(long))
+	}
+	if got := counter.Take(); got != "GetParametersByPath 1" {
+		t.Errorf("five tasks made the calls %s", got)
+	}
+	put("short")
+	if got := counter.Take(); got != "DeleteParameters 1, GetParameter 1, PutParameter 1" {
+		t.Errorf("a secret that was long before made the calls %s", got)
+	}
+	read(string(long))
+	now = now.Add(time.Minute)
+	read("short")
+}

@@ -1,0 +1,21 @@
+// Package ssm is the AWS driver of host.Secrets: SecureStrings of the Parameter Store,
+// <prefix>/<site>/<project>/<key>.
+//
+// The functions open it. It must never log a value, and never ask for one parameter when a
+// task needs one: the store takes some 40 calls a second of a whole account.
+//
+// # Guarantees
+//
+// A project's secrets are read by path and kept in memory for a minute, so a change is seen
+// by other processes within that time, and by this one at once. A parameter has 4 KB; a
+// longer value has further parameters, written before the first one names them.
+//
+// # Costs
+//
+// Standard parameters and their calls are free; KMS is $3 per million values decrypted with
+// a key of one's own, and free with the account's.
+//
+//	secrets of a project     1 call for each 10 parameters, once a minute
+//	list of keys             the same, nothing decrypted
+//	put, delete              1 call for each 4 KB, and 1 for each that was longer before
+package ssm
