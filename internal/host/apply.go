@@ -48,7 +48,7 @@ func (h *Host) apply(ctx context.Context, l *live, a *act) error {
 	if err := h.decide(ctx, l, a); err != nil {
 		return err
 	}
-	_, err := h.perform(ctx, l, duty{guard: a.guard})
+	_, err := h.perform(ctx, l, duty{guard: a.guard}, &sending{})
 	return err
 }
 

@@ -18,6 +18,7 @@ type claim struct {
 	asked    []engine.Run
 	delivery Delivery
 	pack     int
+	sending  sending
 
 	// By the state planned for last.
 	runs   []engine.Run // to be run as they are; those of events the message owes then
@@ -102,13 +103,14 @@ func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Ru
 	}
 	runs := slices.Clone(c.runs)
 	if again || len(c.events) > 0 {
-		taken, err := h.perform(ctx, l, duty{guard: c.guard, keep: c.pack})
+		taken, err := h.perform(ctx, l, duty{guard: c.guard, keep: c.pack}, &c.sending)
 		if err != nil {
 			return nil, err
 		}
 		runs = append(runs, taken...)
 	}
-	runs = slices.DeleteFunc(runs, func(r engine.Run) bool { return !current(l.state, r) })
+	is := current(l.state)
+	runs = slices.DeleteFunc(runs, func(r engine.Run) bool { return !is(r) })
 	if len(runs) == 0 && !again {
 		return nil, l.superseded(c.guard)
 	}
@@ -126,7 +128,9 @@ func (l *live) superseded(guard string) error {
 }
 
 // current says whether a run is the one that its task waits for.
-func current(s *engine.State, r engine.Run) bool {
-	t := s.Task(r.Task)
-	return !s.Ended() && t != nil && t.State == engine.Running && t.Dispatch == r.Dispatch
+func current(s *engine.State) func(engine.Run) bool {
+	return func(r engine.Run) bool {
+		t := s.Task(r.Task)
+		return !s.Ended() && t != nil && t.State == engine.Running && t.Dispatch == r.Dispatch
+	}
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// HandleEvent does with a delivery what the executor's loop does.
-func (h *Host) HandleEvent(ctx context.Context, d Delivery) { h.handle(ctx, h.Events, d, h.happened) }
+// DoEvent does with a delivery what the executor's loop does.
+func (h *Host) DoEvent(ctx context.Context, d Delivery) { h.handle(ctx, h.Events, d, h.happened) }
 
-// HandleTask does with a delivery what the agent's loop does.
-func (h *Host) HandleTask(ctx context.Context, d Delivery) { h.handle(ctx, h.Tasks, d, h.runTasks) }
+// DoTask does with a delivery what the agent's loop does.
+func (h *Host) DoTask(ctx context.Context, d Delivery) { h.handle(ctx, h.Tasks, d, h.runTasks) }
 
 // Reap looks once after all attempts.
 func (h *Host) Reap(ctx context.Context) error { return h.reap(ctx) }

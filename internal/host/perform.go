@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,53 +20,97 @@ type duty struct {
 	passed map[engine.Run]bool // what it has sent or runs; nil when there is no need to know
 }
 
+// sending is what a delivery of a message sends and keeps. It lasts over several tries: what
+// may have been sent is neither kept nor packed otherwise by the next one.
+type sending struct {
+	doubt bool
+	list  []outgoing
+	kept  []engine.Run
+}
+
+type outgoing struct {
+	Message
+	runs []engine.Run // that it orders now
+}
+
 // perform carries out what the message owes after its entry is in the log. Of tasks that
 // are to be run at once it returns up to keep, for the caller to run; when there are more
 // they are all sent. The lock is held.
-func (h *Host) perform(ctx context.Context, l *live, u duty) ([]engine.Run, error) {
-	var now []engine.Run
-	var messages []Message
-	ended := false
+func (h *Host) perform(ctx context.Context, l *live, u duty, s *sending) ([]engine.Run, error) {
+	var goOn, ended bool
+	var out sending
 	for _, e := range l.state.Outstanding(u.guard) {
 		switch e := e.(type) {
 		case engine.Dispatch:
 			if !e.At.IsZero() {
-				messages = append(messages, l.message(runID(e.Run), events.Task{Runs: []engine.Run{e.Run}}, e.At))
+				out.add(l.message(runID(e.Run), events.Task{Runs: []engine.Run{e.Run}}, e.At))
 			} else if !u.passed[e.Run] {
-				now = append(now, e.Run)
+				out.kept = append(out.kept, e.Run)
 			}
 		case engine.Timer:
 			then := events.Event{Kind: events.Due, Run: &e.Run}
-			messages = append(messages, l.message("t"+runID(e.Run), events.Task{Then: &then}, e.At))
+			out.add(l.message("t"+runID(e.Run), events.Task{Then: &then}, e.At))
 		case engine.SLATimer:
-			messages = append(messages, l.message("sla", events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
+			out.add(l.message("sla", events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
 		case engine.Continue:
-			if err := h.goOn(ctx, l); err != nil {
-				return nil, err
-			}
+			goOn = true
 		case engine.End:
 			ended = true
 		}
 	}
-	var packed []engine.Run
-	if len(now) > u.keep {
-		messages = append(messages, h.packs(l, now)...)
-		packed, now = now, nil
-	}
-	if len(messages) > 0 {
-		if err := h.Tasks.Send(ctx, messages...); err != nil {
-			return nil, fmt.Errorf("send tasks of attempt %d: %w", l.id, err)
+	if s.doubt {
+		s.list = slices.DeleteFunc(s.list, func(m outgoing) bool { return m.runs != nil && !slices.ContainsFunc(m.runs, current(l.state)) })
+	} else {
+		*s = out
+		if len(s.kept) > u.keep {
+			h.pack(l, s)
 		}
 	}
-	if u.passed != nil {
-		for _, r := range packed {
-			u.passed[r] = true
+	if err := h.send(ctx, l, u, s); err != nil {
+		return nil, err
+	}
+	if goOn {
+		if err := h.goOn(ctx, l); err != nil {
+			return nil, err
 		}
 	}
 	if ended {
 		return nil, h.finish(ctx, l)
 	}
-	return now, nil
+	return s.kept, nil
+}
+
+func (s *sending) add(m Message, runs ...engine.Run) { s.list = append(s.list, outgoing{m, runs}) }
+
+// pack puts the tasks that were kept into messages.
+func (h *Host) pack(l *live, s *sending) {
+	for some := range slices.Chunk(s.kept, h.Limits.Pack) {
+		s.add(l.message(packID(some), events.Task{Runs: some}, time.Time{}), some...)
+	}
+	s.kept = nil
+}
+
+func (h *Host) send(ctx context.Context, l *live, u duty, s *sending) error {
+	if len(s.list) == 0 {
+		return nil
+	}
+	s.doubt = true
+	messages := make([]Message, len(s.list))
+	for i, m := range s.list {
+		messages[i] = m.Message
+	}
+	if err := h.Tasks.Send(ctx, messages...); err != nil {
+		return fmt.Errorf("send tasks of attempt %d: %w", l.id, err)
+	}
+	for _, m := range s.list {
+		for _, r := range m.runs {
+			if u.passed != nil {
+				u.passed[r] = true
+			}
+		}
+	}
+	s.list = nil // with doubt: a later failure of this delivery sends nothing again
+	return nil
 }
 
 // goOn has the rest of what is made in portions made in a turn of its own, after what came
@@ -77,17 +122,6 @@ func (h *Host) goOn(ctx context.Context, l *live) error {
 		return fmt.Errorf("send go on to attempt %d: %w", l.id, err)
 	}
 	return nil
-}
-
-// packs puts tasks into messages.
-func (h *Host) packs(l *live, runs []engine.Run) []Message {
-	var list []Message
-	for len(runs) > 0 {
-		n := min(len(runs), h.Limits.Pack)
-		list = append(list, l.message(packID(runs[:n]), events.Task{Runs: runs[:n]}, time.Time{}))
-		runs = runs[n:]
-	}
-	return list
 }
 
 // packID names exactly these runs: a message that is there already must never stand for

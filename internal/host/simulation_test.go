@@ -482,9 +482,9 @@ func (s *sim) deliver(q *simQueue, m *simMessage) {
 	attempt, _ := strconv.ParseInt(prefix, 10, 64)
 	handle := func(ctx context.Context) {
 		if q.name == "events" {
-			p.HandleEvent(ctx, d)
+			p.DoEvent(ctx, d)
 		} else {
-			p.HandleTask(ctx, d)
+			p.DoTask(ctx, d)
 		}
 	}
 	m.held = s.spawn(p, fmt.Sprintf("%s#%d", m.ID, m.count), attempt, handle)

@@ -94,7 +94,7 @@ func (h *Host) begin(ctx context.Context, l *live, guard string, run engine.Run,
 			return nil, err
 		}
 	}
-	if !current(l.state, run) {
+	if !current(l.state)(run) {
 		return nil, l.superseded(guard)
 	}
 	j := h.job(l, run, h.clock(l))
@@ -108,6 +108,7 @@ func (h *Host) begin(ctx context.Context, l *live, guard string, run engine.Run,
 // the store cannot work the result is kept: to lose it would be to run the task again.
 func (h *Host) conclude(ctx context.Context, l *live, u duty, e engine.Event) (next []engine.Run, err error) {
 	decided := false
+	var s sending
 	a := acting(u.guard, e)
 	err = h.insist(ctx, func() (err error) {
 		l.mu.Lock()
@@ -128,7 +129,7 @@ func (h *Host) conclude(ctx context.Context, l *live, u duty, e engine.Event) (n
 				return err
 			}
 		}
-		next, err = h.perform(ctx, l, u)
+		next, err = h.perform(ctx, l, u, &s)
 		return err
 	})
 	return next, err
