@@ -174,7 +174,7 @@ func putProject(c *call) (any, error) {
 	}
 	c.target = "project " + r.Project + " revision " + r.Revision
 	if text := c.text("schedule_from"); text != "" {
-		from, err := parseInstant(text)
+		from, err := time.Parse(time.RFC3339, text) // with seconds, unlike times in bodies
 		if err != nil {
 			return nil, invalid("Invalid schedule_from= parameter format. Expected yyyy-MM-dd'T'HH:mm:ss'Z' format")
 		}
