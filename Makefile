@@ -17,9 +17,9 @@ demo: build ## build, run a real project, show its result and where to look
 	@examples/demo.sh bin/zerodag
 
 .PHONY: test
-test: tools assets ## install what the tests need, then run everything
+test: tools assets localstack ## install what the tests need, then run everything
 	$(MAKE) --no-print-directory lint
-	REQUIRE=python,ruby,client $(GO) test ./...
+	REQUIRE=python,ruby,client,localstack $(GO) test ./...
 	$(GO) test -race ./internal/... ./cmd/... ./operators/...
 
 .PHONY: check
@@ -84,7 +84,7 @@ bench: build ## Go benchmarks and whole-process runs, beside figures of the orig
 
 .PHONY: localstack
 localstack: ## start LocalStack on 127.0.0.1:4566, the AWS of the tests; installs what is missing
-	@integration/localstack/localstack.sh up
+	@integration/localstack/localstack.sh up >/dev/null
 
 .PHONY: localstack-stop
 localstack-stop: ## stop it

@@ -104,7 +104,7 @@ up() {
   down
   install
   mkdir -p "$LS_HOME/tmp" "$LS_HOME/cache"
-  (start) >"$LS_HOME/log" 2>&1 </dev/null &
+  (start) >"$LS_HOME/log" 2>&1 </dev/null 9>&- &
   local pid=$!
   echo "$pid" >"$PIDFILE"
   for _ in $(seq 300); do
@@ -122,8 +122,19 @@ up() {
   fail "not healthy after a minute; its log is $LS_HOME/log"
 }
 
+# Tests of several packages may ask for it at once: one starts it, the others wait.
+locked() {
+  if command -v flock >/dev/null; then
+    exec 9>"$LS_HOME/lock"
+    flock 9
+  fi
+}
+
 case "${1:-up}" in
-up) up ;;
+up)
+  healthy || locked
+  up
+  ;;
 down) down ;;
 env) client_env ;;
 *) fail "usage: localstack.sh [up|down|env]" ;;

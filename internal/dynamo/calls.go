@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"zerodag/internal/border"
 	"zerodag/internal/host"
 )
 
@@ -188,9 +189,6 @@ func (db *DB) find(ctx context.Context, q query) ([]item, error) {
 	return list, err
 }
 
-// errCondition: a condition was not met.
-var errCondition = errors.New("condition not met")
-
 // put writes an item under a condition. With errCondition comes the item that is there.
 func (db *DB) put(ctx context.Context, it item, w where) (item, error) {
 	in := &dynamodb.PutItemInput{TableName: &db.table, Item: it, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
@@ -306,8 +304,7 @@ func pause(ctx context.Context, try int) error {
 	if try >= tries {
 		return fmt.Errorf("DynamoDB: in vain %d times: %w", try, host.ErrUnavailable)
 	}
-	wait := min(10*time.Millisecond<<try, longestWait)
-	timer := time.NewTimer(wait/4 + time.Duration(randomInt(1<<30))*wait/(1<<30))
+	timer := time.NewTimer(border.Wait(try))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -53,24 +53,41 @@ func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *localstack.Counter) {
 	return db, counter
 }
 
-func harness(t *testing.T, run func(*testing.T, hosttest.Stores)) {
-	o := options(t)
-	db, _ := open(t, o)
-	run(t, hosttest.Stores{Log: db, Events: o.Events, Tasks: o.Events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db,
-		Users: db, Audit: db, Now: time.Now, Expires: true})
+func stores(db *dynamo.DB, events host.Queue) hosttest.Stores {
+	return hosttest.Stores{Log: db, Events: events, Tasks: events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db,
+		Users: db, Audit: db, Now: time.Now, Expires: true}
 }
 
-// TestContract runs the suites of all ports that the table serves.
+func plain(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	o := options(t)
+	db, _ := open(t, o)
+	run(t, stores(db, o.Events))
+}
+
+// troubled has one call in five throttled, failed, or done without an answer.
+func troubled(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	o := options(t)
+	open(t, o)
+	c := localstack.Config(t)
+	localstack.Faulty(t, &c, 1, 0.07)
+	o.Tries = 12
+	run(t, stores(dynamo.New(c, o), o.Events))
+}
+
+// TestContract runs the suites of all ports that the table serves: with a table that always
+// works, and with one that does not.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	localstack.Config(t)
-	for port, suite := range map[string]func(*testing.T, hosttest.Harness){
-		"Log": hosttest.Log, "Catalogue": hosttest.Catalogue, "Schedules": hosttest.Schedules,
-		"Attempts": hosttest.Attempts, "Sessions": hosttest.Sessions, "Users": hosttest.Users,
-	} {
-		t.Run(port, func(t *testing.T) {
-			t.Parallel()
-			suite(t, harness)
-		})
+	for name, harness := range map[string]hosttest.Harness{"plain": plain, "troubled": troubled} {
+		for port, suite := range map[string]func(*testing.T, hosttest.Harness){
+			"Log": hosttest.Log, "Catalogue": hosttest.Catalogue, "Schedules": hosttest.Schedules,
+			"Attempts": hosttest.Attempts, "Sessions": hosttest.Sessions, "Users": hosttest.Users,
+		} {
+			t.Run(name+"/"+port, func(t *testing.T) {
+				t.Parallel()
+				suite(t, harness)
+			})
+		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"zerodag/internal/border"
 	"zerodag/internal/host"
 )
 
@@ -29,7 +29,7 @@ type Options struct {
 	// the longest life of an attempt and what it may be looked at afterwards. 37 days.
 	Lifetime time.Duration
 	Now      func() time.Time // time.Now when nil
-	Attempts int              // tries of a call that was throttled or had no answer: 5
+	Tries    int              // of a call that was throttled or had no answer: border.Tries
 }
 
 // DB is the driver. It is safe for concurrent use; one is enough for a process.
@@ -53,21 +53,8 @@ func New(c aws.Config, o Options) *DB {
 	if o.Lifetime == 0 {
 		o.Lifetime = 37 * 24 * time.Hour
 	}
-	if o.Attempts == 0 {
-		o.Attempts = 5
-	}
-	client := dynamodb.NewFromConfig(c, func(d *dynamodb.Options) { d.Retryer = retryer(o.Attempts) })
+	client := dynamodb.NewFromConfig(c, func(d *dynamodb.Options) { d.Retryer = border.Retryer(o.Tries, conflicts()...) })
 	return &DB{client: client, table: o.Table, blobs: o.Blobs, events: o.Events, lifetime: o.Lifetime, now: o.Now, ids: ids{now: o.Now}}
-}
-
-// longestWait between two tries: an event has other chances, an API call has few seconds.
-const longestWait = 2 * time.Second
-
-// retryer repeats what was throttled, had no answer or met a transaction, with jitter. All
-// calls here may be repeated: see the package comment.
-func retryer(attempts int) aws.Retryer {
-	r := retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = attempts, longestWait })
-	return retry.AddWithErrorCodes(r, "TransactionConflictException", "TransactionInProgressException")
 }
 
 // epoch is where ids begin to count milliseconds.

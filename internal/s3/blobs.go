@@ -7,17 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go"
 
+	"zerodag/internal/border"
 	"zerodag/internal/host"
 )
 
@@ -41,8 +38,7 @@ func NewBlobs(c aws.Config, bucket string) *Blobs {
 func newClient(c aws.Config) *s3.Client {
 	return s3.NewFromConfig(c, func(o *s3.Options) {
 		o.UsePathStyle = c.BaseEndpoint != nil // the name of a bucket is in no other host's DNS
-		r := retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts, r.MaxBackoff = 5, 2*time.Second })
-		o.Retryer = retry.AddWithErrorCodes(r, "ConditionalRequestConflict", "OperationAborted")
+		o.Retryer = border.Retryer(0, conflicts()...)
 	})
 }
 
@@ -71,7 +67,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	} else {
 		_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, Body: bytes.NewReader(first), IfNoneMatch: aws.String("*")})
 	}
-	if code(err) == "PreconditionFailed" {
+	if border.Code(err) == "PreconditionFailed" {
 		return nil // it is there already
 	}
 	return translate("store blob "+key, err)
@@ -108,7 +104,7 @@ func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Read
 	defer func() {
 		if err != nil {
 			_, e := b.client.AbortMultipartUpload(context.WithoutCancel(ctx), &s3.AbortMultipartUploadInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId})
-			if e != nil && code(err) != "PreconditionFailed" {
+			if e != nil && border.Code(err) != "PreconditionFailed" {
 				err = errors.Join(err, e) // the lifecycle rule of the bucket will do it
 			}
 		}
@@ -202,30 +198,13 @@ func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum stri
 	return up, nil
 }
 
-func code(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		return api.ErrorCode()
+// translate says in the host's words what S3 answered after all tries.
+func translate(doing string, err error) error {
+	if c := border.Code(err); c == "NoSuchKey" || c == "NotFound" {
+		return fmt.Errorf("%s: %w", doing, host.ErrNotFound)
 	}
-	return ""
+	return border.Translate(doing, err, conflicts()...)
 }
 
-// translate says in the host's words what S3, or the way to it, answered after all tries.
-func translate(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var network net.Error
-	var address *url.Error
-	var api smithy.APIError
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSize):
-	case code(err) == "NoSuchKey", code(err) == "NotFound":
-		return fmt.Errorf("%s: %w", doing, host.ErrNotFound)
-	case retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary,
-		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary,
-		errors.As(err, &network), errors.As(err, &address), errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
-		return fmt.Errorf("%s: %w: %w", doing, host.ErrUnavailable, err)
-	}
-	return fmt.Errorf("%s: %w", doing, err)
-}
+// conflicts are what a conditional write is called that met another one.
+func conflicts() []string { return []string{"ConditionalRequestConflict", "OperationAborted"} }

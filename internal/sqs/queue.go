@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
-	"github.com/aws/smithy-go"
 
+	"zerodag/internal/border"
 	"zerodag/internal/host"
 )
 
@@ -24,12 +22,12 @@ type Later interface {
 
 // Options are what a Queue is made of.
 type Options struct {
-	Name     string // "events" or "tasks"; Later is told it
-	URL      string
-	FIFO     bool
-	Later    Later            // nil: what is due too late is refused
-	Now      func() time.Time // time.Now when nil
-	Attempts int              // tries of a call that was throttled or had no answer: 5
+	Name  string // "events" or "tasks"; Later is told it
+	URL   string
+	FIFO  bool
+	Later Later            // nil: what is due too late is refused
+	Now   func() time.Time // time.Now when nil
+	Tries int              // of a call that was throttled or had no answer: border.Tries
 }
 
 // Queue is a host.Queue.
@@ -44,17 +42,9 @@ func New(c aws.Config, o Options) *Queue {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Attempts == 0 {
-		o.Attempts = 5
-	}
-	client := sqs.NewFromConfig(c, func(s *sqs.Options) {
-		s.Retryer = retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts, r.MaxBackoff = o.Attempts, longestWait })
-	})
+	client := sqs.NewFromConfig(c, func(s *sqs.Options) { s.Retryer = border.Retryer(o.Tries) })
 	return &Queue{Options: o, client: client, leases: leases{now: o.Now}}
 }
-
-// longestWait between two tries.
-const longestWait = 2 * time.Second
 
 // The longest that SQS takes.
 const (
@@ -97,7 +87,7 @@ func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.De
 			WaitTimeSeconds: int32(pollTime / time.Second), MessageAttributeNames: []string{"All"},
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameApproximateReceiveCount}})
 		if err != nil {
-			answers <- answer{nil, translate("receive from "+q.Name, err)}
+			answers <- answer{nil, border.Translate("receive from "+q.Name, err)}
 			return
 		}
 		list, err := q.deliveries(out.Messages, lease)
@@ -176,7 +166,7 @@ func (q *Queue) visibility(ctx context.Context, d host.Delivery, after time.Dura
 		q.leases.end(d.Receipt)
 		return host.ErrLeaseLost
 	}
-	return translate("change lease in "+q.Name, err)
+	return border.Translate("change lease in "+q.Name, err)
 }
 
 // Delete removes a message; with a lost lease it does nothing.
@@ -189,7 +179,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 		q.leases.end(d.Receipt)
 		return nil
 	}
-	return translate("delete from "+q.Name, err)
+	return border.Translate("delete from "+q.Name, err)
 }
 
 // Release gives a message back, to be received again after a delay.
@@ -207,30 +197,9 @@ func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duratio
 
 // lost says whether SQS refused a receipt.
 func lost(err error) bool {
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		return false
-	}
-	switch api.ErrorCode() {
+	switch border.Code(err) {
 	case "ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue", "AWS.SimpleQueueService.MessageNotInflight":
 		return true
 	}
 	return false
-}
-
-// translate says in the host's words what SQS, or the way to it, answered after all tries.
-func translate(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var network net.Error
-	var api smithy.APIError
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-	case retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary,
-		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary,
-		errors.As(err, &network), errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
-		return fmt.Errorf("%s: %w: %w", doing, host.ErrUnavailable, err)
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -15,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"zerodag/internal/border"
 	"zerodag/internal/host"
 )
 
@@ -85,7 +85,7 @@ func (q *Queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchReq
 	for try := 0; ; try++ {
 		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.URL, Entries: batch})
 		if err != nil {
-			return translate("send to "+q.Name, err)
+			return border.Translate("send to "+q.Name, err)
 		}
 		if len(out.Failed) == 0 {
 			return nil
@@ -105,7 +105,7 @@ func (q *Queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchReq
 		if try == tries {
 			return fmt.Errorf("send to %s: %s: %w", q.Name, aws.ToString(out.Failed[0].Code), host.ErrUnavailable)
 		}
-		timer := time.NewTimer(rand.N(min(20*time.Millisecond<<try, longestWait)))
+		timer := time.NewTimer(border.Wait(try))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

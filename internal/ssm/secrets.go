@@ -2,22 +2,18 @@ package ssm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
-	"github.com/aws/smithy-go"
 
-	"zerodag/internal/host"
+	"zerodag/internal/border"
 )
 
 // Options are what Secrets are made of.
@@ -55,10 +51,7 @@ func New(c aws.Config, o Options) *Secrets {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	client := ssm.NewFromConfig(c, func(s *ssm.Options) {
-		r := retry.NewStandard(func(r *retry.StandardOptions) { r.MaxAttempts, r.MaxBackoff = 6, 5*time.Second })
-		s.Retryer = retry.AddWithErrorCodes(r, "TooManyUpdates") // one parameter was put twice at a time
-	})
+	client := ssm.NewFromConfig(c, func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })
 	return &Secrets{Options: o, client: client, kept: map[string]*kept{}}
 }
 
@@ -90,7 +83,7 @@ func (s *Secrets) PutSecret(ctx context.Context, site, project int64, key, value
 // parts are the further parameters that a secret has now.
 func (s *Secrets) parts(ctx context.Context, path, key string) ([]string, error) {
 	head, err := s.client.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(path + escape(key)), WithDecryption: aws.Bool(true)})
-	if code(err) == "ParameterNotFound" {
+	if border.Code(err) == "ParameterNotFound" {
 		return nil, nil
 	}
 	if err != nil {
@@ -208,27 +201,7 @@ func (s *Secrets) path(site, project int64) string {
 	return fmt.Sprintf("%s/%d/%d/", s.Prefix, site, project)
 }
 
-func code(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
-		return api.ErrorCode()
-	}
-	return ""
-}
+// updates is what a put is called that met another one of the same parameter.
+const updates = "TooManyUpdates"
 
-// translate says in the host's words what the Parameter Store, or the way to it, answered
-// after all tries.
-func translate(doing string, err error) error {
-	var network net.Error
-	var api smithy.APIError
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-	case retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary,
-		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary,
-		errors.As(err, &network), errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
-		return fmt.Errorf("%s: %w: %w", doing, host.ErrUnavailable, err)
-	}
-	return fmt.Errorf("%s: %w", doing, err)
-}
+func translate(doing string, err error) error { return border.Translate(doing, err, updates) }

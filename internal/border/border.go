@@ -1,0 +1,88 @@
+// Package border is where the drivers of AWS meet the SDK: how often a call is tried, and
+// what its end is called in the host's words.
+//
+// The drivers call it. It must never repeat what is not safe to repeat: every call of the
+// drivers is, and each says why in its package.
+package border
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
+
+	"zerodag/internal/host"
+)
+
+// Tries is how often a call is tried when nothing else is said.
+const Tries = 6
+
+// Bounds of the time between two tries: a message has other chances, and who waits for the
+// API has few seconds.
+const (
+	shortest = 25 * time.Millisecond
+	longest  = 2 * time.Second
+)
+
+// Wait is a random time, the longer the more tries were in vain.
+func Wait(tries int) time.Duration {
+	most := min(shortest<<min(tries, 10), longest)
+	return most/4 + rand.N(most)
+}
+
+// Retryer repeats what was throttled or had no answer, and what ended with one of codes.
+func Retryer(tries int, codes ...string) aws.Retryer {
+	if tries == 0 {
+		tries = Tries
+	}
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = tries
+		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return Wait(attempt - 1), nil })
+		o.Retryables = append(o.Retryables, retryables(codes))
+		// Each call has its own tries: that others failed as well says nothing about this one,
+		// and it is the queue that keeps a storm away from the table.
+		o.RateLimiter = ratelimit.None
+	})
+}
+
+func retryables(codes []string) retry.RetryableErrorCode {
+	set := map[string]struct{}{}
+	for _, c := range codes {
+		set[c] = struct{}{}
+	}
+	return retry.RetryableErrorCode{Codes: set}
+}
+
+// Code is what AWS calls an error; "" when it is none of its own.
+func Code(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// Translate says what AWS, or the way to it, answered after all tries: what may go another
+// time is host.ErrUnavailable, also when it ended with one of codes.
+func Translate(doing string, err error, codes ...string) error {
+	var network net.Error
+	var api smithy.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary,
+		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary,
+		retryables(codes).IsErrorRetryable(err) == aws.TrueTernary,
+		errors.As(err, &network), errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
+		return fmt.Errorf("%s: %w: %w", doing, host.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

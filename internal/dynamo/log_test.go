@@ -1,0 +1,182 @@
+package dynamo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/dynamo"
+	"zerodag/internal/host"
+)
+
+// noted notes which blobs are put, in which order with other things.
+type noted struct {
+	dynamo.Blobs
+	mu   sync.Mutex
+	keys []string
+	fail error
+}
+
+func (n *noted) Put(ctx context.Context, key string, r io.Reader, size int64) error {
+	n.mu.Lock()
+	n.keys = append(n.keys, key)
+	n.mu.Unlock()
+	if n.fail != nil {
+		return n.fail
+	}
+	return n.Blobs.Put(ctx, key, r, size)
+}
+
+// random does not get smaller when it is compressed.
+func random(n int) []byte {
+	b, x := make([]byte, n), uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = byte(x >> 24)
+	}
+	return b
+}
+
+func startOne(t testing.TB, db *dynamo.DB) host.Attempt {
+	t.Helper()
+	list, err := db.Start(t.Context(), newAttempt(pushed(t, db, "r1", 1), 0, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list[0]
+}
+
+// TestLargeParts proves that a body of more than 300 KB and a snapshot of more than 8 KB
+// are blobs of the attempt, put before their entry, and come back.
+func TestLargeParts(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	blobs := &noted{Blobs: o.Blobs}
+	o.Blobs = blobs
+	db, _ := open(t, o)
+	ctx, a := t.Context(), startOne(t, db)
+	for i, x := range []struct{ changes, snapshot, blobs int }{{100, 0, 0}, {290 << 10, 8000, 0}, {310 << 10, 0, 1}, {100, 9000, 1}, {600 << 10, 600 << 10, 2}} {
+		e := host.Entry{Seq: int64(i) + 2, Nonce: "n", At: instant(1), Changes: random(x.changes), Events: []byte("[]")}
+		if x.snapshot > 0 {
+			e.Snapshot = random(x.snapshot)
+		}
+		blobs.keys = nil
+		if err := db.Append(ctx, a.ID, e); err != nil {
+			t.Fatal(err)
+		}
+		if len(blobs.keys) != x.blobs || x.blobs > 0 && !strings.HasPrefix(blobs.keys[0], fmt.Sprintf("log/%d/", a.ID)) {
+			t.Errorf("%d bytes of changes and %d of state made blobs %v, want %d of the attempt", x.changes, x.snapshot, blobs.keys, x.blobs)
+		}
+		h, err := db.History(ctx, a.ID, e.Seq, 1)
+		if err != nil || len(h.Entries) != 1 || !bytes.Equal(h.Entries[0].Changes, e.Changes) || !bytes.Equal(h.Entries[0].Snapshot, e.Snapshot) {
+			t.Errorf("entry %d is not what was appended (%v)", e.Seq, err)
+		}
+	}
+	blobs.fail = host.ErrUnavailable
+	e := host.Entry{Seq: 7, Nonce: "n", At: instant(1), Changes: random(310 << 10)}
+	if err := db.Append(ctx, a.ID, e); !errors.Is(err, host.ErrUnavailable) {
+		t.Errorf("append without its blob: %v", err)
+	}
+	if l, err := db.Load(ctx, a.ID); err != nil || l.At != 6 || len(l.Entries) != 0 {
+		t.Errorf("the entry whose blob failed is in the log (%v)", err)
+	}
+}
+
+// TestExpiry proves that a log counts as gone from one moment on, in all its parts, whether
+// DynamoDB has deleted something or not, and the rows stay.
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	now := time.Now()
+	o := options(t)
+	o.Now = func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	db, _ := open(t, o)
+	ctx, a := t.Context(), startOne(t, db)
+	for seq := int64(2); seq < 5; seq++ {
+		if err := db.Append(ctx, a.ID, host.Entry{Seq: seq, Nonce: "n", At: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Finish(ctx, a.ID, host.End{At: now, Archive: []byte("kept")}); err != nil {
+		t.Fatal(err)
+	}
+	at := func(later time.Duration, want error) {
+		t.Helper()
+		mu.Lock()
+		now = now.Add(later)
+		mu.Unlock()
+		_, load := db.Load(ctx, a.ID)
+		_, history := db.History(ctx, a.ID, 2, 10)
+		for what, err := range map[string]error{"load": load, "history": history} {
+			if !errors.Is(err, want) {
+				t.Errorf("%v later: %s: %v, want %v", later, what, err, want)
+			}
+		}
+	}
+	at(36*24*time.Hour, nil)
+	at(2*24*time.Hour, host.ErrNotFound)
+	other := dynamo.New(configOf(t), o)
+	if err := other.Append(ctx, a.ID, host.Entry{Seq: 5, Nonce: "n", At: now}); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("append to an expired log: %v", err)
+	}
+	if kept, err := db.Archive(ctx, a.ID); err != nil || string(kept) != "kept" {
+		t.Errorf("the archive is %q (%v)", kept, err)
+	}
+}
+
+// TestShortLogs proves that short logs ride with the next entry of their attempt, also when
+// that had to be tried twice, and are kept with the attempt when it ends.
+func TestShortLogs(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	db, counter := open(t, o)
+	ctx, a := t.Context(), startOne(t, db)
+	shown := func(from *dynamo.DB, want ...string) {
+		t.Helper()
+		var got []string
+		if err := from.EachShort(ctx, a.ID, func(name string, content []byte) { got = append(got, name+"="+string(content)) }); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("short logs (-want +got):\n%s", diff)
+		}
+	}
+	other := dynamo.New(configOf(t), o)
+	shown(db)
+	db.KeepShort(a.ID, "one", []byte("1"))
+	db.KeepShort(a.ID, "two", []byte("2"))
+	shown(db, "one=1", "two=2")
+	if err := other.Append(ctx, a.ID, host.Entry{Seq: 2, Nonce: "other", At: instant(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Append(ctx, a.ID, host.Entry{Seq: 2, Nonce: "mine", At: instant(1)}); !errors.Is(err, host.ErrConflict) {
+		t.Fatalf("append: %v, want a conflict", err)
+	}
+	counter.Take()
+	if err := db.Append(ctx, a.ID, host.Entry{Seq: 3, Nonce: "mine", At: instant(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := counter.Take(); !strings.Contains(got, "PutItem 1") {
+		t.Errorf("an entry with short logs took %s", got)
+	}
+	shown(other, "one=1", "two=2")
+	db.KeepShort(a.ID, "three", []byte("3"))
+	if err := db.Finish(ctx, a.ID, host.End{At: instant(9), Archive: []byte("state")}); err != nil {
+		t.Fatal(err)
+	}
+	shown(other, "one=1", "three=3", "two=2")
+}
