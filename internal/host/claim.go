@@ -18,6 +18,7 @@ type claim struct {
 	asked    []engine.Run
 	delivery Delivery
 	pack     int
+	decided  bool
 	sending  sending
 
 	// By the state planned for last.
@@ -77,7 +78,9 @@ func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.
 	c := claim{guard: guard, asked: asked, delivery: d, pack: h.Limits.Pack}
 	a := &act{guard: guard, plan: c.plan}
 	if d.Count > 1 {
-		h.forget(l) // what others did since must be seen
+		if err := h.mine(ctx, l, guard, d); err != nil {
+			return nil, err
+		}
 	}
 	err = h.insist(ctx, func() (err error) {
 		l.mu.Lock()
@@ -88,15 +91,36 @@ func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.
 	return runs, err
 }
 
+// mine makes sure that a message that comes again is still there: to take something over
+// for one that another delivery has deleted would be to lose it with this process.
+func (h *Host) mine(ctx context.Context, l *live, guard string, d Delivery) error {
+	l.mu.Lock()
+	l.claimed[guard] = max(l.claimed[guard], d.Count)
+	l.state = nil // what others did since must be seen
+	l.mu.Unlock()
+	err := h.insist(ctx, func() error { return h.Tasks.Extend(ctx, d, h.Limits.Lease) })
+	if errors.Is(err, ErrLeaseLost) {
+		return errSuperseded
+	}
+	return err
+}
+
 func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Run, error) {
 	again := c.delivery.Count > 1
-	if l.state != nil && !again && !a.applied && a.doubt.Nonce == "" {
+	if l.state != nil && !again && !c.decided && a.doubt.Nonce == "" {
 		if _, applies := c.plan(l.state); applies && len(c.events) == 0 {
 			return c.runs, nil // tasks that were ready when they were sent
 		}
 	}
-	if err := h.decide(ctx, l, a); err != nil {
-		return nil, err
+	if !c.decided {
+		if err := h.decide(ctx, l, a); err != nil {
+			return nil, err
+		}
+		c.decided = true
+	} else if l.state == nil {
+		if err := h.load(ctx, l, nil); err != nil {
+			return nil, err
+		}
 	}
 	if c.taken {
 		return nil, errSuperseded
@@ -111,7 +135,7 @@ func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Ru
 	}
 	is := current(l.state)
 	runs = slices.DeleteFunc(runs, func(r engine.Run) bool { return !is(r) })
-	if len(runs) == 0 && !again {
+	if len(runs) == 0 && !again && !a.applied {
 		return nil, l.superseded(c.guard)
 	}
 	return runs, nil

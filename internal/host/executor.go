@@ -58,7 +58,7 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 	}
 	switch {
 	case err == nil:
-		h.delete(ctx, q, d)
+		h.finished(ctx, q, d, l, guard)
 	case errors.Is(err, errGone):
 		h.Logger.Warn("message dropped: its attempt is gone", "message", d.ID, "error", err)
 		h.delete(ctx, q, d)
@@ -75,18 +75,39 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 	}
 }
 
-// delete removes a message that owes nothing any more. It insists: a message that comes
-// again takes over what runs in others.
+// finished deletes a message unless a later delivery of it is at what it owes: whatever the
+// queue makes of this one's receipt, that one must not lose it.
+func (h *Host) finished(ctx context.Context, q Queue, d Delivery, l *live, guard string) {
+	err := h.insist(ctx, func() error {
+		l.mu.Lock()
+		outdated := l.claimed[guard] > d.Count
+		l.mu.Unlock()
+		if outdated {
+			return errSuperseded
+		}
+		return q.Delete(ctx, d)
+	})
+	h.deleted(d, err)
+}
+
+// delete removes a message that asks for nothing. It insists: one that comes again takes
+// over what runs under others.
 func (h *Host) delete(ctx context.Context, q Queue, d Delivery) {
-	err := h.insist(ctx, func() error { return q.Delete(ctx, d) })
-	if err != nil {
+	h.deleted(d, h.insist(ctx, func() error { return q.Delete(ctx, d) }))
+}
+
+func (h *Host) deleted(d Delivery, err error) {
+	switch {
+	case err == nil:
+		h.cache.mu.Lock()
+		defer h.cache.mu.Unlock()
+		delete(h.cache.panics, d.ID)
+	case errors.Is(err, errSuperseded):
+		h.Logger.Warn("message left to another delivery of it", "message", d.ID)
+	default:
 		h.stats.errors.Add(1)
 		h.Logger.Error("delete message: it will come again", "message", d.ID, "error", err)
-		return
 	}
-	h.cache.mu.Lock()
-	defer h.cache.mu.Unlock()
-	delete(h.cache.panics, d.ID)
 }
 
 // trouble waits a little after a port failed, so that an outage does not become a storm.

@@ -29,6 +29,7 @@ type live struct {
 	since    int       // bytes of entries after it
 	stops    map[engine.Run]context.CancelFunc
 	watchers map[chan struct{}]bool
+	claimed  map[string]int // by guard, which delivery of the message was the last to claim its tasks
 
 	over atomic.Bool // the row says that it is done
 
@@ -64,7 +65,7 @@ func (h *Host) hold(id int64) *live {
 	defer c.mu.Unlock()
 	l := c.lives[id]
 	if l == nil {
-		l = &live{id: id, stops: map[engine.Run]context.CancelFunc{}, watchers: map[chan struct{}]bool{}}
+		l = &live{id: id, stops: map[engine.Run]context.CancelFunc{}, watchers: map[chan struct{}]bool{}, claimed: map[string]int{}}
 		c.lives[id] = l
 	}
 	if l.idle != nil {

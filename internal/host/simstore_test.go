@@ -153,7 +153,16 @@ func (q *simQueue) holds(d host.Delivery) *simMessage {
 }
 
 // Extend implements host.Queue.
-func (q *simQueue) Extend(context.Context, host.Delivery, time.Duration) error { panic("not used") }
+func (q *simQueue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
+	return q.callFree(ctx, "extend "+d.ID, func() error {
+		m := q.holds(d)
+		if m == nil {
+			return host.ErrLeaseLost
+		}
+		m.until = q.now.Add(lease)
+		return nil
+	})
+}
 
 // Delete implements host.Queue.
 func (q *simQueue) Delete(ctx context.Context, d host.Delivery) error {

@@ -44,7 +44,7 @@ const stormText = `_retry: 2
 `
 
 func (w *world) storm(seed uint64) {
-	rates := hosttest.Rates{Refuse: .02, LoseAnswer: .02, Conflict: .03, Drop: .03, Duplicate: .03, Reorder: .1,
+	rates := hosttest.Rates{Refuse: .02, LoseAnswer: .02, Conflict: .03, Drop: .03, Duplicate: .04, Reorder: .1,
 		CrashBefore: .004, CrashAfter: .004, MaxDelay: 2 * time.Second}
 	faults := hosttest.NewFaults(seed, rates)
 	w.on("slow", deaf(50*time.Second))
