@@ -2,6 +2,8 @@ package dynamo
 
 import (
 	"context"
+	"errors"
+	"maps"
 
 	"zerodag/internal/host"
 )
@@ -20,17 +22,21 @@ func auditKey(site, id int64) key { return key{"U#" + decimal(site), ordered(id)
 
 // Record adds to the audit log.
 func (db *DB) Record(ctx context.Context, e host.Record) error {
-	id := db.ids.next(1)
-	it := auditKey(e.Site, id).item()
-	it[aID] = number(id)
+	it := item{}
 	it.setNum(aSite, e.Site)
 	it.setTime(aAt, e.At)
 	it.setStr(aWho, e.Who)
 	it.setStr(aAction, e.Action)
 	it.setStr(aTarget, e.Target)
 	it.setStr(aDetail, e.Detail)
-	_, err := db.put(ctx, it, where{})
-	return err
+	for {
+		id := db.ids.next(1)
+		maps.Copy(it, auditKey(e.Site, id).item())
+		it[aID] = number(id)
+		if _, err := db.put(ctx, it, absent()); !errors.Is(err, errCondition) {
+			return err
+		}
+	}
 }
 
 // Audits lists entries of the audit log, newest first.

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
 	"zerodag/integration/localstack"
 	"zerodag/internal/dynamo"
 	"zerodag/internal/host"
@@ -180,6 +184,65 @@ func TestUnavailable(t *testing.T) {
 	for what, err := range map[string]error{"read": get, "query": query, "transaction": start, "change": db.Cancel(t.Context(), 1)} {
 		if !errors.Is(err, host.ErrUnavailable) {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestSameMillisecond proves that processes which make things in the same millisecond do
+// not take each other's ids: nothing is overwritten.
+func TestSameMillisecond(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	now := time.Now()
+	o.Now = func() time.Time { return now }
+	db, _ := open(t, o)
+	ctx := t.Context()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	attempts, definitions := map[int64]bool{}, map[int64]string{}
+	for process := range 8 {
+		all.Go(func() {
+			other := dynamo.New(configOf(t), o)
+			push := host.Push{Site: 1, Project: fmt.Sprint("p", process), Revision: host.Revision{Name: "r", CreatedAt: now}}
+			for i := range 40 {
+				push.Workflows = append(push.Workflows, dig.Workflow{Name: fmt.Sprint("w", i), Zone: "UTC", Config: param.New("+a", param.New("echo>", "x"))})
+			}
+			p, err := other.Push(ctx, push)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			list, err := other.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: p.Latest.ID})
+			if err != nil || len(list) != 40 {
+				t.Errorf("project %s has %d definitions (%v)", p.Name, len(list), err)
+			}
+			var made []host.Attempt
+			for i := range int64(25) {
+				started, err := other.Start(ctx, newAttempt(p, i, ""))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				made = append(made, started...)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, a := range made {
+				attempts[a.ID] = true
+			}
+			for _, w := range list {
+				definitions[w.ID] = w.Project.Name + "/" + w.Name
+			}
+		})
+	}
+	all.Wait()
+	if len(attempts) != 200 || len(definitions) != 320 {
+		t.Errorf("%d attempts and %d definitions have ids of their own, want 200 and 320", len(attempts), len(definitions))
+	}
+	for id, want := range definitions {
+		w, err := db.Workflow(ctx, 1, id)
+		if got := w.Project.Name + "/" + w.Name; err != nil || got != want {
+			t.Errorf("definition %d is %s (%v), want %s", id, got, err, want)
 		}
 	}
 }

@@ -71,6 +71,7 @@ type ids struct {
 
 	mu   sync.Mutex
 	last int64
+	slot int64
 }
 
 // next returns the first of n ids in a row.
@@ -81,6 +82,17 @@ func (x *ids) next(n int) int64 {
 	id = max(id, x.last+1)
 	x.last = id + int64(n) - 1
 	return id
+}
+
+// slots returns the first id of n whole milliseconds in a row, for what takes many ids and
+// reserves them before it uses them.
+func (x *ids) slots(n int64) int64 {
+	now := x.now().Sub(epoch).Milliseconds()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	first := max(now, x.slot)
+	x.slot = first + n
+	return first << randomBits
 }
 
 // madeAt is when an id was made.

@@ -51,7 +51,7 @@
 //	schedules, tokens, projects              1 q, 1 b for each 100
 //	definitions of a revision                1 get, 1 b for each 100
 //	newest definitions of a site             1 q, 2 b for each 100 projects, 1 b
-//	push                                     5 gets, 1 batch for each 25 definitions, 1 transaction
+//	push                                     1 put, 4 gets, 1 batch for each 25 definitions, 1 transaction
 //	token by its hash                        1 get (and 1 update an hour)
 //	a value of param_get>, param_set>        1 get, 1 put
 //	timers that are due                      8 q side by side, 1 b for each 100

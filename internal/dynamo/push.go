@@ -14,17 +14,16 @@ import (
 	"zerodag/internal/host"
 )
 
-// pushing is one call of Push. Its ids stay the same however often it tries.
+// pushing is one call of Push. The id of its revision stays the same however often it
+// tries; those of its definitions follow it.
 type pushing struct {
 	host.Push
-	project     item // row as it was read; nil when it will be made
-	revision    int64
-	definitions int64 // first id
-	newProject  int64
-	old         map[string]host.Schedule // by workflow
-	manifest    manifest
-	row         host.Project // what it will be
-	pushes      int64
+	project  item // row as it was read; nil when it will be made
+	revision int64
+	old      map[string]host.Schedule // by workflow
+	manifest manifest
+	row      host.Project // what it will be
+	pushes   int64
 }
 
 // Push adds a revision: see host.Projects. Definitions are written first, where nobody sees
@@ -32,7 +31,11 @@ type pushing struct {
 // schedules. Of more than some 95 schedules the rest follows, under the condition that no
 // other push came in between.
 func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
-	x := &pushing{Push: p, revision: db.ids.next(1), definitions: db.ids.next(max(len(p.Workflows), 1)), newProject: db.ids.next(1)}
+	x := &pushing{Push: p}
+	var err error
+	if x.revision, err = db.reserve(ctx, len(p.Workflows)+1); err != nil {
+		return host.Project{}, err
+	}
 	for try := 0; ; try++ {
 		done, err := db.push(ctx, x)
 		if !errors.Is(err, errCondition) {
@@ -43,6 +46,36 @@ func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
 		}
 	}
 }
+
+// reserve returns the first of n ids that nobody else uses for revisions and definitions,
+// which are written without a condition: whole milliseconds, each marked by the manifest
+// that will be there.
+func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
+	slots := int64(n)>>randomBits + 1
+	for try := 0; ; {
+		first, taken := db.ids.slots(slots), false
+		for i := range slots {
+			it := manifestKey(first + i<<randomBits).item()
+			_, err := db.put(ctx, it, absent())
+			if errors.Is(err, errCondition) {
+				taken = true // or it is ours, and an answer was lost: the next one is as good
+				break
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+		if !taken {
+			return first, nil
+		}
+		if try++; try > maxReserve {
+			return 0, fmt.Errorf("reserve %d ids: in vain: %w", n, host.ErrUnavailable)
+		}
+	}
+}
+
+// maxReserve is how many milliseconds may be taken by others.
+const maxReserve = 1000
 
 // push tries once. errCondition: something changed meanwhile.
 func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
@@ -86,7 +119,7 @@ func (db *DB) plan(ctx context.Context, x *pushing) error {
 	r := x.Revision
 	r.ID = x.revision
 	x.pushes = x.project.num(aPushes) + 1
-	x.row = host.Project{ID: x.newProject, Site: x.Site, Name: x.Push.Project, CreatedAt: r.CreatedAt}
+	x.row = host.Project{ID: db.ids.next(1), Site: x.Site, Name: x.Push.Project, CreatedAt: r.CreatedAt}
 	before := manifest{}
 	if x.project != nil {
 		var err error
@@ -101,7 +134,7 @@ func (db *DB) plan(ctx context.Context, x *pushing) error {
 	x.row.Latest = r
 	x.manifest = manifest{Site: x.Site, Project: x.row.ID, ProjectName: x.row.Name, Revision: r.ID, Name: r.Name, Archive: r.Archive, Schedules: map[string]int64{}}
 	for i, w := range x.Workflows {
-		x.manifest.Definitions = append(x.manifest.Definitions, definition{ID: x.definitions + int64(i), Name: w.Name, Zone: w.Zone, Digest: digestOf(w)})
+		x.manifest.Definitions = append(x.manifest.Definitions, definition{ID: x.revision + 1 + int64(i), Name: w.Name, Zone: w.Zone, Digest: digestOf(w)})
 	}
 	if err := db.readSchedules(ctx, x, before.Schedules); err != nil {
 		return err

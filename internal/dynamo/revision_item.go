@@ -79,7 +79,11 @@ func (db *DB) large(ctx context.Context, it item, name, blobName string) ([]byte
 	return unpack(b)
 }
 
+// manifestOf is empty for a revision that is being pushed.
 func (db *DB) manifestOf(ctx context.Context, it item) (m manifest, err error) {
+	if !it.has(aManifest) && !it.has(aManifestBlob) {
+		return manifest{Site: host.AnySite}, nil
+	}
 	b, err := db.large(ctx, it, aManifest, aManifestBlob)
 	if err != nil {
 		return m, err

@@ -45,6 +45,12 @@ func (db *DB) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attemp
 		if err == nil {
 			return db.started(ctx, starts)
 		}
+		if errors.Is(err, errTaken) {
+			if starts, err = db.planStart(list); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if !errors.Is(err, errCondition) {
 			return there, err
 		}
@@ -152,14 +158,19 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 	for _, m := range inTheWay {
 		s := of[m.at]
 		switch {
-		case m.item.str(aUUID) == s.row.SessionUUID && m.item.num(aLast) == s.row.ID:
+		case m.item.str(aUUID) == s.row.SessionUUID && (m.item.num(aLast) == s.row.ID || m.item.num(aID) == s.row.ID && m.item.has(aSessionTime)):
 			return nil, nil // an answer was lost: it is our own
+		case m.item.num(aID) == s.row.ID && m.item.has(aSessionTime):
+			return nil, errTaken
 		case actions[m.at].put[aSort] != nil && keyOf(actions[m.at].put) == retryKey(s.session.id, s.RetryName):
 			return db.inTheWay(ctx, s, m.item.num(aID))
 		}
 	}
 	return nil, errCondition
 }
+
+// errTaken: another process had the idea of the same id in the same millisecond.
+var errTaken = errors.New("id is taken")
 
 // startActions are what makes one attempt. None of them touches its project: all starts of
 // a project would be in each other's way.
