@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"zerodag/engine"
@@ -94,15 +95,36 @@ func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.
 // mine makes sure that a message that comes again is still there: to take something over
 // for one that another delivery has deleted would be to lose it with this process.
 func (h *Host) mine(ctx context.Context, l *live, guard string, d Delivery) error {
-	l.mu.Lock()
-	l.claimed[guard] = max(l.claimed[guard], d.Count)
-	l.state = nil // what others did since must be seen
-	l.mu.Unlock()
+	if !l.claim(guard, d.Count, d.Count) {
+		return errSuperseded
+	}
+	h.forget(l) // what others did since must be seen
 	err := h.insist(ctx, func() error { return h.Tasks.Extend(ctx, d, h.Limits.Lease) })
 	if errors.Is(err, ErrLeaseLost) {
 		return errSuperseded
 	}
 	return err
+}
+
+// deleting is above every number of a delivery.
+const deleting = math.MaxInt
+
+// claim notes that a delivery of a message is at what the message owes, or is about to
+// delete it. It is false when a later delivery is, or another one is about to delete it.
+func (l *live) claim(guard string, count, as int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.claimed[guard] > count {
+		return false
+	}
+	l.claimed[guard] = as
+	return true
+}
+
+func (l *live) unclaim(guard string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.claimed, guard)
 }
 
 func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Run, error) {

@@ -78,15 +78,12 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 // finished deletes a message unless a later delivery of it is at what it owes: whatever the
 // queue makes of this one's receipt, that one must not lose it.
 func (h *Host) finished(ctx context.Context, q Queue, d Delivery, l *live, guard string) {
-	err := h.insist(ctx, func() error {
-		l.mu.Lock()
-		outdated := l.claimed[guard] > d.Count
-		l.mu.Unlock()
-		if outdated {
-			return errSuperseded
-		}
-		return q.Delete(ctx, d)
-	})
+	if !l.claim(guard, d.Count, deleting) {
+		h.deleted(d, errSuperseded)
+		return
+	}
+	err := h.insist(ctx, func() error { return q.Delete(ctx, d) })
+	l.unclaim(guard)
 	h.deleted(d, err)
 }
 
