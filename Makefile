@@ -76,6 +76,10 @@ fuzz: ## every fuzz target, FUZZTIME each (30s)
 soak: assets ## kill a server under load 100 times
 	ZERODAG_KILLS=100 $(GO) test -count=1 -v -timeout 30m ./integration/durability
 
+.PHONY: sim
+sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SEED (1) on
+	SEED=$(or $(SEED),1) RUNS=$(or $(RUNS),300) $(GO) test ./internal/host -count=1 -timeout 2h -v -run 'TestSimulation|TestStorm' | grep -vE '^ *(=== |--- PASS: TestStorm/)'
+
 .PHONY: bench
 bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/...
