@@ -64,9 +64,9 @@ func started(t *testing.T) (*dynamo.DB, dynamo.Options, host.Project, bill) {
 	o := options(t)
 	db, counter := open(t, o)
 	b := bill{t, counter}
-	p := pushed(t, db, "r1", 3)
+	pushed(t, db, "r1", 3)
 	b.is("first push", "BatchGetItem 1, BatchWriteItem 1, GetItem 1, PutItem 2, TransactWriteItems 1", 0, 0, nil)
-	p = pushed(t, db, "r2", 3)
+	p := pushed(t, db, "r2", 3)
 	b.is("next push", "BatchGetItem 1, BatchWriteItem 1, GetItem 4, PutItem 1, TransactWriteItems 1", 0, 0, nil)
 	return db, o, p, b
 }
