@@ -24,7 +24,7 @@ test: tools assets localstack ## install what the tests need, then run everythin
 
 .PHONY: check
 check: ## quick, without network: format, vet, all tests but recorded cases and rules
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	$(GO) test -short $$($(GO) list ./... | grep -vE '/integration/(conformance|rules)')
 
@@ -57,7 +57,7 @@ build: assets ## build bin/zerodag
 
 .PHONY: lint
 lint: ## format, vet, staticcheck
-	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./cmd/... ./internal/... ./operators/...
 	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -checks inherit,-ST1005 ./...
@@ -94,13 +94,29 @@ localstack: ## start LocalStack on 127.0.0.1:4566, the AWS of the tests; install
 localstack-stop: ## stop it
 	@integration/localstack/localstack.sh down
 
+.PHONY: synth
+synth: assets ## the CloudFormation template, without an account
+	npm ci --prefix infra/_cdk --silent --no-audit --no-fund
+	infra/_cdk/node_modules/.bin/cdk synth --quiet --no-notices
+
+.PHONY: deploy
+deploy: assets ## deploy to the AWS account of the environment (CONTEXT="-c stage=test ...")
+	npm ci --prefix infra/_cdk --silent --no-audit --no-fund
+	infra/_cdk/node_modules/.bin/cdk deploy --all --no-notices $(CONTEXT)
+
+.PHONY: test-aws
+test-aws: assets ## the drivers against LocalStack, and the recorded cases through a stack deployed to it
+	REQUIRE=localstack $(GO) test ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm
+	set -o pipefail; eval "$$(integration/localstack/deploy.sh e2e)" && ZERODAG_NO_COMMANDS=1 $(GO) test -count=1 -timeout 20m -run TestServer ./integration/conformance
+
 .PHONY: generate
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens
 	$(GO) test ./engine/... -run 'TestScenarios|TestGolden|TestStateMachine' -rewrite
+	$(GO) test ./infra -run TestStack -rewrite
 
 .PHONY: verify
 verify: generate ## fail when generated files are not up to date
-	git diff --exit-code -- docs engine
+	git diff --exit-code -- docs engine infra
 
 .PHONY: clean
 clean: ## remove what was built

@@ -22,8 +22,9 @@ import (
 
 // Remote is a server that speaks the REST API; its workspaces lie below Temp.
 type Remote struct {
-	URL  string
-	Temp string
+	URL   string // may have a path
+	Temp  string
+	Token string // of the bearer; "" for none
 }
 
 // remoteCase is a case on its way through a server.
@@ -205,6 +206,9 @@ func (r *remoteCase) fetch(method, path, contentType string, body []byte) (int, 
 		return 0, nil, err
 	}
 	request.Header.Set("Content-Type", contentType)
+	if r.server.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+r.server.Token)
+	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, nil, err

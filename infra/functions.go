@@ -1,0 +1,135 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/internal/env"
+)
+
+// function is one of the programs in functions/, and what it may do.
+type function struct {
+	name    string
+	timeout int // seconds
+	memory  int // MiB; 0 is the deployment's choice
+	loop    bool
+	may     []right
+}
+
+// right is a set of actions on resources of the stack.
+type right struct {
+	actions []string
+	on      func(*stack) []*string
+}
+
+// The things that rights are about.
+func onTable(z *stack) []*string {
+	return []*string{z.table.TableArn(), awscdk.Fn_Join(jsii.String(""), &[]*string{z.table.TableArn(), jsii.String("/index/*")})}
+}
+func onArchives(z *stack) []*string { return []*string{z.archives.ArnForObjects(jsii.String("*"))} }
+func onArchiveList(z *stack) []*string {
+	return []*string{z.archives.BucketArn()}
+}
+func onLogs(z *stack) []*string    { return []*string{z.logs.ArnForObjects(jsii.String("*"))} }
+func onLogList(z *stack) []*string { return []*string{z.logs.BucketArn()} }
+func onEvents(z *stack) []*string  { return []*string{z.events.live.QueueArn()} }
+func onTasks(z *stack) []*string   { return []*string{z.tasks.live.QueueArn()} }
+func onSecrets(z *stack) []*string {
+	return []*string{z.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String("zerodag/" + z.Stage + "/*")})}
+}
+
+// Sets of actions, each for one way of using a resource.
+var (
+	readTable   = []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+	writeTable  = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:ConditionCheckItem"}
+	sendQueue   = []string{"sqs:SendMessage"}
+	workQueue   = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
+	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
+)
+
+// functions are all programs. A function has the rights that its part of the work needs
+// and no others; the API never runs the engine, so it neither receives nor logs.
+func functions() []function {
+	table := right{slices.Concat(readTable, writeTable), onTable}
+	attempt := []right{table,
+		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives},
+		{sendQueue, onTasks}, {sendQueue, onEvents},
+		{[]string{"s3:PutObject"}, onLogs},
+		{readSecrets, onSecrets}}
+	return []function{
+		{name: "api", timeout: 29, memory: 512, may: []right{table,
+			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
+			{[]string{"s3:GetObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
+			{sendQueue, onEvents}, {[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:GetParametersByPath"}, onSecrets}}},
+		{name: "tick", timeout: 55, memory: 512, may: []right{table, {sendQueue, onEvents}, {sendQueue, onTasks}}},
+		{name: "executor", timeout: 30, loop: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
+		{name: "agent", timeout: 15 * 60, loop: true, may: slices.Concat(attempt, []right{{workQueue, onTasks}})},
+	}
+}
+
+func (z *stack) createFunctions() {
+	for _, f := range functions() {
+		z.functions[f.name] = z.function(f)
+	}
+}
+
+func (z *stack) function(f function) awslambda.Function {
+	logs := awslogs.NewLogGroup(z.Stack, jsii.String(f.name+"Log"), &awslogs.LogGroupProps{
+		LogGroupName:  jsii.String("/zerodag/" + z.Stage + "/" + f.name),
+		Retention:     awslogs.RetentionDays_ONE_MONTH,
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	role := awsiam.NewRole(z.Stack, jsii.String(f.name+"Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
+	logs.GrantWrite(role)
+	for _, r := range f.may {
+		resources := r.on(z)
+		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(r.actions...), Resources: &resources}))
+	}
+	architecture := awslambda.Architecture_ARM_64()
+	if z.Architecture == "x86_64" {
+		architecture = awslambda.Architecture_X86_64()
+	}
+	memory := f.memory
+	if memory == 0 {
+		memory = z.Memory
+	}
+	loop := awslambda.RecursiveLoop_TERMINATE
+	if f.loop { // Lambda would end every attempt of more than 16 hops; our limits are the guard
+		loop = awslambda.RecursiveLoop_ALLOW
+	}
+	return awslambda.NewFunction(z.Stack, jsii.String(f.name), &awslambda.FunctionProps{
+		FunctionName:  z.name(f.name),
+		Runtime:       awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture:  architecture,
+		Handler:       jsii.String("bootstrap"),
+		Code:          awslambda.Code_FromAsset(jsii.String(z.Assets+"/"+f.name), nil),
+		Timeout:       seconds(f.timeout),
+		MemorySize:    jsii.Number(memory),
+		RecursiveLoop: loop,
+		Role:          role,
+		LogGroup:      logs,
+		Environment:   z.environment(),
+	})
+}
+
+// environment is what internal/env reads.
+func (z *stack) environment() *map[string]*string {
+	c := env.Config{
+		Stage: z.Stage, Table: *z.table.TableName(), Events: *z.events.live.QueueUrl(), Tasks: *z.tasks.live.QueueUrl(),
+		Archives: *z.archives.BucketName(), Logs: *z.logs.BucketName(), Secrets: "/zerodag/" + z.Stage,
+		Bus: *z.bus.EventBusName(), Topic: *z.topic.TopicArn(),
+		Attempts: z.Attempts, TaskLimit: z.settings.TaskLimit, Lease: time.Duration(z.Lease) * time.Second, SmallLogs: z.SmallLogs,
+	}
+	variables := map[string]*string{}
+	for name, value := range maps.All(c.Variables()) {
+		variables[name] = jsii.String(value)
+	}
+	return &variables
+}

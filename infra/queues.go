@@ -1,0 +1,37 @@
+package main
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Numbers of the queues (DESIGN section 3): messages wait as long as SQS allows, and what
+// fails twenty times is put aside; losses of tasks are counted by the engine.
+const (
+	keptDays        = 14
+	maxReceives     = 20
+	eventVisibility = 60
+	taskVisibility  = 15 * 60 // Lambda demands no less than the agent's time
+)
+
+// createQueues makes the queue of events, first in first out for each attempt, and the
+// queue of tasks, whose visibility is the lease.
+func (z *stack) createQueues() {
+	z.events = z.queue("Events", awssqs.QueueProps{
+		Fifo:                jsii.Bool(true),
+		VisibilityTimeout:   seconds(eventVisibility),
+		DeduplicationScope:  awssqs.DeduplicationScope_MESSAGE_GROUP,
+		FifoThroughputLimit: awssqs.FifoThroughputLimit_PER_MESSAGE_GROUP_ID,
+	})
+	z.tasks = z.queue("Tasks", awssqs.QueueProps{VisibilityTimeout: seconds(taskVisibility)})
+}
+
+func (z *stack) queue(id string, p awssqs.QueueProps) queue {
+	p.RetentionPeriod, p.EnforceSSL = days(keptDays), jsii.Bool(true)
+	p.Encryption = awssqs.QueueEncryption_SQS_MANAGED
+	dead := p
+	q := queue{dead: awssqs.NewQueue(z.Stack, jsii.String(id+"Dead"), &dead)}
+	p.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: q.dead, MaxReceiveCount: jsii.Number(maxReceives)}
+	q.live = awssqs.NewQueue(z.Stack, jsii.String(id), &p)
+	return q
+}

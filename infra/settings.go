@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// settings are the context parameters of a deployment: `cdk deploy -c name=value`.
+type settings struct {
+	Stage        string            // stage: names the deployment; several may be in one account
+	Architecture string            // architecture: arm64 or x86_64
+	Memory       int               // memory: MiB of executor and agent
+	LogDays      int               // logDays: how long task logs are kept
+	Attempts     int               // attemptLimit: unfinished attempts of a site
+	TaskLimit    int               // taskLimit: tasks of an attempt
+	Lease        int               // leaseSeconds: of a task
+	Concurrency  int               // agents: at most so many at once
+	Domain       string            // domain and certificate: a name of your own for the API
+	Certificate  string            // ARN
+	Email        string            // alarmEmail: who is told of alarms
+	SmallLogs    bool              // smallLogs: also small logs go to the bucket
+	Tags         map[string]string // tags: name=value,name=value
+	Assets       string            // assets: folder of the built functions
+}
+
+// reader collects the first wrong value.
+type reader struct {
+	node constructs.Node
+	err  error
+}
+
+func (r *reader) text(name, otherwise string) string {
+	if v, ok := r.node.TryGetContext(jsii.String(name)).(string); ok && v != "" {
+		return v
+	}
+	return otherwise
+}
+
+func (r *reader) number(name string, otherwise, least, most int) int {
+	var n int
+	switch v := r.node.TryGetContext(jsii.String(name)).(type) {
+	case nil:
+		return otherwise
+	case float64:
+		n = int(v)
+	case string:
+		var err error
+		if n, err = strconv.Atoi(v); err != nil {
+			r.wrong(name, fmt.Sprintf("a number between %d and %d", least, most), v)
+			return otherwise
+		}
+	}
+	if n < least || n > most {
+		r.wrong(name, fmt.Sprintf("a number between %d and %d", least, most), fmt.Sprint(n))
+	}
+	return n
+}
+
+func (r *reader) wrong(name, form, value string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("context parameter %s must be %s but is %q", name, form, value)
+	}
+}
+
+var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,19}$`)
+
+func readSettings(node constructs.Node) (settings, error) {
+	r := &reader{node: node}
+	s := settings{
+		Stage:        r.text("stage", "main"),
+		Architecture: r.text("architecture", "arm64"),
+		Memory:       r.number("memory", 1024, 256, 10240),
+		LogDays:      r.number("logDays", 90, 1, 3650),
+		Attempts:     r.number("attemptLimit", 100, 1, 1_000_000),
+		TaskLimit:    r.number("taskLimit", 1000, 1, 100_000),
+		Lease:        r.number("leaseSeconds", 60, 5, 600),
+		Concurrency:  r.number("agents", 100, 2, 1000),
+		Domain:       r.text("domain", ""),
+		Certificate:  r.text("certificate", ""),
+		Email:        r.text("alarmEmail", ""),
+		SmallLogs:    r.text("smallLogs", "false") == "true",
+		Assets:       r.text("assets", "bin/functions"),
+		Tags:         map[string]string{},
+	}
+	if !stageName.MatchString(s.Stage) {
+		r.wrong("stage", "lower-case letters, digits and hyphens, at most 20", s.Stage)
+	}
+	if s.Architecture != "arm64" && s.Architecture != "x86_64" {
+		r.wrong("architecture", "arm64 or x86_64", s.Architecture)
+	}
+	if (s.Domain == "") != (s.Certificate == "") {
+		r.wrong("domain", "given together with certificate, the ARN of one for it", s.Domain)
+	}
+	if tags := r.text("tags", ""); tags != "" {
+		for pair := range strings.SplitSeq(tags, ",") {
+			name, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				r.wrong("tags", "name=value,name=value", tags)
+			}
+			s.Tags[name] = value
+		}
+	}
+	return s, r.err
+}
+
+func (s settings) goArchitecture() string {
+	if s.Architecture == "arm64" {
+		return "arm64"
+	}
+	return "amd64"
+}

@@ -1,0 +1,129 @@
+package cloud
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi"
+)
+
+// API answers calls of API Gateway with the handler that the server mounts.
+type API struct {
+	engine  *Engine
+	byToken http.Handler
+	byIAM   http.Handler
+}
+
+// Limits of a request and an answer that pass through API Gateway and Lambda: 6 MB, of
+// which base64 takes a quarter.
+const maxPayload = 4 << 20
+
+// API makes the REST API of a deployment: tokens are required, but for requests that API
+// Gateway has checked the signature of.
+func (e *Engine) API(version string) (*API, error) {
+	make := func(required bool) (http.Handler, error) {
+		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Logger: e.Logger,
+			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: required},
+			Limits: httpapi.Limits{Archive: maxPayload, Request: 25 * time.Second, Transfer: 25 * time.Second}})
+	}
+	a := &API{engine: e}
+	var err error
+	if a.byToken, err = make(true); err != nil {
+		return nil, err
+	}
+	a.byIAM, err = make(false)
+	return a, err
+}
+
+// command is what the account's owner may ask of the function itself.
+type command struct {
+	Zerodag string `json:"zerodag"`
+}
+
+// Handle answers a request of API Gateway, or a command of who may invoke the function.
+func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
+	var c command
+	if err := json.Unmarshal(payload, &c); err == nil && c.Zerodag != "" {
+		return a.command(ctx, c.Zerodag)
+	}
+	var call events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(payload, &call); err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	r, err := request(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	handler := a.byToken
+	if path, signed := strings.CutPrefix(r.URL.Path, "/iam/"); signed && call.RequestContext.Authorizer != nil && call.RequestContext.Authorizer.IAM != nil {
+		r.URL.Path, r.URL.RawPath = "/"+path, strings.TrimPrefix(r.URL.RawPath, "/iam")
+		r.Header.Del("Authorization") // the signature: API Gateway has checked it
+		handler = a.byIAM
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	return answer(w)
+}
+
+// command makes the first token: who may invoke the function owns the account.
+func (a *API) command(ctx context.Context, name string) (any, error) {
+	if name != "first-token" {
+		return nil, fmt.Errorf("unknown command %q: first-token is known", name)
+	}
+	text, hash := httpapi.NewToken()
+	_, err := a.engine.DB.Create(ctx, host.Token{Name: "first admin", Role: httpapi.Admin.String(), Hash: hash, CreatedAt: time.Now().UTC()})
+	return map[string]string{"token": text}, err
+}
+
+func request(ctx context.Context, call events.APIGatewayV2HTTPRequest) (*http.Request, error) {
+	body := []byte(call.Body)
+	if call.IsBase64Encoded {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(call.Body); err != nil {
+			return nil, fmt.Errorf("read body: %w", err)
+		}
+	}
+	target := call.RawPath
+	if call.RawQueryString != "" {
+		target += "?" + call.RawQueryString
+	}
+	r, err := http.NewRequestWithContext(ctx, call.RequestContext.HTTP.Method, target, io.NopCloser(bytes.NewReader(body)))
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	for name, value := range call.Headers {
+		r.Header.Set(name, value)
+	}
+	r.ContentLength, r.RequestURI, r.RemoteAddr = int64(len(body)), target, call.RequestContext.HTTP.SourceIP+":0"
+	return r, nil
+}
+
+// answer turns what the handler wrote into what API Gateway takes; text goes as it is.
+func answer(w *httptest.ResponseRecorder) (events.APIGatewayV2HTTPResponse, error) {
+	out := events.APIGatewayV2HTTPResponse{StatusCode: w.Code, Headers: map[string]string{}}
+	for name, values := range w.Header() {
+		out.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	if w.Body.Len() > maxPayload+maxPayload/4 {
+		text := `{"message":"The answer is larger than API Gateway carries (6 MB): ask for fewer things, or for a direct link","status":413}`
+		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusRequestEntityTooLarge, Headers: map[string]string{"content-type": "application/json"}, Body: text}, nil
+	}
+	kind := out.Headers["content-type"]
+	if out.Headers["content-encoding"] == "" && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/")) {
+		out.Body = w.Body.String()
+		return out, nil
+	}
+	out.Body, out.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.Body.Bytes()), true
+	return out, nil
+}

@@ -1,0 +1,111 @@
+// Package cloud wires the drivers of AWS to a host, as package embedded wires those of one
+// machine.
+//
+// The functions use it. It must hold no rule of its own, and never link what is only for one
+// machine: the size of a function is the time of its first start.
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/expr/assets"
+	"zerodag/internal/dynamo"
+	"zerodag/internal/env"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/httpclient"
+	"zerodag/internal/notice"
+	"zerodag/internal/s3"
+	"zerodag/internal/sqs"
+	"zerodag/internal/ssm"
+	"zerodag/operators"
+	"zerodag/operators/all"
+)
+
+// Engine is a function's part of a deployment.
+type Engine struct {
+	*host.Host
+	Config env.Config
+	DB     *dynamo.DB
+	Blobs  *s3.Blobs
+	Events *sqs.Queue
+	Tasks  *sqs.Queue
+	Logger *slog.Logger
+}
+
+// pack is how many tasks that became ready together are one message (DESIGN section 3).
+const pack = 25
+
+// Open makes everything that all calls of a function share.
+func Open(ctx context.Context) (*Engine, error) {
+	config, err := env.Read(os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	account, err := awsconfig.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find region and credentials: %w", err)
+	}
+	return wire(config, account)
+}
+
+func wire(config env.Config, account aws.Config) (*Engine, error) {
+	e := &Engine{Config: config, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
+	e.Blobs = s3.NewBlobs(account, config.Archives)
+	later := &laterRows{}
+	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: later})
+	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: later})
+	e.DB = dynamo.New(account, dynamo.Options{Table: config.Table, Blobs: e.Blobs, Events: e.Events})
+	later.db = e.DB
+	logs := s3.LogOptions{Bucket: config.Logs, AgentID: "lambda"}
+	if !config.SmallLogs {
+		logs.Short = e.DB
+	}
+	workspaces, err := files.NewWorkspaces(filepath.Join(os.TempDir(), "zerodag"), files.Limits{}, func(ctx context.Context, key string) (io.ReadCloser, error) {
+		r, _, err := e.Blobs.Open(ctx, key)
+		return r, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+	e.Host = host.New(host.Options{
+		Log: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
+		Blobs: e.Blobs, Secrets: ssm.New(account, ssm.Options{Prefix: config.Secrets}), Logs: s3.NewLogs(account, logs),
+		Registry: all.Registry(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{}, Notices: notice.New(nil, notice.Options{Now: time.Now}),
+		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
+			s := workspaces.Of(ctx, w.Archive, id, func(string) operators.Commands { return noCommands{} })
+			return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil
+		},
+		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
+		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
+		Now:       time.Now, Logger: e.Logger,
+		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack},
+	})
+	return e, nil
+}
+
+// laterRows keeps messages that are due later than their queue can delay them.
+type laterRows struct{ db *dynamo.DB }
+
+func (l *laterRows) Later(ctx context.Context, queue string, messages ...host.Message) error {
+	return l.db.Later(ctx, queue, messages...)
+}
+
+// noCommands refuses commands: there is no shell in a function.
+type noCommands struct{}
+
+func (noCommands) Run(context.Context, operators.Command) (operators.Exit, error) {
+	return operators.Exit{}, operators.Failf("commands (sh>, py>, rb>) have no place to run in this deployment yet: run this workflow on `zerodag server`")
+}

@@ -1,0 +1,108 @@
+package cloud
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host"
+	"zerodag/internal/sqs"
+)
+
+// TestRequest proves that what API Gateway hands over becomes the request that was sent:
+// method, escaped path, query, headers and a body of any bytes.
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	var call events.APIGatewayV2HTTPRequest
+	text := `{"version":"2.0","rawPath":"/api/logs/1/files/%2Bmain%2Ba","rawQueryString":"a=1&b=%20","headers":{"content-type":"application/gzip","authorization":"Bearer t"},
+		"requestContext":{"http":{"method":"PUT","path":"/x","sourceIp":"1.2.3.4"}},"body":"` + base64.StdEncoding.EncodeToString([]byte{0, 255, 1}) + `","isBase64Encoded":true}`
+	if err := json.Unmarshal([]byte(text), &call); err != nil {
+		t.Fatal(err)
+	}
+	r, err := request(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(r.Body)
+	got := []string{r.Method, r.URL.EscapedPath(), r.URL.Path, r.URL.Query().Get("b"), r.Header.Get("Content-Type"), r.Header.Get("Authorization"), string(body), r.RemoteAddr}
+	want := []string{"PUT", "/api/logs/1/files/%2Bmain%2Ba", "/api/logs/1/files/+main+a", " ", "application/gzip", "Bearer t", "\x00\xff\x01", "1.2.3.4:0"}
+	if diff := cmp.Diff(want, got); diff != "" || r.ContentLength != 3 {
+		t.Error(diff, r.ContentLength)
+	}
+	call.Body = "no base64!"
+	if _, err := request(t.Context(), call); err == nil {
+		t.Error("a broken body was taken")
+	}
+}
+
+// TestAnswer proves that JSON goes as text, everything else as base64, and that what the
+// gateway cannot carry is one clear error.
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	write := func(status int, kind, body string) events.APIGatewayV2HTTPResponse {
+		w := httptest.NewRecorder()
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+		a, err := answer(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if a := write(http.StatusConflict, "application/json", "{}"); a.StatusCode != 409 || a.Body != "{}" || a.IsBase64Encoded {
+		t.Errorf("%+v", a)
+	}
+	if a := write(http.StatusOK, "application/gzip", "\x1f\x8b"); a.Body != "H4s=" || !a.IsBase64Encoded {
+		t.Errorf("%+v", a)
+	}
+	if a := write(http.StatusOK, "application/json", strings.Repeat(" ", 6<<20)); a.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("%d", a.StatusCode)
+	}
+}
+
+// TestConsume proves that what cannot be handled is reported, with everything behind it in
+// its group, and that other groups of the same call are handled.
+func TestConsume(t *testing.T) {
+	t.Parallel()
+	q := sqs.New(aws.Config{Region: "us-east-1"}, sqs.Options{Name: "events", URL: "http://127.0.0.1:1/q", FIFO: true})
+	e := &Engine{Events: q, Logger: slog.New(slog.DiscardHandler)}
+	record := func(id, group string) events.SQSMessage {
+		text := func(s string) events.SQSMessageAttribute {
+			return events.SQSMessageAttribute{StringValue: &s, DataType: "String"}
+		}
+		return events.SQSMessage{MessageId: id, ReceiptHandle: "r" + id, Body: base64.StdEncoding.EncodeToString([]byte("{}")),
+			Attributes: map[string]string{"MessageGroupId": group, "ApproximateReceiveCount": "2"}, MessageAttributes: map[string]events.SQSMessageAttribute{"id": text(group + "/" + id), "group": text(group)}}
+	}
+	var handled []string
+	answer := e.Consume(t.Context(), q, 0, events.SQSEvent{Records: []events.SQSMessage{record("a", "1"), record("b", "2"), record("c", "1"), record("d", "2")}},
+		func(ctx context.Context, q host.Queue, d host.Delivery) {
+			handled = append(handled, d.ID)
+			if d.Count != 2 {
+				t.Errorf("%s: count %d", d.ID, d.Count)
+			}
+			if strings.HasSuffix(d.ID, "a") {
+				return // not done
+			}
+			if err := q.Delete(ctx, d); err != nil {
+				t.Error(err)
+			}
+		})
+	want := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{{ItemIdentifier: "a"}, {ItemIdentifier: "c"}}}
+	if diff := cmp.Diff(want, answer); diff != "" {
+		t.Error(diff)
+	}
+	if len(handled) != 3 {
+		t.Errorf("handled %v", handled)
+	}
+}
