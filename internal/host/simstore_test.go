@@ -35,13 +35,12 @@ type simQueue struct {
 
 type simMessage struct {
 	host.Message
-	count   int
-	due     time.Time
-	until   time.Time // end of the lease
-	held    *coroutine
-	lease   int
-	sure    bool // its holder extends the lease for as long as it lives
-	visible bool
+	count int
+	due   time.Time
+	until time.Time // end of the lease
+	held  *coroutine
+	lease int
+	sure  bool // its holder extends the lease for as long as it lives
 }
 
 func (st *simStore) row(id int64) *host.Attempt {

@@ -49,8 +49,8 @@ type sim struct {
 
 // simRates say how often what goes wrong, in a thousand.
 type simRates struct {
-	refuse, loseAnswer, conflict       int
-	crash, drop, duplicate, lose, poll int
+	refuse, loseAnswer, conflict int
+	crash, drop, duplicate, lose int
 }
 
 // calm rates lose nothing that a process has in its hands.
