@@ -63,6 +63,10 @@ down() {
   [ -f "$PIDFILE" ] || return 0
   local pid
   pid=$(cat "$PIDFILE")
+  if ! ps -p "$pid" -o args= 2>/dev/null | grep -q localstack.runtime.main; then
+    rm -f "$PIDFILE" # it ended, and another process may have its number
+    return 0
+  fi
   kill "$pid" 2>/dev/null || true
   for _ in $(seq 100); do
     kill -0 "$pid" 2>/dev/null || break
