@@ -129,6 +129,9 @@ func (l *live) unclaim(guard string) {
 
 func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Run, error) {
 	again := c.delivery.Count > 1
+	if again && l.claimed[c.guard] != c.delivery.Count {
+		return nil, errSuperseded // while this one waited for the store
+	}
 	if l.state != nil && !again && !c.decided && a.doubt.Nonce == "" {
 		if _, applies := c.plan(l.state); applies && len(c.events) == 0 {
 			return c.runs, nil // tasks that were ready when they were sent
