@@ -23,11 +23,14 @@ import (
 // reading collects the first wrong value of a configuration, and which keys were read.
 type reading struct {
 	settings
-	known map[string]bool
-	err   error
+	known     map[string]bool
+	elsewhere map[string]bool // keys that name a place which is not this machine
+	err       error
 }
 
-func (s settings) reading() *reading { return &reading{settings: s, known: map[string]bool{}} }
+func (s settings) reading() *reading {
+	return &reading{settings: s, known: map[string]bool{}, elsewhere: map[string]bool{}}
+}
 
 func (r *reading) text(key, otherwise string) string {
 	r.known[key] = true
@@ -104,6 +107,18 @@ func (r *reading) duration(key string, otherwise time.Duration) time.Duration {
 	return d
 }
 
+// here reads where something is kept. Another place than this machine has no meaning: the
+// first choice is taken, and the warning says so.
+func (r *reading) here(key string, choices ...string) string {
+	v := r.text(key, choices[0])
+	if slices.Contains(choices, v) {
+		return v
+	}
+	delete(r.known, key)
+	r.elsewhere[key] = true
+	return choices[0]
+}
+
 // tree reads all keys below a prefix.
 func (r *reading) tree(prefix string) map[string]string {
 	found := map[string]string{}
@@ -121,7 +136,10 @@ func (r *reading) unread() []string {
 	var list []string
 	for _, key := range sortedKeys(r.settings) {
 		client := strings.HasPrefix(key, "client.") || strings.HasPrefix(key, "params.") || strings.HasPrefix(key, "secrets.")
-		if !r.known[key] && !client {
+		switch {
+		case r.elsewhere[key]:
+			list = append(list, key+" = "+r.settings[key]+" (it is kept on this machine)")
+		case !r.known[key] && !client:
 			list = append(list, key)
 		}
 	}
@@ -139,9 +157,9 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	}
 	r.tree("config.")
 	o := embedded.Options{Migrate: r.bool("database.migrate", true), Config: config, AgentID: r.text("agent.id", ""), Temp: r.text("tmpdir", "")}
-	r.oneOf("archive.type", "local", "db")
+	r.here("archive.type", "local", "db")
 	// A database of the original's own kind is one file on this machine, too.
-	kind := r.oneOf("database.type", "sqlite", "h2", "memory")
+	kind := r.here("database.type", "sqlite", "h2", "memory")
 	if !c.memory && (kind != "memory" || c.database != "") {
 		o.Folder = c.database
 		if o.Folder == "" {
@@ -175,7 +193,7 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 
 // logOptions says where task logs go: here they are kept unless that is switched off.
 func (c *serverCommand) logOptions(r *reading, o *embedded.Options) {
-	kind := r.oneOf("log-server.type", "local", "null")
+	kind := r.here("log-server.type", "local", "null")
 	o.LogsApart = !r.bool("log-server.local.short_together", true)
 	o.Logs, o.Split = r.text("log-server.local.path", ""), int64(r.number("log-server.local.split_size", 0))
 	if c.taskLog != "" {
