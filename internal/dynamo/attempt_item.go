@@ -1,6 +1,10 @@
 package dynamo
 
 import (
+	"context"
+	"fmt"
+
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 )
 
@@ -23,6 +27,7 @@ const (
 	aRetryName   = "rn"
 	aZone        = "z"
 	aParams      = "pr"
+	aParamsBlob  = "pb"
 	aCreated     = "c"
 	aFinished    = "f"
 	aCanceled    = "cx"
@@ -56,7 +61,10 @@ func waitKey(session, attempt int64) key { return key{"W#" + decimal(session), o
 
 func siteKey(site int64) key { return key{"sites", ordered(site)} }
 
-func attemptItem(a host.Attempt) item {
+// largestParams is what lies in the row: lists read rows.
+const largestParams = 4 << 10
+
+func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (item, error) {
 	it := attemptKey(a.ID).item()
 	s := shardOf(a.ID)
 	it[aID] = number(a.ID)
@@ -73,16 +81,19 @@ func attemptItem(a host.Attempt) item {
 	it.setNum(aIndex, int64(a.Index))
 	it.setStr(aRetryName, a.RetryName)
 	it.setStr(aZone, a.Zone)
-	it.setTree(aParams, a.Params)
 	it.setTime(aCreated, a.CreatedAt)
 	it.setNum(aWaits, a.Waits)
-	return it
+	return it, db.setLarge(ctx, it, aParams, aParamsBlob, statePrefix(a.ID), pack(param.AppendJSON(nil, a.Params)), largestParams)
 }
 
-func attemptOf(it item) (host.Attempt, error) {
-	params, err := it.tree(aParams)
+func (db *DB) attemptOf(ctx context.Context, it item) (host.Attempt, error) {
+	text, err := db.large(ctx, it, aParams, aParamsBlob)
 	if err != nil {
 		return host.Attempt{}, err
+	}
+	params, err := treeOf(text)
+	if err != nil {
+		return host.Attempt{}, fmt.Errorf("decode params of attempt %d: %w", it.num(aID), err)
 	}
 	return host.Attempt{ID: it.num(aID), Site: it.num(aSite), SessionID: it.num(aSession), SessionUUID: it.str(aUUID), SessionTime: it.time(aSessionTime),
 		Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)}, Workflow: host.Ref{ID: it.num(aWorkflow), Name: it.str(aName)},
@@ -90,10 +101,10 @@ func attemptOf(it item) (host.Attempt, error) {
 		Canceled: it.bool(aCanceled), Done: it.has(aFinished), Success: it.bool(aSuccess), Waits: it.num(aWaits)}, nil
 }
 
-func attemptsOf(list []item) ([]host.Attempt, error) {
+func (db *DB) attemptsOf(ctx context.Context, list []item) ([]host.Attempt, error) {
 	var out []host.Attempt
 	for _, it := range list {
-		a, err := attemptOf(it)
+		a, err := db.attemptOf(ctx, it)
 		if err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ func (db *DB) Attempt(ctx context.Context, site, id int64) (host.Attempt, error)
 	if err != nil || it == nil || site != host.AnySite && it.num(aSite) != site {
 		return host.Attempt{}, orNotFound(err, "read attempt %d", id)
 	}
-	return attemptOf(it)
+	return db.attemptOf(ctx, it)
 }
 
 // unfinished is the condition of what may be done before an attempt's end only.

@@ -128,8 +128,11 @@ func (db *DB) putBlob(ctx context.Context, attempt int64, b []byte) (string, err
 
 // putArchive stores a final state where it does not expire.
 func (db *DB) putArchive(ctx context.Context, attempt int64, b []byte) (string, error) {
-	return db.putNamed(ctx, fmt.Sprintf("state/%d/", attempt), b)
+	return db.putNamed(ctx, statePrefix(attempt), b)
 }
+
+// statePrefix is of what stays as long as the row of an attempt.
+func statePrefix(attempt int64) string { return fmt.Sprintf("state/%d/", attempt) }
 
 func (db *DB) putNamed(ctx context.Context, prefix string, b []byte) (string, error) {
 	sum := sha256.Sum256(b)

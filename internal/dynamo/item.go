@@ -136,12 +136,17 @@ func (it item) tree(name string) (*param.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := param.ParseJSON(string(b))
+	m, err := treeOf(b)
 	if err != nil {
 		return nil, fmt.Errorf("decode %s of %s: %w", name, it.str(aPartition), err)
 	}
-	m, _ := v.(*param.Map)
 	return m, nil
+}
+
+func treeOf(text []byte) (*param.Map, error) {
+	v, err := param.ParseJSON(string(text))
+	m, _ := v.(*param.Map)
+	return m, err
 }
 
 // The first byte of what pack made.

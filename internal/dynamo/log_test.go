@@ -3,9 +3,11 @@ package dynamo_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/engine/param"
 	"zerodag/internal/dynamo"
 	"zerodag/internal/host"
 )
@@ -179,4 +182,27 @@ func TestShortLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown(other, "one=1", "three=3", "two=2")
+}
+
+// TestLargeParams proves that parameters which are too large for a row come back, also of
+// an attempt whose log has gone.
+func TestLargeParams(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	blobs := &noted{Blobs: o.Blobs}
+	o.Blobs = blobs
+	db, _ := open(t, o)
+	n := newAttempt(pushed(t, db, "r1", 1), 0, "")
+	n.Params = param.New("text", base64.StdEncoding.EncodeToString(random(500<<10)))
+	made, err := db.Start(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(blobs.keys) != 1 || blobs.keys[0] != fmt.Sprintf("state/%d/%s", made[0].ID, path.Base(blobs.keys[0])) {
+		t.Errorf("the parameters are in %v", blobs.keys)
+	}
+	list, err := db.Attempts(t.Context(), host.AttemptQuery{Site: 1})
+	if err != nil || len(list) != 1 || param.Text(list[0].Params) != param.Text(n.Params) {
+		t.Errorf("%d attempts (%v), or their parameters differ", len(list), err)
+	}
 }

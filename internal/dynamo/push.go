@@ -227,7 +227,7 @@ func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 		}
 		texts[d.Digest] = true
 		text := configKey(x.row.ID, d.Digest).item()
-		if err := db.setLarge(ctx, text, aConfig, aConfigBlob, fmt.Sprintf("definitions/%d/", x.row.ID), pack(param.AppendJSON(nil, x.Workflows[i].Config))); err != nil {
+		if err := db.setLarge(ctx, text, aConfig, aConfigBlob, fmt.Sprintf("definitions/%d/", x.row.ID), pack(param.AppendJSON(nil, x.Workflows[i].Config)), largestBody); err != nil {
 			return err
 		}
 		items = append(items, text)

@@ -54,12 +54,12 @@ func (db *DB) manifestItem(ctx context.Context, m manifest) (item, error) {
 		return nil, fmt.Errorf("encode manifest of revision %s: %w", m.Name, err)
 	}
 	it := manifestKey(m.Revision).item()
-	return it, db.setLarge(ctx, it, aManifest, aManifestBlob, fmt.Sprintf("definitions/%d/", m.Project), pack(b))
+	return it, db.setLarge(ctx, it, aManifest, aManifestBlob, fmt.Sprintf("definitions/%d/", m.Project), pack(b), largestBody)
 }
 
 // setLarge stores b in the item or, when it is too large for one, in a blob.
-func (db *DB) setLarge(ctx context.Context, it item, name, blobName, prefix string, b []byte) error {
-	if len(b) <= largestBody {
+func (db *DB) setLarge(ctx context.Context, it item, name, blobName, prefix string, b []byte, largest int) error {
+	if len(b) <= largest {
 		it[name] = binaryOf(b)
 		return nil
 	}
@@ -128,10 +128,9 @@ func (db *DB) configOf(ctx context.Context, it item) (*param.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := param.ParseJSON(string(b))
+	m, err := treeOf(b)
 	if err != nil {
 		return nil, fmt.Errorf("decode definition %s: %w", it.str(aPartition), err)
 	}
-	m, _ := v.(*param.Map)
 	return m, nil
 }

@@ -49,7 +49,7 @@ func (db *DB) sessionsOf(ctx context.Context, firsts []host.Attempt) ([]host.Ses
 		return nil, err
 	}
 	for _, it := range found {
-		a, err := attemptOf(it)
+		a, err := db.attemptOf(ctx, it)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (db *DB) attemptList(site, project int64, workflow string, before int64, co
 func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
 	var out []host.Session
 	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, func(rows []item) (bool, error) {
-		list, err := attemptsOf(rows)
+		list, err := db.attemptsOf(ctx, rows)
 		if err != nil {
 			return false, err
 		}
@@ -113,7 +113,7 @@ func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt
 			if !q.Retried && it.bool(aRetried) {
 				continue
 			}
-			a, err := attemptOf(it)
+			a, err := db.attemptOf(ctx, it)
 			if err != nil {
 				return false, err
 			}
@@ -173,7 +173,7 @@ func (db *DB) Active(ctx context.Context, site int64, after int64, n int) ([]hos
 	}
 	var out []host.Attempt
 	err := db.listOf(env.Active(), above(after), false, n, partitions).rows(ctx, func(rows []item) (bool, error) {
-		list, err := attemptsOf(rows)
+		list, err := db.attemptsOf(ctx, rows)
 		for _, a := range list {
 			if !a.Done { // the index may be a moment behind
 				out = append(out, a)
@@ -236,7 +236,7 @@ func (db *DB) Waiting(ctx context.Context, session int64) ([]host.Attempt, error
 	var out []host.Attempt
 	for _, k := range keys {
 		if it := found[k]; it.num(aWaits) == session {
-			a, err := attemptOf(it)
+			a, err := db.attemptOf(ctx, it)
 			if err != nil {
 				return nil, err
 			}

@@ -175,7 +175,10 @@ var errTaken = errors.New("id is taken")
 // startActions are what makes one attempt. None of them touches its project: all starts of
 // a project would be in each other's way.
 func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
-	row := attemptItem(s.row)
+	row, err := db.attemptItem(ctx, s.row)
+	if err != nil {
+		return nil, err
+	}
 	actions := []action{{put: row, when: absent()}}
 	if s.session.attempts == 0 {
 		made := session{id: s.row.ID, uuid: s.row.SessionUUID, attempts: 1, first: s.RetryName, last: s.row.ID}
