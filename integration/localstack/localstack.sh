@@ -7,7 +7,7 @@
 #   LS_PORT    port of its gateway      (default 4566)
 #   LS_PYTHON  a Python of 3.12 or later (default: looked for in PATH and in pyenv's versions)
 #   ESM_POLL   seconds between two looks at a queue that feeds a function (default 0.05)
-#   DEBUG=1    a full log in $LS_HOME/log
+#   DEBUG=1    a full log in $LS_HOME/log-$LS_PORT
 #
 # Needs PyPI (pip), Maven Central (mvn) and a JDK of 17 or later (java, javac, jar).
 set -euo pipefail
@@ -19,6 +19,7 @@ LS_HOME=$(cd "$LS_HOME" && pwd)
 PINS=$(sha256sum <"$HERE/requirements.lock" | cut -c1-12)
 VENV=$LS_HOME/venv-$PINS
 PIDFILE=$LS_HOME/pid-$LS_PORT
+LOG=$LS_HOME/log-$LS_PORT
 
 client_env() {
   cat <<E
@@ -86,7 +87,7 @@ down() {
 #   are supported is a download. The plugin is strict in its place.
 start() {
   cd "$LS_HOME"
-  export FILESYSTEM_ROOT=$LS_HOME/root XDG_CACHE_HOME=$LS_HOME/cache TMPDIR=$LS_HOME/tmp OVERRIDE_IN_DOCKER=0
+  export FILESYSTEM_ROOT=$LS_HOME/root XDG_CACHE_HOME=$LS_HOME/cache TMPDIR=$LS_HOME/tmp-$LS_PORT OVERRIDE_IN_DOCKER=0
   export PYTHONPATH=$HERE/plugin PYTHONPYCACHEPREFIX=$LS_HOME/cache/python
   export GATEWAY_LISTEN=127.0.0.1:$LS_PORT GATEWAY_SERVER=loopback LOCALSTACK_HOST=127.0.0.1:$LS_PORT
   export SQS_ENDPOINT_STRATEGY=path DNS_ADDRESS=0
@@ -107,8 +108,8 @@ up() {
   fi
   down
   install
-  mkdir -p "$LS_HOME/tmp" "$LS_HOME/cache"
-  (start) >"$LS_HOME/log" 2>&1 </dev/null 9>&- &
+  mkdir -p "$LS_HOME/tmp-$LS_PORT" "$LS_HOME/cache"
+  (start) >"$LOG" 2>&1 </dev/null 9>&- &
   local pid=$!
   echo "$pid" >"$PIDFILE"
   for _ in $(seq 300); do
@@ -117,13 +118,13 @@ up() {
       return
     fi
     kill -0 "$pid" 2>/dev/null || {
-      tail -20 "$LS_HOME/log" >&2
+      tail -20 "$LOG" >&2
       rm -f "$PIDFILE"
-      fail "LocalStack ended; its log is $LS_HOME/log"
+      fail "LocalStack ended; its log is $LOG"
     }
     sleep 0.2
   done
-  fail "not healthy after a minute; its log is $LS_HOME/log"
+  fail "not healthy after a minute; its log is $LOG"
 }
 
 # Tests of several packages may ask for it at once: one starts it, the others wait.
