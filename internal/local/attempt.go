@@ -162,8 +162,7 @@ func (a *Attempt) wake(ctx context.Context, run engine.Run) {
 	if a.State.Task(run.Task).Dispatch != run.Dispatch {
 		return
 	}
-	a.step(ctx, engine.Due{By: a.guard(), Run: run})
-	a.dispatch(run)
+	a.step(ctx, engine.Due{By: a.guard(), Run: run}) // which owes the run from now on
 }
 
 // dispatch puts a task where work finds it.
