@@ -17,7 +17,7 @@ demo: build ## build, run a real project, show its result and where to look
 	@examples/demo.sh bin/zerodag
 
 .PHONY: test
-test: tools assets localstack ## install what the tests need, then run everything
+test: tools assets ## install what the tests need, then run everything
 	$(MAKE) --no-print-directory lint
 	REQUIRE=python,ruby,client $(GO) test ./...
 	$(GO) test -race ./internal/... ./cmd/... ./operators/...
