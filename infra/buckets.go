@@ -6,10 +6,15 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
+// attemptDays is how long parts of an attempt's log are kept: longer than the entries that
+// name them, which live for the longest attempt and 30 days.
+const attemptDays = 38
+
 // createBuckets makes the buckets of archives and of task logs. Both outlive the stack.
 func (z *stack) createBuckets() {
 	z.archives = z.bucket("Archives", true, []*awss3.LifecycleRule{
 		{Id: jsii.String("uploads"), Prefix: jsii.String("uploads/"), Expiration: days(1), NoncurrentVersionExpiration: days(1)},
+		{Id: jsii.String("attempts"), Prefix: jsii.String("log/"), Expiration: days(attemptDays), NoncurrentVersionExpiration: days(1)},
 		{Id: jsii.String("parts"), AbortIncompleteMultipartUploadAfter: days(1)},
 		{Id: jsii.String("old-versions"), NoncurrentVersionExpiration: days(30)},
 	})

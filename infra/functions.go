@@ -59,16 +59,17 @@ var (
 func functions() []function {
 	table := right{slices.Concat(readTable, writeTable), onTable}
 	attempt := []right{table,
-		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives},
+		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 		{sendQueue, onTasks}, {sendQueue, onEvents},
 		{[]string{"s3:PutObject"}, onLogs},
 		{readSecrets, onSecrets}}
 	return []function{
 		{name: "api", timeout: 29, memory: 512, may: []right{table,
-			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
+			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
-			{sendQueue, onEvents}, {[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:GetParametersByPath"}, onSecrets}}},
-		{name: "tick", timeout: 55, memory: 512, may: []right{table, {sendQueue, onEvents}, {sendQueue, onTasks}}},
+			{sendQueue, onEvents}, {[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}}},
+		{name: "tick", timeout: 55, memory: 512, may: []right{table, {sendQueue, onEvents}, {sendQueue, onTasks},
+			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}}},
 		{name: "executor", timeout: 30, loop: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
 		{name: "agent", timeout: 15 * 60, loop: true, may: slices.Concat(attempt, []right{{workQueue, onTasks}})},
 	}
