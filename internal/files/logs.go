@@ -86,7 +86,9 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 		if err != nil {
 			return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
 		}
-		f.Size = info.Size()
+		if f.Size = info.Size(); f.Size == 0 {
+			continue // its first text is about to be written
+		}
 		list = append(list, f)
 	}
 	slices.SortFunc(list, func(x, y host.LogFile) int { return strings.Compare(x.Name, y.Name) })
