@@ -7,18 +7,23 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serve is a command of scripts: `serve NAME [options...]` starts a server in memory that
-// lives as long as the script, and sets $NAME to its address. It reads the script's
-// server.properties, if there is one, and nothing of this machine.
+// serve is a command of scripts: `serve NAME [-o DIR] [options...]` starts a server, in memory
+// or on a folder, that lives as long as the script, and sets $NAME to its address. It reads
+// the script's server.properties, if there is one, and nothing of this machine.
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: serve NAME [options...]")
+	}
+	place, options := []string{"--memory"}, args[1:]
+	if len(options) > 1 && options[0] == "-o" {
+		place, options = []string{"-o", ts.MkAbs(options[1])}, options[2:]
 	}
 	config := ts.MkAbs("server.properties")
 	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +34,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	var errs bytes.Buffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, append([]string{"server", "--memory", "--port", "0", "-c", config}, args[1:]...), streams{strings.NewReader(""), out, &errs})
+		ended <- run(ctx, slices.Concat([]string{"server", "--port", "0", "-c", config}, place, options), streams{strings.NewReader(""), out, &errs})
 	}()
 	select {
 	case address := <-out.found:

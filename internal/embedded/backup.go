@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"zerodag/internal/files"
+	"zerodag/internal/host"
 	"zerodag/internal/sqlite"
 )
 
@@ -28,6 +29,9 @@ const (
 // one moment, then the archives that it names and the logs. The key of the secrets is
 // part of it when it lies with the data: whoever has the backup can read them.
 func (e *Engine) Backup(ctx context.Context, w io.Writer) error {
+	if e.temporary != "" {
+		return &host.Error{Code: host.Invalid, Message: "This server keeps its data in memory: there is nothing to back up"}
+	}
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
 	if err := e.backup(ctx, out); err != nil {

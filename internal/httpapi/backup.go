@@ -13,10 +13,27 @@ func getBackup(c *call) (any, error) {
 	if c.actor.Site != 0 {
 		return nil, &refusal{http.StatusForbidden, "Only administrators of site 0 may do this: a backup holds all sites"}
 	}
-	c.w.Header().Set("Content-Type", gzipType)
-	if err := c.Backup(c.ctx(), c.w); err != nil {
+	out := &begun{w: c.w}
+	if err := c.Backup(c.ctx(), out); err != nil {
+		if !out.yes {
+			return nil, err
+		}
 		c.Logger.Error("backup", "error", err)
 		panic(http.ErrAbortHandler) // the client must see that what it has is not whole
 	}
 	return written{}, nil
+}
+
+// begun knows whether an answer has begun: from then on there is no other one.
+type begun struct {
+	w   http.ResponseWriter
+	yes bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	if !b.yes {
+		b.yes = true
+		b.w.Header().Set("Content-Type", gzipType)
+	}
+	return b.w.Write(p)
 }
