@@ -26,7 +26,7 @@ test: tools assets ## install what the tests need, then run everything
 check: ## quick, without network: format, vet, all tests but recorded cases and rules
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test -short $$($(GO) list ./... | grep -vE '/integration/(conformance|rules)')
+	$(GO) test -short $$($(GO) list ./... | grep -vE '/integration/(conformance|rules|client|cli|durability|load)|/infra$$')
 
 # Installs an apt package unless a program is there: $(call program,PROGRAM,PACKAGE,FOR)
 program = command -v $(1) >/dev/null || { \
