@@ -21,7 +21,6 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
-	"zerodag/internal/notice"
 )
 
 // Options of an Engine. Zero values are good for most programs.
@@ -53,7 +52,7 @@ func Open(folder string, o Options) (*Engine, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	e, err := embedded.Open(context.Background(), embedded.Options{Folder: folder, SecretKey: o.SecretKey, Migrate: true, Logger: o.Logger,
-		Notices: notice.New(nil, notice.Options{}), Limits: host.Limits{Threads: o.MaxTasks}})
+		Limits: host.Limits{Threads: o.MaxTasks}})
 	if err != nil {
 		return nil, fmt.Errorf("open zerodag: %w", err)
 	}
@@ -134,7 +133,7 @@ var ErrExists = errors.New("the session has such an attempt already")
 
 // Start starts an attempt of the newest revision and returns its id.
 func (e *Engine) Start(ctx context.Context, s Start) (int64, error) {
-	w, err := e.workflow(ctx, s.Project, s.Workflow)
+	w, err := e.embedded.Newest(ctx, 0, s.Project, s.Workflow)
 	if err != nil {
 		return 0, fmt.Errorf("start: %w", err)
 	}
@@ -176,24 +175,6 @@ func paramsOf(m map[string]any) (*param.Map, error) {
 	return param.AsMap("params", v)
 }
 
-func (e *Engine) workflow(ctx context.Context, project, workflow string) (host.Workflow, error) {
-	projects, err := e.embedded.Projects.Projects(ctx, host.ProjectQuery{Name: project, Count: 1})
-	if err != nil {
-		return host.Workflow{}, err
-	}
-	if len(projects) == 0 {
-		return host.Workflow{}, fmt.Errorf("there is no project %q: push it first", project)
-	}
-	list, err := e.embedded.Workflows.Workflows(ctx, host.WorkflowQuery{Revision: projects[0].Latest.ID, Name: workflow, Count: 1})
-	if err != nil {
-		return host.Workflow{}, err
-	}
-	if len(list) == 0 {
-		return host.Workflow{}, fmt.Errorf("project %q has no workflow %q in its newest revision", project, workflow)
-	}
-	return list[0], nil
-}
-
 // Failure says that an attempt ended without success.
 type Failure struct {
 	Attempt int64
@@ -215,32 +196,21 @@ func (f *Failure) Error() string {
 
 // Wait waits for the end of an attempt. The error is a *Failure when it did not succeed.
 func (e *Engine) Wait(ctx context.Context, attempt int64) error {
-	for {
-		watching, stop := context.WithCancel(ctx)
-		a, err := e.embedded.Attempts.Attempt(ctx, 0, attempt)
-		if err != nil {
-			stop()
-			return fmt.Errorf("wait for attempt %d: %w", attempt, err)
+	a, err := e.embedded.Attempts.Attempt(ctx, 0, attempt)
+	if err == nil {
+		for range e.embedded.Watch(ctx, a) { // until it is over, or ctx ends
 		}
-		steps := e.embedded.Watch(watching, a)
-		if a, err = e.embedded.Attempts.Attempt(ctx, 0, attempt); err == nil && !a.Done {
-			<-steps // or its end, or that of ctx
-			for range steps {
-			}
-			a, err = e.embedded.Attempts.Attempt(ctx, 0, attempt)
-		}
-		stop()
-		switch {
-		case err != nil:
-			return fmt.Errorf("wait for attempt %d: %w", attempt, err)
-		case a.Success:
-			return nil
-		case a.Done:
-			return e.failure(ctx, a)
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
+		a, err = e.embedded.Attempts.Attempt(ctx, 0, attempt)
 	}
+	switch {
+	case ctx.Err() != nil && !a.Done:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("wait for attempt %d: %w", attempt, err)
+	case a.Success:
+		return nil
+	}
+	return e.failure(ctx, a)
 }
 
 func (e *Engine) failure(ctx context.Context, a host.Attempt) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -126,10 +125,10 @@ func (z *stack) environment() *map[string]*string {
 		Stage: z.Stage, Table: *z.table.TableName(), Events: *z.events.live.QueueUrl(), Tasks: *z.tasks.live.QueueUrl(),
 		Archives: *z.archives.BucketName(), Logs: *z.logs.BucketName(), Secrets: "/zerodag/" + z.Stage,
 		Bus: *z.bus.EventBusName(), Topic: *z.topic.TopicArn(),
-		Attempts: z.Attempts, TaskLimit: z.settings.TaskLimit, Lease: time.Duration(z.Lease) * time.Second, SmallLogs: z.SmallLogs,
+		Attempts: z.Attempts, TaskLimit: z.TaskLimit, Lease: time.Duration(z.Lease) * time.Second, SmallLogs: z.SmallLogs,
 	}
 	variables := map[string]*string{}
-	for name, value := range maps.All(c.Variables()) {
+	for name, value := range c.Variables() {
 		variables[name] = jsii.String(value)
 	}
 	return &variables

@@ -41,16 +41,22 @@ func newAttempts(s streams) *cobra.Command {
 	})
 }
 
+// openAttempt reads the id of an attempt, before the server is asked anything.
+func (r *remote) openAttempt(ctx context.Context, argument string) (client.ID, error) {
+	id, err := idArgument("attempt-id", argument)
+	if err != nil {
+		return "", err
+	}
+	return id, r.open(ctx)
+}
+
 // newAttempt shows one attempt.
 func newAttempt(s streams) *cobra.Command {
 	r := &remote{streams: s}
 	c := &cobra.Command{Use: "attempt attempt-id", Short: "Show an attempt"}
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		id, err := idArgument("attempt-id", args[0])
+		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
-			return err
-		}
-		if err := r.open(ctx); err != nil {
 			return err
 		}
 		a, err := r.Attempt(ctx, id)
@@ -72,11 +78,8 @@ func newKill(s streams) *cobra.Command {
 	r := &remote{streams: s}
 	c := &cobra.Command{Use: "kill attempt-id", Short: "Kill a running attempt"}
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		id, err := idArgument("attempt-id", args[0])
+		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
-			return err
-		}
-		if err := r.open(ctx); err != nil {
 			return err
 		}
 		a, err := r.Kill(ctx, id)
@@ -92,11 +95,8 @@ func newTasks(s streams) *cobra.Command {
 	r := &remote{streams: s}
 	c := &cobra.Command{Use: "tasks attempt-id", Aliases: []string{"task"}, Short: "Show the tasks of an attempt"}
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		id, err := idArgument("attempt-id", args[0])
+		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
-			return err
-		}
-		if err := r.open(ctx); err != nil {
 			return err
 		}
 		list, err := r.Tasks(ctx, id)

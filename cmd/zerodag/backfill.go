@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/host"
 )
 
 type backfillCommand struct {
@@ -42,7 +43,7 @@ func newBackfill(s streams) *cobra.Command {
 			b.Count = &c.count
 		}
 		if b.Name == "" {
-			b.Name = newUUID()
+			b.Name = host.NewUUID()
 		}
 		return c.backfill(ctx, args, b)
 	})

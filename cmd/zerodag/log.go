@@ -39,16 +39,13 @@ func newLog(s streams) *cobra.Command {
 	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "show new lines until the attempt or the task is over")
 	cmd.Flags().BoolVar(&c.urls, "url", false, "show the URLs of the log files instead of their content")
 	return c.command(cmd, 1, 2, func(ctx context.Context, args []string) error {
-		id, err := idArgument("attempt-id", args[0])
+		id, err := c.openAttempt(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		prefix := ""
 		if len(args) == 2 {
 			prefix = args[1]
-		}
-		if err := c.open(ctx); err != nil {
-			return err
 		}
 		c.level = levelPattern()
 		if c.urls || c.format != "text" {

@@ -13,6 +13,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
 	"zerodag/internal/files"
+	"zerodag/internal/host"
 )
 
 type pushCommand struct {
@@ -48,7 +49,7 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	}
 	p := client.Push{Project: name, Revision: c.revision}
 	if p.Revision == "" {
-		p.Revision = newUUID()
+		p.Revision = host.NewUUID()
 	}
 	if c.from != "" {
 		var err error

@@ -9,6 +9,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/client"
+	"zerodag/internal/host"
 )
 
 type retryCommand struct {
@@ -93,7 +94,7 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 	}
 	start := client.Start{Workflow: workflow, SessionTime: old.SessionTime, RetryName: c.name, Params: param.Merge(old.Params, params), From: c.from}
 	if start.RetryName == "" {
-		start.RetryName = newUUID()
+		start.RetryName = host.NewUUID()
 	}
 	if c.resume || c.from != "" {
 		start.Resume = id

@@ -22,12 +22,16 @@ func newNotices(r *reading) (host.Notices, error) {
 	milliseconds := func(key string, otherwise int) time.Duration {
 		return time.Duration(r.number(key, otherwise)) * time.Millisecond
 	}
-	return notice.New(sender, notice.Options{
+	o := notice.Options{
 		Retries:  r.number("notification.retries", 10),
 		Shortest: milliseconds("notification.min_retry_wait", 1000),
 		Longest:  milliseconds("notification.max_retry_wait", 30_000),
 		Now:      time.Now,
-	}), nil
+	}
+	if sender == nil {
+		return nil, nil // the host tells nobody
+	}
+	return notice.New(sender, o), nil
 }
 
 func noticeSender(r *reading) (notice.Sender, error) {

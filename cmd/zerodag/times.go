@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"fmt"
 	"strconv"
 	"time"
@@ -47,12 +46,4 @@ func idArgument(what, text string) (client.ID, error) {
 		return client.ID(strconv.FormatInt(n, 10)), nil
 	}
 	return "", usageError{fmt.Errorf("%s must be a number but is %q", what, text)}
-}
-
-// newUUID is a random name.
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // it never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

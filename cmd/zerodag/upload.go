@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/host"
 )
 
 // newUpload uploads an archive as a new revision.
@@ -24,7 +25,7 @@ func newUpload(s streams) *cobra.Command {
 		case revision == "" && c.Flags().Changed("revision"):
 			return usageError{errors.New("revision cannot be empty")}
 		case revision == "":
-			revision = newUUID()
+			revision = host.NewUUID()
 		}
 		archive, err := os.Open(args[0])
 		if err != nil {

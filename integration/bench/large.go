@@ -15,7 +15,6 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/embedded"
 	"zerodag/internal/host"
-	"zerodag/internal/notice"
 	"zerodag/internal/sqlite"
 )
 
@@ -29,7 +28,7 @@ const (
 // filled makes the data of a server with many schedules and finished attempts.
 func (b *bench) filled(folder string, due time.Time) error {
 	ctx := context.Background()
-	e, err := embedded.Open(ctx, embedded.Options{Folder: folder, Migrate: true, Sync: sqlite.SyncNone, Notices: notice.New(nil, notice.Options{})})
+	e, err := embedded.Open(ctx, embedded.Options{Folder: folder, Migrate: true, Sync: sqlite.SyncNone})
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"archive/tar"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"zerodag/integration/durability"
 )
 
 // server is a running `zerodag server` and what its attempts need.
@@ -111,18 +111,12 @@ func (s *server) call(method, path, contentType string, body []byte, into any) e
 }
 
 func (s *server) push(project string, workflows map[string]string) error {
-	var archive bytes.Buffer
-	zip := gzip.NewWriter(&archive)
-	out := tar.NewWriter(zip)
+	files := map[string]string{}
 	for name, text := range workflows {
-		out.WriteHeader(&tar.Header{Name: name + ".dig", Size: int64(len(text)), Mode: 0o644})
-		io.WriteString(out, text)
-	}
-	if err := cmp.Or(out.Close(), zip.Close()); err != nil {
-		return err
+		files[name+".dig"] = text
 	}
 	var p struct{ ID string }
-	if err := s.call(http.MethodPut, "/api/projects?revision=1&project="+project, "application/gzip", archive.Bytes(), &p); err != nil {
+	if err := s.call(http.MethodPut, "/api/projects?revision=1&project="+project, "application/gzip", durability.Pack(files), &p); err != nil {
 		return err
 	}
 	var list struct{ Workflows []struct{ ID, Name string } }

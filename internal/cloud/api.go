@@ -32,17 +32,17 @@ const maxPayload = 4 << 20
 // API makes the REST API of a deployment: tokens are required, but for requests that API
 // Gateway has checked the signature of.
 func (e *Engine) API(version string) (*API, error) {
-	make := func(required bool) (http.Handler, error) {
+	handler := func(required bool) (http.Handler, error) {
 		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Logger: e.Logger,
 			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: required},
 			Limits: httpapi.Limits{Archive: maxPayload, Request: 25 * time.Second, Transfer: 25 * time.Second}})
 	}
 	a := &API{engine: e}
 	var err error
-	if a.byToken, err = make(true); err != nil {
+	if a.byToken, err = handler(true); err != nil {
 		return nil, err
 	}
-	a.byIAM, err = make(false)
+	a.byIAM, err = handler(false)
 	return a, err
 }
 

@@ -25,7 +25,6 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
-	"zerodag/internal/notice"
 	"zerodag/internal/s3"
 	"zerodag/internal/sqs"
 	"zerodag/internal/ssm"
@@ -83,7 +82,7 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 	e.Host = host.New(host.Options{
 		Log: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
 		Blobs: e.Blobs, Secrets: ssm.New(account, ssm.Options{Prefix: config.Secrets}), Logs: s3.NewLogs(account, logs),
-		Registry: all.Registry(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{}, Notices: notice.New(nil, notice.Options{Now: time.Now}),
+		Registry: all.Registry(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 			s := workspaces.Of(ctx, w.Archive, id, func(string) operators.Commands { return noCommands{} })
 			return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil

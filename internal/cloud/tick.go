@@ -83,23 +83,13 @@ func (e *Engine) startRequest(ctx context.Context, id string, at time.Time, deta
 	if err := json.Unmarshal(detail, &d); err != nil {
 		return wrong("the detail must be a JSON object: %v", err)
 	}
-	projects, err := e.Projects.Projects(ctx, host.ProjectQuery{Name: d.Project, Count: 1})
+	w, err := e.Newest(ctx, 0, d.Project, d.Workflow)
 	if err != nil {
 		return host.StartRequest{}, err
 	}
-	if len(projects) == 0 {
-		return wrong("there is no project %q", d.Project)
-	}
-	list, err := e.Workflows.Workflows(ctx, host.WorkflowQuery{Revision: projects[0].Latest.ID, Name: d.Workflow, Count: 1})
-	if err != nil {
-		return host.StartRequest{}, err
-	}
-	if len(list) == 0 {
-		return wrong("project %q has no workflow %q", d.Project, d.Workflow)
-	}
-	r := host.StartRequest{Workflow: list[0].ID, SessionTime: at.Truncate(time.Second), RetryName: "event-" + id, Params: param.New()}
+	r := host.StartRequest{Workflow: w.ID, SessionTime: at.Truncate(time.Second), RetryName: "event-" + id, Params: param.New()}
 	if d.SessionTime != "" {
-		if r.SessionTime, err = e.SessionTime(list[0], d.SessionTime, ""); err != nil {
+		if r.SessionTime, err = e.SessionTime(w, d.SessionTime, ""); err != nil {
 			return wrong("session_time: %v", err)
 		}
 	}

@@ -14,13 +14,12 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
-	"zerodag/internal/notice"
 )
 
 // running opens an engine on disk, runs its loops and pushes one workflow.
 func running(b testing.TB, o embedded.Options, text string) (*embedded.Engine, host.Workflow) {
 	b.Helper()
-	o.Folder, o.Migrate, o.Notices = b.TempDir(), true, notice.New(nil, notice.Options{})
+	o.Folder, o.Migrate = b.TempDir(), true
 	o.Limits.Attempts = 1_000_000
 	e, err := embedded.Open(context.Background(), o)
 	if err != nil {

@@ -5,6 +5,7 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -111,7 +112,9 @@ const DatabaseName = "zerodag.db"
 
 // wire makes the host; the database is open, so this process is alone on the folder.
 func (e *Engine) wire(o Options) error {
-	e.folder, e.archives, e.logs = o.Folder, orIn(o.Archives, o.Folder, archivesName), orIn(o.Logs, o.Folder, logsName)
+	e.folder = o.Folder
+	e.archives = cmp.Or(o.Archives, filepath.Join(o.Folder, archivesName))
+	e.logs = cmp.Or(o.Logs, filepath.Join(o.Folder, logsName))
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
 	driver := process.New(process.Options{KillNow: true, Name: name})
 	if n := driver.Reclaim(); n > 0 {
@@ -121,16 +124,12 @@ func (e *Engine) wire(o Options) error {
 	if err != nil {
 		return err
 	}
-	temp := o.Temp
-	if temp == "" {
-		temp = os.TempDir()
-	}
 	open := func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := blobs.Open(ctx, key)
 		return r, err
 	}
 	// The length of this name is bounded: recordings know workspaces by their paths.
-	e.workspaces, err = files.NewWorkspaces(filepath.Join(temp, "zerodag-"+name), o.Archive, open)
+	e.workspaces, err = files.NewWorkspaces(filepath.Join(cmp.Or(o.Temp, os.TempDir()), "zerodag-"+name), o.Archive, open)
 	if err != nil {
 		return err
 	}
@@ -160,13 +159,6 @@ func (e *Engine) wire(o Options) error {
 		Now: o.Now, Logger: o.Logger, Limits: o.Limits,
 	})
 	return nil
-}
-
-func orIn(folder, in, name string) string {
-	if folder != "" {
-		return folder
-	}
-	return filepath.Join(in, name)
 }
 
 // Close ends everything at once and closes the files. What was under way runs again after

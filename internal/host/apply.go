@@ -169,7 +169,7 @@ func (h *Host) settle(ctx context.Context, l *live, guard string, t *turn, now t
 			more = true
 		case engine.Dispatch:
 			task := l.state.Task(e.Task)
-			if !e.At.IsZero() || !h.isInline(task) {
+			if !e.At.IsZero() || !Inline(h.Registry, task) {
 				continue // one that waits has a message of its own
 			}
 			if err := ctx.Err(); err != nil {

@@ -18,7 +18,7 @@ func (h *Host) TakeEvent(ctx context.Context, q Queue, d Delivery) { h.handle(ct
 
 // TakeTask is TakeEvent for the queue "tasks".
 func (h *Host) TakeTask(ctx context.Context, q Queue, d Delivery) {
-	if _, isSchedule := strings.CutPrefix(d.ID, scheduleMessage); isSchedule {
+	if strings.HasPrefix(d.ID, scheduleMessage) {
 		h.handleFiring(ctx, q, d)
 		return
 	}
@@ -75,11 +75,7 @@ func (h *Host) handleFiring(ctx context.Context, q Queue, d Delivery) {
 		h.delete(ctx, q, d)
 		return
 	}
-	h.stats.errors.Add(1)
-	h.Logger.Error("schedule failed, will be tried again", "message", d.ID, "error", err)
-	if err := q.Release(ctx, d, backOff(d.Count)); err != nil {
-		h.Logger.Error("release message", "message", d.ID, "error", err)
-	}
+	h.giveBack(ctx, q, d, err)
 }
 
 func (h *Host) fireNamed(ctx context.Context, name string) error {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,6 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/operators"
 )
-
-// isInline says whether a task's operator does no I/O, as far as its text tells.
-func (h *Host) isInline(t *engine.Task) bool { return Inline(h.Registry, t) }
 
 // Inline says whether a task's operator does no I/O, as far as its text tells.
 func Inline(r operators.Registry, t *engine.Task) bool {
@@ -141,34 +139,18 @@ func (r required) StartAttempt(ctx context.Context, q operators.StartRequest) (o
 }
 
 // requiredWorkflow finds the newest definition of the workflow that is asked for.
-func (h *Host) requiredWorkflow(ctx context.Context, from *Attempt, q operators.StartRequest) (Workflow, error) {
-	var p Project
-	var err error
-	switch {
-	case q.ProjectName != "":
-		var list []Project
-		if list, err = h.Projects.Projects(ctx, ProjectQuery{Site: from.Site, Name: q.ProjectName, Count: 1}); err == nil && len(list) == 0 {
-			err = ErrNotFound
-		} else if err == nil {
-			p = list[0]
+func (h *Host) requiredWorkflow(ctx context.Context, from *Attempt, q operators.StartRequest) (w Workflow, err error) {
+	if q.ProjectName != "" {
+		w, err = h.Newest(ctx, from.Site, q.ProjectName, q.Workflow)
+	} else {
+		var p Project
+		if p, err = h.LivingProject(ctx, from.Site, cmp.Or(q.ProjectID, from.Project.ID)); err == nil {
+			w, err = h.newestIn(ctx, p, q.Workflow)
 		}
-	case q.ProjectID != 0:
-		p, err = h.Projects.Project(ctx, from.Site, q.ProjectID)
-	default:
-		p, err = h.Projects.Project(ctx, from.Site, from.Project.ID)
 	}
-	if errors.Is(err, ErrNotFound) || err == nil && !p.DeletedAt.IsZero() {
+	var missing *Error
+	if errors.As(err, &missing) {
 		return Workflow{}, operators.ErrNoWorkflow
 	}
-	if err != nil {
-		return Workflow{}, err
-	}
-	list, err := h.Workflows.Workflows(ctx, WorkflowQuery{Site: from.Site, Revision: p.Latest.ID, Name: q.Workflow, Count: 1})
-	if err == nil && len(list) == 0 {
-		return Workflow{}, operators.ErrNoWorkflow
-	}
-	if err != nil {
-		return Workflow{}, err
-	}
-	return list[0], nil
+	return w, err
 }

@@ -66,12 +66,17 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 		h.Logger.Warn("message left to another delivery of it", "message", d.ID)
 	case ctx.Err() != nil: // shut down or cut off: it comes back when its lease ends
 	default:
-		h.stats.errors.Add(1)
-		delay := backOff(d.Count)
-		h.Logger.Error("message failed, will be tried again", "message", d.ID, "count", d.Count, "in", delay, "error", err)
-		if err := q.Release(ctx, d, delay); err != nil {
-			h.Logger.Error("release message", "message", d.ID, "error", err)
-		}
+		h.giveBack(ctx, q, d, err)
+	}
+}
+
+// giveBack lets a message that failed come again, each time later.
+func (h *Host) giveBack(ctx context.Context, q Queue, d Delivery, err error) {
+	h.stats.errors.Add(1)
+	delay := backOff(d.Count)
+	h.Logger.Error("message failed, will be tried again", "message", d.ID, "count", d.Count, "in", delay, "error", err)
+	if err := q.Release(ctx, d, delay); err != nil {
+		h.Logger.Error("release message", "message", d.ID, "error", err)
 	}
 }
 

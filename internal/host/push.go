@@ -177,3 +177,27 @@ func (h *Host) LivingProject(ctx context.Context, site, id int64) (Project, erro
 	}
 	return p, err
 }
+
+// Newest finds a workflow in the newest revision of a project, both by name. An *Error of
+// code Missing says which of the two there is not.
+func (h *Host) Newest(ctx context.Context, site int64, project, workflow string) (Workflow, error) {
+	list, err := h.Projects.Projects(ctx, ProjectQuery{Site: site, Name: project, Count: 1})
+	if err != nil {
+		return Workflow{}, err
+	}
+	if len(list) == 0 {
+		return Workflow{}, &Error{Code: Missing, Message: fmt.Sprintf("there is no project %q: push it first", project)}
+	}
+	return h.newestIn(ctx, list[0], workflow)
+}
+
+func (h *Host) newestIn(ctx context.Context, p Project, workflow string) (Workflow, error) {
+	list, err := h.Workflows.Workflows(ctx, WorkflowQuery{Site: p.Site, Revision: p.Latest.ID, Name: workflow, Count: 1})
+	if err != nil {
+		return Workflow{}, err
+	}
+	if len(list) == 0 {
+		return Workflow{}, &Error{Code: Missing, Message: fmt.Sprintf("project %q has no workflow %q in its newest revision", p.Name, workflow)}
+	}
+	return list[0], nil
+}

@@ -92,21 +92,21 @@ func getProjectByName(c *call) (any, error) {
 	return c.project(p), nil
 }
 
-// count reads the count parameter; below zero there is no bound, as in the original.
-func (c *call) count() (int, error) {
+// lastAndCount reads where a list goes on and how long it may be; a count below zero is no
+// bound, as in the original.
+func (c *call) lastAndCount() (last int64, count int, err error) {
+	if last, err = c.number("last_id", 0); err != nil {
+		return 0, 0, err
+	}
 	n, err := c.number("count", 100)
 	if n < 0 || n > math.MaxInt32 {
 		n = math.MaxInt32
 	}
-	return int(n), err
+	return last, int(n), err
 }
 
 func getProjects(c *call) (any, error) {
-	last, err := c.number("last_id", 0)
-	if err != nil {
-		return nil, err
-	}
-	count, err := c.count()
+	last, count, err := c.lastAndCount()
 	if err != nil {
 		return nil, err
 	}

@@ -96,11 +96,7 @@ func getWorkflowDefinition(c *call) (any, error) {
 }
 
 func getWorkflows(c *call) (any, error) {
-	last, err := c.number("last_id", 0)
-	if err != nil {
-		return nil, err
-	}
-	count, err := c.count()
+	last, count, err := c.lastAndCount()
 	if err != nil {
 		return nil, err
 	}

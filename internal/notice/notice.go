@@ -33,7 +33,7 @@ type Notices struct {
 	o      Options
 }
 
-// New makes notices that a sender delivers; without one nobody is told anything.
+// New makes notices that a sender delivers.
 func New(s Sender, o Options) *Notices {
 	if o.Shortest == 0 {
 		o.Shortest = time.Second
@@ -47,9 +47,6 @@ func New(s Sender, o Options) *Notices {
 // Notify implements host.Notices: it tries until the notice is delivered, the tries are
 // used up or ctx ends.
 func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
-	if n.sender == nil {
-		return nil
-	}
 	fields := Fields(notice, n.o.Now())
 	wait := n.o.Shortest
 	for try := 0; ; try++ {
