@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"zerodag"
@@ -72,6 +73,27 @@ func ExampleEngine_Wait_failure() {
 		fmt.Println(failure.Tasks)
 	}
 	// Output: map[+broken+work:no data today]
+}
+
+// TestStartNamesAll proves that a start without a project or a workflow is an error, and
+// starts nothing that happens to be there.
+func TestStartNamesAll(t *testing.T) {
+	t.Parallel()
+	folder := project(map[string]string{"daily.dig": "+hello:\n  echo>: x\n"})
+	defer os.RemoveAll(folder)
+	e, err := zerodag.Open("", zerodag.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(t.Context())
+	if err := e.Push(t.Context(), folder, "reports", "rev-1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []zerodag.Start{{Workflow: "daily"}, {Project: "reports"}, {Project: "other", Workflow: "daily"}, {Project: "reports", Workflow: "other"}} {
+		if id, err := e.Start(t.Context(), s); err == nil {
+			t.Errorf("%+v started attempt %d", s, id)
+		}
+	}
 }
 
 func ExampleEngine_Push_wrong() {

@@ -185,7 +185,7 @@ func (h *Host) Newest(ctx context.Context, site int64, project, workflow string)
 	if err != nil {
 		return Workflow{}, err
 	}
-	if len(list) == 0 {
+	if len(list) == 0 || project == "" { // no name asks the store for any project
 		return Workflow{}, &Error{Code: Missing, Message: fmt.Sprintf("there is no project %q: push it first", project)}
 	}
 	return h.newestIn(ctx, list[0], workflow)
@@ -196,7 +196,7 @@ func (h *Host) newestIn(ctx context.Context, p Project, workflow string) (Workfl
 	if err != nil {
 		return Workflow{}, err
 	}
-	if len(list) == 0 {
+	if len(list) == 0 || workflow == "" {
 		return Workflow{}, &Error{Code: Missing, Message: fmt.Sprintf("project %q has no workflow %q in its newest revision", p.Name, workflow)}
 	}
 	return list[0], nil
