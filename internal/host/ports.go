@@ -161,7 +161,7 @@ type Schedules interface {
 	// Update replaces Times and DisabledAt (and UpdatedAt by at), if Times are still old;
 	// else ErrConflict.
 	Update(ctx context.Context, s Schedule, old Times, at time.Time) error
-	// Due returns up to n enabled schedules with Times.Run at or before until, the earliest
+	// Due returns up to n (0: all) enabled schedules with Times.Run at or before until, the earliest
 	// first, of all sites.
 	Due(ctx context.Context, until time.Time, n int) ([]Schedule, error)
 	// NextDue is the earliest Times.Run of an enabled schedule; zero when there is none.

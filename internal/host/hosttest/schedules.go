@@ -140,7 +140,7 @@ func schedulesDue(t *testing.T, s Stores) {
 		until int64
 		n     int
 		want  string
-	}{{9, 10, ""}, {10, 10, "b "}, {100, 10, "b d a "}, {100, 2, "b d "}, {1 << 40, 10, "b d a "}} {
+	}{{9, 10, ""}, {10, 10, "b "}, {100, 10, "b d a "}, {100, 2, "b d "}, {100, 0, "b d a "}, {1 << 40, 10, "b d a "}} {
 		names := ""
 		for _, x := range got(s.Schedules.Due(ctx, instant(c.until), c.n))(t) {
 			names += x.Workflow.Name + " "
