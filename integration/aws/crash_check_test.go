@@ -184,8 +184,9 @@ func (l *load) checkRuns(id string, h history, sent map[proxy.Order]int) {
 		if h.ended[task] > 1 && !flaky {
 			l.t.Errorf("attempt %s: task %s ended %d times", id, name, h.ended[task])
 		}
-		key := id + "/" + strings.TrimPrefix(name[strings.LastIndex(name, "+"):], "+")
-		if i := strings.Index(name, "+for-0=i="); i >= 0 {
+		last := name[strings.LastIndex(name, "+")+1:]
+		key := id + "/" + last
+		if i := strings.Index(name, "+for-0=i="); i >= 0 && last == "it" {
 			key = id + "/each" + name[i+len("+for-0=i="):][:1]
 		}
 		allowed := max(1, sent[proxy.Order{Attempt: attempt, Task: task}]) + h.lost[task]

@@ -99,7 +99,7 @@ func number(t *testing.T, name string, otherwise int) int {
 func attached(t *testing.T, s *stack.Stack) *proxy.Proxy {
 	t.Helper()
 	p := proxy.Start(t, "")
-	detach, err := p.Attach(t.Context(), s.Stage)
+	detach, err := p.Attach(t.Context(), s.Stage, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

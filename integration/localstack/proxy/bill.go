@@ -14,7 +14,8 @@ import (
 // Bill is what calls cost, in the units of the price lists.
 type Bill struct {
 	Calls    map[Call]int
-	Messages int     // requests of SQS: each 64 KB are one
+	Messages int     // requests to standard queues: each 64 KB are one
+	Ordered  int     // requests to FIFO queues
 	Reads    float64 // DynamoDB's read units
 	Writes   float64 // DynamoDB's write units
 }
@@ -70,7 +71,12 @@ func (p *Proxy) count(c Call, body []byte, a answer) {
 	case "dynamodb":
 		p.countUnits(c, body, a)
 	case "sqs":
-		p.bill.Messages += max(1, (payload(body)+64<<10-1)/(64<<10))
+		requests := max(1, (payload(body)+64<<10-1)/(64<<10))
+		if fifo(body) {
+			p.bill.Ordered += requests
+		} else {
+			p.bill.Messages += requests
+		}
 	}
 }
 

@@ -6,48 +6,78 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"zerodag/integration/localstack"
 )
 
-// Functions are those of a deployment that call AWS.
-func Functions() []string { return []string{"api", "tick", "executor", "agent"} }
+// Functions lists those of a stage, by the names that they have in functions/.
+func Functions(ctx context.Context, stage string) ([]string, error) {
+	var names []string
+	for marker := ""; ; {
+		var page struct {
+			Functions  []struct{ FunctionName string }
+			NextMarker string
+		}
+		if err := ask(ctx, http.MethodGet, "/?Marker="+url.QueryEscape(marker), nil, &page); err != nil {
+			return nil, fmt.Errorf("list functions: %w", err)
+		}
+		for _, f := range page.Functions {
+			if name, ok := strings.CutPrefix(f.FunctionName, "zerodag-"+stage+"-"); ok && !strings.Contains(name, "-") {
+				names = append(names, name)
+			}
+		}
+		if marker = page.NextMarker; marker == "" {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no stage %s: deploy it with integration/localstack/deploy.sh %s", stage, stage)
+	}
+	return names, nil
+}
 
 // endpoint is what the SDK reads.
 const endpoint = "AWS_ENDPOINT_URL"
 
-// Attach makes the functions of a stage call through the proxy until detach. Their processes
-// begin anew both times, so nothing should be under way.
-func (p *Proxy) Attach(ctx context.Context, stage string) (detach func(context.Context) error, err error) {
-	if err := direct(ctx, stage, p.URL); err != nil {
+// Attach makes the functions of a stage call through the proxy until detach, with variables
+// of their environment replaced. Their processes begin anew both times, so nothing should be
+// under way.
+func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]string) (detach func(context.Context) error, err error) {
+	names, err := Functions(ctx, stage)
+	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) error { return direct(ctx, stage, "") }, nil
-}
-
-// direct says where the functions call; "" is LocalStack itself.
-func direct(ctx context.Context, stage, url string) error {
-	for _, f := range Functions() {
-		variables, err := Environment(ctx, stage, f)
-		if err != nil {
-			return err
+	before := map[string]map[string]string{}
+	for _, f := range names {
+		if before[f], err = Environment(ctx, stage, f); err != nil {
+			return nil, err
 		}
-		delete(variables, endpoint)
-		if url != "" {
-			variables[endpoint] = url
-		}
-		in := map[string]any{"Environment": map[string]any{"Variables": variables}}
-		if err := configure(ctx, stage, f, in); err != nil {
-			return err
+		delete(before[f], endpoint) // of a run that was cut off
+		now := maps.Clone(before[f])
+		maps.Copy(now, replaced)
+		now[endpoint] = p.URL
+		if err := tell(ctx, stage, f, now); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return func(ctx context.Context) error {
+		for f, variables := range before {
+			if err := tell(ctx, stage, f, variables); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
 }
 
-// configure changes a function and waits until it is so.
-func configure(ctx context.Context, stage, function string, in any) error {
+// tell sets the environment of a function and waits until it has it.
+func tell(ctx context.Context, stage, function string, variables map[string]string) error {
+	in := map[string]any{"Environment": map[string]any{"Variables": variables}}
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -80,31 +110,45 @@ func Environment(ctx context.Context, stage, function string) (map[string]string
 	return c.Environment.Variables, err
 }
 
+// Memory is what a function of a stage has, in MiB.
+func Memory(ctx context.Context, stage, function string) (int, error) {
+	var c struct{ MemorySize int }
+	err := lambda(ctx, http.MethodGet, stage, function, nil, &c)
+	return c.MemorySize, err
+}
+
 // Invoke calls a function, as EventBridge does, and waits for its end.
 func Invoke(ctx context.Context, stage, function string, event any) error {
 	body, err := json.Marshal(event)
 	if err != nil {
 		return err
 	}
-	return call(ctx, http.MethodPost, stage, function, "invocations", body, nil)
+	return of(ctx, http.MethodPost, stage, function, "invocations", body, nil)
 }
 
 // lambda asks LocalStack about the configuration of a function.
 func lambda(ctx context.Context, method, stage, function string, body []byte, into any) error {
-	return call(ctx, method, stage, function, "configuration", body, into)
+	return of(ctx, method, stage, function, "configuration", body, into)
 }
 
-func call(ctx context.Context, method, stage, function, what string, body []byte, into any) error {
+func of(ctx context.Context, method, stage, function, what string, body []byte, into any) error {
 	name := "zerodag-" + stage + "-" + function
-	url := localstack.Endpoint() + "/2015-03-31/functions/" + name + "/" + what
-	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err := ask(ctx, method, "/"+name+"/"+what, body, into); err != nil {
+		return fmt.Errorf("ask for function %s: %w", name, err)
+	}
+	return nil
+}
+
+// ask calls the API of Lambda. LocalStack looks at the signature's scope only.
+func ask(ctx context.Context, method, path string, body []byte, into any) error {
+	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+"/2015-03-31/functions"+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/lambda/aws4_request, SignedHeaders=host, Signature=0")
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return fmt.Errorf("ask for function %s: %w", name, err)
+		return err
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
@@ -114,8 +158,5 @@ func call(ctx context.Context, method, stage, function, what string, body []byte
 	if err == nil && into != nil {
 		err = json.Unmarshal(text, into)
 	}
-	if err != nil {
-		return fmt.Errorf("ask for function %s: %w (deploy it with integration/localstack/deploy.sh %s)", name, err, stage)
-	}
-	return nil
+	return err
 }
