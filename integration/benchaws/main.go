@@ -51,7 +51,7 @@ func run(ctx context.Context, chain, wide, single int, functions string, detail 
 		results = append(results, r)
 	}
 	fmt.Println("per task, start and end of the attempts included; us-east-1 list prices, arm64, no free tier; OVER: more than the budget")
-	w := table("scenario", "write units", "read units", "SQS requests", "invocations", "ms of Lambda", "$ per million")
+	w := table("scenario", "write units", "read units", "SQS requests", "invocations", "ms of Lambda", "$ counted + time here", "$ per million")
 	for _, r := range results {
 		r.summary(w)
 	}

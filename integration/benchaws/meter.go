@@ -44,12 +44,21 @@ type cost struct {
 	dollars float64
 }
 
+// compute is the time of functions in dollars. It is that of LocalStack here: all else is
+// counted, and would be the same on AWS.
+func (u usage) compute() float64 {
+	seconds := 0.0
+	for _, f := range u.functions {
+		seconds += f.took.Seconds() * float64(f.memory) / 1024
+	}
+	return seconds * lambdaGBSecond
+}
+
 // costs are the parts of the bill.
 func (u usage) costs() []cost {
-	var calls, seconds, logs float64
+	var calls, logs float64
 	for _, f := range u.functions {
 		calls += float64(f.times)
-		seconds += f.took.Seconds() * float64(f.memory) / 1024
 		logs += float64(f.logged)
 	}
 	queues := float64(u.Ordered+pollers*u.functions["executor"].times)*fifoRequest + float64(u.Messages+pollers*u.functions["agent"].times)*standardRequest
@@ -63,7 +72,7 @@ func (u usage) costs() []cost {
 			objects += float64(n) * objectWrite
 		}
 	}
-	return []cost{{"Lambda", calls*lambdaRequest + seconds*lambdaGBSecond}, {"SQS", queues}, {"DynamoDB", u.Writes*writeUnit + u.Reads*readUnit},
+	return []cost{{"Lambda", calls * lambdaRequest}, {"Lambda time", u.compute()}, {"SQS", queues}, {"DynamoDB", u.Writes*writeUnit + u.Reads*readUnit},
 		{"S3", objects}, {"API", float64(u.functions["api"].times) * apiRequest}, {"logs", logs / (1 << 30) * logGB}}
 }
 

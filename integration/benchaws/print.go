@@ -38,6 +38,7 @@ func (r result) summary(w io.Writer) {
 		against(r.perTask(float64(r.usage.requests())), r.scenario.requests, "%.3f"),
 		against(r.perTask(float64(r.usage.invocations())), r.scenario.invocations, "%.4f"),
 		fmt.Sprintf("%.1f", r.perTask(float64(lambda.Microseconds())/1000)),
+		fmt.Sprintf("%.2f + %.2f", r.perTask(r.usage.dollars()-r.compute())*1e6, r.perTask(r.compute())*1e6),
 		against(r.perTask(r.usage.dollars())*1e6, r.scenario.dollars, "%.2f"))
 }
 
@@ -64,7 +65,11 @@ func (r result) detail() {
 func calls(b proxy.Bill) string {
 	var list []string
 	for c, n := range b.Calls {
-		list = append(list, fmt.Sprintf("%s %s %d", c.Service, c.Operation, n))
+		text := fmt.Sprintf("%s %s %d", c.Service, c.Operation, n)
+		if units, ok := b.Units[c]; ok {
+			text += fmt.Sprintf(" (%g units)", units)
+		}
+		list = append(list, text)
 	}
 	slices.Sort(list)
 	return strings.Join(list, ", ")

@@ -14,11 +14,14 @@ import (
 // Bill is what calls cost, in the units of the price lists.
 type Bill struct {
 	Calls    map[Call]int
-	Messages int     // requests to standard queues: each 64 KB are one
-	Ordered  int     // requests to FIFO queues
-	Reads    float64 // DynamoDB's read units
-	Writes   float64 // DynamoDB's write units
+	Units    map[Call]float64 // of DynamoDB's operations
+	Messages int              // requests to standard queues: each 64 KB are one
+	Ordered  int              // requests to FIFO queues
+	Reads    float64          // DynamoDB's read units
+	Writes   float64          // DynamoDB's write units
 }
+
+func emptyBill() Bill { return Bill{Calls: map[Call]int{}, Units: map[Call]float64{}} }
 
 // Of is the number of calls of a service.
 func (b Bill) Of(service string) int {
@@ -36,7 +39,7 @@ func (p *Proxy) Take() Bill {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.bill
-	p.bill = Bill{Calls: map[Call]int{}}
+	p.bill = emptyBill()
 	return b
 }
 
@@ -45,7 +48,7 @@ func (p *Proxy) Look() Bill {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.bill
-	b.Calls = maps.Clone(b.Calls)
+	b.Calls, b.Units = maps.Clone(b.Calls), maps.Clone(b.Units)
 	return b
 }
 
@@ -83,30 +86,36 @@ func (p *Proxy) count(c Call, body []byte, a answer) {
 // countUnits adds what DynamoDB says, but for transactions, which DynamoDB Local counts
 // otherwise than AWS. A write that its condition refused costs one unit.
 func (p *Proxy) countUnits(c Call, body []byte, a answer) {
-	if c.Operation == "TransactWriteItems" && a.status == http.StatusOK {
-		p.bill.Writes += transaction(body)
-		return
-	}
-	var one struct{ ConsumedCapacity capacity }
-	var several struct{ ConsumedCapacity []capacity }
-	units := 0.0
+	units := consumed(a.body)
 	switch {
-	case json.Unmarshal(a.body, &one) == nil:
-		units = one.ConsumedCapacity.CapacityUnits
-	case json.Unmarshal(a.body, &several) == nil:
-		for _, x := range several.ConsumedCapacity {
-			units += x.CapacityUnits
-		}
+	case c.Operation == "TransactWriteItems" && a.status == http.StatusOK:
+		units = transaction(body)
+	case a.status == http.StatusBadRequest && units == 0:
+		units = 1
 	}
+	p.bill.Units[c] += units
 	switch c.Operation {
 	case "GetItem", "BatchGetItem", "Query", "Scan":
 		p.bill.Reads += units
 	default:
-		if a.status == http.StatusBadRequest && units == 0 {
-			units = 1
-		}
 		p.bill.Writes += units
 	}
+}
+
+// consumed is what an answer of DynamoDB says: about one table, or a list of them.
+func consumed(body []byte) float64 {
+	var one struct{ ConsumedCapacity capacity }
+	if json.Unmarshal(body, &one) == nil {
+		return one.ConsumedCapacity.CapacityUnits
+	}
+	var several struct{ ConsumedCapacity []capacity }
+	units := 0.0
+	if json.Unmarshal(body, &several) == nil {
+		for _, x := range several.ConsumedCapacity {
+			units += x.CapacityUnits
+		}
+	}
+	return units
 }
 
 type capacity struct{ CapacityUnits float64 }

@@ -51,7 +51,7 @@ func Open(target string) (p *Proxy, stop func(), err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("open a port for the proxy: %w", err)
 	}
-	p = &Proxy{URL: "http://" + l.Addr().String(), target: target, bill: Bill{Calls: map[Call]int{}},
+	p = &Proxy{URL: "http://" + l.Addr().String(), target: target, bill: emptyBill(),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200, DisableCompression: true}}}
 	s := &http.Server{Handler: p}
 	go s.Serve(l)

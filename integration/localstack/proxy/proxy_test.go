@@ -102,7 +102,8 @@ func TestBill(t *testing.T) {
 	store.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("b"), Key: aws.String("k"), Body: strings.NewReader("x")})
 	store.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("b")}) // its answer is no XML
 	want := proxy.Bill{Messages: 3, Reads: 3, Writes: 3 + 4 + 1 + 2, Calls: map[proxy.Call]int{{Service: "dynamodb", Operation: "PutItem"}: 1, {Service: "dynamodb", Operation: "GetItem"}: 1,
-		{Service: "dynamodb", Operation: "TransactWriteItems"}: 1, {Service: "sqs", Operation: "SendMessageBatch"}: 2, {Service: "s3", Operation: "PUT"}: 1, {Service: "s3", Operation: "LIST"}: 1}}
+		{Service: "dynamodb", Operation: "TransactWriteItems"}: 1, {Service: "sqs", Operation: "SendMessageBatch"}: 2, {Service: "s3", Operation: "PUT"}: 1, {Service: "s3", Operation: "LIST"}: 1},
+		Units: map[proxy.Call]float64{{Service: "dynamodb", Operation: "PutItem"}: 3, {Service: "dynamodb", Operation: "GetItem"}: 3, {Service: "dynamodb", Operation: "TransactWriteItems"}: 7}}
 	got := p.Take()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("bill (-want +got):\n%s", diff)

@@ -10,6 +10,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from localstack.services.lambda_.event_source_mapping import esm_worker
 from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
 
 AT_ONCE = int(os.environ.get("LSPROC_BATCHES", "5"))
@@ -40,3 +41,17 @@ def side_by_side():
             self.lsproc_free.release()
 
     poller.poll_events, poller.handle_messages = poll, handle
+
+
+def at_once():
+    """The first look after a queue was found empty waits no longer than the later ones.
+
+    LocalStack begins with a second, whatever the setting for the longest wait says; on AWS
+    a message is there within milliseconds.
+    """
+    backoff = esm_worker.ExponentialBackoff
+
+    def bounded(initial_interval, max_interval):
+        return backoff(initial_interval=min(initial_interval, max_interval), max_interval=max_interval)
+
+    esm_worker.ExponentialBackoff = bounded
