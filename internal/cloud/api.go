@@ -57,6 +57,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 	if err := json.Unmarshal(payload, &c); err == nil && c.Zerodag != "" {
 		return a.command(ctx, c.Zerodag)
 	}
+	defer a.engine.measure("api")()
 	var call events.APIGatewayV2HTTPRequest
 	if err := json.Unmarshal(payload, &call); err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
@@ -78,8 +79,13 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 
 // command makes the first token: who may invoke the function owns the account.
 func (a *API) command(ctx context.Context, name string) (any, error) {
-	if name != "first-token" {
-		return nil, fmt.Errorf("unknown command %q: first-token is known", name)
+	switch name {
+	case "first-token":
+	case "redrive":
+		n, err := a.engine.Redrive(ctx)
+		return map[string]int{"messages": n}, err
+	default:
+		return nil, fmt.Errorf("unknown command %q: first-token and redrive are known", name)
 	}
 	text, hash := httpapi.NewToken()
 	_, err := a.engine.DB.Create(ctx, host.Token{Name: "first admin", Role: httpapi.Admin.String(), Hash: hash, CreatedAt: time.Now().UTC()})

@@ -53,8 +53,7 @@ func (h *Host) Push(ctx context.Context, r PushRequest, archive io.Reader, size 
 		}
 		return Project{}, err
 	}
-	h.schedulesChanged()
-	return p, nil
+	return p, h.pushed(ctx, p)
 }
 
 func checkName(what, name string) error {
