@@ -169,35 +169,6 @@ func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (stri
 	return r.URL, nil
 }
 
-// Upload is a request that puts a blob without credentials: the method is PUT.
-type Upload struct {
-	URL    string
-	Header map[string]string // to be sent with it
-}
-
-// UploadLink signs the upload of an object of a size. sum is its SHA-256 in base64, "" for
-// none: with it, S3 refuses anything else.
-func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (Upload, error) {
-	if err := checkKey(key); err != nil {
-		return Upload{}, err
-	}
-	in := &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, ContentLength: aws.Int64(size)}
-	if sum != "" {
-		in.ChecksumAlgorithm, in.ChecksumSHA256 = types.ChecksumAlgorithmSha256, aws.String(sum)
-	}
-	r, err := b.sign.PresignPutObject(ctx, in, s3.WithPresignExpires(valid))
-	if err != nil {
-		return Upload{}, translate("sign upload of "+key, err)
-	}
-	up := Upload{URL: r.URL, Header: map[string]string{}}
-	for name, values := range r.SignedHeader {
-		if !strings.EqualFold(name, "host") && !strings.EqualFold(name, "content-length") {
-			up.Header[name] = strings.Join(values, ",")
-		}
-	}
-	return up, nil
-}
-
 // translate says in the host's words what S3 answered after all tries.
 func translate(doing string, err error) error {
 	if c := border.Code(err); c == "NoSuchKey" || c == "NotFound" {
