@@ -31,7 +31,6 @@ func (u *Uploads) Take(ctx context.Context, call events.S3Event) error {
 	for _, r := range call.Records {
 		key := r.S3.Object.URLDecodedKey
 		if err := u.take(ctx, strings.TrimPrefix(key, uploadFolder)); err != nil {
-			u.Logger.Error("upload is not registered", "upload", key, "error", err)
 			failed = append(failed, fmt.Errorf("register %s: %w", key, err))
 		}
 	}
@@ -39,10 +38,10 @@ func (u *Uploads) Take(ctx context.Context, call events.S3Event) error {
 }
 
 func (u *Uploads) take(ctx context.Context, id string) error {
-	begin := time.Now()
+	log, begin := u.Logger.With("upload", id), time.Now()
 	s, err := u.slot(ctx, id)
 	if errors.Is(err, host.ErrNotFound) {
-		u.Logger.Warn("object is in no slot: nothing is done", "upload", id)
+		log.Warn("object is in no slot: nothing is done")
 		return nil
 	}
 	if err != nil {
@@ -54,19 +53,21 @@ func (u *Uploads) take(ctx context.Context, id string) error {
 	}
 	p, err := u.register(ctx, id, s)
 	r := result{Project: p.ID, Revision: s.Revision}
+	log = log.With("site", s.Site, "project", s.Project, "revision", s.Revision, "bytes", s.Size, "took", time.Since(begin).String())
 	var user *host.Error
 	switch {
 	case errors.As(err, &user):
 		r.Err, err = &host.Error{Code: user.Code, Message: user.Message}, nil
+		log.Info("upload is refused", "why", user.Message)
 	case err != nil:
 		r.Err = &host.Error{Message: "The archive could not be registered now: push it again. The log of the upload function says why."}
+		log.Error("upload is not registered", "error", err)
 	default:
 		u.audit(ctx, s)
+		log.Info("upload is registered")
 	}
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), toSayWhy/2)
 	defer cancel()
-	u.Logger.Info("upload", "upload", id, "site", s.Site, "project", s.Project, "revision", s.Revision, "bytes", s.Size,
-		"registered", r.Err == nil, "took", time.Since(begin).String())
 	return errors.Join(err, u.keep(kept, resultFolder+id, r))
 }
 

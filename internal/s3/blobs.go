@@ -37,7 +37,8 @@ func NewBlobs(c aws.Config, bucket string) *Blobs {
 
 func newClient(c aws.Config) *s3.Client {
 	return s3.NewFromConfig(c, func(o *s3.Options) {
-		o.UsePathStyle = c.BaseEndpoint != nil // the name of a bucket is in no other host's DNS
+		o.UsePathStyle = c.BaseEndpoint != nil             // the name of a bucket is in no other host's DNS
+		o.DisableLogOutputChecksumValidationSkipped = true // that of parts is not one of the whole
 		o.Retryer = border.Retryer(0, conflicts()...)
 	})
 }
@@ -97,7 +98,7 @@ func atEnd(r io.Reader, size int64) error {
 
 // putParts uploads part by part; nothing is left of what fails.
 func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Reader, size int64) (err error) {
-	up, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key})
+	up, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32})
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Read
 	var parts []types.CompletedPart
 	for left := size; ; {
 		number := aws.Int32(int32(len(parts) + 1))
-		out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId, PartNumber: number, Body: bytes.NewReader(part)})
+		out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId, PartNumber: number, Body: bytes.NewReader(part), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32})
 		if err != nil {
 			return err
 		}
