@@ -21,8 +21,9 @@ type stack struct {
 	awscdk.Stack
 	settings
 
-	table          awsdynamodb.Table
-	archives, logs awss3.Bucket
+	table          awsdynamodb.ITable
+	archives, logs awss3.IBucket
+	ownArchives    awss3.Bucket // nil when it was taken over
 	events, tasks  queue
 	bus            awsevents.EventBus
 	topic          awssns.Topic
@@ -46,8 +47,10 @@ func newStack(scope constructs.Construct, s settings) *stack {
 	z.createBuckets()
 	z.createQueues()
 	z.createBus()
+	z.createNetwork()
 	z.createFunctions()
 	z.createTriggers()
+	z.createUploadTrigger()
 	z.createAPI()
 	z.createAlarms()
 	z.createDashboard()

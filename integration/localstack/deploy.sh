@@ -1,16 +1,24 @@
 #!/usr/bin/env bash
-# deploy.sh [STAGE]: deploys the stack to LocalStack as to an account, but for the
-# architecture and short leases, and prints URL and token of it as shell variables.
+# deploy.sh [STAGE [ARGUMENT...]]: deploys the stack to LocalStack as to an account, but for
+# the architecture and short leases, and prints URL and token of it as shell variables. The
+# arguments go to the CDK: -c adopt=true. With DESTROY=1 the stack is removed instead, which
+# keeps its table and buckets.
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$HERE/../.."
 stage=${1:-e2e}
+shift $(($# > 0))
+more=("$@")
 eval "$(bash "$HERE/localstack.sh" up)"
 export CDK_DISABLE_CLI_TELEMETRY=true CI=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
 [ -x infra/_cdk/node_modules/.bin/cdk ] || npm ci --prefix infra/_cdk --silent --no-audit --no-fund >&2
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-cdk() { infra/_cdk/node_modules/.bin/cdk "$@" --no-notices --output "$out/cdk" -c architecture=x86_64 -c leaseSeconds=5 -c attemptLimit=1000 -c stage="$stage" >&2; }
+cdk() { infra/_cdk/node_modules/.bin/cdk "$@" --no-notices --output "$out/cdk" -c architecture=x86_64 -c leaseSeconds=5 -c attemptLimit=1000 -c stage="$stage" "${more[@]}" >&2; }
+if [ "${DESTROY:-}" = 1 ]; then
+  cdk destroy --all --force
+  exit
+fi
 cdk bootstrap "aws://000000000000/us-east-1"
 cdk deploy --all --require-approval never --outputs-file "$out/outputs.json"
 url=$(sed -n 's/.*"Url": "\(.*\)".*/\1/p' "$out/outputs.json")

@@ -27,12 +27,14 @@ func newTenant(c caller) tenant {
 	p := c.must(http.MethodGet, "/api/project?name="+marker, nil)["id"].(string)
 	c.must(http.MethodPut, "/api/projects/"+p+"/secrets/"+marker+".key", `{"value":"v"}`)
 	a := c.run(marker, "main")
+	upload, _ := c.open("project="+marker+"&revision="+marker+"2", project())
 	return tenant{c, map[string]string{
 		"projects": p, "attempts": a, "logs": a, "admin": a,
 		"workflows": c.first("/api/workflows")["id"].(string),
 		"sessions":  c.first("/api/sessions")["id"].(string),
 		"schedules": c.first("/api/schedules")["id"].(string),
 		"tokens":    c.first("/api/tokens")["id"].(string),
+		"uploads":   upload,
 		"file_name": c.first("/api/logs/" + a + "/files")["fileName"].(string),
 	}}
 }
@@ -89,6 +91,7 @@ func (v tenant) questions() map[string]asked {
 		"getAudit":               {},
 		"getBackup":              {want: 403},
 		"putProject":             {query: "project=strange&revision=r", body: project()},
+		"openUpload":             {query: "project=strange&revision=s", body: announce(project())},
 	}
 }
 
@@ -96,6 +99,7 @@ func (v tenant) questions() map[string]asked {
 func bodies() map[string]string {
 	return map[string]string{
 		"putProjectSecret": `{"value":"stolen"}`,
+		"completeUpload":   `{"tags":["stolen"]}`,
 		"killAttempt":      `{}`,
 		"forkAttempt":      `{"seq":1,"retryAttemptName":"stolen"}`,
 		"skipSchedule":     `{"nextTime":"2040-01-01T00:00:00Z","dryRun":false}`,
@@ -119,8 +123,8 @@ func (v tenant) seen() string {
 // one site neither sees nor changes what another site has.
 func TestSites(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}, Admin: true,
-		Backup: func(_ context.Context, w io.Writer) error { _, err := w.Write([]byte(marker)); return err }})
+	server, _ := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}, Admin: true,
+		Backup: func(_ context.Context, w io.Writer) error { _, err := w.Write([]byte(marker)); return err }}, true)
 	one := newTenant(caller{server, t, server.token(t, 1, "admin")})
 	stranger := caller{server, t, server.token(t, 2, "admin")}
 	before := one.seen()

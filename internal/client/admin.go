@@ -17,11 +17,15 @@ type Check struct {
 	ServerVersion      string `json:"serverVersion"`
 	UpgradeRecommended bool   `json:"upgradeRecommended"`
 	APICompatible      bool   `json:"apiCompatible"`
+	Uploads            bool   `json:"uploads"` // archives may go to the store
 }
 
 // Check asks the server what it thinks of this client.
 func (c *Client) Check(ctx context.Context) (k Check, err error) {
 	err = c.get(ctx, "/api/version/check", query("client", APIVersion), &k)
+	if err == nil {
+		c.slots.Store(k.Uploads)
+	}
 	return k, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +46,8 @@ type Client struct {
 	Options
 	base string // "http://host:port", without a slash at the end
 	http *http.Client
+
+	slots atomic.Bool // the server said that archives may go to its store
 }
 
 // New returns a client; nothing is sent yet.

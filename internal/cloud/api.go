@@ -33,9 +33,9 @@ const maxPayload = 4 << 20
 // Gateway has checked the signature of.
 func (e *Engine) API(version string) (*API, error) {
 	handler := func(required bool) (http.Handler, error) {
-		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Logger: e.Logger,
+		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Logger: e.Logger,
 			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: required},
-			Limits: httpapi.Limits{Archive: maxPayload, Request: 25 * time.Second, Transfer: 25 * time.Second}})
+			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second}})
 	}
 	a := &API{engine: e}
 	var err error

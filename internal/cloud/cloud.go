@@ -57,6 +57,10 @@ const (
 	chainTime = 3 * time.Minute
 )
 
+// maxArchive is how large an archive in a slot may be, in bytes; unpacked it may have as
+// much as on a server. infra gives functions that unpack archives the space for it.
+const maxArchive = 500 << 20
+
 // Open makes everything that all calls of a function share.
 func Open(ctx context.Context) (*Engine, error) {
 	config, err := env.Read(os.LookupEnv)
@@ -82,7 +86,7 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 	if !config.SmallLogs {
 		logs.Short = e.DB
 	}
-	workspaces, err := files.NewWorkspaces(filepath.Join(os.TempDir(), "zerodag"), files.Limits{}, func(ctx context.Context, key string) (io.ReadCloser, error) {
+	workspaces, err := files.NewWorkspaces(filepath.Join(os.TempDir(), "zerodag"), files.Limits{Compressed: maxArchive}, func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := e.Blobs.Open(ctx, key)
 		return r, err
 	})

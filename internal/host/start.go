@@ -195,7 +195,7 @@ func (h *Host) carried(ctx context.Context, site int64, r Resume) ([]engine.Carr
 // userError makes an error of a project's text one of the caller's.
 func userError(err error) error {
 	var own *Error
-	if err == nil || errors.As(err, &own) || errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.As(err, &own) || errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return &Error{Code: Invalid, Message: err.Error()}

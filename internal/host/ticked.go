@@ -96,8 +96,8 @@ func (h *Host) sendSoon(ctx context.Context, list ...Schedule) error {
 	return h.sendFirings(ctx, slices.DeleteFunc(list, func(s Schedule) bool { return !s.DisabledAt.IsZero() || s.Times.Run.After(limit) }))
 }
 
-// pushed lets the schedules of a project that was pushed fire in time.
-func (h *Host) pushed(ctx context.Context, p Project) error {
+// schedulesPushed lets the schedules of a project that was pushed fire in time.
+func (h *Host) schedulesPushed(ctx context.Context, p Project) error {
 	h.schedulesChanged()
 	if !h.Ticked {
 		return nil

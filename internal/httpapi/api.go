@@ -31,6 +31,8 @@ type Options struct {
 	ArchiveType string
 	// Direct lets clients be sent to the store for archives and logs where it gives links.
 	Direct bool
+	// Uploads hands out slots for archives; nil where they come by PUT /api/projects only.
+	Uploads Uploads
 	// UpgradeIfOlder and IncompatibleIfOlder are client versions (server.client-version-check.*).
 	UpgradeIfOlder, IncompatibleIfOlder string
 	// Stopping is closed when the server shuts down: streams end. nil is never.
@@ -44,7 +46,8 @@ type Options struct {
 type Limits struct {
 	Attempts int           // page_size of attempts: 100
 	Sessions int           // page_size of sessions: 100
-	Archive  int64         // bytes of an uploaded archive: 100 MiB
+	Archive  int64         // bytes of an archive in a request: 100 MiB
+	Upload   int64         // bytes of an archive in a slot: 100 MiB
 	Body     int64         // bytes of a JSON body, unpacked: 10 MiB
 	Request  time.Duration // of a request: 1 min
 	Transfer time.Duration // of an upload or download: 15 min
@@ -56,6 +59,7 @@ func (l Limits) withDefaults() Limits {
 		Attempts: cmp.Or(l.Attempts, 100),
 		Sessions: cmp.Or(l.Sessions, 100),
 		Archive:  cmp.Or(l.Archive, 100<<20),
+		Upload:   cmp.Or(l.Upload, 100<<20),
 		Body:     cmp.Or(l.Body, 10<<20),
 		Request:  cmp.Or(l.Request, time.Minute),
 		Transfer: cmp.Or(l.Transfer, 15*time.Minute),
