@@ -44,7 +44,7 @@ func (e *Engine) API(version string) (*API, error) {
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
 		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Logger: e.Logger,
 			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed},
-			Limits: httpapi.Limits{Archive: maxPayload, Request: 25 * time.Second, Transfer: 25 * time.Second}})
+			Limits: httpapi.Limits{Archive: maxPayload, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: 20 * time.Second}})
 	}
 	a := &API{engine: e}
 	var err error
