@@ -62,7 +62,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		t.Fatal(err)
 	}
 	listening := httptest.NewServer(handler)
-	server := &running{URL: listening.URL, engine: engine, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
+	server := &running{URL: listening.URL, engine: engine, stack: target.Stack{Commands: true}, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
 	t.Cleanup(func() {
 		server.stop()
 		listening.Close()
@@ -241,7 +241,7 @@ func archive(files map[string]string) []byte {
 // project holds the workflows of the recorded pushes.
 func (s *running) project() []byte {
 	slow, b := "sh>: sleep 3", "sh>: echo b"
-	if s.deployed() {
+	if !s.stack.Commands {
 		slow, b = "wait>: 60s", "echo>: b"
 	}
 	return archive(map[string]string{
