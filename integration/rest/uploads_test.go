@@ -52,6 +52,9 @@ func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, 
 	d.uploads.Store, options.Uploads = d, d.uploads
 	d.Server = httptest.NewServer(http.HandlerFunc(d.put))
 	server := serve(t, options)
+	if server.deployed() {
+		t.Skip("NOT RUN on a deployed stack: the store is one of this test; integration/aws pushes by slot there")
+	}
 	d.uploads.Host, d.uploads.Audit = server.engine.Host, server.engine.DB
 	var running sync.WaitGroup
 	d.told = func(key string) {
@@ -219,7 +222,7 @@ func TestUpload(t *testing.T) {
 	server, _ := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}}, false)
 	admin := caller{server, t, server.token(t, 3, "admin")}
 	for name, archive := range map[string][]byte{
-		"right": project(), "wrong": archive(map[string]string{"a.dig": "+a:\n  echo>: x\n+b: [\n"}), "escape": archive(map[string]string{"../../etc/passwd": "x"}),
+		"right": server.project(), "wrong": archive(map[string]string{"a.dig": "+a:\n  echo>: x\n+b: [\n"}), "escape": archive(map[string]string{"../../etc/passwd": "x"}),
 		"absolute": archive(map[string]string{"/etc/passwd": "x"}), "no archive": []byte("nothing of the kind"), "many": archive(many(10_001)), "bomb": bomb(t),
 	} {
 		query := "schedule_from=2030-01-01T00:00:00Z&revision=r&project="
@@ -294,12 +297,12 @@ func TestUploadOnce(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{}, true)
 	c := caller{server, t, ""}
-	first, _ := c.open("project=p&revision=r", project())
+	first, _ := c.open("project=p&revision=r", server.project())
 	if o := c.must(http.MethodGet, "/api/uploads/"+first, nil); o["status"] != "waiting" {
 		t.Errorf("before the upload: %v", o)
 	}
 	d.take(t, "uploads/"+first) // of nothing: S3 never says so, but the answer must not be one of a push
-	second, again := c.open("project=p&revision=r", project())
+	second, again := c.open("project=p&revision=r", server.project())
 	put(t, again)
 	if o := c.must(http.MethodGet, "/api/uploads/"+second, nil); o["status"] != "working" {
 		t.Errorf("after the upload: %v", o)
@@ -322,7 +325,7 @@ func TestUploadOnce(t *testing.T) {
 	}
 	put(t, again) // the link still works, for the same archive
 	d.take(t, "uploads/"+second)
-	third, r3 := c.open("project=p&revision=r", project())
+	third, r3 := c.open("project=p&revision=r", server.project())
 	put(t, r3)
 	d.take(t, "uploads/"+third)
 	if o := c.outcome(third); o["status"] != "failed" || o["error"].(object)["status"] != 409.0 {
@@ -331,7 +334,7 @@ func TestUploadOnce(t *testing.T) {
 	if list := c.must(http.MethodGet, "/api/projects/1/revisions", nil)["revisions"].([]any); len(list) != 1 {
 		t.Errorf("%d revisions", len(list))
 	}
-	if a := c.call(http.MethodGet, "/api/projects/1/archive", nil); a.status != http.StatusOK || !bytes.Equal(a.content, project()) {
+	if a := c.call(http.MethodGet, "/api/projects/1/archive", nil); a.status != http.StatusOK || !bytes.Equal(a.content, server.project()) {
 		t.Errorf("the archive of the revision: %d, %d bytes", a.status, len(a.content))
 	}
 	for _, key := range []string{"uploads/nobody", "uploads/" + strings.Repeat("a", 26), "slots/" + second, "uploads/../slots/x"} {
@@ -356,19 +359,19 @@ func TestUploadRefused(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"project=p", "revision=r", "project=a/b&revision=r", "project=p&revision=r&schedule_from=x"} {
-		if a := c.call(http.MethodPost, "/api/uploads?"+query, announce(project())); a.status != http.StatusBadRequest {
+		if a := c.call(http.MethodPost, "/api/uploads?"+query, announce(server.project())); a.status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", query, a.status, a.content)
 		}
 	}
-	if a := c.call(http.MethodPut, "/api/projects?project=p&revision=r", project()); a.status != http.StatusRequestEntityTooLarge || !strings.Contains(string(a.content), "zerodag push") {
+	if a := c.call(http.MethodPut, "/api/projects?project=p&revision=r", server.project()); a.status != http.StatusRequestEntityTooLarge || !strings.Contains(string(a.content), "zerodag push") {
 		t.Errorf("a request that is too large: %d %s", a.status, a.content)
 	}
-	id, _ := c.open("project=p&revision=r", project())
+	id, _ := c.open("project=p&revision=r", server.project())
 	if a := c.call(http.MethodPost, "/api/uploads/"+id+"/complete", `{"tags":["x"]}`); a.status != http.StatusBadRequest {
 		t.Errorf("complete one part: %d %s", a.status, a.content)
 	}
 	plain := caller{serve(t, httpapi.Options{}), t, ""}
-	if a := plain.call(http.MethodPost, "/api/uploads?project=p&revision=r", announce(project())); a.status != http.StatusNotFound || !strings.Contains(string(a.content), "PUT /api/projects") {
+	if a := plain.call(http.MethodPost, "/api/uploads?project=p&revision=r", announce(server.project())); a.status != http.StatusNotFound || !strings.Contains(string(a.content), "PUT /api/projects") {
 		t.Errorf("a server without slots: %d %s", a.status, a.content)
 	}
 	if _, offered := plain.must(http.MethodGet, "/api/version/check?client=1", nil)["uploads"]; offered {
@@ -396,7 +399,7 @@ func TestUploadClient(t *testing.T) {
 		}
 		return err
 	}
-	if err := push("unasked", project()); err != nil {
+	if err := push("unasked", server.project()); err != nil {
 		t.Error(err)
 	}
 	if n := len(d.whole); n != 0 {
@@ -413,13 +416,13 @@ func TestUploadClient(t *testing.T) {
 	if _, err := c.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := push("offered", project()); err != nil {
+	if err := push("offered", server.project()); err != nil {
 		t.Error(err)
 	}
 	if n := len(d.whole); n != 2 || len(d.parts) != 7 {
 		t.Errorf("%d uploads, %d parts", n, len(d.parts))
 	}
-	if err := push("offered", project()); !client.IsConflict(err) {
+	if err := push("offered", server.project()); !client.IsConflict(err) {
 		t.Errorf("the revision again: %v", err)
 	}
 	var status *client.StatusError
@@ -428,7 +431,7 @@ func TestUploadClient(t *testing.T) {
 		t.Errorf("a wrong project: %v", err)
 	}
 	d.fail = 1 << 30
-	if err := push("busy", project()); err == nil || !strings.Contains(err.Error(), "upload archive to 127.0.0.1") || strings.Contains(err.Error(), "sum=") {
+	if err := push("busy", server.project()); err == nil || !strings.Contains(err.Error(), "upload archive to 127.0.0.1") || strings.Contains(err.Error(), "sum=") {
 		t.Errorf("a store that is always busy: %v", err)
 	}
 }

@@ -12,6 +12,20 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return answer.Version, err
 }
 
+// Caller is who the server takes the caller for.
+type Caller struct {
+	Name string `json:"name"` // "" where nobody has to log in
+	By   string `json:"by"`   // nothing, password, token or iam
+	Role string `json:"role"`
+	Site int64  `json:"site"`
+}
+
+// Caller asks the server who it takes the caller for.
+func (c *Client) Caller(ctx context.Context) (who Caller, err error) {
+	err = c.get(ctx, "/api/whoami", nil, &who)
+	return who, err
+}
+
 // Check is what a server thinks of a client's version.
 type Check struct {
 	ServerVersion      string `json:"serverVersion"`

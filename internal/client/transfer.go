@@ -139,7 +139,7 @@ func (c *Client) LogURL(attempt ID, f LogFile) string {
 	if f.Direct != "" {
 		return string(f.Direct)
 	}
-	return c.base + c.logPath(attempt, f)
+	return c.root + c.logPath(attempt, f)
 }
 
 func (c *Client) logPath(attempt ID, f LogFile) string {

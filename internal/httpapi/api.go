@@ -52,6 +52,9 @@ type Limits struct {
 	Request  time.Duration // of a request: 1 min
 	Transfer time.Duration // of an upload or download: 15 min
 	Watch    time.Duration // between two looks at the logs of a stream: 1 s
+	// Stream ends a stream after this long, or once it has told something, and the client comes
+	// back with its position: where an answer is handed over only when it is whole. 0 is never.
+	Stream time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -64,6 +67,7 @@ func (l Limits) withDefaults() Limits {
 		Request:  cmp.Or(l.Request, time.Minute),
 		Transfer: cmp.Or(l.Transfer, 15*time.Minute),
 		Watch:    cmp.Or(l.Watch, time.Second),
+		Stream:   l.Stream,
 	}
 }
 
@@ -184,7 +188,7 @@ func (c *call) timeLimit(rt *route) time.Duration {
 	case transfer:
 		return c.Limits.Transfer
 	case stream:
-		return 0
+		return c.Limits.Stream
 	}
 	return c.Limits.Request
 }

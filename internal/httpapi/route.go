@@ -40,6 +40,7 @@ func endpoints() []route {
 	list := []route{
 		{method: http.MethodGet, path: "/api/version", name: "getVersion", serve: getVersion},
 		get("/api/version/check", "checkClientVersion", checkVersion),
+		get("/api/whoami", "getCaller", getCaller),
 
 		get("/api/project", "getProject", getProjectByName),
 		get("/api/projects", "getProjects", getProjects),

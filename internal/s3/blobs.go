@@ -158,12 +158,12 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 	return translate("delete blob "+key, err)
 }
 
-// Link returns a URL that reads the blob without credentials.
+// Link returns a URL that reads the blob, an archive, without credentials.
 func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (string, error) {
 	if err := checkKey(key); err != nil {
 		return "", err
 	}
-	r, err := b.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: &key}, s3.WithPresignExpires(valid))
+	r, err := b.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: &key, ResponseContentType: aws.String("application/gzip")}, s3.WithPresignExpires(valid))
 	if err != nil {
 		return "", translate("sign link to "+key, err)
 	}
