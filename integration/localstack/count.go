@@ -99,28 +99,38 @@ func (n *Counter) measure(ctx context.Context, in middleware.InitializeInput, ne
 	return out, metadata, err
 }
 
-// transactionUnits is what AWS takes for a transaction: twice the units of each item, and
+// Action is a part of a transaction: the size in bytes of the item that it puts, and how
+// many indexes the item is in; zero for one that puts nothing.
+type Action struct{ Size, Indexes int }
+
+// TransactionUnits is what AWS takes for a transaction: twice the units of each item, and
 // those of its index entries, which are written once. DynamoDB Local says another number
 // (4 for one small item). An update is taken for one unit, as small rows are.
-func transactionUnits(in *dynamodb.TransactWriteItemsInput) float64 {
+func TransactionUnits(actions []Action) float64 {
 	units := 0.0
-	for _, a := range in.TransactItems {
-		if a.Put == nil {
-			units += 2
-			continue
-		}
-		size := 0
-		for name, v := range a.Put.Item {
-			size += len(name) + sizeOf(v)
-		}
-		units += 2 * math.Ceil(float64(size)/1024)
-		for _, x := range env.Indexes() {
-			if a.Put.Item[x.Partition] != nil {
-				units++
-			}
-		}
+	for _, a := range actions {
+		units += 2*math.Ceil(max(float64(a.Size), 1)/1024) + float64(a.Indexes)
 	}
 	return units
+}
+
+func transactionUnits(in *dynamodb.TransactWriteItemsInput) float64 {
+	var actions []Action
+	for _, x := range in.TransactItems {
+		var a Action
+		if x.Put != nil {
+			for name, v := range x.Put.Item {
+				a.Size += len(name) + sizeOf(v)
+			}
+			for _, i := range env.Indexes() {
+				if x.Put.Item[i.Partition] != nil {
+					a.Indexes++
+				}
+			}
+		}
+		actions = append(actions, a)
+	}
+	return TransactionUnits(actions)
 }
 
 func sizeOf(v types.AttributeValue) int {

@@ -108,13 +108,14 @@ func (db *DB) shortAtEnd(ctx context.Context, id int64) (item, error) {
 	if err != nil {
 		return nil, err
 	}
-	it := item{}
-	if b := encodeShort(append(list, db.short.take(id)...)); len(b) > largestArchive {
-		blob, err := db.putArchive(ctx, id, pack(b))
+	it, b := item{}, packShort(append(list, db.short.take(id)...))
+	if len(b) > largestArchive {
+		blob, err := db.putArchive(ctx, id, b)
 		it.setStr(aShortBlob, blob)
 		return it, err
-	} else if b != nil {
-		it.setBytes(aShort, pack(b))
+	}
+	if b != nil {
+		it.setBytes(aShort, b)
 	}
 	return it, nil
 }

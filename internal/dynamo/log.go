@@ -25,7 +25,7 @@ func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 		return err
 	}
 	short := db.short.take(attempt)
-	it.setBytes(aShort, encodeShort(short))
+	it.setBytes(aShort, packShort(short))
 	there, err := db.put(ctx, it, absent())
 	if errors.Is(err, errCondition) && there.str(aNonce) == e.Nonce {
 		err = nil // a lost answer: it is ours

@@ -2,8 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"sync"
 )
 
@@ -86,7 +84,7 @@ func (db *DB) shortOf(ctx context.Context, it item) ([]shortLog, error) {
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return decodeShort(b)
+	return splitShort(b)
 }
 
 func (db *DB) shortOfEntries(ctx context.Context, attempt int64) ([]shortLog, error) {
@@ -97,41 +95,12 @@ func (db *DB) shortOfEntries(ctx context.Context, attempt int64) ([]shortLog, er
 	var list []shortLog
 	for _, it := range entries {
 		if b := it.bytes(aShort); b != nil {
-			part, err := decodeShort(b)
+			part, err := unpackShort(b)
 			if err != nil {
 				return nil, err
 			}
 			list = append(list, part...)
 		}
-	}
-	return list, nil
-}
-
-// encodeShort writes names and contents, each after its length; nil for none.
-func encodeShort(list []shortLog) []byte {
-	var b []byte
-	for _, l := range list {
-		b = append(binary.AppendUvarint(b, uint64(len(l.name))), l.name...)
-		b = append(binary.AppendUvarint(b, uint64(len(l.content))), l.content...)
-	}
-	return b
-}
-
-var errShort = errors.New("read short logs: cut short")
-
-func decodeShort(b []byte) ([]shortLog, error) {
-	var list []shortLog
-	for len(b) > 0 {
-		var l shortLog
-		for _, part := range []func([]byte){func(x []byte) { l.name = string(x) }, func(x []byte) { l.content = x }} {
-			size, n := binary.Uvarint(b)
-			if n <= 0 || uint64(len(b)-n) < size {
-				return nil, errShort
-			}
-			part(b[n : n+int(size)])
-			b = b[n+int(size):]
-		}
-		list = append(list, l)
 	}
 	return list, nil
 }

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"zerodag/integration/localstack"
+	"zerodag/integration/stack"
+)
+
+// TestBudgets proves that attempts on the deployed stack keep to their budgets of write
+// units, requests and invocations. Times are of this machine and are not looked at.
+//
+// It runs alone on its stack, or it would count what others do.
+func TestBudgets(t *testing.T) {
+	localstack.Config(t)
+	s, ok := stack.Find()
+	if !ok {
+		const remedy = `no deployed stack: eval "$(integration/localstack/deploy.sh)" deploys one`
+		if strings.Contains(os.Getenv("REQUIRE"), "localstack") {
+			t.Fatal(remedy)
+		}
+		t.Skip("SKIPPED: " + remedy)
+	}
+	b, err := open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.close)
+	for _, x := range scenarios(b.works.url, 100, 300, 5) {
+		t.Run(x.name, func(t *testing.T) {
+			r, err := b.run(t.Context(), x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range []struct {
+				what        string
+				got, budget float64
+			}{{"write units", r.Writes, x.writes}, {"requests to SQS", float64(r.usage.requests()), x.requests}, {"invocations", float64(r.usage.invocations()), x.invocations}} {
+				if f.budget > 0 && r.perTask(f.got) > f.budget {
+					t.Errorf("%.3f %s a task, the budget is %.3f: %s", r.perTask(f.got), f.what, f.budget, calls(r.Bill))
+				}
+			}
+			if counted := r.perTask(r.usage.dollars()-r.compute()) * 1e6; x.dollars > 0 && counted > x.dollars {
+				t.Errorf("$%.2f per million tasks without the time of functions, the budget is $%.2f: %v", counted, x.dollars, r.costs())
+			}
+		})
+	}
+}
+
+// TestOver proves that a figure above its budget is marked, and others are not.
+func TestOver(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		got, budget float64
+		want        string
+	}{{1.2, 1.1, "1.20 OVER 1.10"}, {1.1, 1.1, "1.10 of 1.10"}, {5, 0, "5.00"}} {
+		if got := against(x.got, x.budget, "%.2f"); got != x.want {
+			t.Errorf("got %q, want %q", got, x.want)
+		}
+	}
+}
+
+// TestCost proves that prices are applied to what they are for: two requests of a poller
+// for each invocation, FIFO dearer than standard, memory times seconds.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	u := usage{functions: map[string]invocations{"agent": {times: 1e6, took: 1e6 * 1e9, memory: 512}, "executor": {times: 1e6}, "api": {times: 1e6}}}
+	u.Messages, u.Ordered, u.Writes, u.Reads = 1e6, 1e6, 1e6, 1e6
+	want := map[string]float64{"Lambda": 0.6, "Lambda time": 6.6667, "SQS": 0.4 + 0.5 + 2*0.4 + 2*0.5, "DynamoDB": 0.75, "S3": 0, "API": 1, "logs": 0}
+	for _, c := range u.costs() {
+		if d := c.dollars - want[c.what]; d > 1e-4 || d < -1e-4 {
+			t.Errorf("%s: $%.4f, want $%.4f", c.what, c.dollars, want[c.what])
+		}
+	}
+	if u.requests() != 6e6 {
+		t.Errorf("%d requests, want two of ours and four of pollers a million times", u.requests())
+	}
+}

@@ -1,0 +1,27 @@
+package main
+
+// List prices of us-east-1 in dollars, without the free tier, arm64 functions. They were
+// taken from AWS's price pages in 2026; the on-demand prices of DynamoDB are those since
+// November 2024.
+const (
+	perMillion = 1e-6
+
+	lambdaRequest   = 0.20 * perMillion
+	lambdaGBSecond  = 0.0000133334 // arm64
+	standardRequest = 0.40 * perMillion
+	fifoRequest     = 0.50 * perMillion
+	writeUnit       = 0.625 * perMillion
+	readUnit        = 0.125 * perMillion
+	objectWrite     = 5.00 * perMillion // PUT, POST, LIST
+	objectRead      = 0.40 * perMillion // GET, HEAD
+	apiRequest      = 1.00 * perMillion // HTTP API
+	logGB           = 0.50              // CloudWatch Logs, taken in
+)
+
+// What an event source does all day while its queue is empty: two pollers, each waiting 20
+// seconds at most.
+const (
+	idlePollers     = 2
+	pollsPerMonth   = 30 * 24 * 3600 / 20
+	minutesPerMonth = 30 * 24 * 60
+)

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// scenario is a workflow, and the budgets of DESIGN section 6 for one task of it; a budget
+// of 0 is none.
+type scenario struct {
+	name     string
+	tasks    int // of an attempt: what a budget is about
+	attempts int
+	text     string
+
+	writes, requests, invocations float64
+	dollars                       float64 // per million tasks
+}
+
+func scenarios(url string, chain, wide, single int) []scenario {
+	http := fmt.Sprintf("http>: %s/x", url)
+	return []scenario{
+		{name: fmt.Sprintf("chain of %d http>", chain), tasks: chain, attempts: 2, text: inTurn(chain, http), writes: 1.1, requests: 0.1, dollars: 0.70},
+		{name: fmt.Sprintf("chain of %d echo>", chain), tasks: chain, attempts: 2, text: inTurn(chain, "echo>: hi"), dollars: 0.10},
+		{name: fmt.Sprintf("%d-wide fan-out of echo>", wide), tasks: wide, attempts: 2, text: sideBySide(wide, "echo>: ${i}"), writes: 0.05, requests: 0.1, dollars: 0.05},
+		{name: fmt.Sprintf("%d-wide fan-out of http>", wide), tasks: wide, attempts: 2, text: sideBySide(wide, http+"/${i}"), writes: 0.3, requests: 0.4, invocations: 0.12, dollars: 0.30},
+		{name: "attempts of one echo>", tasks: 1, attempts: single, text: "+a:\n  echo>: hi\n", dollars: 16},
+		{name: "attempts of one http>", tasks: 1, attempts: single, text: "+a:\n  " + http + "\n"},
+	}
+}
+
+func inTurn(n int, operator string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "+t%d:\n  %s\n", i, operator)
+	}
+	return b.String()
+}
+
+func sideBySide(n int, operator string) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprint(i)
+	}
+	return fmt.Sprintf("+all:\n  for_each>: {i: [%s]}\n  _parallel: true\n  _do:\n    %s\n", strings.Join(list, ", "), operator)
+}
+
+// result is what the attempts of a scenario used.
+type result struct {
+	scenario
+	usage
+	began, ended time.Time
+	calls        []time.Time // that the tasks made
+}
+
+func (r result) perTask(n float64) float64 { return n / float64(r.tasks*r.attempts) }
+
+// run carries a scenario out: once before, so that what is fetched once is there.
+func (b *bench) run(ctx context.Context, s scenario) (result, error) {
+	r := result{scenario: s}
+	p, err := b.Push(ctx, fmt.Sprintf("bench%d", time.Now().UnixNano()), map[string]string{"main.dig": s.text})
+	if err != nil {
+		return r, err
+	}
+	attempt := func() (string, error) {
+		b.session = b.session.Add(time.Minute)
+		a, err := b.Start(ctx, p.Workflows["main"], b.session)
+		return a.ID, err
+	}
+	first, err := attempt()
+	if err != nil {
+		return r, err
+	}
+	ids := []string{first}
+	if err := b.settled(ctx); err != nil {
+		return r, err
+	}
+	b.works.take()
+	r.usage, err = b.measure(ctx, func() error {
+		r.began = time.Now()
+		for range s.attempts {
+			id, err := attempt()
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+			if err := b.settled(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.ended, r.calls = time.Now(), b.works.take()
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		if a, e := b.Wait(ctx, id); e != nil || !a.Success {
+			err = fmt.Errorf("%s: attempt %s did not succeed: %v", s.name, id, e)
+		}
+	}
+	return r, err
+}

@@ -1,0 +1,57 @@
+"""Queues that feed functions with several batches at a time, as AWS does.
+
+LocalStack's poller waits for the end of each invocation before it receives again: a function
+behind a queue would never run beside itself, and no message would ever come a second time
+while its first receiver is still at work. AWS begins with five batches at once; a FIFO queue
+itself holds back what is behind a message in flight.
+"""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+from localstack.services.lambda_.event_source_mapping import esm_worker
+from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
+
+AT_ONCE = int(os.environ.get("LSPROC_BATCHES", "5"))
+
+
+def side_by_side():
+    poller = sqs_poller.SqsPoller
+    poll_events, handle_messages = poller.poll_events, poller.handle_messages
+
+    def poll(self):
+        if not hasattr(self, "lsproc_pool"):
+            self.lsproc_pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="lsproc-batch")
+            self.lsproc_free = threading.Semaphore(AT_ONCE)
+        with self.lsproc_free:
+            pass  # else what is received would have to wait here, in flight
+        poll_events(self)
+
+    def handle(self, messages):
+        self.lsproc_free.acquire()
+        self.lsproc_pool.submit(run, self, messages)
+
+    def run(self, messages):
+        try:
+            handle_messages(self, messages)
+        except Exception as e:  # a failed batch comes again when its time is over
+            sqs_poller.LOG.warning("Batch of %s failed: %s", self.source_arn, e)
+        finally:
+            self.lsproc_free.release()
+
+    poller.poll_events, poller.handle_messages = poll, handle
+
+
+def at_once():
+    """The first look after a queue was found empty waits no longer than the later ones.
+
+    LocalStack begins with a second, whatever the setting for the longest wait says; on AWS
+    a message is there within milliseconds.
+    """
+    backoff = esm_worker.ExponentialBackoff
+
+    def bounded(initial_interval, max_interval):
+        return backoff(initial_interval=min(initial_interval, max_interval), max_interval=max_interval)
+
+    esm_worker.ExponentialBackoff = bounded

@@ -1,0 +1,199 @@
+package proxy
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"math"
+	"net/http"
+
+	"zerodag/integration/localstack"
+	"zerodag/internal/env"
+)
+
+// Bill is what calls cost, in the units of the price lists.
+type Bill struct {
+	Calls    map[Call]int
+	Units    map[Call]float64 // of DynamoDB's operations
+	Messages int              // requests to standard queues: each 64 KB are one
+	Ordered  int              // requests to FIFO queues
+	Reads    float64          // DynamoDB's read units
+	Writes   float64          // DynamoDB's write units
+}
+
+func emptyBill() Bill { return Bill{Calls: map[Call]int{}, Units: map[Call]float64{}} }
+
+// Of is the number of calls of a service.
+func (b Bill) Of(service string) int {
+	n := 0
+	for c, times := range b.Calls {
+		if c.Service == service {
+			n += times
+		}
+	}
+	return n
+}
+
+// Take returns what was asked for since the last Take, and begins again.
+func (p *Proxy) Take() Bill {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.bill
+	p.bill = emptyBill()
+	return b
+}
+
+// Look returns what Take would, and does not begin again.
+func (p *Proxy) Look() Bill {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.bill
+	b.Calls, b.Units = maps.Clone(b.Calls), maps.Clone(b.Units)
+	return b
+}
+
+// metered asks DynamoDB what the call costs.
+func metered(c Call, body []byte) []byte {
+	var fields map[string]json.RawMessage
+	if c.Service != "dynamodb" || json.Unmarshal(body, &fields) != nil || fields["ReturnConsumedCapacity"] != nil {
+		return body
+	}
+	fields["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)
+	out, err := json.Marshal(fields)
+	if err != nil {
+		return body
+	}
+	return out
+}
+
+func (p *Proxy) count(c Call, body []byte, a answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bill.Calls[c]++
+	switch c.Service {
+	case "dynamodb":
+		p.countUnits(c, body, a)
+	case "sqs":
+		requests := max(1, (payload(body)+64<<10-1)/(64<<10))
+		if fifo(body) {
+			p.bill.Ordered += requests
+		} else {
+			p.bill.Messages += requests
+		}
+	}
+}
+
+// countUnits adds what DynamoDB says, but for transactions, which DynamoDB Local counts
+// otherwise than AWS. A write that its condition refused costs one unit.
+func (p *Proxy) countUnits(c Call, body []byte, a answer) {
+	units := consumed(a.body)
+	switch {
+	case c.Operation == "TransactWriteItems" && a.status == http.StatusOK:
+		units = transaction(body)
+	case a.status == http.StatusBadRequest && units == 0:
+		units = 1
+	}
+	p.bill.Units[c] += units
+	switch c.Operation {
+	case "GetItem", "BatchGetItem", "Query", "Scan":
+		p.bill.Reads += units
+	default:
+		p.bill.Writes += units
+	}
+}
+
+// consumed is what an answer of DynamoDB says: about one table, or a list of them.
+func consumed(body []byte) float64 {
+	var one struct{ ConsumedCapacity capacity }
+	if json.Unmarshal(body, &one) == nil {
+		return one.ConsumedCapacity.CapacityUnits
+	}
+	var several struct{ ConsumedCapacity []capacity }
+	units := 0.0
+	if json.Unmarshal(body, &several) == nil {
+		for _, x := range several.ConsumedCapacity {
+			units += x.CapacityUnits
+		}
+	}
+	return units
+}
+
+type capacity struct{ CapacityUnits float64 }
+
+// value is an attribute as DynamoDB's JSON has it.
+type value struct{ S, N, B *string }
+
+func (v value) size() int {
+	switch {
+	case v.S != nil:
+		return len(*v.S)
+	case v.B != nil:
+		return base64.StdEncoding.DecodedLen(len(*v.B))
+	case v.N != nil:
+		return len(*v.N)/2 + 2
+	}
+	return 1
+}
+
+func transaction(body []byte) float64 {
+	var in struct {
+		TransactItems []struct {
+			Put *struct{ Item map[string]value }
+		}
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return math.NaN() // it was a success, so it is JSON
+	}
+	var actions []localstack.Action
+	for _, x := range in.TransactItems {
+		var a localstack.Action
+		if x.Put != nil {
+			for name, v := range x.Put.Item {
+				a.Size += len(name) + v.size()
+			}
+			for _, i := range env.Indexes() {
+				if _, there := x.Put.Item[i.Partition]; there {
+					a.Indexes++
+				}
+			}
+		}
+		actions = append(actions, a)
+	}
+	return localstack.TransactionUnits(actions)
+}
+
+// message is one as it is sent.
+type message struct {
+	MessageBody       string
+	MessageAttributes map[string]struct{ StringValue string }
+}
+
+// outgoing is a call that sends messages.
+type outgoing struct {
+	QueueUrl string
+	message
+	Entries []message
+}
+
+func (o outgoing) messages() []message {
+	if o.Entries != nil {
+		return o.Entries
+	}
+	return []message{o.message}
+}
+
+// payload is what SQS bills of a call that sends.
+func payload(body []byte) int {
+	var o outgoing
+	if json.Unmarshal(body, &o) != nil {
+		return 0
+	}
+	n := 0
+	for _, m := range o.messages() {
+		n += len(m.MessageBody)
+		for name, a := range m.MessageAttributes {
+			n += len(name) + len("String") + len(a.StringValue)
+		}
+	}
+	return n
+}

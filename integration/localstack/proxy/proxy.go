@@ -1,0 +1,124 @@
+// Package proxy stands between the functions and LocalStack: it counts what they ask for as
+// a bill would, and makes trouble from a seed.
+//
+// Crash tests and `make bench-aws` use it. Calls of LocalStack itself, such as those of the
+// pollers that feed functions, do not pass through it; it must never be between a client and
+// a real account, since it alters requests after they were signed.
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+
+	"zerodag/integration/localstack"
+)
+
+// Proxy is a running one.
+type Proxy struct {
+	URL string // for AWS_ENDPOINT_URL
+
+	target string
+	client *http.Client
+	mu     sync.Mutex
+	bill   Bill
+	faults *faults
+	sent   map[Order]int
+}
+
+// Start starts a proxy before LocalStack, or before another target. It ends with the test.
+func Start(t testing.TB, target string) *Proxy {
+	t.Helper()
+	p, stop, err := Open(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return p
+}
+
+// Open starts a proxy before a target; "" is LocalStack.
+func Open(target string) (p *Proxy, stop func(), err error) {
+	if target == "" {
+		target = localstack.Endpoint()
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, fmt.Errorf("open a port for the proxy: %w", err)
+	}
+	p = &Proxy{URL: "http://" + l.Addr().String(), target: target, bill: emptyBill(),
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200, DisableCompression: true}}}
+	s := &http.Server{Handler: p}
+	go s.Serve(l)
+	return p, func() { s.Close() }, nil
+}
+
+// answer is what a call brought.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// ServeHTTP passes a call on, unless trouble is drawn for it.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client has gone
+	}
+	c := identify(r, body)
+	fate := p.draw(c)
+	if fate.throttle || fate.before {
+		p.count(c, nil, answer{}) // it is billed all the same
+		refuse(c, fate).write(w)
+		return
+	}
+	sent := metered(c, body)
+	a, err := p.forward(r, sent)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	p.count(c, body, a)
+	p.note(c, body, a)
+	if again := fate.repeated(c, body, a); again != nil {
+		if b, err := p.forward(r, again); err == nil {
+			p.note(c, again, b)
+		}
+	}
+	if fate.after {
+		a = refuse(c, fate)
+	}
+	a.write(w)
+}
+
+// forward keeps the name that the client called: pre-signed links are signed with it. A call
+// is carried out also when its client was killed meanwhile, so that it is known what was.
+func (p *Proxy) forward(r *http.Request, body []byte) (answer, error) {
+	out, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), r.Method, p.target+r.URL.RequestURI(), bytes.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	out.Header = r.Header.Clone()
+	out.Host = r.Host
+	in, err := p.client.Do(out)
+	if err != nil {
+		return answer{}, err
+	}
+	defer in.Body.Close()
+	text, err := io.ReadAll(in.Body)
+	return answer{in.StatusCode, in.Header, text}, err
+}
+
+func (a answer) write(w http.ResponseWriter) {
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(a.status)
+	w.Write(a.body)
+}

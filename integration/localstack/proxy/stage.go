@@ -1,0 +1,162 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"zerodag/integration/localstack"
+)
+
+// Functions lists those of a stage, by the names that they have in functions/.
+func Functions(ctx context.Context, stage string) ([]string, error) {
+	var names []string
+	for marker := ""; ; {
+		var page struct {
+			Functions  []struct{ FunctionName string }
+			NextMarker string
+		}
+		if err := ask(ctx, http.MethodGet, "/?Marker="+url.QueryEscape(marker), nil, &page); err != nil {
+			return nil, fmt.Errorf("list functions: %w", err)
+		}
+		for _, f := range page.Functions {
+			if name, ok := strings.CutPrefix(f.FunctionName, "zerodag-"+stage+"-"); ok && !strings.Contains(name, "-") {
+				names = append(names, name)
+			}
+		}
+		if marker = page.NextMarker; marker == "" {
+			break
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no stage %s: deploy it with integration/localstack/deploy.sh %s", stage, stage)
+	}
+	return names, nil
+}
+
+// endpoint is what the SDK reads.
+const endpoint = "AWS_ENDPOINT_URL"
+
+// Attach makes the functions of a stage call through the proxy until detach, with variables
+// of their environment replaced. Their processes begin anew both times, so nothing should be
+// under way.
+func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]string) (detach func(context.Context) error, err error) {
+	names, err := Functions(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	before := map[string]map[string]string{}
+	for _, f := range names {
+		if before[f], err = Environment(ctx, stage, f); err != nil {
+			return nil, err
+		}
+		delete(before[f], endpoint) // of a run that was cut off
+		now := maps.Clone(before[f])
+		maps.Copy(now, replaced)
+		now[endpoint] = p.URL
+		if err := tell(ctx, stage, f, now); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context) error {
+		for f, variables := range before {
+			if err := tell(ctx, stage, f, variables); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+// tell sets the environment of a function and waits until it has it.
+func tell(ctx context.Context, stage, function string, variables map[string]string) error {
+	in := map[string]any{"Environment": map[string]any{"Variables": variables}}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	if err := lambda(ctx, http.MethodPut, stage, function, body, nil); err != nil {
+		return err
+	}
+	for {
+		var c struct{ State, LastUpdateStatus string }
+		if err := lambda(ctx, http.MethodGet, stage, function, nil, &c); err != nil {
+			return err
+		}
+		if c.LastUpdateStatus == "Successful" && c.State == "Active" {
+			return nil
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for function %s: %w", function, ctx.Err())
+		}
+	}
+}
+
+// Environment is what a function of a stage is told.
+func Environment(ctx context.Context, stage, function string) (map[string]string, error) {
+	var c struct {
+		Environment struct{ Variables map[string]string }
+	}
+	err := lambda(ctx, http.MethodGet, stage, function, nil, &c)
+	return c.Environment.Variables, err
+}
+
+// Memory is what a function of a stage has, in MiB.
+func Memory(ctx context.Context, stage, function string) (int, error) {
+	var c struct{ MemorySize int }
+	err := lambda(ctx, http.MethodGet, stage, function, nil, &c)
+	return c.MemorySize, err
+}
+
+// Invoke calls a function, as EventBridge does, and waits for its end.
+func Invoke(ctx context.Context, stage, function string, event any) error {
+	body, err := json.Marshal(event)
+	if err != nil {
+		return err
+	}
+	return of(ctx, http.MethodPost, stage, function, "invocations", body, nil)
+}
+
+// lambda asks LocalStack about the configuration of a function.
+func lambda(ctx context.Context, method, stage, function string, body []byte, into any) error {
+	return of(ctx, method, stage, function, "configuration", body, into)
+}
+
+func of(ctx context.Context, method, stage, function, what string, body []byte, into any) error {
+	name := "zerodag-" + stage + "-" + function
+	if err := ask(ctx, method, "/"+name+"/"+what, body, into); err != nil {
+		return fmt.Errorf("ask for function %s: %w", name, err)
+	}
+	return nil
+}
+
+// ask calls the API of Lambda. LocalStack looks at the signature's scope only.
+func ask(ctx context.Context, method, path string, body []byte, into any) error {
+	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+"/2015-03-31/functions"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/lambda/aws4_request, SignedHeaders=host, Signature=0")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", answer.Status, text)
+	}
+	if err == nil && into != nil {
+		err = json.Unmarshal(text, into)
+	}
+	return err
+}

@@ -1,0 +1,201 @@
+// Package stack is the view that a client has of a deployed stack: it pushes, starts, waits,
+// and looks into the queues.
+//
+// Crash tests, the test of upgrades and `make bench-aws` use it. It must never retry what is
+// not safe to repeat: a start names its session, so it is.
+package stack
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"zerodag/integration/durability"
+	"zerodag/integration/localstack/proxy"
+	"zerodag/internal/env"
+)
+
+// Stack is a deployed stack.
+type Stack struct {
+	URL, Token string
+	Stage      string
+	client     *http.Client
+}
+
+// Find returns the stack that the environment names, as deploy.sh prints it; false when it
+// names none.
+func Find() (*Stack, bool) {
+	s := &Stack{URL: os.Getenv("ZERODAG_SERVER"), Token: os.Getenv("ZERODAG_TOKEN"), Stage: cmp.Or(os.Getenv("ZERODAG_STAGE"), "e2e"),
+		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}
+	return s, s.URL != ""
+}
+
+// Call sends a request once. The error says that there was no answer: what was asked for
+// may have been done, or not.
+func (s *Stack) Call(ctx context.Context, method, path, contentType string, body []byte) (int, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+s.Token)
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, text, err
+}
+
+// patience is how long a call is repeated while there is no answer, or one that blames the
+// server: functions may have been killed.
+const patience = 90 * time.Second
+
+// ask repeats a call until the server has answered it.
+func (s *Stack) ask(ctx context.Context, method, path, contentType string, body []byte, into any) error {
+	for deadline := time.Now().Add(patience); ; {
+		status, text, err := s.Call(ctx, method, path, contentType, body)
+		switch {
+		case err == nil && status == http.StatusOK:
+			if into == nil {
+				return nil
+			}
+			if err := json.Unmarshal(text, into); err != nil {
+				return fmt.Errorf("%s %s: %w\n%s", method, path, err, text)
+			}
+			return nil
+		case err == nil && status < http.StatusInternalServerError && status != http.StatusTooManyRequests:
+			return &Refused{Status: status, Text: string(text), call: method + " " + path}
+		case ctx.Err() != nil || time.Now().After(deadline):
+			return fmt.Errorf("%s %s: %d %s %w", method, path, status, text, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// Refused is an answer that blames the client.
+type Refused struct {
+	Status int
+	Text   string
+	call   string
+}
+
+func (r *Refused) Error() string { return fmt.Sprintf("%s: %d %s", r.call, r.Status, r.Text) }
+
+// Get reads JSON, again and again until there is an answer.
+func (s *Stack) Get(ctx context.Context, path string, into any) error {
+	return s.ask(ctx, http.MethodGet, path, "", nil, into)
+}
+
+// Post sends JSON and reads some, again and again until there is an answer.
+func (s *Stack) Post(ctx context.Context, path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return s.ask(ctx, http.MethodPost, path, "application/json", text, into)
+}
+
+// Project is a pushed one: its id, and those of its workflows by name.
+type Project struct {
+	ID        string
+	Workflows map[string]string
+}
+
+// Push pushes files as a revision that is named by the time.
+func (s *Stack) Push(ctx context.Context, project string, files map[string]string) (Project, error) {
+	p := Project{Workflows: map[string]string{}}
+	path := fmt.Sprintf("/api/projects?project=%s&revision=r%d", project, time.Now().UnixNano())
+	var pushed struct{ ID string }
+	if err := s.ask(ctx, http.MethodPut, path, "application/gzip", durability.Pack(files), &pushed); err != nil {
+		return p, err
+	}
+	p.ID = pushed.ID
+	var list struct{ Workflows []struct{ ID, Name string } }
+	err := s.Get(ctx, "/api/projects/"+p.ID+"/workflows", &list)
+	for _, w := range list.Workflows {
+		p.Workflows[w.Name] = w.ID
+	}
+	return p, err
+}
+
+// Attempt is one as the API shows it.
+type Attempt struct {
+	ID              string
+	Done, Success   bool
+	CancelRequested bool
+	Index           int
+	SessionTime     string
+}
+
+// Start starts an attempt; one that an earlier try started is a success.
+func (s *Stack) Start(ctx context.Context, workflow string, session time.Time) (Attempt, error) {
+	body, err := json.Marshal(map[string]any{"workflowId": workflow, "sessionTime": session.UTC().Format(time.RFC3339), "params": map[string]any{}})
+	if err != nil {
+		return Attempt{}, err
+	}
+	var a Attempt
+	err = s.ask(ctx, http.MethodPut, "/api/attempts", "application/json", body, &a)
+	if r, ok := err.(*Refused); ok && r.Status == http.StatusConflict {
+		err = json.Unmarshal([]byte(r.Text), &a)
+	}
+	if err == nil && a.ID == "" {
+		err = fmt.Errorf("start of workflow %s was answered without an id", workflow)
+	}
+	return a, err
+}
+
+// Wait waits for the end of an attempt.
+func (s *Stack) Wait(ctx context.Context, id string) (Attempt, error) {
+	for {
+		var a Attempt
+		err := s.Get(ctx, "/api/attempts/"+id, &a)
+		if err != nil || a.Done {
+			return a, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return a, fmt.Errorf("wait for attempt %s: %w", id, ctx.Err())
+		}
+	}
+}
+
+// Attempts lists all attempts of a workflow.
+func (s *Stack) Attempts(ctx context.Context, project, workflow string) ([]Attempt, error) {
+	var list []Attempt
+	for last := ""; ; {
+		var page struct{ Attempts []Attempt }
+		if err := s.Get(ctx, "/api/attempts?include_retried=true&project="+project+"&workflow="+workflow+last, &page); err != nil {
+			return nil, err
+		}
+		list = append(list, page.Attempts...)
+		if len(page.Attempts) == 0 {
+			return list, nil
+		}
+		last = "&last_id=" + page.Attempts[len(page.Attempts)-1].ID
+	}
+}
+
+// Config is what the stack's functions are told.
+func (s *Stack) Config(ctx context.Context) (env.Config, error) {
+	variables, err := proxy.Environment(ctx, s.Stage, "executor")
+	if err != nil {
+		return env.Config{}, err
+	}
+	return env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+}
+
+// Tick does now what EventBridge does each minute; to do it more often is harmless.
+func (s *Stack) Tick(ctx context.Context) error {
+	return proxy.Invoke(ctx, s.Stage, "tick", map[string]string{"source": "aws.events"})
+}

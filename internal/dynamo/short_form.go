@@ -1,0 +1,119 @@
+package dynamo
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// Short logs are stored together: each is compressed when it is kept, but what they have in
+// common is most of them, so they are taken out of that and packed as one text.
+//
+//	0   (name length, name, form, content length, content)...
+//
+// What was written before began with the first name's length, which is never 0, and had no
+// form; its entries were not packed.
+const togetherForm = 0
+
+// Forms of a content: as it was, or the text of what was compressed.
+const (
+	asItWas = 0
+	gunzip  = 1
+)
+
+// packShort is what an entry takes along; nil for none.
+func packShort(list []shortLog) []byte {
+	if len(list) == 0 {
+		return nil
+	}
+	return pack(joinShort(list))
+}
+
+// unpackShort reads what an entry took along.
+func unpackShort(b []byte) ([]shortLog, error) {
+	if b[0] != plain && b[0] != deflated {
+		return splitShort(b)
+	}
+	text, err := unpack(b)
+	if err != nil {
+		return nil, err
+	}
+	return splitShort(text)
+}
+
+func joinShort(list []shortLog) []byte {
+	b := []byte{togetherForm}
+	for _, l := range list {
+		content, form := l.content, byte(asItWas)
+		if text, err := decompress(l.content); err == nil {
+			content, form = text, gunzip
+		}
+		b = append(binary.AppendUvarint(b, uint64(len(l.name))), l.name...)
+		b = append(b, form)
+		b = append(binary.AppendUvarint(b, uint64(len(content))), content...)
+	}
+	return b
+}
+
+var errShort = errors.New("read short logs: cut short")
+
+func splitShort(b []byte) ([]shortLog, error) {
+	together := len(b) > 0 && b[0] == togetherForm
+	if together {
+		b = b[1:]
+	}
+	var list []shortLog
+	for len(b) > 0 {
+		name, rest, err := cutPart(b)
+		if err != nil {
+			return nil, err
+		}
+		form := byte(asItWas)
+		if together {
+			if len(rest) == 0 {
+				return nil, errShort
+			}
+			form, rest = rest[0], rest[1:]
+		}
+		content, rest, err := cutPart(rest)
+		if err != nil {
+			return nil, err
+		}
+		switch form {
+		case asItWas:
+		case gunzip:
+			content = compress(content)
+		default:
+			return nil, errFormat
+		}
+		list, b = append(list, shortLog{string(name), content}), rest
+	}
+	return list, nil
+}
+
+// cutPart takes a part that stands after its length.
+func cutPart(b []byte) (part, rest []byte, err error) {
+	size, n := binary.Uvarint(b)
+	if n <= 0 || uint64(len(b)-n) < size {
+		return nil, nil, errShort
+	}
+	return b[n : n+int(size)], b[n+int(size):], nil
+}
+
+func decompress(b []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+func compress(text []byte) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	w.Write(text) // to memory: no error
+	w.Close()
+	return out.Bytes()
+}
