@@ -51,6 +51,9 @@ func onLogs(z *stack) []*string    { return []*string{z.logs.ArnForObjects(jsii.
 func onLogList(z *stack) []*string { return []*string{z.logs.BucketArn()} }
 func onEvents(z *stack) []*string  { return []*string{z.events.live.QueueArn()} }
 func onTasks(z *stack) []*string   { return []*string{z.tasks.live.QueueArn()} }
+func onDead(z *stack) []*string    { return []*string{z.events.dead.QueueArn(), z.tasks.dead.QueueArn()} }
+func onBus(z *stack) []*string     { return []*string{z.bus.EventBusArn()} }
+func onTopic(z *stack) []*string   { return []*string{z.topic.TopicArn()} }
 func onSecrets(z *stack) []*string {
 	return []*string{z.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String("zerodag/" + z.Stage + "/*")})}
 }
@@ -61,6 +64,7 @@ var (
 	writeTable  = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:ConditionCheckItem"}
 	sendQueue   = []string{"sqs:SendMessage"}
 	workQueue   = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
+	readDead    = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
 	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
 )
 
@@ -71,21 +75,23 @@ const unpackDisk = 2048
 // and no others; the API never runs the engine, so it neither receives nor logs.
 func functions() []function {
 	table := right{slices.Concat(readTable, writeTable), onTable}
-	attempt := []right{table,
+	told := []right{{[]string{"events:PutEvents"}, onBus}, {[]string{"sns:Publish"}, onTopic}}
+	redrive := []right{{readDead, onDead}, {sendQueue, onTasks}, {sendQueue, onEvents}}
+	attempt := slices.Concat(told, []right{table,
 		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 		{sendQueue, onTasks}, {sendQueue, onEvents},
 		{[]string{"s3:PutObject"}, onLogs},
-		{readSecrets, onSecrets}}
+		{readSecrets, onSecrets}})
 	return []function{
-		{name: "api", timeout: 29, memory: 512, may: []right{table,
+		{name: "api", timeout: 29, memory: 512, may: slices.Concat(redrive, []right{table,
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
-			{sendQueue, onEvents}, {[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}}},
-		{name: "upload", timeout: 5 * 60, disk: unpackDisk, may: []right{table, {[]string{"s3:ListBucket"}, onArchiveList},
+			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}})},
+		{name: "upload", timeout: 5 * 60, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
 			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
-		{name: "tick", timeout: 55, memory: 512, may: []right{table, {sendQueue, onEvents}, {sendQueue, onTasks},
-			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}}},
+		{name: "tick", timeout: 55, memory: 512, may: slices.Concat(told, redrive, []right{table,
+			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}})},
 		{name: "executor", timeout: 30, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
 		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onTasks}})},
 	}
@@ -154,7 +160,8 @@ func (z *stack) environment() *map[string]*string {
 	c := env.Config{
 		Stage: z.Stage, Table: *z.table.TableName(), Events: *z.events.live.QueueUrl(), Tasks: *z.tasks.live.QueueUrl(),
 		Archives: *z.archives.BucketName(), Logs: *z.logs.BucketName(), Secrets: "/zerodag/" + z.Stage,
-		Bus: *z.bus.EventBusName(), Topic: *z.topic.TopicArn(),
+		DeadEvents: *z.events.dead.QueueUrl(), DeadTasks: *z.tasks.dead.QueueUrl(),
+		Bus: *z.bus.EventBusName(), Topic: *z.topic.TopicArn(), Announce: z.Announce,
 		Attempts: z.Attempts, TaskLimit: z.TaskLimit, Lease: time.Duration(z.Lease) * time.Second, SmallLogs: z.SmallLogs,
 	}
 	variables := map[string]*string{}

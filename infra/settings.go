@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ type settings struct {
 	Domain         string // domain and certificate: a name of your own for the API
 	Certificate    string // ARN
 	Email          string // alarmEmail: who is told of alarms
+	Announce       string // busEvents: what is put on the bus: all, ends, failures or none
 	SmallLogs      bool   // smallLogs: also small logs go to the bucket
 	Adopt          bool   // adopt: table and buckets of an earlier deployment of this stage are taken over
 	VPC            string // vpc, subnets and securityGroups: where operators run; none is Lambda's own network
@@ -102,6 +104,7 @@ func readSettings(node constructs.Node) (settings, error) {
 		Domain:         r.text("domain", ""),
 		Certificate:    r.text("certificate", ""),
 		Email:          r.text("alarmEmail", ""),
+		Announce:       r.text("busEvents", "all"),
 		SmallLogs:      r.text("smallLogs", "false") == "true",
 		Adopt:          r.text("adopt", "false") == "true",
 		VPC:            r.text("vpc", ""),
@@ -112,6 +115,9 @@ func readSettings(node constructs.Node) (settings, error) {
 	}
 	if !stageName.MatchString(s.Stage) {
 		r.wrong("stage", "lower-case letters, digits and hyphens, at most 18", s.Stage)
+	}
+	if !slices.Contains([]string{"all", "ends", "failures", "none"}, s.Announce) {
+		r.wrong("busEvents", "all, ends, failures or none", s.Announce)
 	}
 	if s.Architecture != "arm64" && s.Architecture != "x86_64" {
 		r.wrong("architecture", "arm64 or x86_64", s.Architecture)

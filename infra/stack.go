@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -28,6 +29,7 @@ type stack struct {
 	bus            awsevents.EventBus
 	topic          awssns.Topic
 	functions      map[string]awslambda.Function
+	scheduler      awsiam.Role // of schedules that start workflows
 	api            awsapigatewayv2.HttpApi
 }
 
