@@ -80,7 +80,7 @@ func basic(name, password string) string {
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
-	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "getBackup", "openUpload", "getUpload", "completeUpload"}
+	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "getBackup", "redrive", "openUpload", "getUpload", "completeUpload"}
 	operator := []string{"startAttempt", "killAttempt", "forkAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList"}
 	for _, role := range []string{"viewer", "operator", "admin"} {
 		c := caller{server, t, server.token(t, 0, role)}

@@ -94,6 +94,7 @@ func (v tenant) questions() map[string]asked {
 		"createToken":            {body: `{"name":"x","role":"admin","site":` + v.number() + `}`, want: 403},
 		"getAudit":               {},
 		"getBackup":              {want: v.backupDenied()},
+		"redrive":                {want: v.redriveDenied()},
 		"putProject":             {query: "project=strange&revision=r", body: v.project()},
 		"openUpload":             {query: "project=strange&revision=s", body: announce(v.project())},
 	}
@@ -105,6 +106,14 @@ func (v tenant) backupDenied() int {
 		return http.StatusNotFound
 	}
 	return http.StatusForbidden
+}
+
+// redriveDenied is how dead letters are kept from other sites: a server in memory has none.
+func (v tenant) redriveDenied() int {
+	if v.deployed() {
+		return http.StatusForbidden
+	}
+	return http.StatusNotFound
 }
 
 // bodies are those of endpoints with an id in their path, by operationId.

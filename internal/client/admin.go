@@ -67,6 +67,13 @@ func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error
 	return c.send(ctx, http.MethodDelete, path("api", "projects", string(project), "secrets", key), nil, nil, nil)
 }
 
+// Redrive sends dead letters of the server's queues back, and says how many there were.
+func (c *Client) Redrive(ctx context.Context) (int, error) {
+	var answer struct{ Messages int }
+	err := c.send(ctx, http.MethodPost, "/api/redrive", nil, nil, &answer)
+	return answer.Messages, err
+}
+
 // Tokens lists the tokens of a site; "" is the caller's own.
 func (c *Client) Tokens(ctx context.Context, site ID) ([]Token, error) {
 	var list struct{ Tokens []Token }

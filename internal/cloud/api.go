@@ -42,7 +42,7 @@ func signer(ctx context.Context) (name string, ok bool) {
 // Gateway has checked the signature of.
 func (e *Engine) API(version string) (*API, error) {
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
-		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Logger: e.Logger,
+		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Redrive, Logger: e.Logger,
 			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed},
 			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: 20 * time.Second}})
 	}
@@ -105,13 +105,8 @@ func refused(why string) events.APIGatewayV2HTTPResponse {
 
 // command makes the first token: who may invoke the function owns the account.
 func (a *API) command(ctx context.Context, name string) (any, error) {
-	switch name {
-	case "first-token":
-	case "redrive":
-		n, err := a.engine.Redrive(ctx)
-		return map[string]int{"messages": n}, err
-	default:
-		return nil, fmt.Errorf("unknown command %q: first-token and redrive are known", name)
+	if name != "first-token" {
+		return nil, fmt.Errorf("unknown command %q: first-token is known", name)
 	}
 	text, hash := httpapi.NewToken()
 	_, err := a.engine.DB.Create(ctx, host.Token{Name: "first admin", Role: httpapi.Admin.String(), Hash: hash, CreatedAt: time.Now().UTC()})

@@ -27,6 +27,8 @@ type Options struct {
 	Admin bool
 	// Backup writes all data of all sites; nil where the store has backups of its own.
 	Backup func(ctx context.Context, w io.Writer) error
+	// Redrive sends dead letters back and says how many there were; nil where queues have none.
+	Redrive func(ctx context.Context) (int, error)
 	// ArchiveType is what revisions say of where their archive is: "db".
 	ArchiveType string
 	// Direct lets clients be sent to the store for archives and logs where it gives links.

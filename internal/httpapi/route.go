@@ -110,6 +110,7 @@ func serverEndpoints() []route {
 		{method: http.MethodPost, path: "/api/tokens", name: "createToken", role: Admin, consumes: jsonType, change: "create token", serve: createToken},
 		{method: http.MethodDelete, path: "/api/tokens/{id}", name: "deleteToken", role: Admin, change: "revoke token", serve: revokeToken},
 		{method: http.MethodGet, path: "/api/backup", name: "getBackup", role: Admin, kind: transfer, serve: getBackup},
+		{method: http.MethodPost, path: "/api/redrive", name: "redrive", role: Admin, change: "redrive", serve: redrive},
 		{method: http.MethodGet, path: "/api/audit", name: "getAudit", role: Admin, serve: getAudit},
 		{method: http.MethodGet, path: "/api/admin/attempts/{id}/userinfo", name: "getUserInfo", role: Viewer, serve: getUserInfo},
 	}
