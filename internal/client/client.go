@@ -30,7 +30,8 @@ type Options struct {
 	Header   http.Header // sent with every request to the server itself; may be nil
 	Agent    string      // added to the User-Agent
 	Insecure bool        // accept any certificate
-	// NoDirect asks the server for files itself and not for links into its storage.
+	// NoDirect asks the server for files itself and not for links into its storage, and
+	// pushes what it can to the server itself.
 	NoDirect bool
 	// Env looks up the variables that name a proxy; nil is no proxy.
 	Env func(name string) string
