@@ -35,7 +35,8 @@ type Options struct {
 	// Access says in errors how requests show who makes them: "with the token of --token".
 	Access   string
 	Insecure bool // accept any certificate
-	// NoDirect asks the server for files itself and not for links into its storage.
+	// NoDirect asks the server for files itself and not for links into its storage, and
+	// pushes what it can to the server itself.
 	NoDirect bool
 	// Env looks up the variables that name a proxy; nil is no proxy.
 	Env func(name string) string

@@ -87,14 +87,14 @@ type Push struct {
 }
 
 // Push uploads an archive of size bytes: to the store of a server whose Check said that it
-// takes archives there, to the server itself otherwise. One that was never asked says by
-// 413 that an archive has to go to the store.
+// takes archives there, to the server itself otherwise, or where the store is not to be
+// spoken to. What the server then finds too large (413) goes to the store all the same.
 func (c *Client) Push(ctx context.Context, p Push, archive io.ReaderAt, size int64) (Project, error) {
 	q := query("project", p.Project, "revision", p.Revision)
 	if !p.From.IsZero() {
 		q.Set("schedule_from", p.From.UTC().Format(time.RFC3339Nano))
 	}
-	if c.slots.Load() {
+	if c.slots.Load() && !c.NoDirect {
 		return c.pushBySlot(ctx, q, archive, size)
 	}
 	body := c.counted(io.NopCloser(io.NewSectionReader(archive, 0, size)), size)

@@ -149,3 +149,60 @@ func TestTakeLate(t *testing.T) {
 		t.Errorf("the pusher is told %+v, %v", o, err)
 	}
 }
+
+type projects = host.Projects // a name that is none of its methods
+
+// rival lets somebody else be first with a push.
+type rival struct {
+	projects
+	first func()
+}
+
+func (r *rival) Push(ctx context.Context, p host.Push) (host.Project, error) {
+	if f := r.first; f != nil {
+		r.first = nil
+		f()
+	}
+	return r.projects.Push(ctx, p)
+}
+
+// TestTakeTwice proves that two calls for one upload that both find no revision make one,
+// and that the later one does not take the archive away from it.
+func TestTakeTwice(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	u := slots(t, &log)
+	id := u.stored(t, host.PushRequest{Project: "p", Revision: "r"})
+	call := fixture(t, id, "")
+	take := func() {
+		if err := u.Take(t.Context(), call); err != nil {
+			t.Error(err)
+		}
+	}
+	u.Host.Projects = &rival{u.Host.Projects, take}
+	take()
+	o, err := u.Outcome(t.Context(), 0, id)
+	if err != nil || o.Err != nil || o.Project == 0 {
+		t.Errorf("the pusher is told %+v, %v", o, err)
+	}
+	if n := strings.Count(log.String(), "upload is registered"); n != 2 {
+		t.Errorf("%d calls registered it:\n%s", n, &log)
+	}
+	if r, _, err := u.Host.Blobs.Open(t.Context(), "archives/"+id+".tar.gz"); err != nil {
+		t.Error(err)
+	} else {
+		r.Close()
+	}
+	other := u.stored(t, host.PushRequest{Project: "p", Revision: "s"})
+	u.Host.Projects = &rival{u.Host.Projects, func() {
+		if err := u.Take(t.Context(), fixture(t, u.stored(t, host.PushRequest{Project: "p", Revision: "s"}), "")); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := u.Take(t.Context(), fixture(t, other, "")); err != nil {
+		t.Error(err)
+	}
+	if o, err := u.Outcome(t.Context(), 0, other); err != nil || o.Err == nil || o.Err.Code != host.Conflict {
+		t.Errorf("who came second with another archive is told %+v, %v", o, err)
+	}
+}

@@ -34,17 +34,14 @@ func uploadOf(r *v4.PresignedHTTPRequest) Upload {
 	return up
 }
 
-// UploadLink signs the upload of an object of a size. sum is its SHA-256 in base64, "" for
-// none: with it, S3 refuses anything else.
+// UploadLink signs the upload of an object of a size. sum is its SHA-256 in base64: S3
+// refuses anything else.
 func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (Upload, error) {
 	if err := checkKey(key); err != nil {
 		return Upload{}, err
 	}
-	in := &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, ContentLength: aws.Int64(size)}
-	if sum != "" {
-		in.ChecksumAlgorithm, in.ChecksumSHA256 = types.ChecksumAlgorithmSha256, aws.String(sum)
-	}
-	r, err := b.sign.PresignPutObject(ctx, in, s3.WithPresignExpires(valid))
+	r, err := b.sign.PresignPutObject(ctx, &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, ContentLength: aws.Int64(size),
+		ChecksumAlgorithm: types.ChecksumAlgorithmSha256, ChecksumSHA256: &sum}, s3.WithPresignExpires(valid))
 	if err != nil {
 		return Upload{}, translate("sign upload of "+key, err)
 	}
