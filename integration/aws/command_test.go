@@ -3,14 +3,15 @@ package aws_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
-	"zerodag/integration/durability"
 	"zerodag/integration/target"
 )
 
@@ -22,9 +23,25 @@ type commandLine struct {
 	token           string // "" for none
 }
 
+// built is the program, built once for all tests into the folder of what is built.
+var built = sync.OnceValues(func() (string, error) {
+	program, err := filepath.Abs("../../bin/test/zerodag")
+	if err != nil {
+		return "", err
+	}
+	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return program, nil
+})
+
 func newCommandLine(t *testing.T, stack target.Stack, token string) commandLine {
 	t.Helper()
-	return commandLine{t, durability.Build(t), t.TempDir(), stack, token}
+	program, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commandLine{t, program, t.TempDir(), stack, token}
 }
 
 // write puts a file into the folder.

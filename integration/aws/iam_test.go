@@ -32,7 +32,7 @@ func TestSignedCommands(t *testing.T) {
 		t.Fatalf("whoami: %v", who)
 	}
 	c.must("push", project, "--iam", "-r", "r1")
-	t.Cleanup(func() { c.must("delete", project, "--force", "--iam") })
+	defer c.must("delete", project, "--force", "--iam")
 	c.must("secrets", "--project", project, "--set", "k=v", "--iam")
 	if keys := c.must("secrets", "--project", project, "-X", "client.http.iam=true"); keys != "k\n" {
 		t.Errorf("secrets by configuration: %q", keys)
