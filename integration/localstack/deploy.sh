@@ -15,6 +15,7 @@ esac
 more=("$@")
 eval "$(bash "$HERE/localstack.sh" up)"
 export CDK_DISABLE_CLI_TELEMETRY=true CI=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
+[ -f engine/expr/assets/dist/moment.min.js ] || make --no-print-directory assets >&2
 [ -x infra/_cdk/node_modules/.bin/cdk ] || npm ci --prefix infra/_cdk --silent --no-audit --no-fund >&2
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
