@@ -21,6 +21,7 @@ test: tools assets ## install what the tests need, then run everything
 	$(MAKE) --no-print-directory lint
 	REQUIRE=python,ruby,client $(GO) test ./...
 	$(GO) test -race ./internal/... ./cmd/... ./operators/...
+	$(MAKE) --no-print-directory test-aws
 
 .PHONY: check
 check: ## quick, without network: format, vet, all tests but recorded cases and rules
@@ -35,8 +36,10 @@ program = command -v $(1) >/dev/null || { \
 	  else echo "$(1) is needed by the tests of $(3): install it (apt-get install $(2))"; exit 1; fi; }
 
 .PHONY: tools
-tools: $(CLIENT) ## install what tests need besides Go, Node and Python: Ruby, a JDK, Maven, Digdag's Java client
+tools: $(CLIENT) ## install what tests need besides Go and Node: Ruby, a JDK, Maven, Digdag's Java client, a Python for LocalStack
 	@$(call program,ruby,ruby,rb>)
+	@$(call program,curl,curl,LocalStack)
+	@integration/localstack/localstack.sh tools
 
 $(CLIENT): integration/client/pom.xml
 	@$(call program,javac,default-jdk-headless,Digdag's Java client)
@@ -105,9 +108,12 @@ deploy: assets ## deploy to the AWS account of the environment (CONTEXT="-c stag
 	infra/_cdk/node_modules/.bin/cdk deploy --all --no-notices $(CONTEXT)
 
 .PHONY: test-aws
-test-aws: assets ## the drivers against LocalStack, and the recorded cases through a stack deployed to it
-	REQUIRE=localstack $(GO) test ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm
-	set -o pipefail; eval "$$(integration/localstack/deploy.sh e2e)" && ZERODAG_NO_COMMANDS=1 $(GO) test -count=1 -timeout 20m -run TestServer ./integration/conformance
+test-aws: tools assets ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
+	REQUIRE=client,localstack integration/aws/run.sh localstack
+
+.PHONY: integration-aws
+integration-aws: tools assets ## the end-to-end list on the AWS account of the environment: deploys stage STAGE (it), says what it costs
+	REQUIRE=client integration/aws/run.sh account
 
 .PHONY: generate
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens

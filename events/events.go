@@ -9,19 +9,31 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/param"
 )
 
 // Version is the newest form that this package reads and writes.
 const Version = 1
 
-// Task is a message of the queue "tasks": runs to be done, or something that happens to
-// the attempt at the message's time.
+// Task is a message of the queue "tasks": runs to be done, something that happens to the
+// attempt at the message's time, or schedules that are to be fired then.
 type Task struct {
 	V    int          `json:"v"`
 	Runs []engine.Run `json:"runs,omitempty"`
+	From []string     `json:"from,omitempty"` // guards whose messages came again: what they were at is taken over
 	Then *Event       `json:"then,omitempty"`
+	Fire []Firing     `json:"fire,omitempty"`
+}
+
+// Firing names a schedule, and the time for which it is fired: one that was moved since is
+// left alone.
+type Firing struct {
+	Site     int64 `json:"site,omitempty"`
+	Schedule int64 `json:"id"`
+	Run      int64 `json:"run"` // seconds since 1970
 }
 
 // EncodeTask writes a message.
@@ -44,12 +56,22 @@ func DecodeTask(body []byte) (Task, error) {
 	return t, version(t.V)
 }
 
-// Event is a message of the queue "events", and what a log entry says happened. Results
-// are not part of it: the changes hold them.
+// Event is a message of the queue "events", and what a log entry says happened. In an entry
+// results are not part of it: the changes hold them.
 type Event struct {
-	V    int         `json:"v,omitempty"`
-	Kind Kind        `json:"event"`
-	Run  *engine.Run `json:"run,omitempty"`
+	V       int         `json:"v,omitempty"`
+	Kind    Kind        `json:"event"`
+	Run     *engine.Run `json:"run,omitempty"`
+	Results []Result    `json:"results,omitempty"`
+}
+
+// Result is what one run came to, on its way to the log.
+type Result struct {
+	Kind    Kind           `json:"event"` // Succeeded, Failed or Later
+	Run     engine.Run     `json:"run"`
+	Outcome engine.Outcome `json:"outcome,omitzero"` // of the first two
+	After   time.Duration  `json:"after,omitempty"`  // of Later: nanoseconds
+	State   *param.Map     `json:"state,omitempty"`
 }
 
 // Kind says what happened.
@@ -65,7 +87,9 @@ const (
 	Lost      Kind = "lost"
 	Succeeded Kind = "succeeded"
 	Failed    Kind = "failed"
-	Later     Kind = "later" // a poll or a retry was asked for
+	Later     Kind = "later"   // a poll or a retry was asked for
+	Results   Kind = "results" // of runs that ended side by side
+	Check     Kind = "check"   // somebody should look whether the attempt ever began
 )
 
 // Of describes an event of the engine.
@@ -93,26 +117,60 @@ func Of(e engine.Event) Event {
 	panic(fmt.Sprintf("events: unknown event %T", e))
 }
 
-// Engine is the event for the engine, brought by the message with this guard. A start is
-// none: the attempt was started when its log began.
-func (e Event) Engine(guard string) engine.Event {
+// Engine is what happened for the engine, brought by the message with this guard. A start is
+// nothing: the attempt was started when its log began.
+func (e Event) Engine(guard string) []engine.Event {
 	by := engine.By{Guard: guard}
 	switch e.Kind {
 	case GoOn:
-		return engine.GoOn{By: by}
+		return []engine.Event{engine.GoOn{By: by}}
 	case Kill:
-		return engine.Kill{By: by}
+		return []engine.Event{engine.Kill{By: by}}
 	case SLADue:
-		return engine.SLADue{By: by}
+		return []engine.Event{engine.SLADue{By: by}}
 	case Due:
-		return engine.Due{By: by, Run: *e.Run}
+		return []engine.Event{engine.Due{By: by, Run: *e.Run}}
 	}
-	return nil
+	var list []engine.Event
+	for _, r := range e.Results {
+		list = append(list, r.engine(by))
+	}
+	return list
+}
+
+// ResultOf is how the end of a run travels.
+func ResultOf(e engine.Event) Result {
+	switch e := e.(type) {
+	case engine.Succeeded:
+		return Result{Kind: Succeeded, Run: e.Run, Outcome: e.Result}
+	case engine.Errored:
+		return Result{Kind: Failed, Run: e.Run, Outcome: engine.Outcome{Error: e.Error}}
+	case engine.Later:
+		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State}
+	}
+	panic(fmt.Sprintf("events: %T is not the end of a run", e))
+}
+
+func (r Result) engine(by engine.By) engine.Event {
+	switch r.Kind {
+	case Succeeded:
+		return engine.Succeeded{By: by, Run: r.Run, Result: r.Outcome}
+	case Failed:
+		return engine.Errored{By: by, Run: r.Run, Error: r.Outcome.Error}
+	}
+	return engine.Later{By: by, Run: r.Run, After: r.After, State: r.State}
 }
 
 func (e Event) check() error {
 	switch e.Kind {
-	case Start, GoOn, Kill, SLADue:
+	case Start, GoOn, Kill, SLADue, Check:
+		return nil
+	case Results:
+		for _, r := range e.Results {
+			if r.Kind != Succeeded && r.Kind != Failed && r.Kind != Later {
+				return fmt.Errorf("%q is not the end of a run", r.Kind)
+			}
+		}
 		return nil
 	case Due:
 		if e.Run == nil {

@@ -2,10 +2,13 @@ package events_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"zerodag/engine"
+	"zerodag/engine/param"
 	"zerodag/events"
 )
 
@@ -16,9 +19,12 @@ var run = engine.Run{Task: 3, Dispatch: 2}
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for text, got := range map[string][]byte{
-		`{"v":1,"runs":[{"task":3,"d":2}]}`:                                                    events.EncodeTask(events.Task{Runs: []engine.Run{run}}),
-		`{"v":1,"then":{"event":"due","run":{"task":3,"d":2}}}`:                                events.EncodeTask(events.Task{Then: &events.Event{Kind: events.Due, Run: &run}}),
-		`{"v":1,"event":"kill"}`:                                                               events.Encode(events.Event{Kind: events.Kill}),
+		`{"v":1,"runs":[{"task":3,"d":2}]}`:                             events.EncodeTask(events.Task{Runs: []engine.Run{run}}),
+		`{"v":1,"then":{"event":"due","run":{"task":3,"d":2}}}`:         events.EncodeTask(events.Task{Then: &events.Event{Kind: events.Due, Run: &run}}),
+		`{"v":1,"fire":[{"id":7,"run":60},{"site":2,"id":8,"run":60}]}`: events.EncodeTask(events.Task{Fire: []events.Firing{{Schedule: 7, Run: 60}, {Site: 2, Schedule: 8, Run: 60}}}),
+		`{"v":1,"event":"results","results":[{"event":"later","run":{"task":3,"d":2},"after":5,"state":{}}]}`: events.Encode(events.Event{Kind: events.Results, Results: []events.Result{
+			events.ResultOf(engine.Later{Run: run, After: 5, State: param.New()})}}),
+		`{"v":1,"event":"kill"}`: events.Encode(events.Event{Kind: events.Kill}),
 		`[{"event":"start"},{"event":"succeeded","run":{"task":3,"d":2}}]`:                     events.EncodeList([]events.Event{{Kind: events.Start}, events.Of(engine.Succeeded{Run: run})}),
 		`[{"event":"failed","run":{"task":3,"d":2}},{"event":"later","run":{"task":3,"d":2}}]`: events.EncodeList([]events.Event{events.Of(engine.Errored{Run: run}), events.Of(engine.Later{Run: run})}),
 	} {
@@ -38,9 +44,39 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, e.Engine("g")); diff != "" {
+		if diff := cmp.Diff([]engine.Event{want}, e.Engine("g")); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// sameText compares trees by how they are written.
+func sameText() cmp.Option {
+	return cmp.Comparer(func(a, b *param.Map) bool {
+		return string(param.AppendJSON(nil, a)) == string(param.AppendJSON(nil, b))
+	})
+}
+
+// TestResults proves that the ends of runs arrive as they were, in their order.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	by := engine.By{Guard: "g"}
+	want := []engine.Event{
+		engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Stores: param.New("b", int64(1), "a", "x"), Exports: param.New("e", nil), Subtasks: param.New("+s", param.New("echo>", "x")), ResetStore: [][]string{{"b", "c"}}}},
+		engine.Errored{By: by, Run: run, Error: param.New("message", "no")},
+		engine.Later{By: by, Run: run, After: 1500 * time.Millisecond, State: param.New("n", int64(2))},
+		engine.Succeeded{By: by, Run: run},
+	}
+	var list []events.Result
+	for _, e := range want {
+		list = append(list, events.ResultOf(e))
+	}
+	e, err := events.Decode(events.Encode(events.Event{Kind: events.Results, Results: list}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, e.Engine("g"), sameText()); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -48,7 +84,7 @@ func TestRoundTrip(t *testing.T) {
 // must come back to one that does.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`{"v":2,"event":"kill"}`, `{"event":"kill"}`, `{"v":1,"event":"explode"}`, `{"v":1,"event":"due"}`, `{`, ``} {
+	for _, text := range []string{`{"v":2,"event":"kill"}`, `{"event":"kill"}`, `{"v":1,"event":"explode"}`, `{"v":1,"event":"due"}`, `{"v":1,"event":"results","results":[{"event":"kill","run":{"task":1,"d":1}}]}`, `{`, ``} {
 		if e, err := events.Decode([]byte(text)); err == nil {
 			t.Errorf("%s was read as %v", text, e)
 		}
@@ -64,12 +100,13 @@ func TestRefused(t *testing.T) {
 // the same way.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"event":"due","run":{"task":3,"d":2}}`))
+	f.Add([]byte(`{"v":1,"event":"results","results":[{"event":"succeeded","run":{"task":3,"d":2},"outcome":{"store":{"a":1}}},{"event":"later","run":{"task":3,"d":2},"after":5,"state":{}}]}`))
 	f.Add([]byte(`{"v":1,"runs":[{"task":3,"d":2}],"then":{"event":"sla_due"}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if e, err := events.Decode(body); err == nil {
 			e.Engine("g")
 			again, err := events.Decode(events.Encode(e))
-			if diff := cmp.Diff(e, again); err != nil || diff != "" {
+			if diff := cmp.Diff(e, again, sameText(), cmpopts.EquateEmpty()); err != nil || diff != "" {
 				t.Errorf("%v %s", err, diff)
 			}
 		}

@@ -52,5 +52,9 @@ func (z *stack) createOutputs() {
 	output("ApiId", z.api.ApiId(), "The id of the HTTP API")
 	output("FirstToken", jsii.String("aws lambda invoke --function-name "+*z.name("api")+" --cli-binary-format raw-in-base64-out --payload '{\"zerodag\":\"first-token\"}' /dev/stdout"),
 		"Run this once: it makes the first admin token")
+	output("BusName", z.bus.EventBusName(), "The event bus: what becomes of attempts, and events of source zerodag.start")
+	output("StartFunction", z.functions["tick"].FunctionArn(), "The target of schedules and rules that start workflows")
+	output("SchedulerRole", z.scheduler.RoleArn(), "The role of EventBridge Scheduler schedules that start workflows")
+	output("NoticesTopic", z.topic.TopicArn(), "The topic of notices and alarms: subscribe to it")
 	output("ArchivesBucket", z.archives.BucketName(), "The bucket of archives and uploads")
 }

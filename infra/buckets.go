@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -10,21 +11,38 @@ import (
 // name them, which live for the longest attempt and 30 days.
 const attemptDays = 38
 
-// createBuckets makes the buckets of archives and of task logs. Both outlive the stack.
+// createBuckets makes the buckets of archives and of task logs, or finds those of an
+// earlier deployment. Both outlive the stack. Everything refers to them by their names,
+// which are known before they are: the bucket of archives calls the function of uploads,
+// which reads it, so one of them has to be named before it is there.
 func (z *stack) createBuckets() {
-	z.archives = z.bucket("Archives", true, []*awss3.LifecycleRule{
-		{Id: jsii.String("uploads"), Prefix: jsii.String("uploads/"), Expiration: days(1), NoncurrentVersionExpiration: days(1)},
-		{Id: jsii.String("attempts"), Prefix: jsii.String("log/"), Expiration: days(attemptDays), NoncurrentVersionExpiration: days(1)},
+	z.archives = awss3.Bucket_FromBucketName(z.Stack, jsii.String("ArchivesByName"), z.bucketName("archives"))
+	z.logs = awss3.Bucket_FromBucketName(z.Stack, jsii.String("LogsByName"), z.bucketName("logs"))
+	if z.Adopt {
+		return
+	}
+	gone := func(id, prefix string, after int) *awss3.LifecycleRule {
+		return &awss3.LifecycleRule{Id: jsii.String(id), Prefix: jsii.String(prefix), Expiration: days(after), NoncurrentVersionExpiration: days(1)}
+	}
+	z.ownArchives = z.bucket("Archives", z.archives.BucketName(), true, []*awss3.LifecycleRule{
+		gone("uploads", "uploads/", 1), gone("slots", "slots/", 1), gone("results", "results/", 1),
+		gone("attempts", "log/", attemptDays),
 		{Id: jsii.String("parts"), AbortIncompleteMultipartUploadAfter: days(1)},
 		{Id: jsii.String("old-versions"), NoncurrentVersionExpiration: days(30)},
 	})
-	z.logs = z.bucket("Logs", false, []*awss3.LifecycleRule{
+	z.bucket("Logs", z.logs.BucketName(), false, []*awss3.LifecycleRule{
 		{Id: jsii.String("logs"), Expiration: days(z.LogDays)},
 	})
 }
 
-func (z *stack) bucket(id string, versioned bool, rules []*awss3.LifecycleRule) awss3.Bucket {
-	return awss3.NewBucket(z.Stack, jsii.String(id), &awss3.BucketProps{
+// bucketName is unique in the world; S3 allows 63 characters, which the stage fits into.
+func (z *stack) bucketName(what string) *string {
+	return jsii.String("zerodag-" + z.Stage + "-" + what + "-" + *z.Account() + "-" + *z.Region())
+}
+
+func (z *stack) bucket(id string, name *string, versioned bool, rules []*awss3.LifecycleRule) awss3.Bucket {
+	b := awss3.NewBucket(z.Stack, jsii.String(id), &awss3.BucketProps{
+		BucketName:        name,
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(),
 		EnforceSSL:        jsii.Bool(true),
 		Encryption:        awss3.BucketEncryption_S3_MANAGED,
@@ -33,6 +51,31 @@ func (z *stack) bucket(id string, versioned bool, rules []*awss3.LifecycleRule) 
 		LifecycleRules:    &rules,
 		RemovalPolicy:     awscdk.RemovalPolicy_RETAIN,
 	})
+	b.Policy().ApplyRemovalPolicy(awscdk.RemovalPolicy_RETAIN) // nor is a kept bucket ever open to plain HTTP
+	return b
+}
+
+// createUploadTrigger lets S3 call the function of uploads. S3 tries whether it may when it
+// is told so: the permission must be there before the notification, hence the function
+// before the bucket. The CDK's own way, a function that may change the notifications of
+// any bucket, has too many rights. A bucket that was taken over was told by the deployment
+// that made it: the name of the function is still the same.
+func (z *stack) createUploadTrigger() {
+	f := z.functions["upload"]
+	permission := awslambda.NewCfnPermission(z.Stack, jsii.String("UploadPermission"), &awslambda.CfnPermissionProps{
+		Action: jsii.String("lambda:InvokeFunction"), FunctionName: f.FunctionArn(), Principal: jsii.String("s3.amazonaws.com"),
+		SourceArn: z.archives.BucketArn(), SourceAccount: z.Account()})
+	if z.Adopt {
+		return
+	}
+	b := z.ownArchives.Node().DefaultChild().(awss3.CfnBucket)
+	b.SetNotificationConfiguration(&awss3.CfnBucket_NotificationConfigurationProperty{
+		LambdaConfigurations: []any{&awss3.CfnBucket_LambdaConfigurationProperty{
+			Event: jsii.String("s3:ObjectCreated:*"), Function: f.FunctionArn(),
+			Filter: &awss3.CfnBucket_NotificationFilterProperty{S3Key: &awss3.CfnBucket_S3KeyFilterProperty{
+				Rules: []any{&awss3.CfnBucket_FilterRuleProperty{Name: jsii.String("prefix"), Value: jsii.String("uploads/")}}}},
+		}}})
+	b.AddDependency(permission)
 }
 
 func days(n int) awscdk.Duration { return awscdk.Duration_Days(jsii.Number(n)) }

@@ -15,11 +15,13 @@ import (
 
 // function is one of the programs in functions/, and what it may do.
 type function struct {
-	name    string
-	timeout int // seconds
-	memory  int // MiB; 0 is the deployment's choice
-	loop    bool
-	may     []right
+	name      string
+	timeout   int // seconds
+	memory    int // MiB; 0 is the deployment's choice
+	disk      int // MiB; 0 is Lambda's least
+	loop      bool
+	operators bool // runs some: it is in the VPC when there is one
+	may       []right
 }
 
 // right is a set of actions on resources of the stack.
@@ -33,6 +35,15 @@ func onTable(z *stack) []*string {
 	return []*string{z.table.TableArn(), awscdk.Fn_Join(jsii.String(""), &[]*string{z.table.TableArn(), jsii.String("/index/*")})}
 }
 func onArchives(z *stack) []*string { return []*string{z.archives.ArnForObjects(jsii.String("*"))} }
+func onKeys(prefixes ...string) func(*stack) []*string {
+	return func(z *stack) []*string {
+		var list []*string
+		for _, p := range prefixes {
+			list = append(list, z.archives.ArnForObjects(jsii.String(p+"*")))
+		}
+		return list
+	}
+}
 func onArchiveList(z *stack) []*string {
 	return []*string{z.archives.BucketArn()}
 }
@@ -40,6 +51,9 @@ func onLogs(z *stack) []*string    { return []*string{z.logs.ArnForObjects(jsii.
 func onLogList(z *stack) []*string { return []*string{z.logs.BucketArn()} }
 func onEvents(z *stack) []*string  { return []*string{z.events.live.QueueArn()} }
 func onTasks(z *stack) []*string   { return []*string{z.tasks.live.QueueArn()} }
+func onDead(z *stack) []*string    { return []*string{z.events.dead.QueueArn(), z.tasks.dead.QueueArn()} }
+func onBus(z *stack) []*string     { return []*string{z.bus.EventBusArn()} }
+func onTopic(z *stack) []*string   { return []*string{z.topic.TopicArn()} }
 func onSecrets(z *stack) []*string {
 	return []*string{z.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String("zerodag/" + z.Stage + "/*")})}
 }
@@ -50,27 +64,36 @@ var (
 	writeTable  = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:ConditionCheckItem"}
 	sendQueue   = []string{"sqs:SendMessage"}
 	workQueue   = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
+	readDead    = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
 	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
 )
+
+// unpackDisk is what a function has that unpacks archives: the largest has a gigabyte.
+const unpackDisk = 2048
 
 // functions are all programs. A function has the rights that its part of the work needs
 // and no others; the API never runs the engine, so it neither receives nor logs.
 func functions() []function {
 	table := right{slices.Concat(readTable, writeTable), onTable}
-	attempt := []right{table,
+	told := []right{{[]string{"events:PutEvents"}, onBus}, {[]string{"sns:Publish"}, onTopic}}
+	redrive := []right{{readDead, onDead}, {sendQueue, onTasks}, {sendQueue, onEvents}}
+	attempt := slices.Concat(told, []right{table,
 		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 		{sendQueue, onTasks}, {sendQueue, onEvents},
 		{[]string{"s3:PutObject"}, onLogs},
-		{readSecrets, onSecrets}}
+		{readSecrets, onSecrets}})
 	return []function{
-		{name: "api", timeout: 29, memory: 512, may: []right{table,
+		{name: "api", timeout: 29, memory: 512, may: slices.Concat(redrive, []right{table,
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
-			{sendQueue, onEvents}, {[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}}},
-		{name: "tick", timeout: 55, memory: 512, may: []right{table, {sendQueue, onEvents}, {sendQueue, onTasks},
-			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}}},
-		{name: "executor", timeout: 30, loop: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
-		{name: "agent", timeout: 15 * 60, loop: true, may: slices.Concat(attempt, []right{{workQueue, onTasks}})},
+			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}})},
+		{name: "upload", timeout: 5 * 60, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
+			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
+			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
+		{name: "tick", timeout: 55, memory: 512, may: slices.Concat(told, redrive, []right{table,
+			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}})},
+		{name: "executor", timeout: 30, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
+		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onTasks}})},
 	}
 }
 
@@ -92,6 +115,10 @@ func (z *stack) function(f function) awslambda.Function {
 		resources := r.on(z)
 		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(r.actions...), Resources: &resources}))
 	}
+	inside := f.operators && z.VPC != ""
+	if inside {
+		z.allowNetwork(role, z.name(f.name))
+	}
 	architecture := awslambda.Architecture_ARM_64()
 	if z.Architecture == "x86_64" {
 		architecture = awslambda.Architecture_X86_64()
@@ -104,19 +131,28 @@ func (z *stack) function(f function) awslambda.Function {
 	if f.loop { // Lambda would end every attempt of more than 16 hops; our limits are the guard
 		loop = awslambda.RecursiveLoop_ALLOW
 	}
-	return awslambda.NewFunction(z.Stack, jsii.String(f.name), &awslambda.FunctionProps{
-		FunctionName:  z.name(f.name),
-		Runtime:       awslambda.Runtime_PROVIDED_AL2023(),
-		Architecture:  architecture,
-		Handler:       jsii.String("bootstrap"),
-		Code:          awslambda.Code_FromAsset(jsii.String(z.Assets+"/"+f.name), nil),
-		Timeout:       seconds(f.timeout),
-		MemorySize:    jsii.Number(memory),
-		RecursiveLoop: loop,
-		Role:          role,
-		LogGroup:      logs,
-		Environment:   z.environment(),
+	var disk awscdk.Size
+	if f.disk != 0 {
+		disk = awscdk.Size_Mebibytes(jsii.Number(f.disk))
+	}
+	made := awslambda.NewFunction(z.Stack, jsii.String(f.name), &awslambda.FunctionProps{
+		FunctionName:         z.name(f.name),
+		Runtime:              awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture:         architecture,
+		Handler:              jsii.String("bootstrap"),
+		Code:                 awslambda.Code_FromAsset(jsii.String(z.Assets+"/"+f.name), nil),
+		Timeout:              seconds(f.timeout),
+		MemorySize:           jsii.Number(memory),
+		EphemeralStorageSize: disk,
+		RecursiveLoop:        loop,
+		Role:                 role,
+		LogGroup:             logs,
+		Environment:          z.environment(),
 	})
+	if inside {
+		z.place(made)
+	}
+	return made
 }
 
 // environment is what internal/env reads.
@@ -124,7 +160,8 @@ func (z *stack) environment() *map[string]*string {
 	c := env.Config{
 		Stage: z.Stage, Table: *z.table.TableName(), Events: *z.events.live.QueueUrl(), Tasks: *z.tasks.live.QueueUrl(),
 		Archives: *z.archives.BucketName(), Logs: *z.logs.BucketName(), Secrets: "/zerodag/" + z.Stage,
-		Bus: *z.bus.EventBusName(), Topic: *z.topic.TopicArn(),
+		DeadEvents: *z.events.dead.QueueUrl(), DeadTasks: *z.tasks.dead.QueueUrl(),
+		Bus: *z.bus.EventBusName(), Topic: *z.topic.TopicArn(), Announce: z.Announce,
 		Attempts: z.Attempts, TaskLimit: z.TaskLimit, Lease: time.Duration(z.Lease) * time.Second, SmallLogs: z.SmallLogs,
 	}
 	variables := map[string]*string{}

@@ -61,6 +61,14 @@ func TestStack(t *testing.T) {
 	t.Run("rights", func(t *testing.T) { rights(t, m) })
 	t.Run("kept", func(t *testing.T) { kept(t, m) })
 	t.Run("functions", func(t *testing.T) { lambdas(t, m) })
+	t.Run("uploads", func(t *testing.T) { uploads(t, m) })
+	t.Run("adopted", func(t *testing.T) { adopted(t, template(t, map[string]any{"adopt": "true"})) })
+	t.Run("network", func(t *testing.T) {
+		network := map[string]any{"vpc": "vpc-1", "subnets": "subnet-a,subnet-b"}
+		placed(t, template(t, network), 1)
+		network["securityGroups"] = "sg-1"
+		placed(t, template(t, network), 0)
+	})
 	other := template(t, map[string]any{"stage": "test2", "architecture": "x86_64"})
 	for name := range resources(other) {
 		if text := fmt.Sprint(resources(other)[name]); strings.Contains(text, "zerodag-main") || strings.Contains(text, "/zerodag/main") {
@@ -104,7 +112,13 @@ func properties(r map[string]any) map[string]any {
 }
 
 // justified are actions that no narrower resource can be named for, and why.
-var justified = map[string]string{}
+var justified = func() map[string]string {
+	m := map[string]string{}
+	for _, a := range network {
+		m[a] = "Lambda makes a network interface for a function in a VPC: it has no name before. The function itself is denied the same"
+	}
+	return m
+}()
 
 // rights looks at every statement of every policy: no right is on everything, and none is
 // to do everything.
@@ -200,6 +214,102 @@ func kept(t *testing.T, m map[string]any) {
 	}
 }
 
+// uploads looks at the way from an uploaded archive to its function: no other bucket and no
+// other account calls it, S3 is told of it after it may, and what is left vanishes.
+func uploads(t *testing.T, m map[string]any) {
+	all := resources(m)
+	permission := properties(all["UploadPermission"])
+	if permission["SourceAccount"] == nil || !strings.Contains(fmt.Sprint(permission["SourceArn"]), "zerodag-main-archives-") {
+		t.Errorf("anybody's bucket may call the function: %v", permission)
+	}
+	for name, r := range all {
+		p := properties(r)
+		switch r["Type"] {
+		case "AWS::S3::BucketPolicy":
+			if r["DeletionPolicy"] != "Retain" {
+				t.Errorf("%s: a bucket that is kept is open to plain HTTP", name)
+			}
+		case "AWS::S3::Bucket":
+			if !strings.HasPrefix(name, "Archives") {
+				continue
+			}
+			if text := fmt.Sprint(p["NotificationConfiguration"]); !strings.Contains(text, "s3:ObjectCreated:*") || !strings.Contains(text, "uploads/") || !slices.Contains(texts(r["DependsOn"]), "UploadPermission") {
+				t.Errorf("%s after %v: %s", name, r["DependsOn"], text)
+			}
+			rules := p["LifecycleConfiguration"].(map[string]any)["Rules"].([]any)
+			vanishing := map[any]any{}
+			for _, rule := range rules {
+				rule := rule.(map[string]any)
+				vanishing[rule["Id"]] = rule["ExpirationInDays"]
+				if rule["AbortIncompleteMultipartUpload"] != nil {
+					vanishing[rule["Id"]] = rule["AbortIncompleteMultipartUpload"].(map[string]any)["DaysAfterInitiation"]
+				}
+			}
+			for _, id := range []string{"uploads", "slots", "results", "parts"} {
+				if vanishing[id] != 1.0 {
+					t.Errorf("%s: %s are kept for %v days", name, id, vanishing[id])
+				}
+			}
+		case "AWS::IAM::Policy":
+			for _, s := range statements(r) {
+				if strings.HasPrefix(name, "uploadRole") && slices.Contains(texts(s["Action"]), "s3:PutObject") && strings.Contains(fmt.Sprint(s["Resource"]), "slots/") {
+					t.Errorf("%s: the function may write slots", name)
+				}
+			}
+		}
+	}
+}
+
+// adopted looks at a stack that takes over table and buckets: it makes everything else and
+// has the same rights on them.
+func adopted(t *testing.T, m map[string]any) {
+	plain, stores := template(t, map[string]any{}), []string{"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy"}
+	for name, r := range resources(plain) {
+		kind := r["Type"].(string)
+		if there := resources(m)[name] != nil; there == slices.Contains(stores, kind) {
+			t.Errorf("%s (%s) is made: %t", name, kind, there)
+		}
+	}
+	if len(resources(m)) >= len(resources(plain)) {
+		t.Errorf("%d resources instead of %d", len(resources(m)), len(resources(plain)))
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{`:table/zerodag-main-table"`, `:table/zerodag-main-table/index/*"`, "zerodag-main-archives-", "zerodag-main-logs-"} {
+		if !strings.Contains(string(text), name) {
+			t.Errorf("nothing refers to %s", name)
+		}
+	}
+	rights(t, m)
+}
+
+// placed looks at a stack in a VPC: what runs operators is inside, nothing else.
+func placed(t *testing.T, m map[string]any, groups int) {
+	inside := map[string]bool{"zerodag-main-agent": true, "zerodag-main-executor": true}
+	for name, r := range resources(m) {
+		p := properties(r)
+		switch r["Type"] {
+		case "AWS::EC2::SecurityGroup":
+			groups--
+			if p["VpcId"] != "vpc-1" || p["SecurityGroupIngress"] != nil {
+				t.Errorf("%s: %v", name, p)
+			}
+		case "AWS::Lambda::Function":
+			function, _ := p["FunctionName"].(string)
+			v, placed := p["VpcConfig"].(map[string]any)
+			if placed != inside[function] || placed && (fmt.Sprint(v["SubnetIds"]) != "[subnet-a subnet-b]" || len(v["SecurityGroupIds"].([]any)) != 1) {
+				t.Errorf("%s: %v", name, v)
+			}
+		}
+	}
+	if groups != 0 {
+		t.Errorf("%d security groups are missing", groups)
+	}
+	rights(t, m)
+}
+
 // lambdas looks at our functions: only those that answer each other through queues may
 // loop, and each has a role of its own.
 func lambdas(t *testing.T, m map[string]any) {
@@ -234,6 +344,7 @@ func TestSettings(t *testing.T) {
 	for name, c := range map[string]struct{ value, want string }{
 		"stage": {"No Good", "lower-case"}, "architecture": {"mips", "arm64 or x86_64"}, "memory": {"12", "between 256 and 10240"},
 		"taskLimit": {"many", "a number between 1 and 100000"}, "domain": {"x.example.com", "certificate"}, "tags": {"a", "name=value"},
+		"vpc": {"vpc-1", "subnets"}, "subnets": {"a", "subnet-..."}, "securityGroups": {"subnet-1", "sg-..."},
 	} {
 		app := awscdk.NewApp(&awscdk.AppProps{Context: &map[string]any{name: c.value}, Outdir: jsii.String(t.TempDir())})
 		if _, err := readSettings(app.Node()); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.want) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,20 +13,25 @@ import (
 
 // settings are the context parameters of a deployment: `cdk deploy -c name=value`.
 type settings struct {
-	Stage        string            // stage: names the deployment; several may be in one account
-	Architecture string            // architecture: arm64 or x86_64
-	Memory       int               // memory: MiB of executor and agent
-	LogDays      int               // logDays: how long task logs are kept
-	Attempts     int               // attemptLimit: unfinished attempts of a site
-	TaskLimit    int               // taskLimit: tasks of an attempt
-	Lease        int               // leaseSeconds: of a task
-	Concurrency  int               // agents: at most so many at once
-	Domain       string            // domain and certificate: a name of your own for the API
-	Certificate  string            // ARN
-	Email        string            // alarmEmail: who is told of alarms
-	SmallLogs    bool              // smallLogs: also small logs go to the bucket
-	Tags         map[string]string // tags: name=value,name=value
-	Assets       string            // assets: folder of the built functions
+	Stage          string // stage: names the deployment; several may be in one account
+	Architecture   string // architecture: arm64 or x86_64
+	Memory         int    // memory: MiB of executor and agent
+	LogDays        int    // logDays: how long task logs are kept
+	Attempts       int    // attemptLimit: unfinished attempts of a site
+	TaskLimit      int    // taskLimit: tasks of an attempt
+	Lease          int    // leaseSeconds: of a task
+	Concurrency    int    // agents: at most so many at once
+	Domain         string // domain and certificate: a name of your own for the API
+	Certificate    string // ARN
+	Email          string // alarmEmail: who is told of alarms
+	Announce       string // busEvents: what is put on the bus: all, ends, failures or none
+	SmallLogs      bool   // smallLogs: also small logs go to the bucket
+	Adopt          bool   // adopt: table and buckets of an earlier deployment of this stage are taken over
+	VPC            string // vpc, subnets and securityGroups: where operators run; none is Lambda's own network
+	Subnets        []string
+	SecurityGroups []string          // none: one is made
+	Tags           map[string]string // tags: name=value,name=value
+	Assets         string            // assets: folder of the built functions
 }
 
 // reader collects the first wrong value.
@@ -61,40 +67,69 @@ func (r *reader) number(name string, otherwise, least, most int) int {
 	return n
 }
 
+// list reads ids, separated by commas.
+func (r *reader) list(name, prefix string) []string {
+	text := r.text(name, "")
+	if text == "" {
+		return nil
+	}
+	list := strings.Split(text, ",")
+	for _, id := range list {
+		if !strings.HasPrefix(id, prefix) {
+			r.wrong(name, prefix+"...,"+prefix+"...", text)
+		}
+	}
+	return list
+}
+
 func (r *reader) wrong(name, form, value string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("context parameter %s must be %s but is %q", name, form, value)
 	}
 }
 
-var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,19}$`)
+var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,17}$`)
 
 func readSettings(node constructs.Node) (settings, error) {
 	r := &reader{node: node}
 	s := settings{
-		Stage:        r.text("stage", "main"),
-		Architecture: r.text("architecture", "arm64"),
-		Memory:       r.number("memory", 1024, 256, 10240),
-		LogDays:      r.number("logDays", 90, 1, 3650),
-		Attempts:     r.number("attemptLimit", 100, 1, 1_000_000),
-		TaskLimit:    r.number("taskLimit", 1000, 1, 100_000),
-		Lease:        r.number("leaseSeconds", 60, 5, 600),
-		Concurrency:  r.number("agents", 100, 2, 1000),
-		Domain:       r.text("domain", ""),
-		Certificate:  r.text("certificate", ""),
-		Email:        r.text("alarmEmail", ""),
-		SmallLogs:    r.text("smallLogs", "false") == "true",
-		Assets:       r.text("assets", "bin/functions"),
-		Tags:         map[string]string{},
+		Stage:          r.text("stage", "main"),
+		Architecture:   r.text("architecture", "arm64"),
+		Memory:         r.number("memory", 1024, 256, 10240),
+		LogDays:        r.number("logDays", 90, 1, 3650),
+		Attempts:       r.number("attemptLimit", 100, 1, 1_000_000),
+		TaskLimit:      r.number("taskLimit", 1000, 1, 100_000),
+		Lease:          r.number("leaseSeconds", 60, 5, 600),
+		Concurrency:    r.number("agents", 100, 2, 1000),
+		Domain:         r.text("domain", ""),
+		Certificate:    r.text("certificate", ""),
+		Email:          r.text("alarmEmail", ""),
+		Announce:       r.text("busEvents", "all"),
+		SmallLogs:      r.text("smallLogs", "false") == "true",
+		Adopt:          r.text("adopt", "false") == "true",
+		VPC:            r.text("vpc", ""),
+		Subnets:        r.list("subnets", "subnet-"),
+		SecurityGroups: r.list("securityGroups", "sg-"),
+		Assets:         r.text("assets", "bin/functions"),
+		Tags:           map[string]string{},
 	}
 	if !stageName.MatchString(s.Stage) {
-		r.wrong("stage", "lower-case letters, digits and hyphens, at most 20", s.Stage)
+		r.wrong("stage", "lower-case letters, digits and hyphens, at most 18", s.Stage)
+	}
+	if !slices.Contains([]string{"all", "ends", "failures", "none"}, s.Announce) {
+		r.wrong("busEvents", "all, ends, failures or none", s.Announce)
 	}
 	if s.Architecture != "arm64" && s.Architecture != "x86_64" {
 		r.wrong("architecture", "arm64 or x86_64", s.Architecture)
 	}
 	if (s.Domain == "") != (s.Certificate == "") {
 		r.wrong("domain", "given together with certificate, the ARN of one for it", s.Domain)
+	}
+	if s.VPC != "" && (!strings.HasPrefix(s.VPC, "vpc-") || len(s.Subnets) == 0) {
+		r.wrong("vpc", "an id, vpc-..., given together with subnets", s.VPC)
+	}
+	if s.VPC == "" && len(s.Subnets)+len(s.SecurityGroups) > 0 {
+		r.wrong("vpc", "given together with subnets and securityGroups", s.VPC)
 	}
 	if tags := r.text("tags", ""); tags != "" {
 		for pair := range strings.SplitSeq(tags, ",") {

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -21,12 +22,14 @@ type stack struct {
 	awscdk.Stack
 	settings
 
-	table          awsdynamodb.Table
-	archives, logs awss3.Bucket
+	table          awsdynamodb.ITable
+	archives, logs awss3.IBucket
+	ownArchives    awss3.Bucket // nil when it was taken over
 	events, tasks  queue
 	bus            awsevents.EventBus
 	topic          awssns.Topic
 	functions      map[string]awslambda.Function
+	scheduler      awsiam.Role // of schedules that start workflows
 	api            awsapigatewayv2.HttpApi
 }
 
@@ -46,8 +49,10 @@ func newStack(scope constructs.Construct, s settings) *stack {
 	z.createBuckets()
 	z.createQueues()
 	z.createBus()
+	z.createNetwork()
 	z.createFunctions()
 	z.createTriggers()
+	z.createUploadTrigger()
 	z.createAPI()
 	z.createAlarms()
 	z.createDashboard()

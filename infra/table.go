@@ -11,10 +11,14 @@ import (
 // createTable makes the one table: logs of attempts, catalogue, schedules, tokens. It
 // outlives the stack: a later deployment takes it over by its name.
 func (z *stack) createTable() {
+	if z.Adopt {
+		z.table = awsdynamodb.Table_FromTableName(z.Stack, jsii.String("Table"), z.name("table"))
+		return
+	}
 	attribute := func(name string, kind awsdynamodb.AttributeType) *awsdynamodb.Attribute {
 		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: kind}
 	}
-	z.table = awsdynamodb.NewTable(z.Stack, jsii.String("Table"), &awsdynamodb.TableProps{
+	table := awsdynamodb.NewTable(z.Stack, jsii.String("Table"), &awsdynamodb.TableProps{
 		TableName:           z.name("table"),
 		PartitionKey:        attribute(env.PartitionKey, awsdynamodb.AttributeType_STRING),
 		SortKey:             attribute(env.SortKey, awsdynamodb.AttributeType_STRING),
@@ -28,11 +32,12 @@ func (z *stack) createTable() {
 		},
 	})
 	for _, x := range env.Indexes() {
-		z.table.AddGlobalSecondaryIndex(&awsdynamodb.GlobalSecondaryIndexProps{
+		table.AddGlobalSecondaryIndex(&awsdynamodb.GlobalSecondaryIndexProps{
 			IndexName:      jsii.String(x.Name),
 			PartitionKey:   attribute(x.Partition, awsdynamodb.AttributeType_STRING),
 			SortKey:        attribute(x.Sort, awsdynamodb.AttributeType_NUMBER),
 			ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
 		})
 	}
+	z.table = table
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
@@ -32,4 +35,22 @@ func (z *stack) createTriggers() {
 		Schedule: awsevents.Schedule_Rate(minutes(1)), Targets: &[]awsevents.IRuleTarget{tick}})
 	awsevents.NewRule(z.Stack, jsii.String("Starts"), &awsevents.RuleProps{EventBus: z.bus,
 		EventPattern: &awsevents.EventPattern{Source: jsii.Strings("zerodag.start")}, Targets: &[]awsevents.IRuleTarget{tick}})
+	z.allowStarts()
+}
+
+// allowStarts lets what the account's owner makes later start workflows: rules of any bus
+// of the account, and schedules of EventBridge Scheduler in the role made for them.
+func (z *stack) allowStarts() {
+	z.functions["tick"].AddPermission(jsii.String("Rules"), &awslambda.Permission{
+		Principal: awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil), SourceAccount: z.Account(),
+		SourceArn: z.FormatArn(&awscdk.ArnComponents{Service: jsii.String("events"), Resource: jsii.String("rule"), ResourceName: jsii.String("*")})})
+	z.scheduler = awsiam.NewRole(z.Stack, jsii.String("StartSchedules"), &awsiam.RoleProps{RoleName: z.name("scheduler"),
+		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
+			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": z.Account()}}})})
+	for _, r := range []struct {
+		action   string
+		resource *string
+	}{{"lambda:InvokeFunction", z.functions["tick"].FunctionArn()}, {"events:PutEvents", z.bus.EventBusArn()}} {
+		z.scheduler.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(r.action), Resources: &[]*string{r.resource}}))
+	}
 }

@@ -151,14 +151,11 @@ func (c *pushCommand) listPacked(workflows []dig.Workflow) {
 	}
 }
 
-// upload sends an archive from its beginning.
+// upload sends an archive.
 func (r *remote) upload(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
 	defer r.progress.end()
 	info, err := archive.Stat()
 	if err != nil {
-		return client.Project{}, fmt.Errorf("read archive: %w", err)
-	}
-	if _, err := archive.Seek(0, 0); err != nil {
 		return client.Project{}, fmt.Errorf("read archive: %w", err)
 	}
 	return r.Push(ctx, p, archive, info.Size())

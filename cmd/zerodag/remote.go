@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"zerodag/internal/client"
+	"zerodag/internal/iam"
 )
 
 // remote is a command that talks to a server (spec cli.md 5.1).
@@ -21,6 +22,7 @@ type remote struct {
 	commonFlags
 	streams
 	endpoint, basicAuth, token string
+	iam                        bool
 	headers                    []string
 	noCheck, noCert            bool
 	format                     string
@@ -35,7 +37,7 @@ func clientCommands(s streams) []*cobra.Command {
 		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newKill(s), newDelete(s),
 		newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
 		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
-		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newSecrets(s), newImport(s), newTokens(s), newVersion(s),
+		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newSecrets(s), newImport(s), newTokens(s), newAdmin(s), newWhoami(s), newVersion(s),
 	}
 }
 
@@ -60,6 +62,7 @@ func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.
 	flags.StringArrayVarP(&r.headers, "header", "H", nil, "add a header: `KEY=VALUE` (may be repeated)")
 	flags.StringVar(&r.basicAuth, "basic-auth", "", "`USER:PASSWORD`")
 	flags.StringVar(&r.token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
+	flags.BoolVar(&r.iam, "iam", false, "sign requests with AWS credentials (default: environment variable ZERODAG_IAM, or client.http.iam of the configuration)")
 	flags.BoolVar(&r.noCheck, "disable-version-check", false, "do not ask the server whether it works with this version")
 	flags.BoolVar(&r.noCert, "disable-cert-validation", false, "accept any certificate of the server")
 	r.registerFormat(c)
@@ -93,9 +96,16 @@ func (r *remote) open(ctx context.Context) error {
 
 // connect makes the client; nothing is sent yet.
 func (r *remote) connect() error {
-	header, err := r.allHeaders()
+	way, err := r.findAccess(os.Getenv)
 	if err != nil {
 		return err
+	}
+	header, err := r.allHeaders(way)
+	if err != nil {
+		return err
+	}
+	if way == (access{}) && header.Get("Authorization") != "" {
+		way.source = "the header Authorization that was given"
 	}
 	endpoint := r.endpoint
 	if endpoint == "" {
@@ -108,6 +118,10 @@ func (r *remote) connect() error {
 		Insecure: r.noCert,
 		NoDirect: strings.EqualFold(strings.TrimSpace(r.settings["client.http.disable_direct_download"]), "true"),
 		Env:      os.Getenv,
+		Access:   way.String(),
+	}
+	if way.iam {
+		o.Sign = iam.New(context.Background()).Sign
 	}
 	if file, ok := r.err.(*os.File); ok && watched(file) {
 		r.progress = &progress{out: file}
@@ -118,19 +132,15 @@ func (r *remote) connect() error {
 }
 
 // allHeaders are those of the configuration, then of the command line over them.
-func (r *remote) allHeaders() (http.Header, error) {
+func (r *remote) allHeaders(way access) (http.Header, error) {
 	header := http.Header{}
 	for _, key := range sortedKeys(r.settings) {
 		if name, ok := strings.CutPrefix(key, "client.http.headers."); ok {
 			header.Set(name, r.settings[key])
 		}
 	}
-	token := r.token
-	if token == "" {
-		token = os.Getenv("ZERODAG_TOKEN")
-	}
-	if token != "" {
-		header.Set("Authorization", "Bearer "+token)
+	if way.token != "" {
+		header.Set("Authorization", "Bearer "+way.token)
 	}
 	if err := addHeaders(header, r.headers, r.basicAuth); err != nil {
 		return nil, err

@@ -1,12 +1,11 @@
-// Command tick is what EventBridge calls: each minute for what became due, and for events
-// that start workflows.
+// Command tick is what EventBridge calls: each minute for what became due, and for what
+// starts workflows.
 package main
 
 import (
 	"context"
 	"log"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"zerodag/internal/cloud"
@@ -17,10 +16,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(func(ctx context.Context, call events.EventBridgeEvent) error {
-		if call.Source == cloud.StartSource {
-			return engine.StartFrom(ctx, call.ID, call.Time, call.Detail)
-		}
-		return engine.TickOnce(ctx)
-	})
+	lambda.Start(engine.Tick)
 }

@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"zerodag/integration/target"
 )
 
 //go:embed transcripts.json
@@ -54,16 +56,27 @@ func TestTranscripts(t *testing.T) {
 // replay runs command lines one after the other: each depends on those before.
 type replay struct {
 	program, work, endpoint string
-	attempts                map[string]string // ours by recorded id
+	token                   string                       // of the server; "" where nobody has to log in
+	deployed                bool                         // the server is a deployed stack
+	commands                bool                         // it runs sh>
+	ids                     map[string]map[string]string // ours by recorded id, by kind
 }
 
 func newReplay(t *testing.T) *replay {
 	t.Helper()
-	r := &replay{work: t.TempDir(), attempts: map[string]string{}}
+	r := &replay{work: t.TempDir(), ids: map[string]map[string]string{"attempt": {}, "session": {}, "schedule": {}}}
 	r.program = build(t, r.work)
+	stack, deployed := target.Deployed(t)
+	shell := "sh"
+	if r.commands = stack.Commands; !r.commands {
+		shell = "echo"
+	}
+	if r.deployed = deployed; deployed {
+		r.endpoint, r.token = stack.URL, stack.SiteToken(t, target.FreshSite(), "admin")
+	}
 	for name, text := range map[string]string{
-		"proj/ok.dig":     "timezone: Asia/Tokyo\n_export:\n  v: 1\nschedule:\n  daily>: \"07:00:00\"\n+a:\n  echo>: hello ${v} ${session_date}\n+b:\n  sh>: echo from sh\n+g:\n  +c:\n    echo>: c\n  +d:\n    echo>: d\n",
-		"proj/fail.dig":   "+a:\n  sh>: echo a\n+b:\n  sh>: test -f ok_marker\n+c:\n  echo>: c\n",
+		"proj/ok.dig":     "timezone: Asia/Tokyo\n_export:\n  v: 1\nschedule:\n  daily>: \"07:00:00\"\n+a:\n  echo>: hello ${v} ${session_date}\n+b:\n  " + shell + ">: echo from sh\n+g:\n  +c:\n    echo>: c\n  +d:\n    echo>: d\n",
+		"proj/fail.dig":   "+a:\n  " + shell + ">: echo a\n+b:\n  " + shell + ">: test -f ok_marker\n+c:\n  echo>: c\n",
 		"proj/prm.dig":    "+a:\n  echo>: ${v} ${w}\n",
 		"proj/params.yml": "v: 1\n",
 		"proj/ok_marker":  "",
@@ -77,7 +90,9 @@ func newReplay(t *testing.T) *replay {
 			t.Fatal(err)
 		}
 	}
-	r.endpoint = r.serve(t)
+	if !deployed {
+		r.endpoint = r.serve(t)
+	}
 	return r
 }
 
@@ -112,7 +127,7 @@ func (r *replay) command(dir string, args ...string) *exec.Cmd {
 	c := exec.Command(r.program, args...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "TZ=UTC", "HOME="+filepath.Join(r.work, "home"), "DIGDAG_CONFIG=", "DIGDAG_CONFIG_HOME="+filepath.Join(r.work, "home/digdag"),
-		"http_proxy=", "HTTP_PROXY=", "ZERODAG_TOKEN=")
+		"http_proxy=", "HTTP_PROXY=", "ZERODAG_TOKEN="+r.token, "ZERODAG_IAM=")
 	return c
 }
 
@@ -167,14 +182,23 @@ func (r *replay) arguments(line string) []string {
 		}
 		args = append(args, value)
 	}
-	if ours := r.attempts[words[min(1, len(words)-1)]]; ours != "" && slices.Contains([]string{"retry", "kill", "log", "attempt", "task", "tasks"}, words[0]) {
-		args[1] = ours
+	if len(words) > 1 {
+		if ours := r.ids[kinds[words[0]]][words[1]]; ours != "" {
+			args[1] = ours
+		}
 	}
 	return args
 }
 
+// kinds says what the id behind a command is of.
+var kinds = map[string]string{"retry": "attempt", "kill": "attempt", "log": "attempt", "attempt": "attempt", "task": "attempt", "tasks": "attempt",
+	"session": "session", "attempts": "session", "skip": "schedule", "reschedule": "schedule", "disable": "schedule", "enable": "schedule"}
+
 func (r *replay) compare(t *testing.T, want recorded) {
 	t.Helper()
+	if !r.commands {
+		want.Stdout = withoutCommands.Replace(want.Stdout)
+	}
 	args := r.arguments(want.Cmd)
 	c := r.command(filepath.Join(r.work, strings.TrimPrefix(want.Cwd, "@W@")), args...)
 	var out, errs bytes.Buffer
@@ -187,7 +211,7 @@ func (r *replay) compare(t *testing.T, want recorded) {
 	if got := c.ProcessState.ExitCode(); got != want.RC {
 		t.Errorf("%s: exit code %d, want %d\n%s%s", want.Cmd, got, want.RC, &out, &errs)
 	}
-	if diff := cmp.Diff(normal(want.Stdout), normal(out.String())); diff != "" {
+	if diff := cmp.Diff(r.normal(want.Stdout), r.normal(out.String())); diff != "" {
 		t.Errorf("%s: stdout (-recorded +ours)\n%s", want.Cmd, diff)
 	}
 	if diff := cmp.Diff(r.normalErr(args, want.Stderr), r.normalErr(args, errs.String())); diff != "" {
@@ -196,19 +220,28 @@ func (r *replay) compare(t *testing.T, want recorded) {
 	r.learn(t, want.Stdout, out.String())
 }
 
-var attemptLine = regexp.MustCompile(`(?m)^  attempt id: (\d+)$`)
+var (
+	idLine     = regexp.MustCompile(`(?m)^  (attempt|session) id: (\d+)$`)
+	scheduleID = regexp.MustCompile(`(?m)^Schedules:\n  id: (\d+)$`)
+)
 
-// learn notes how an attempt that was started is named here, and waits for its end: the
-// recorded command lines were slow enough.
+// learn notes how what was started is named here, and waits for its end: the recorded
+// command lines were slow enough.
 func (r *replay) learn(t *testing.T, want, got string) {
 	t.Helper()
-	theirs, ours := attemptLine.FindStringSubmatch(want), attemptLine.FindStringSubmatch(got)
-	if !strings.HasPrefix(want, "Started") || theirs == nil || ours == nil {
+	if theirs, ours := scheduleID.FindStringSubmatch(want), scheduleID.FindStringSubmatch(got); theirs != nil && ours != nil {
+		r.ids["schedule"][theirs[1]] = ours[1]
+	}
+	theirs, ours := idLine.FindAllStringSubmatch(want, -1), idLine.FindAllStringSubmatch(got, -1)
+	if !strings.HasPrefix(want, "Started") || len(theirs) != 2 || len(ours) != 2 {
 		return
 	}
-	r.attempts[theirs[1]] = ours[1]
-	if out, err := r.command(r.work, "log", ours[1], "-f", "-e", r.endpoint).CombinedOutput(); err != nil {
-		t.Fatalf("wait for attempt %s: %v\n%s", ours[1], err, out)
+	for i := range theirs {
+		r.ids[theirs[i][1]][theirs[i][2]] = ours[i][2]
+	}
+	attempt := ours[slices.IndexFunc(ours, func(m []string) bool { return m[1] == "attempt" })][2]
+	if out, err := r.command(r.work, "log", attempt, "-f", "-e", r.endpoint).CombinedOutput(); err != nil {
+		t.Fatalf("wait for attempt %s: %v\n%s", attempt, err, out)
 	}
 }
 
@@ -226,11 +259,24 @@ var rules = []struct{ pattern, with string }{
 	{`(?m)^  archive type: .*`, "  archive type: @TYPE@"},
 }
 
+// deployedRules make equal what differs on a deployed stack: ids, and threads and sites in logs.
+var deployedRules = []struct{ pattern, with string }{
+	{`\b((session[ _]|project |schedule )?id(: |=| = )|(session|attempts|schedule) )\d+\b`, "${1}@ID@"},
+	{`\((\d+|@TID@)@\[\d+:`, "(@TID@@[0:"},
+}
+
+// withoutCommands makes of the recording what a server answers that runs none.
+var withoutCommands = strings.NewReplacer("sh>", "echo>", "\nfrom sh\n", "\necho from sh\n", "\na\n", "\necho a\n")
+
 // normal is a text as sorted blocks: files are listed, and tasks that log at the same time
 // appear, in no certain order.
-func normal(text string) []string {
-	for _, r := range rules {
-		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
+func (r *replay) normal(text string) []string {
+	all := rules
+	if r.deployed {
+		all = slices.Concat(deployedRules, rules)
+	}
+	for _, rule := range all {
+		text = regexp.MustCompile(rule.pattern).ReplaceAllString(text, rule.with)
 	}
 	lines := strings.Split(text, "\n")
 	isListed := func(l string) bool {
@@ -259,7 +305,7 @@ func (r *replay) normalErr(args []string, text string) []string {
 	for _, better := range betterErrors {
 		text = regexp.MustCompile(better.pattern).ReplaceAllString(text, better.with)
 	}
-	return normal(strings.TrimRight(text, "\n"))
+	return r.normal(strings.TrimRight(text, "\n"))
 }
 
 // betterErrors are errors where ours say more than the original's.

@@ -4,25 +4,23 @@
 package client
 
 import (
-	"net"
+	"cmp"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"zerodag/integration/durability"
+	"zerodag/integration/target"
 )
 
-// projects are the two revisions that the Java program pushes.
-var projects = map[string]map[string]string{
-	"one.tar.gz": {
-		"main.dig":  "+hello:\n  echo>: old\n",
-		"flaky.dig": "+x:\n  echo>: old\n",
-		"long.dig":  "+x:\n  echo>: old\n",
-		"daily.dig": daily,
-	},
-	"two.tar.gz": {
+// projects are the two revisions that the Java program pushes; without commands where the
+// server runs none.
+func projects(commands bool) map[string]map[string]string {
+	two := map[string]string{
 		"main.dig": `+hello:
   sh>: echo "hello ${who}"
 +secret:
@@ -41,7 +39,20 @@ var projects = map[string]map[string]string{
 		"long.dig":  "+sleep:\n  sh>: sleep 60\n",
 		"daily.dig": daily,
 		"extra.dig": "+x:\n  echo>: x\n",
-	},
+	}
+	if !commands {
+		two["main.dig"] = "+hello:\n  echo>: hello ${who}\n+secret:\n  echo>: x\n+store:\n  echo>: stored\n"
+		two["flaky.dig"] = strings.Replace(two["flaky.dig"], "sh>: echo before", "echo>: before", 1)
+		two["long.dig"] = "+sleep:\n  wait>: 60s\n"
+	}
+	return map[string]map[string]string{"two.tar.gz": two,
+		"one.tar.gz": {
+			"main.dig":  "+hello:\n  echo>: old\n",
+			"flaky.dig": "+x:\n  echo>: old\n",
+			"long.dig":  "+x:\n  echo>: old\n",
+			"daily.dig": daily,
+		},
+	}
 }
 
 const daily = "timezone: Asia/Tokyo\nschedule:\n  daily>: 07:00:00\n+x:\n  echo>: ${session_time}\n"
@@ -60,7 +71,8 @@ func TestDigdagClient(t *testing.T) {
 		t.Skipf("NOT RUN: %s: run `make tools`", what)
 	}
 	folder := t.TempDir()
-	for name, files := range projects {
+	stack, deployed := target.Deployed(t)
+	for name, files := range projects(stack.Commands) {
 		if err := os.WriteFile(filepath.Join(folder, name), durability.Pack(files), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -69,17 +81,34 @@ func TestDigdagClient(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "javac", "-proc:none", "-nowarn", "-cp", "lib/*", "-d", classes, "Drive.java").CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
-	server := durability.NewServer(t, durability.Build(t))
-	server.Start()
-	host, port, err := net.SplitHostPort(strings.TrimPrefix(server.URL(), "http://"))
+	arguments, log := []string{folder, strconv.FormatBool(stack.Commands)}, func() string { return "see that of its functions" }
+	if deployed {
+		arguments = append(arguments, stack.SiteToken(t, target.FreshSite(), "admin"))
+	} else {
+		server := durability.NewServer(t, durability.Build(t))
+		server.Start()
+		stack.URL, log = server.URL(), server.Log
+	}
+	host, port := address(t, stack.URL)
+	arguments = append([]string{"-cp", classes + string(filepath.ListSeparator) + "lib/*", "Drive", host, port}, arguments...)
+	out, err := exec.CommandContext(t.Context(), "java", arguments...).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "all parts passed") {
+		t.Fatalf("%v\n%s\nlog of the server:\n%s", err, out, log())
+	}
+	t.Logf("%s", out)
+}
+
+// address is what Digdag's client takes of a URL.
+func address(t *testing.T, server string) (host, port string) {
+	t.Helper()
+	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), "java", "-cp", classes+string(filepath.ListSeparator)+"lib/*", "Drive", host, port, folder).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "all parts passed") {
-		t.Fatalf("%v\n%s\nserver:\n%s", err, out, server.Log())
+	if u.Scheme == "https" {
+		return u.Hostname(), cmp.Or(u.Port(), "443")
 	}
-	t.Logf("%s", out)
+	return u.Hostname(), u.Port()
 }
 
 // missing says what is not there.

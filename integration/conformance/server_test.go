@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"zerodag/integration/durability"
+	"zerodag/integration/target"
 )
 
 // atOnce is how many cases a server carries out side by side: most of them wait.
 const atOnce = 8
 
 // TestServer proves that every recorded case goes on a server, asked through its REST API,
-// as it went on the original one. ZERODAG_CASES names another folder of cases.
-// ZERODAG_SERVER names one that runs already, with ZERODAG_TOKEN; ZERODAG_NO_COMMANDS
-// leaves out what needs a shell, Python or Ruby there.
+// as it went on the original one: one that is started here, or a deployed stack (package
+// target). ZERODAG_CASES names another folder of cases; ZERODAG_NO_COMMANDS leaves out what
+// needs a shell, Python or Ruby.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -33,9 +34,10 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	remote := Remote{URL: os.Getenv("ZERODAG_SERVER"), Temp: temp, Token: os.Getenv("ZERODAG_TOKEN")}
-	log := func() string { return "see the server's own" }
-	if remote.URL == "" {
+	stack, deployed := target.Deployed(t)
+	remote := Remote{URL: stack.URL, Temp: temp, Token: stack.Token}
+	log := func() string { return "see that of its functions" }
+	if !deployed {
 		server := durability.NewServer(t, durability.Build(t), "-X", "tmpdir="+temp)
 		server.Start()
 		remote.URL, log = server.URL(), server.Log
@@ -49,7 +51,7 @@ func TestServer(t *testing.T) {
 	for range atOnce {
 		workers.Go(func() {
 			for c := range queue {
-				results.Store(c.Name, carryOut(t, c, remote, surroundings))
+				results.Store(c.Name, carryOut(t, c, stack, remote, surroundings))
 			}
 		})
 	}
@@ -80,12 +82,15 @@ type outcome struct {
 	missing     string // what it needs that is not there
 }
 
-func carryOut(t *testing.T, c Case, server Remote, s *Surroundings) outcome {
+func carryOut(t *testing.T, c Case, stack target.Stack, server Remote, s *Surroundings) outcome {
 	if what := missing(c); what != "" {
 		return outcome{missing: what}
 	}
-	if os.Getenv("ZERODAG_NO_COMMANDS") != "" && c.runsCommands() {
+	if !stack.Commands && c.runsCommands() {
 		return outcome{missing: "commands, which this server does not run"}
+	}
+	if stack.Far() && c.needsSurroundings() {
+		return outcome{missing: "a web or mail server on this machine, which the functions of an account cannot reach"}
 	}
 	out := filepath.Join(server.Temp, "out", c.Name)
 	if err := os.MkdirAll(out, 0o755); err != nil {

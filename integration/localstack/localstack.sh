@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# localstack.sh [up|down|env]: LocalStack community 4.14.0 as a process of this machine, no
+# localstack.sh [up|down|running|env|tools]: LocalStack community 4.14.0 as a process of this machine, no
 # container engine. Everything it needs is pinned and put into LS_HOME; everything it opens
-# is bound to 127.0.0.1. "up" may be called again and again.
+# is bound to 127.0.0.1. "up" may be called again and again; "tools" installs a Python where
+# there is none and apt-get can.
 #
 #   LS_HOME    where it lives           (default ~/.cache/zerodag/localstack)
 #   LS_PORT    port of its gateway      (default 4566)
@@ -36,9 +37,17 @@ fail() {
 find_python() {
   local p
   for p in "${LS_PYTHON:-}" python3 python3.{14,13,12} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python3; do
-    [ -n "$p" ] && "$p" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo "$p"; return; }
+    [ -n "$p" ] && "$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo "$p"; return; }
   done
-  fail "needs Python 3.12 or later (LocalStack 4.14 is written in its syntax): install one or set LS_PYTHON"
+  fail "needs Python 3.12 or later with venv (LocalStack 4.14 is written in its syntax): install one (apt-get install python3-venv, pyenv install 3.13) or set LS_PYTHON"
+}
+
+tools() {
+  (find_python) >/dev/null 2>&1 && return
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv >/dev/null
+  fi
+  find_python >/dev/null # says what to do where that was none, or too old a one
 }
 
 healthy() { curl -sf -m 2 "http://127.0.0.1:$LS_PORT/_localstack/health" >/dev/null; }
@@ -141,6 +150,8 @@ up)
   up
   ;;
 down) down ;;
+running) healthy ;;
 env) client_env ;;
-*) fail "usage: localstack.sh [up|down|env]" ;;
+tools) tools ;;
+*) fail "usage: localstack.sh [up|down|running|env|tools]" ;;
 esac

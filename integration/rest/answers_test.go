@@ -29,8 +29,8 @@ func (c caller) request(method, path string, body io.Reader, headers ...string) 
 // packed already, and that bodies may come packed.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{}), t, ""}
-	c.must(http.MethodPut, "/api/projects?project=p&revision=r", project())
+	c := open(t)
+	id := c.push(c.project())
 	plain := c.call(http.MethodGet, "/api/projects", nil).content
 	packed := c.request(http.MethodGet, "/api/projects", nil, "Accept-Encoding", "deflate, gzip")
 	z, err := gzip.NewReader(bytes.NewReader(packed.content))
@@ -48,7 +48,7 @@ func TestEncodings(t *testing.T) {
 	if text, err := io.ReadAll(d); err != nil || !bytes.Equal(text, plain) {
 		t.Errorf("deflate: %q %v, want %q", text, err, plain)
 	}
-	if a := c.request(http.MethodGet, "/api/projects/1/archive", nil, "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" || !bytes.Equal(a.content, project()) {
+	if a := c.request(http.MethodGet, "/api/projects/"+id+"/archive?direct_download=false", nil, "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" || !bytes.Equal(a.content, c.project()) {
 		t.Errorf("archive: %d bytes, encoding %q", len(a.content), a.header.Get("Content-Encoding"))
 	}
 	var body bytes.Buffer
@@ -56,7 +56,7 @@ func TestEncodings(t *testing.T) {
 	_, _ = w.Write([]byte(`{"value":"v"}`)) // into memory: cannot fail
 	_ = w.Close()
 	for encoding, status := range map[string]int{"gzip": 200, "deflate": 400, "br": 415} {
-		a := c.request(http.MethodPut, "/api/projects/1/secrets/k", bytes.NewReader(body.Bytes()), "Content-Encoding", encoding, "Content-Type", "application/json")
+		a := c.request(http.MethodPut, "/api/projects/"+id+"/secrets/k", bytes.NewReader(body.Bytes()), "Content-Encoding", encoding, "Content-Type", "application/json")
 		if a.status != status {
 			t.Errorf("Content-Encoding %s: %d %s, want %d", encoding, a.status, a.content, status)
 		}
@@ -67,7 +67,12 @@ func TestEncodings(t *testing.T) {
 // that configured headers are added.
 func TestMethods(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{Headers: map[string]string{"X-Site": "here"}}), t, ""}
+	c, headers := open(t), "here"
+	if c.deployed() {
+		headers = "" // none can be configured
+	} else {
+		c.running = serve(t, httpapi.Options{Headers: map[string]string{"X-Site": "here"}})
+	}
 	for _, want := range []struct {
 		method, path string
 		status       int
@@ -88,7 +93,7 @@ func TestMethods(t *testing.T) {
 		{"GET", "/api/openapi.yaml", 200, string(docs.OpenAPI)},
 	} {
 		a := c.call(want.method, want.path, nil)
-		if a.status != want.status || string(a.content) != want.body || a.header.Get("X-Site") != "here" {
+		if a.status != want.status || string(a.content) != want.body || a.header.Get("X-Site") != headers {
 			t.Errorf("%s %s: %d %q, want %d %q", want.method, want.path, a.status, a.content, want.status, want.body)
 		}
 	}
@@ -129,7 +134,7 @@ func TestLimits(t *testing.T) {
 // TestBodies proves that what is missing or wrong in a body is named.
 func TestBodies(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{}), t, ""}
+	c := open(t)
 	for _, want := range []struct{ method, path, body, message string }{
 		{"PUT", "/api/attempts", ``, "A JSON body is required"},
 		{"PUT", "/api/attempts", `[]`, "array"},
@@ -157,8 +162,8 @@ func TestBodies(t *testing.T) {
 // TestMetrics proves that each endpoint has its timer and that attempts are counted.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{}), t, ""}
-	c.must(http.MethodPut, "/api/projects?project=p&revision=r", project())
+	c := open(t)
+	c.push(c.project())
 	c.run("p", "main")
 	text := string(c.call(http.MethodGet, "/api/metrics", nil).content)
 	for _, want := range []string{"zerodag_api_putProject_seconds_count 1\n", `zerodag_api_startAttempt_seconds_bucket{le="+Inf"} 1`,
@@ -181,7 +186,7 @@ func TestUserInfo(t *testing.T) {
 	}{{true, basic("root", "r"), 200}, {true, basic("user", "u"), 403}, {false, basic("root", "r"), 404}} {
 		server := serve(t, httpapi.Options{Admin: want.admin, Auth: httpapi.Auth{Users: users}})
 		pusher := caller{server, t, server.token(t, 0, "admin")}
-		pusher.must(http.MethodPut, "/api/projects?project=p&revision=r", project())
+		pusher.push(server.project())
 		attempt := pusher.start("p", "main", "2024-01-02T00:00:00Z")
 		a := caller{server, t, ""}.request(http.MethodGet, "/api/admin/attempts/"+attempt+"/userinfo", nil, "Authorization", want.header)
 		if a.status != want.status || want.status == http.StatusOK && string(a.content) != `{"token":"admin"}` {

@@ -5,10 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
-
-	"zerodag/internal/httpapi"
 )
 
 // sent is one server-sent event.
@@ -110,11 +109,18 @@ func steps(folder string) []byte {
 	return archive(map[string]string{"wf.dig": "+a:\n  sh>: echo one; until test -e " + folder + "/go; do sleep 0.01; done; echo two\n+b:\n  echo>: three\n"})
 }
 
+func write(t *testing.T, name string) {
+	t.Helper()
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestEvents proves that a stream tells the attempt, its tasks and their logs while they
 // happen, that it goes on where a client left it, and that it ends with the attempt.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{}), t, ""}
+	c := open(t)
 	folder := t.TempDir()
 	c.must(http.MethodPut, "/api/projects?project=p&revision=r", steps(folder))
 	attempt := c.start("p", "wf", "2024-01-02T00:00:00Z")
@@ -170,7 +176,7 @@ func (c caller) goesOn(attempt, position string) {
 // TestEventsEndWithServer proves that no stream keeps a server from stopping.
 func TestEventsEndWithServer(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{}), t, ""}
+	c := open(t)
 	folder := t.TempDir()
 	c.must(http.MethodPut, "/api/projects?project=p&revision=r", steps(folder))
 	s := c.follow(c.start("p", "wf", "2024-01-02T00:00:00Z"), "")

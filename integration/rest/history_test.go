@@ -3,27 +3,24 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
-	"os"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
 	"testing"
-
-	"zerodag/internal/httpapi"
 )
-
-func write(t *testing.T, name string) {
-	t.Helper()
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // TestHistory proves that each state an attempt ever had can be shown, page by page, and
 // that a fork takes over what was success then and runs the rest again.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{}), t, ""}
-	folder := t.TempDir()
-	c.must(http.MethodPut, "/api/projects?project=p&revision=r",
-		archive(map[string]string{"wf.dig": "+a:\n  sh>: echo a >> " + folder + "/a\n+b:\n  sh>: echo b >> " + folder + "/b\n"}))
+	c := open(t)
+	var asked sync.Map // *atomic.Int32 by path
+	peer := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n, _ := asked.LoadOrStore(r.URL.Path, new(atomic.Int32))
+		n.(*atomic.Int32).Add(1)
+	}))
+	t.Cleanup(peer.Close)
+	c.push(archive(map[string]string{"wf.dig": "+a:\n  http>: " + peer.URL + "/a\n+b:\n  http>: " + peer.URL + "/b\n"}))
 	attempt := c.run("p", "wf")
 	at := "/api/attempts/" + attempt
 	history := c.must(http.MethodGet, at+"/history", nil)["history"].([]any)
@@ -58,9 +55,9 @@ func TestHistory(t *testing.T) {
 	if end := c.ended(made["id"].(string)); end["status"] != "success" || end["index"] != 2.0 {
 		t.Errorf("fork: %v", end)
 	}
-	for name, want := range map[string]string{"a": "a\n", "b": "b\nb\n"} {
-		if text, err := os.ReadFile(folder + "/" + name); string(text) != want {
-			t.Errorf("%s ran %q %v, want %q", name, text, err, want)
+	for path, want := range map[string]int32{"/a": 1, "/b": 2} {
+		if n, _ := asked.Load(path); n.(*atomic.Int32).Load() != want {
+			t.Errorf("%s ran %d times, want %d", path, n.(*atomic.Int32).Load(), want)
 		}
 	}
 	if a := c.call(http.MethodPost, at+"/fork", fmt.Sprintf(`{"seq":%d,"retryAttemptName":"fork"}`, fork)); a.status != http.StatusConflict {

@@ -8,16 +8,14 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-
-	"zerodag/internal/httpapi"
 )
 
 // TestLogFiles proves that a log is handed out as it is stored, and that a name leads
 // nowhere but to a log of the attempt.
 func TestLogFiles(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{}), t, ""}
-	c.must(http.MethodPut, "/api/projects?project=p&revision=r", project())
+	c := open(t)
+	c.push(c.project())
 	files := "/api/logs/" + c.run("p", "main") + "/files"
 	name := c.first(files + "?task=%2Bmain%2Bb")["fileName"].(string)
 	a := c.call(http.MethodGet, files+"/"+url.PathEscape(name), nil)
@@ -25,7 +23,7 @@ func TestLogFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := io.ReadAll(z); err != nil || !strings.HasSuffix(string(text), "\nb\n") {
+	if text, err := io.ReadAll(z); err != nil || !strings.HasSuffix(strings.TrimSuffix(string(text), "\n"), "\nb") {
 		t.Errorf("log: %q %v", text, err)
 	}
 	if head := c.call(http.MethodHead, files+"/"+url.PathEscape(name), nil); head.status != http.StatusOK || head.header.Get("Content-Length") == "" {

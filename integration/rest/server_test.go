@@ -16,24 +16,33 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/integration/target"
 	"zerodag/internal/embedded"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/iam"
 )
 
 // recordedVersion is the version of the server whose answers were recorded.
 const recordedVersion = "0.10.6-SNAPSHOT"
 
-// running is a whole server in memory.
+// running is a server: a whole one in memory, or a site of its own on a deployed stack.
 type running struct {
-	*httptest.Server
-	engine *embedded.Engine
-	stop   func() // begins the shutdown: streams end
-	spec   *description
+	URL  string
+	spec *description
+	site int64  // that takes the place of site 0
+	stop func() // begins the shutdown: streams end
+
+	engine *embedded.Engine // of the server in memory
+	stack  target.Stack     // that is deployed
 }
 
+// serve makes a server with options; only those of a server in memory can be chosen.
 func serve(t *testing.T, options httpapi.Options) *running {
 	t.Helper()
+	if stack, ok := target.Deployed(t); ok {
+		return &running{URL: stack.URL, spec: describe(t), site: target.FreshSite(), stack: stack}
+	}
 	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: nobody{}})
 	if err != nil {
 		t.Fatal(err)
@@ -52,10 +61,11 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &running{httptest.NewServer(handler), engine, sync.OnceFunc(func() { close(stopping) }), describe(t)}
+	listening := httptest.NewServer(handler)
+	server := &running{URL: listening.URL, engine: engine, stack: target.Stack{Commands: true}, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
 	t.Cleanup(func() {
 		server.stop()
-		server.Close()
+		listening.Close()
 		cancel()
 		<-ended
 		if err := engine.Close(); err != nil {
@@ -65,15 +75,33 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	return server
 }
 
+// open makes a server and calls it as one who may do everything in site 0.
+func open(t *testing.T) caller {
+	t.Helper()
+	server := serve(t, httpapi.Options{})
+	if server.deployed() {
+		return caller{server, t, server.token(t, 0, "admin")}
+	}
+	return caller{server, t, ""}
+}
+
+func (s *running) deployed() bool { return s.engine == nil }
+
 // token makes a bearer token.
 func (s *running) token(t *testing.T, site int64, role string) string {
 	t.Helper()
+	if s.deployed() {
+		return s.stack.SiteToken(t, s.site+site, role)
+	}
 	secret, hash := httpapi.NewToken()
 	if _, err := s.engine.DB.Create(t.Context(), host.Token{Site: site, Name: role, Role: role, Hash: hash, CreatedAt: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	return secret
 }
+
+// signed in place of a token is the signature of the AWS credentials of the environment.
+const signed = "signed"
 
 // caller calls a server with a token, "" for none. Each answer is checked against
 // docs/openapi.yaml.
@@ -94,6 +122,9 @@ func (c caller) call(method, path string, body any) answer {
 	case []byte:
 		reader, contentType = bytes.NewReader(b), "application/gzip"
 	}
+	if c.token == signed {
+		path = "/iam" + path
+	}
 	request, err := http.NewRequestWithContext(c.t.Context(), method, c.URL+path, reader)
 	if err != nil {
 		c.t.Fatal(err)
@@ -106,7 +137,11 @@ func (c caller) call(method, path string, body any) answer {
 
 func (c caller) send(request *http.Request) answer {
 	c.t.Helper()
-	if c.token != "" {
+	if c.token == signed {
+		if err := iam.New(c.t.Context()).Sign(request); err != nil {
+			c.t.Fatal(err)
+		}
+	} else if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := http.DefaultTransport.RoundTrip(request)
@@ -120,7 +155,7 @@ func (c caller) send(request *http.Request) answer {
 	}
 	a := answer{response.StatusCode, response.Header, content}
 	if a.header.Get("Content-Encoding") == "" {
-		for _, d := range c.spec.check(request.Method, request.URL.EscapedPath(), a) {
+		for _, d := range c.spec.check(request.Method, strings.TrimPrefix(request.URL.EscapedPath(), "/iam"), a) {
 			c.t.Errorf("%s %s: %s", request.Method, request.URL, d)
 		}
 	}
@@ -150,6 +185,12 @@ func (c caller) first(path string) object {
 	return nil
 }
 
+// push pushes revision r of project p and returns the project's id.
+func (c caller) push(archive []byte) string {
+	c.t.Helper()
+	return c.must(http.MethodPut, "/api/projects?project=p&revision=r", archive)["id"].(string)
+}
+
 // run starts a workflow of a project and waits for its end.
 func (c caller) run(project, workflow string) string {
 	c.t.Helper()
@@ -169,11 +210,10 @@ func (c caller) start(project, workflow, session string) string {
 // ended waits for the end of an attempt and returns it.
 func (c caller) ended(attempt string) object {
 	c.t.Helper()
-	for range 3000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // polls, as clients of this API do
 		if a := c.must(http.MethodGet, "/api/attempts/"+attempt, nil); a["done"] == true {
 			return a
 		}
-		time.Sleep(5 * time.Millisecond) // polls, as clients of this API do
 	}
 	c.t.Fatalf("attempt %s does not end", attempt)
 	return nil
@@ -199,11 +239,15 @@ func archive(files map[string]string) []byte {
 }
 
 // project holds the workflows of the recorded pushes.
-func project() []byte {
+func (s *running) project() []byte {
+	slow, b := "sh>: sleep 3", "sh>: echo b"
+	if !s.stack.Commands {
+		slow, b = "wait>: 60s", "echo>: b"
+	}
 	return archive(map[string]string{
-		"slow.dig":  "+a:\n  sh>: sleep 3\n",
+		"slow.dig":  "+a:\n  " + slow + "\n",
 		"sched.dig": "schedule:\n  daily>: 07:00:00\n+a:\n  echo>: s\n",
-		"main.dig":  "timezone: Asia/Tokyo\n+a:\n  echo>: hello\n+b:\n  sh>: echo b\n",
+		"main.dig":  "timezone: Asia/Tokyo\n+a:\n  echo>: hello\n+b:\n  " + b + "\n",
 		"bad.dig":   "+a:\n  fail>: oops\n",
 	})
 }

@@ -4,17 +4,16 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
-
-	"zerodag/internal/httpapi"
 )
 
 // TestSessionTimes proves how a session time is resolved: in the zone of the workflow, to
 // the hour or day, to the first schedule not before it and to the next one after it.
 func TestSessionTimes(t *testing.T) {
 	t.Parallel()
-	c := caller{serve(t, httpapi.Options{}), t, ""}
+	c := open(t)
 	c.must(http.MethodPut, "/api/projects?project=p&revision=r", archive(map[string]string{
 		"wf.dig": "timezone: Asia/Tokyo\nschedule:\n  daily>: 07:00:00\n+a:\n  echo>: x\n"}))
+	times := "/api/workflows/" + c.first("/api/workflows")["id"].(string) + "/truncated_session_time?"
 	for _, want := range []struct{ text, mode, time string }{
 		{"2024-03-09T05:06:07", "", "2024-03-09T05:06:07+09:00"},
 		{"2024-03-09T05:06", "", "2024-03-09T05:06:00+09:00"},
@@ -30,13 +29,13 @@ func TestSessionTimes(t *testing.T) {
 		if want.mode != "" {
 			query += "&mode=" + want.mode
 		}
-		a := c.must(http.MethodGet, "/api/workflows/1/truncated_session_time?"+query, nil)
+		a := c.must(http.MethodGet, times+query, nil)
 		if a["sessionTime"] != want.time || a["timezone"] != "Asia/Tokyo" {
 			t.Errorf("%s %s: %v, want %s", want.text, want.mode, a, want.time)
 		}
 	}
 	for _, query := range []string{"session_time=junk", "session_time=2024-03-09T05:06:07&mode=week", "session_time=2024-03-09T05:06:07&mode=", "session_time=2024-03-09"} {
-		if a := c.call(http.MethodGet, "/api/workflows/1/truncated_session_time?"+query, nil); a.status != http.StatusNotFound || len(a.content) != 0 {
+		if a := c.call(http.MethodGet, times+query, nil); a.status != http.StatusNotFound || len(a.content) != 0 {
 			t.Errorf("%s: %d %s, want an empty 404", query, a.status, a.content)
 		}
 	}

@@ -12,16 +12,34 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return answer.Version, err
 }
 
+// Caller is who the server takes the caller for.
+type Caller struct {
+	Name string `json:"name"` // "" where nobody has to log in
+	By   string `json:"by"`   // nothing, password, token or iam
+	Role string `json:"role"`
+	Site int64  `json:"site"`
+}
+
+// Caller asks the server who it takes the caller for.
+func (c *Client) Caller(ctx context.Context) (who Caller, err error) {
+	err = c.get(ctx, "/api/whoami", nil, &who)
+	return who, err
+}
+
 // Check is what a server thinks of a client's version.
 type Check struct {
 	ServerVersion      string `json:"serverVersion"`
 	UpgradeRecommended bool   `json:"upgradeRecommended"`
 	APICompatible      bool   `json:"apiCompatible"`
+	Uploads            bool   `json:"uploads"` // archives may go to the store
 }
 
 // Check asks the server what it thinks of this client.
 func (c *Client) Check(ctx context.Context) (k Check, err error) {
 	err = c.get(ctx, "/api/version/check", query("client", APIVersion), &k)
+	if err == nil {
+		c.slots.Store(k.Uploads)
+	}
 	return k, err
 }
 
@@ -47,6 +65,13 @@ func (c *Client) SetSecret(ctx context.Context, project ID, key, value string) e
 // DeleteSecret deletes a secret; one that is not there is no error.
 func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error {
 	return c.send(ctx, http.MethodDelete, path("api", "projects", string(project), "secrets", key), nil, nil, nil)
+}
+
+// Redrive sends dead letters of the server's queues back, and says how many there were.
+func (c *Client) Redrive(ctx context.Context) (int, error) {
+	var answer struct{ Messages int }
+	err := c.send(ctx, http.MethodPost, "/api/redrive", nil, nil, &answer)
+	return answer.Messages, err
 }
 
 // Tokens lists the tokens of a site; "" is the caller's own.

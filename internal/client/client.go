@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,8 +29,14 @@ type Options struct {
 	Endpoint string      // "http[s]://host[:port]" or "host[:port]"; "" is DefaultEndpoint
 	Header   http.Header // sent with every request to the server itself; may be nil
 	Agent    string      // added to the User-Agent
-	Insecure bool        // accept any certificate
-	// NoDirect asks the server for files itself and not for links into its storage.
+	// Sign adds to a request to the server itself who makes it; the API is then below /iam.
+	// May be nil.
+	Sign func(r *http.Request) error
+	// Access says in errors how requests show who makes them: "with the token of --token".
+	Access   string
+	Insecure bool // accept any certificate
+	// NoDirect asks the server for files itself and not for links into its storage, and
+	// pushes what it can to the server itself.
 	NoDirect bool
 	// Env looks up the variables that name a proxy; nil is no proxy.
 	Env func(name string) string
@@ -44,7 +51,10 @@ type Options struct {
 type Client struct {
 	Options
 	base string // "http://host:port", without a slash at the end
+	root string // what paths of the API are put behind: base, or the part of signed requests
 	http *http.Client
+
+	slots atomic.Bool // the server said that archives may go to its store
 }
 
 // New returns a client; nothing is sent yet.
@@ -63,9 +73,14 @@ func New(o Options) (*Client, error) {
 	if t.Proxy, err = proxyFor(base.Scheme, o.Env); err != nil {
 		return nil, err
 	}
+	root := base.String()
+	if o.Sign != nil {
+		root += "/iam"
+	}
 	return &Client{
 		Options: o,
 		base:    base.String(),
+		root:    root,
 		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // only downloads follow, without our headers
 		}},

@@ -15,10 +15,18 @@ import (
 type StatusError struct {
 	Status int
 	Body   string
+	hint   string // what to do about it; "" for none
 }
 
-// Error is the text that the original's command line shows (spec rest.md 4.6).
+// Error is the text that the original's command line shows (spec rest.md 4.6), and what to do.
 func (e *StatusError) Error() string {
+	if e.hint != "" {
+		return e.text() + "\nhint: " + e.hint
+	}
+	return e.text()
+}
+
+func (e *StatusError) text() string {
 	switch e.Status {
 	case http.StatusNotFound:
 		return "Resource not found: " + e.Body
@@ -28,6 +36,22 @@ func (e *StatusError) Error() string {
 		return "Invalid option: " + e.Body
 	}
 	return fmt.Sprintf("Status code %d: %s", e.Status, e.Body)
+}
+
+// accessHint says how a request that was refused has shown who makes it, and what to do.
+func (c *Client) accessHint(status int) string {
+	if c.Access == "" {
+		return ""
+	}
+	switch {
+	case status == http.StatusUnauthorized:
+		return "the request was made " + c.Access + ": check that, or use --token TOKEN (ZERODAG_TOKEN), --basic-auth USER:PASSWORD or --iam"
+	case status == http.StatusForbidden && c.Sign != nil:
+		return "the request was made " + c.Access + ": `aws sts get-caller-identity` says who that is; it needs a policy that allows execute-api:Invoke on the API of the deployment, and this machine's clock must be right"
+	case status == http.StatusForbidden:
+		return "the request was made " + c.Access + ": `zerodag whoami` says whose that is"
+	}
+	return ""
 }
 
 // IsMissing says whether an error is that there is no such thing.

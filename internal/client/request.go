@@ -76,7 +76,7 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, bo
 }
 
 func (c *Client) address(path string, q url.Values) string {
-	address := c.base + path
+	address := c.root + path
 	if len(q) > 0 {
 		address += "?" + q.Encode()
 	}
@@ -114,7 +114,17 @@ func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
 	if to.kind != "" {
 		r.Header.Set("Content-Type", to.kind)
 	}
-	return c.answer(r)
+	if c.Sign != nil {
+		if err := c.Sign(r); err != nil {
+			return nil, &mistake{fmt.Errorf("sign request: %w", err)}
+		}
+	}
+	answer, err := c.answer(r)
+	var refused *StatusError
+	if errors.As(err, &refused) {
+		refused.hint = c.accessHint(refused.Status)
+	}
+	return answer, err
 }
 
 // answer sends a request and turns everything but success into an error.

@@ -86,14 +86,22 @@ type Push struct {
 	From              time.Time // where schedules begin; zero is the server's now
 }
 
-// Push uploads an archive of size bytes.
-func (c *Client) Push(ctx context.Context, p Push, archive io.Reader, size int64) (Project, error) {
+// Push uploads an archive of size bytes: to the store of a server whose Check said that it
+// takes archives there, to the server itself otherwise, or where the store is not to be
+// spoken to. What the server then finds too large (413) goes to the store all the same.
+func (c *Client) Push(ctx context.Context, p Push, archive io.ReaderAt, size int64) (Project, error) {
 	q := query("project", p.Project, "revision", p.Revision)
 	if !p.From.IsZero() {
 		q.Set("schedule_from", p.From.UTC().Format(time.RFC3339Nano))
 	}
-	body := c.counted(io.NopCloser(archive), size)
+	if c.slots.Load() && !c.NoDirect {
+		return c.pushBySlot(ctx, q, archive, size)
+	}
+	body := c.counted(io.NopCloser(io.NewSectionReader(archive, 0, size)), size)
 	r, err := c.do(ctx, request{http.MethodPut, c.address("/api/projects", q), jsonType, gzipType, body, size})
+	if hasStatus(err, http.StatusRequestEntityTooLarge) {
+		return c.pushBySlot(ctx, q, archive, size)
+	}
 	if err != nil {
 		return Project{}, err
 	}
@@ -131,7 +139,7 @@ func (c *Client) LogURL(attempt ID, f LogFile) string {
 	if f.Direct != "" {
 		return string(f.Direct)
 	}
-	return c.base + c.logPath(attempt, f)
+	return c.root + c.logPath(attempt, f)
 }
 
 func (c *Client) logPath(attempt ID, f LogFile) string {

@@ -29,20 +29,29 @@ type API struct {
 // which base64 takes a quarter.
 const maxPayload = 4 << 20
 
+// signerKey is the key of the principal that signed a request, in its context.
+type signerKey struct{}
+
+// signer is the principal of the account that API Gateway has checked the signature of.
+func signer(ctx context.Context) (name string, ok bool) {
+	name, ok = ctx.Value(signerKey{}).(string)
+	return name, ok
+}
+
 // API makes the REST API of a deployment: tokens are required, but for requests that API
 // Gateway has checked the signature of.
 func (e *Engine) API(version string) (*API, error) {
-	handler := func(required bool) (http.Handler, error) {
-		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Logger: e.Logger,
-			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: required},
-			Limits: httpapi.Limits{Archive: maxPayload, Request: 25 * time.Second, Transfer: 25 * time.Second}})
+	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
+		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Redrive, Logger: e.Logger,
+			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed},
+			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: 20 * time.Second}})
 	}
 	a := &API{engine: e}
 	var err error
-	if a.byToken, err = handler(true); err != nil {
+	if a.byToken, err = handler(nil); err != nil {
 		return nil, err
 	}
-	a.byIAM, err = handler(false)
+	a.byIAM, err = handler(signer)
 	return a, err
 }
 
@@ -57,6 +66,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 	if err := json.Unmarshal(payload, &c); err == nil && c.Zerodag != "" {
 		return a.command(ctx, c.Zerodag)
 	}
+	defer a.engine.measure("api")()
 	var call events.APIGatewayV2HTTPRequest
 	if err := json.Unmarshal(payload, &call); err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
@@ -66,14 +76,31 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 		return nil, err
 	}
 	handler := a.byToken
-	if path, signed := strings.CutPrefix(r.URL.Path, "/iam/"); signed && call.RequestContext.Authorizer != nil && call.RequestContext.Authorizer.IAM != nil {
+	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
+		who := principal(call)
+		if who == "" { // the gateway lets none through: this holds where somebody changed its routes
+			return refused("this path takes signed requests only (SigV4)"), nil
+		}
+		r = r.WithContext(context.WithValue(ctx, signerKey{}, who))
 		r.URL.Path, r.URL.RawPath = "/"+path, strings.TrimPrefix(r.URL.RawPath, "/iam")
-		r.Header.Del("Authorization") // the signature: API Gateway has checked it
 		handler = a.byIAM
 	}
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	return answer(w)
+}
+
+// principal is who signed the call, as API Gateway says: an ARN. "" for nobody.
+func principal(call events.APIGatewayV2HTTPRequest) string {
+	if call.RequestContext.Authorizer == nil || call.RequestContext.Authorizer.IAM == nil {
+		return ""
+	}
+	return call.RequestContext.Authorizer.IAM.UserARN
+}
+
+func refused(why string) events.APIGatewayV2HTTPResponse {
+	return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusForbidden, Headers: map[string]string{"content-type": "application/json"},
+		Body: fmt.Sprintf(`{"message":%q,"status":%d}`, why, http.StatusForbidden)}
 }
 
 // command makes the first token: who may invoke the function owns the account.

@@ -20,12 +20,16 @@ import (
 
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/events"
 	"zerodag/internal/dynamo"
 	"zerodag/internal/env"
+	"zerodag/internal/eventbridge"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
+	"zerodag/internal/notice"
 	"zerodag/internal/s3"
+	"zerodag/internal/sns"
 	"zerodag/internal/sqs"
 	"zerodag/internal/ssm"
 	"zerodag/operators"
@@ -45,6 +49,17 @@ type Engine struct {
 
 // pack is how many tasks that became ready together are one message (DESIGN section 3).
 const pack = 25
+
+// An agent has 15 minutes: a run that it begins has ten of them, and after three it leaves
+// further tasks to others.
+const (
+	runTime   = 10 * time.Minute
+	chainTime = 3 * time.Minute
+)
+
+// maxArchive is how large an archive in a slot may be, in bytes; unpacked it may have as
+// much as on a server. infra gives functions that unpack archives the space for it.
+const maxArchive = 500 << 20
 
 // Open makes everything that all calls of a function share.
 func Open(ctx context.Context) (*Engine, error) {
@@ -71,7 +86,7 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 	if !config.SmallLogs {
 		logs.Short = e.DB
 	}
-	workspaces, err := files.NewWorkspaces(filepath.Join(os.TempDir(), "zerodag"), files.Limits{}, func(ctx context.Context, key string) (io.ReadCloser, error) {
+	workspaces, err := files.NewWorkspaces(filepath.Join(os.TempDir(), "zerodag"), files.Limits{Compressed: maxArchive}, func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := e.Blobs.Open(ctx, key)
 		return r, err
 	})
@@ -79,7 +94,13 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 		return nil, err
 	}
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+	var notices host.Notices
+	if config.Topic != "" {
+		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
+	}
 	e.Host = host.New(host.Options{
+		Ticked: true, Relay: true, IDAt: dynamo.IDAt, Notices: notices,
+		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
 		Log: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
 		Blobs: e.Blobs, Secrets: ssm.New(account, ssm.Options{Prefix: config.Secrets}), Logs: s3.NewLogs(account, logs),
 		Registry: all.Registry(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
@@ -90,9 +111,24 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 		Now:       time.Now, Logger: e.Logger,
-		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack},
+		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime},
 	})
 	return e, nil
+}
+
+// topics are what is put on the bus, by the word of the settings.
+func topics(announce string) []events.Topic {
+	failures := []events.Topic{events.AttemptFailed, events.SLAMissed}
+	ends := append(failures, events.AttemptSucceeded, events.AttemptKilled)
+	switch announce {
+	case "failures":
+		return failures
+	case "ends":
+		return ends
+	case "all":
+		return append(ends, events.AttemptStarted)
+	}
+	return nil
 }
 
 // laterRows keeps messages that are due later than their queue can delay them.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -85,24 +86,50 @@ func TestConsume(t *testing.T) {
 			Attributes: map[string]string{"MessageGroupId": group, "ApproximateReceiveCount": "2"}, MessageAttributes: map[string]events.SQSMessageAttribute{"id": text(group + "/" + id), "group": text(group)}}
 	}
 	var handled []string
-	answer := e.Consume(t.Context(), q, 0, events.SQSEvent{Records: []events.SQSMessage{record("a", "1"), record("b", "2"), record("c", "1"), record("d", "2")}},
-		func(ctx context.Context, q host.Queue, d host.Delivery) {
-			handled = append(handled, d.ID)
-			if d.Count != 2 {
-				t.Errorf("%s: count %d", d.ID, d.Count)
-			}
-			if strings.HasSuffix(d.ID, "a") {
-				return // not done
-			}
-			if err := q.Delete(ctx, d); err != nil {
-				t.Error(err)
+	unreadable := record("e", "3")
+	unreadable.MessageAttributes = nil
+	answer := e.consume(t.Context(), q, 0, events.SQSEvent{Records: []events.SQSMessage{record("a", "1"), record("b", "2"), record("c", "1"), record("d", "2"), unreadable, record("f", "3")}},
+		func(ctx context.Context, q host.Queue, list []host.Delivery) {
+			for _, d := range list {
+				handled = append(handled, d.ID)
+				if d.Count != 2 {
+					t.Errorf("%s: count %d", d.ID, d.Count)
+				}
+				if strings.HasSuffix(d.ID, "a") {
+					return // not done
+				}
+				if err := q.Delete(ctx, d); err != nil {
+					t.Error(err)
+				}
 			}
 		})
-	want := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{{ItemIdentifier: "a"}, {ItemIdentifier: "c"}}}
+	want := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{{ItemIdentifier: "a"}, {ItemIdentifier: "c"}, {ItemIdentifier: "e"}, {ItemIdentifier: "f"}}}
 	if diff := cmp.Diff(want, answer); diff != "" {
 		t.Error(diff)
 	}
-	if len(handled) != 3 {
-		t.Errorf("handled %v", handled)
+	if diff := cmp.Diff([]string{"1/a", "2/b", "2/d"}, handled); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMetricLine proves that a call that did something writes one line that CloudWatch
+// reads, and one that did nothing none.
+func TestMetricLine(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_700_000_000_000)
+	before := host.Stats{TasksRun: 5, SchedulesFired: 1, ScheduleDelay: time.Hour}
+	if line := metricLine("main", "tick", before, before, at, at); line != nil {
+		t.Errorf("nothing was done: %s", line)
+	}
+	after := host.Stats{TasksRun: 7, SchedulesFired: 2, ScheduleDelay: 1500 * time.Millisecond}
+	var got, want any
+	if err := json.Unmarshal(metricLine("main", "agent", before, after, at, at.Add(time.Second)), &got); err != nil {
+		t.Fatal(err)
+	}
+	json.Unmarshal([]byte(`{"stage":"main","function":"agent","milliseconds":1000,"TasksRun":2,"SchedulesFired":1,"ScheduleDelay":1500,
+		"_aws":{"Timestamp":1700000001000,"CloudWatchMetrics":[{"Namespace":"zerodag","Dimensions":[["stage"]],"Metrics":[
+		{"Name":"TasksRun","Unit":"Count"},{"Name":"SchedulesFired","Unit":"Count"},{"Name":"ScheduleDelay","Unit":"Milliseconds"}]}]}}`), &want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

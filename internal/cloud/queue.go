@@ -15,32 +15,84 @@ import (
 // failed, so to delete is to say nothing.
 type received struct {
 	host.Queue
-	done bool
+	done map[string]bool // by receipt
 }
 
-func (r *received) Delete(context.Context, host.Delivery) error {
-	r.done = true
+func (r *received) Delete(_ context.Context, d host.Delivery) error {
+	r.done[d.Receipt] = true
 	return nil
 }
 
-// Consume handles the messages of one call, in their order, and reports those that must
-// come again. In a FIFO queue what is behind a failed message of its group comes again too.
-func (e *Engine) Consume(ctx context.Context, q *sqs.Queue, lease time.Duration, call events.SQSEvent,
-	handle func(ctx context.Context, q host.Queue, d host.Delivery)) events.SQSEventResponse {
-	var answer events.SQSEventResponse
-	failed := map[string]bool{}
-	for _, m := range call.Records {
-		group := m.Attributes["MessageGroupId"]
-		if !(group != "" && failed[group]) && e.consume(ctx, q, lease, m, handle) {
-			continue
+// Executor handles a call with messages of the queue "events": those of a group together.
+func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
+	defer e.measure("executor")()
+	return e.consume(ctx, e.Events, eventVisibility, call, e.TakeEvents), nil
+}
+
+// eventVisibility of the queue, as infra sets it.
+const eventVisibility = time.Minute
+
+// Agent handles a call with a message of the queue "tasks". Its first act is to make the
+// lease short, so that a crash is noticed soon.
+func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
+	defer e.measure("agent")()
+	lease := e.Limits.Lease
+	return e.consume(ctx, e.Tasks, lease, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {
+		for _, d := range list {
+			if err := e.Tasks.Extend(ctx, d, lease); err != nil {
+				e.Logger.Error("shorten lease: somebody else has the message, or it comes again", "message", d.ID, "error", err)
+				continue
+			}
+			e.TakeTask(ctx, q, d)
 		}
-		failed[group] = true
-		answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+	}), nil
+}
+
+// consume handles the messages of one call, those of a group in their order, and reports
+// those that must come again.
+func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration, call events.SQSEvent,
+	handle func(context.Context, host.Queue, []host.Delivery)) events.SQSEventResponse {
+	var groups []string
+	members := map[string][]host.Delivery{}
+	for _, m := range call.Records {
+		d, err := adopt(q, m, lease)
+		if err != nil {
+			e.Logger.Error("message cannot be read: it comes again, then goes to the dead letters", "message", m.MessageId, "error", err)
+			d = host.Delivery{Receipt: m.ReceiptHandle}
+		}
+		group := m.Attributes["MessageGroupId"]
+		if members[group] == nil {
+			groups = append(groups, group)
+		}
+		members[group] = append(members[group], d)
+	}
+	r := &received{q, map[string]bool{}}
+	for _, group := range groups {
+		if list := readable(members[group]); len(list) > 0 {
+			handle(ctx, r, list)
+		}
+	}
+	var answer events.SQSEventResponse
+	for _, m := range call.Records {
+		if !r.done[m.ReceiptHandle] {
+			answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+		}
 	}
 	return answer
 }
 
-func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration, m events.SQSMessage, handle func(context.Context, host.Queue, host.Delivery)) bool {
+// readable are the messages of a group before the first that cannot be read: what is behind
+// it must wait.
+func readable(list []host.Delivery) []host.Delivery {
+	for i, d := range list {
+		if d.ID == "" {
+			return list[:i]
+		}
+	}
+	return list
+}
+
+func adopt(q *sqs.Queue, m events.SQSMessage, lease time.Duration) (host.Delivery, error) {
 	attributes := map[string]string{}
 	for name, a := range m.MessageAttributes {
 		if a.StringValue != nil {
@@ -51,12 +103,5 @@ func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration,
 	if err != nil {
 		count = 1
 	}
-	d, err := q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count}, lease)
-	if err != nil {
-		e.Logger.Error("message cannot be read: it comes again, then goes to the dead letters", "message", m.MessageId, "error", err)
-		return false
-	}
-	r := &received{Queue: q}
-	handle(ctx, r, d)
-	return r.done
+	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count}, lease)
 }

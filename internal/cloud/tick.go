@@ -2,46 +2,89 @@ package cloud
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"zerodag/engine/param"
+	"zerodag/internal/dynamo"
 	"zerodag/internal/host"
+	"zerodag/internal/sqs"
 )
 
-// horizon is how far ahead a tick looks: to the next one, and a little.
-const horizon = 65 * time.Second
+// Times of the tick.
+const (
+	ahead  = 65 * time.Second // how far it looks: to the next one, and a little
+	young  = 2 * time.Minute  // the age at which an attempt must have begun
+	rounds = 15 * time.Minute // how often all is looked at again
+)
 
 // timersAtOnce bounds what is handed over together.
 const timersAtOnce = 500
 
 // TickOnce does what is due every minute: schedules, messages that had to wait longer than
-// a queue can delay them, attempts that live too long.
+// a queue can delay them, attempts that never began; and every fifteen minutes once more
+// all that is overdue, attempts that live too long, and dead letters. To call it twice,
+// late, or by several at once changes nothing.
 func (e *Engine) TickOnce(ctx context.Context) error {
-	return errors.Join(e.sendTimers(ctx), e.Tick(ctx, horizon))
+	horizon, err := e.DB.Horizon(ctx)
+	if err != nil {
+		return fmt.Errorf("read horizon: %w", err)
+	}
+	now := time.Now()
+	last, until := horizon.Add(-ahead), now.Add(ahead)
+	from, round := horizon, now.Truncate(rounds)
+	full := last.Before(round)
+	if full {
+		from = time.Time{}
+	}
+	err = errors.Join(
+		e.sendTimers(ctx, until),
+		e.HandOver(ctx, from, until),
+		e.Revive(ctx, last.Add(-young), now.Add(-young)))
+	if err == nil && full {
+		err = errors.Join(e.LookAfter(ctx), e.redrive(ctx, round))
+	}
+	if err != nil {
+		return err // the next tick looks at the same again
+	}
+	return e.DB.MoveHorizon(ctx, until)
+}
+
+// redrive sends dead letters back, ever more slowly: at once, after half an hour, after an
+// hour, two, four ...
+func (e *Engine) redrive(ctx context.Context, round time.Time) error {
+	n := round.Unix() / int64(rounds/time.Second)
+	_, err := e.redriveIf(ctx, func(times int) bool { return n%(1<<min(times, 9)) == 0 })
+	return err
+}
+
+// Redrive sends all dead letters back now, and says how many there were.
+func (e *Engine) Redrive(ctx context.Context) (int, error) {
+	return e.redriveIf(ctx, func(int) bool { return true })
+}
+
+func (e *Engine) redriveIf(ctx context.Context, turn func(times int) bool) (int, error) {
+	events, err := e.Events.Redrive(ctx, e.Config.DeadEvents, turn)
+	tasks, other := e.Tasks.Redrive(ctx, e.Config.DeadTasks, turn)
+	if n := events + tasks; n > 0 {
+		e.Logger.Warn("dead letters were sent back", "messages", n)
+	}
+	return events + tasks, errors.Join(err, other)
 }
 
 // sendTimers sends first and deletes then: a crash in between sends twice, which the log
 // of the attempt notices.
-func (e *Engine) sendTimers(ctx context.Context) error {
+func (e *Engine) sendTimers(ctx context.Context, until time.Time) error {
 	for {
-		list, err := e.DB.DueTimers(ctx, time.Now().Add(horizon), timersAtOnce)
+		list, err := e.DB.DueTimers(ctx, until, timersAtOnce)
 		if err != nil {
 			return fmt.Errorf("read due messages: %w", err)
 		}
-		for _, t := range list {
-			q := host.Queue(e.Tasks)
-			if t.Queue == e.Events.Name {
-				q = e.Events
-			}
-			if err := q.Send(ctx, t.Message); err != nil {
-				return fmt.Errorf("send due message: %w", err)
-			}
-			if err := e.DB.DeleteTimer(ctx, t); err != nil {
-				return fmt.Errorf("delete sent message: %w", err)
-			}
+		if err := errors.Join(e.sendTo(ctx, e.Tasks, list), e.sendTo(ctx, e.Events, list)); err != nil {
+			return fmt.Errorf("send due messages: %w", err)
+		}
+		if err := e.DB.DeleteTimers(ctx, list); err != nil {
+			return fmt.Errorf("delete sent messages: %w", err)
 		}
 		if len(list) < timersAtOnce {
 			return nil
@@ -49,58 +92,15 @@ func (e *Engine) sendTimers(ctx context.Context) error {
 	}
 }
 
-// StartSource is the source of events on the bus that start workflows.
-const StartSource = "zerodag.start"
-
-// StartFrom starts a workflow for an event: {"project", "workflow", "params",
-// "session_time"}. The same event twice starts it once. What is wrong with the event is
-// logged and not tried again.
-func (e *Engine) StartFrom(ctx context.Context, id string, at time.Time, detail json.RawMessage) error {
-	r, err := e.startRequest(ctx, id, at, detail)
-	if err == nil {
-		_, err = e.Start(ctx, r)
-	}
-	var user *host.Error
-	if errors.As(err, &user) {
-		if user.Existing == nil {
-			e.Logger.Error("event starts nothing", "event", id, "error", err)
+func (e *Engine) sendTo(ctx context.Context, q *sqs.Queue, list []dynamo.Timer) error {
+	var messages []host.Message
+	for _, t := range list {
+		if t.Queue == q.Name {
+			messages = append(messages, t.Message)
 		}
+	}
+	if len(messages) == 0 {
 		return nil
 	}
-	return err
-}
-
-func (e *Engine) startRequest(ctx context.Context, id string, at time.Time, detail json.RawMessage) (host.StartRequest, error) {
-	wrong := func(format string, args ...any) (host.StartRequest, error) {
-		return host.StartRequest{}, &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
-	}
-	var d struct {
-		Project     string          `json:"project"`
-		Workflow    string          `json:"workflow"`
-		Params      json.RawMessage `json:"params"`
-		SessionTime string          `json:"session_time"`
-	}
-	if err := json.Unmarshal(detail, &d); err != nil {
-		return wrong("the detail must be a JSON object: %v", err)
-	}
-	w, err := e.Newest(ctx, 0, d.Project, d.Workflow)
-	if err != nil {
-		return host.StartRequest{}, err
-	}
-	r := host.StartRequest{Workflow: w.ID, SessionTime: at.Truncate(time.Second), RetryName: "event-" + id, Params: param.New()}
-	if d.SessionTime != "" {
-		if r.SessionTime, err = e.SessionTime(w, d.SessionTime, ""); err != nil {
-			return wrong("session_time: %v", err)
-		}
-	}
-	if len(d.Params) > 0 {
-		v, err := param.ParseJSON(string(d.Params))
-		if err == nil {
-			r.Params, err = param.AsMap("params", v)
-		}
-		if err != nil {
-			return wrong("params: %v", err)
-		}
-	}
-	return r, nil
+	return q.Send(ctx, messages...)
 }

@@ -111,7 +111,7 @@ func TestManySchedules(t *testing.T) {
 			t.Errorf("schedule %d is of definition %d of %s", s.ID, s.Workflow.ID, s.Workflow.Name)
 		}
 	}
-	if due, err := db.Due(ctx, instant(10), 0); err != nil || len(due) != 210 {
+	if due, err := db.Due(ctx, time.Time{}, instant(10), 0); err != nil || len(due) != 210 {
 		t.Errorf("%d schedules are due at the same time (%v), want 210", len(due), err)
 	}
 	if err := db.DeleteProject(ctx, 1, p.ID, instant(20)); err != nil {
@@ -141,12 +141,29 @@ func TestTimers(t *testing.T) {
 		if want := fmt.Sprint("m", 19-i); x.Queue != "tasks" || x.Message.ID != want || x.Message.Group != "g" || string(x.Message.Body) != "{}" || !x.Message.Due.Equal(instant(981+int64(i))) {
 			t.Errorf("message %d is %+v, want %s", i, x, want)
 		}
-		if err := db.DeleteTimer(ctx, x); err != nil {
-			t.Fatal(err)
-		}
+	}
+	if err := db.DeleteTimers(ctx, list); err != nil {
+		t.Fatal(err)
 	}
 	if list, err := db.DueTimers(ctx, instant(985), 0); err != nil || len(list) != 2 {
 		t.Errorf("after three were deleted %d are due, want 2 (%v)", len(list), err)
+	}
+}
+
+// TestHorizon proves that the horizon moves on and never back.
+func TestHorizon(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, options(t))
+	for _, x := range []struct{ to, want int64 }{{0, 0}, {10, 10}, {30, 30}, {20, 30}, {30, 30}} {
+		if x.to > 0 {
+			if err := db.MoveHorizon(t.Context(), instant(x.to)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := db.Horizon(t.Context())
+		if err != nil || x.want == 0 && !got.IsZero() || x.want > 0 && !got.Equal(instant(x.want)) {
+			t.Errorf("after %d the horizon is at %v (%v), want %d", x.to, got, err, x.want)
+		}
 	}
 }
 

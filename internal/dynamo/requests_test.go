@@ -160,11 +160,11 @@ func TestRequestsOfCatalogue(t *testing.T) {
 	b.is("projects", "BatchGetItem 1, Query 1", 0, 0, err)
 	schedules, err := db.Schedules(ctx, host.ScheduleQuery{Site: 1, Project: p.ID})
 	b.is("schedules", "BatchGetItem 1, Query 1", 0, 0, err)
-	_, err = db.Due(ctx, instant(0), 100)
+	_, err = db.Due(ctx, time.Time{}, instant(0), 100)
 	b.is("nothing due", "Query 8", 4, 0, err)
 	_, err = db.NextDue(ctx)
 	b.is("when the next is due", "Query 8", 4, 0, err)
-	_, err = db.Due(ctx, instant(10), 100)
+	_, err = db.Due(ctx, time.Time{}, instant(10), 100)
 	b.is("due schedules", "BatchGetItem 1, Query 8", 0, 0, err)
 	s := schedules[0]
 	s.Times.Run = instant(20)

@@ -87,12 +87,12 @@ func (db *DB) Update(ctx context.Context, s host.Schedule, old host.Times, at ti
 }
 
 // Due lists enabled schedules that are due, of all sites.
-func (db *DB) Due(ctx context.Context, until time.Time, n int) ([]host.Schedule, error) {
+func (db *DB) Due(ctx context.Context, from, until time.Time, n int) ([]host.Schedule, error) {
 	var out []host.Schedule
-	err := db.listOf(env.Due(), span{0, until.UnixMicro()}, false, n, byShard(dueSchedules)).rows(ctx, func(rows []item) (bool, error) {
+	err := db.listOf(env.Due(), span{max(0, from.UnixMicro()+1), until.UnixMicro()}, false, n, byShard(dueSchedules)).rows(ctx, func(rows []item) (bool, error) {
 		for _, it := range rows {
 			// The index may be a moment behind.
-			if s := scheduleOf(it); it.has(aListDue) && !s.Times.Run.After(until) {
+			if s := scheduleOf(it); it.has(aListDue) && s.Times.Run.After(from) && !s.Times.Run.After(until) {
 				out = append(out, s)
 			}
 		}

@@ -2,7 +2,10 @@ package dynamo
 
 import (
 	"context"
+	"slices"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"zerodag/internal/env"
 	"zerodag/internal/host"
@@ -15,6 +18,7 @@ const (
 	aQueue   = "qu"
 	aMessage = "mi"
 	aGroup   = "gr"
+	aShare   = "sh"
 	aText    = "bo"
 )
 
@@ -36,6 +40,7 @@ func (db *DB) Later(ctx context.Context, queue string, messages ...host.Message)
 		it.setStr(aQueue, queue)
 		it.setStr(aMessage, m.ID)
 		it.setStr(aGroup, m.Group)
+		it.setStr(aShare, m.Share)
 		it.setBytes(aText, m.Body)
 		items = append(items, it)
 	}
@@ -48,14 +53,23 @@ func (db *DB) DueTimers(ctx context.Context, until time.Time, n int) ([]Timer, e
 	var out []Timer
 	err := db.listOf(env.Due(), span{0, until.UnixMicro()}, false, n, byShard(dueTimers)).rows(ctx, func(rows []item) (bool, error) {
 		for _, it := range rows {
-			out = append(out, Timer{it.str(aQueue), host.Message{ID: it.str(aMessage), Group: it.str(aGroup), Body: it.bytes(aText), Due: it.time(aDue)}})
+			out = append(out, Timer{it.str(aQueue), host.Message{ID: it.str(aMessage), Group: it.str(aGroup), Share: it.str(aShare), Body: it.bytes(aText), Due: it.time(aDue)}})
 		}
 		return n > 0 && len(out) >= n, nil
 	})
 	return upTo(out, n), err
 }
 
-// DeleteTimer removes a message that was sent.
-func (db *DB) DeleteTimer(ctx context.Context, t Timer) error {
-	return db.remove(ctx, timerKey(t.Queue, t.Message.ID), where{})
+// DeleteTimers removes messages that were sent.
+func (db *DB) DeleteTimers(ctx context.Context, list []Timer) error {
+	for part := range slices.Chunk(list, maxBatchWrite) {
+		var ask []types.WriteRequest
+		for _, t := range part {
+			ask = append(ask, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: timerKey(t.Queue, t.Message.ID).item()}})
+		}
+		if err := db.writeAll(ctx, ask); err != nil {
+			return err
+		}
+	}
+	return nil
 }

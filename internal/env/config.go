@@ -9,15 +9,18 @@ import (
 // Config is what a function is told of its deployment. infra writes it as environment
 // variables, Read reads it.
 type Config struct {
-	Stage    string // names the deployment: several may be in one account
-	Table    string
-	Events   string // URL of the FIFO queue of events
-	Tasks    string // URL of the queue of tasks
-	Archives string // bucket of project archives, uploads and large values
-	Logs     string // bucket of task logs
-	Secrets  string // prefix of parameters: /zerodag/<stage>
-	Bus      string // name of the event bus
-	Topic    string // ARN of the topic of notices; "" for none
+	Stage  string // names the deployment: several may be in one account
+	Table  string
+	Events string // URL of the FIFO queue of events
+	Tasks  string // URL of the queue of tasks
+	// URLs of the queues where messages go that nobody could handle.
+	DeadEvents, DeadTasks string
+	Archives              string // bucket of project archives, uploads and large values
+	Logs                  string // bucket of task logs
+	Secrets               string // prefix of parameters: /zerodag/<stage>
+	Bus                   string // name of the event bus
+	Topic                 string // ARN of the topic of notices; "" for none
+	Announce              string // what is put on the bus: all, ends, failures or none
 
 	Attempts  int           // unfinished attempts of a site; 0 is the default
 	TaskLimit int           // tasks of an attempt; 0 is the default
@@ -46,11 +49,14 @@ func fields() []field {
 		text("TABLE", func(c *Config) *string { return &c.Table }),
 		text("EVENTS", func(c *Config) *string { return &c.Events }),
 		text("TASKS", func(c *Config) *string { return &c.Tasks }),
+		text("DEAD_EVENTS", func(c *Config) *string { return &c.DeadEvents }),
+		text("DEAD_TASKS", func(c *Config) *string { return &c.DeadTasks }),
 		text("ARCHIVES", func(c *Config) *string { return &c.Archives }),
 		text("LOGS", func(c *Config) *string { return &c.Logs }),
 		text("SECRETS", func(c *Config) *string { return &c.Secrets }),
 		text("BUS", func(c *Config) *string { return &c.Bus }),
 		text("TOPIC", func(c *Config) *string { return &c.Topic }),
+		text("ANNOUNCE", func(c *Config) *string { return &c.Announce }),
 		number("ATTEMPT_LIMIT", func(c *Config) *int { return &c.Attempts }),
 		number("TASK_LIMIT", func(c *Config) *int { return &c.TaskLimit }),
 		{"ZERODAG_LEASE", func(c *Config) string { return c.Lease.String() },

@@ -13,7 +13,7 @@ import (
 // TestRoundTrip proves that functions read what infra writes.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n",
+	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n", DeadEvents: "de", DeadTasks: "dt", Announce: "ends",
 		Attempts: 7, TaskLimit: 8, Lease: 5 * time.Second, SmallLogs: true}
 	variables := want.Variables()
 	got, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })

@@ -11,21 +11,21 @@ import (
 // accepting ends; work that goes on then is waited for, unless ctx ends too.
 func (h *Host) agent(ctx, accepting context.Context) {
 	for accepting.Err() == nil {
-		free := h.acquire(accepting, maxReceive)
-		if free == 0 {
+		slots := h.acquire(accepting, maxReceive)
+		if slots == 0 {
 			return
 		}
-		list, err := h.Tasks.Receive(accepting, free, h.Limits.Lease)
+		list, err := h.Tasks.Receive(accepting, slots, h.Limits.Lease)
 		if err != nil && accepting.Err() == nil {
 			h.trouble(accepting, "receive tasks", err)
 		}
-		h.release(free - len(list))
+		h.free(slots - len(list))
 		for _, d := range list {
 			h.working.Add(1)
 			go func() {
 				defer h.working.Done()
-				defer h.release(1)
-				h.handle(ctx, h.Tasks, d, h.runTasks)
+				defer h.free(1)
+				h.TakeTask(ctx, h.Tasks, d)
 			}()
 		}
 	}
@@ -54,7 +54,7 @@ func (h *Host) acquire(ctx context.Context, n int) int {
 	return n
 }
 
-func (h *Host) release(n int) {
+func (h *Host) free(n int) {
 	for range n {
 		if h.slots != nil {
 			<-h.slots

@@ -27,29 +27,39 @@ var errDoesNotApply = errors.New("the event does not apply")
 // does not apply to that state, which may be old.
 type plan func(s *engine.State) ([]engine.Event, bool)
 
-// act is what one delivery of a message does to an attempt. It lasts over several tries.
+// act is what one delivery of a message, or of several, does to an attempt. It lasts over
+// several tries.
 type act struct {
-	guard   string
+	guards  []string
 	plan    plan
+	begins  bool  // it is what begins the attempt
+	sla     bool  // the time of `sla:` has come
 	applied bool  // an entry with what was planned is in the log
 	doubt   Entry // with what was planned, that may be in the log; its number and nonce
 }
 
 // acting plans the same events for every state.
 func acting(guard string, happened ...engine.Event) *act {
-	return &act{guard: guard, plan: func(*engine.State) ([]engine.Event, bool) { return happened, true }}
+	return &act{guards: []string{guard}, plan: func(*engine.State) ([]engine.Event, bool) { return happened, true }}
 }
 
-// apply lets the engine step for one message, then carries out what the message owes; all
-// tasks that are to be run are sent.
+// apply lets the engine step for its messages, then carries out what they owe; all tasks
+// that are to be run are sent.
 func (h *Host) apply(ctx context.Context, l *live, a *act) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := h.decide(ctx, l, a); err != nil {
 		return err
 	}
-	_, err := h.perform(ctx, l, duty{guard: a.guard}, &sending{})
-	return err
+	if err := h.tell(ctx, l, a); err != nil {
+		return err
+	}
+	for _, guard := range a.guards {
+		if _, err := h.perform(ctx, l, duty{guard: guard}, &sending{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decide steps, settles and appends, until nothing is left that needs no I/O or the
@@ -85,7 +95,7 @@ func (h *Host) decide(ctx context.Context, l *live, a *act) error {
 	}
 }
 
-// turn collects what one message changes until it is appended.
+// turn collects what is changed until it is appended.
 type turn struct {
 	happened []events.Event
 	changes  []engine.Change
@@ -113,9 +123,13 @@ func (h *Host) advance(ctx context.Context, l *live, a *act, read bool) error {
 		l.halt()
 	}
 	for entries := 1; ; {
-		more, err := h.settle(ctx, l, a.guard, &t, now)
-		if err != nil {
-			return err
+		more := false
+		for _, guard := range a.guards {
+			again, err := h.settle(ctx, l, guard, &t, now)
+			if err != nil {
+				return err
+			}
+			more = more || again
 		}
 		late := !h.Now().Before(t.end)
 		if more && t.inline < entryTasks && !late {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"zerodag/engine"
+	"zerodag/events"
 )
 
 // errSuperseded is said of work that another delivery of the same message goes on with.
@@ -17,10 +18,12 @@ var errSuperseded = errors.New("the work goes on elsewhere")
 type claim struct {
 	guard    string
 	asked    []engine.Run
+	from     []string // guards that are taken over from, besides its own
+	again    bool     // somebody may have been at it before
 	delivery Delivery
 	pack     int
 	decided  bool
-	sending  sending
+	sendings []sending // by guard
 
 	// By the state planned for last.
 	runs   []engine.Run // to be run as they are; those of events the message owes then
@@ -32,9 +35,8 @@ type claim struct {
 // plan wakes tasks that wait. On a second delivery it takes over from the earlier holder.
 func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 	c.runs, c.events, c.stray, c.taken = nil, nil, false, false
-	again := c.delivery.Count > 1
 	asked := c.asked
-	if again {
+	if c.again {
 		asked = append(slices.Clone(asked), c.left(s)...)
 	}
 	for _, r := range asked {
@@ -44,7 +46,7 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 			c.stray = true
 		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
 			c.events = append(c.events, engine.Due{By: engine.By{Guard: c.guard}, Run: r})
-		case t.State == engine.Running && again:
+		case t.State == engine.Running && c.again:
 			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.delivery.Restarted})
 		case t.State == engine.Running && !c.delivery.Due.IsZero():
 			c.taken = true // only a delivery of this message wakes it
@@ -62,9 +64,11 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 // that is not lost. Packs cannot be sent again: what they are made of changes.
 func (c *claim) left(s *engine.State) []engine.Run {
 	var runs []engine.Run
-	for _, e := range s.Outstanding(c.guard) {
-		if x, ok := e.(engine.Dispatch); ok && x.At.IsZero() && !slices.Contains(c.asked, x.Run) {
-			runs = append(runs, x.Run)
+	for _, guard := range c.guards() {
+		for _, e := range s.Outstanding(guard) {
+			if x, ok := e.(engine.Dispatch); ok && x.At.IsZero() && !slices.Contains(c.asked, x.Run) {
+				runs = append(runs, x.Run)
+			}
 		}
 	}
 	if c.pack == 1 && len(runs) > 1 {
@@ -73,15 +77,20 @@ func (c *claim) left(s *engine.State) []engine.Run {
 	return runs
 }
 
+func (c *claim) guards() []string { return append(slices.Clone(c.from), c.guard) }
+
 // claim takes a message's tasks. What the message owes is carried out on a second delivery
 // also when nothing changed.
-func (h *Host) claim(ctx context.Context, l *live, guard string, asked []engine.Run, d Delivery) (runs []engine.Run, err error) {
-	c := claim{guard: guard, asked: asked, delivery: d, pack: h.Limits.Pack}
-	a := &act{guard: guard, plan: c.plan}
+func (h *Host) claim(ctx context.Context, l *live, guard string, m events.Task, d Delivery) (runs []engine.Run, err error) {
+	c := claim{guard: guard, asked: m.Runs, from: m.From, again: d.Count > 1 || len(m.From) > 0, delivery: d, pack: h.Limits.Pack}
+	c.sendings = make([]sending, len(c.from)+1)
+	a := &act{guards: c.guards(), plan: c.plan}
 	if d.Count > 1 {
 		if err := h.mine(ctx, l, guard, d); err != nil {
 			return nil, err
 		}
+	} else if c.again {
+		h.forget(l) // what others did since must be seen
 	}
 	err = h.insist(ctx, func() (err error) {
 		l.mu.Lock()
@@ -128,11 +137,10 @@ func (l *live) unclaim(guard string) {
 }
 
 func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Run, error) {
-	again := c.delivery.Count > 1
-	if again && l.claimed[c.guard] != c.delivery.Count {
+	if c.delivery.Count > 1 && l.claimed[c.guard] != c.delivery.Count {
 		return nil, errSuperseded // while this one waited for the store
 	}
-	if l.state != nil && !again && !c.decided && a.doubt.Nonce == "" {
+	if l.state != nil && !c.again && !c.decided && a.doubt.Nonce == "" {
 		if _, applies := c.plan(l.state); applies && len(c.events) == 0 {
 			return c.runs, nil // tasks that were ready when they were sent
 		}
@@ -151,16 +159,18 @@ func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Ru
 		return nil, errSuperseded
 	}
 	runs := slices.Clone(c.runs)
-	if again || len(c.events) > 0 {
-		taken, err := h.perform(ctx, l, duty{guard: c.guard, keep: c.pack}, &c.sending)
-		if err != nil {
-			return nil, err
+	if c.again || len(c.events) > 0 {
+		for i, guard := range c.guards() {
+			taken, err := h.perform(ctx, l, duty{guard: guard, keep: c.pack}, &c.sendings[i])
+			if err != nil {
+				return nil, err
+			}
+			runs = append(runs, taken...)
 		}
-		runs = append(runs, taken...)
 	}
 	is := current(l.state)
 	runs = slices.DeleteFunc(runs, func(r engine.Run) bool { return !is(r) })
-	if len(runs) == 0 && !again && !a.applied {
+	if len(runs) == 0 && !c.again && !a.applied {
 		return nil, l.superseded(c.guard)
 	}
 	return runs, nil

@@ -3,92 +3,92 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/events"
 )
 
-// TakeEvent does what a message of the queue "events" asks for, for who receives
-// messages in another way than Run. q is told the end: Delete when all that the message
-// owed is done, Release when it must come again.
-func (h *Host) TakeEvent(ctx context.Context, q Queue, d Delivery) { h.handle(ctx, q, d, h.happened) }
+// TakeEvents does what messages of one group of the queue "events" ask for, for who
+// receives messages in another way than Run. q is told the end of each: Delete when all
+// that it owed is done, Release when it must come again. What comes behind a message that
+// failed is released, too.
+func (h *Host) TakeEvents(ctx context.Context, q Queue, list []Delivery) {
+	if len(list) > 1 && h.takeTogether(ctx, q, list) {
+		return
+	}
+	for i, d := range list {
+		if h.handle(ctx, q, d, h.happened) {
+			continue
+		}
+		for _, behind := range list[i+1:] {
+			h.release(ctx, q, behind, backOff(d.Count))
+		}
+		return
+	}
+}
 
-// TakeTask is TakeEvent for the queue "tasks".
+// TakeTask is TakeEvents for one message of the queue "tasks".
 func (h *Host) TakeTask(ctx context.Context, q Queue, d Delivery) {
 	if strings.HasPrefix(d.ID, scheduleMessage) {
-		h.handleFiring(ctx, q, d)
+		h.handleFirings(ctx, q, d)
 		return
 	}
 	h.handle(ctx, q, d, h.runTasks)
 }
 
-// scheduleMessage begins the ids of messages that fire schedules.
-const scheduleMessage = "schedule/"
-
-// Tick is what somebody must ask for every minute where no scheduler runs: what is overdue
-// is fired, what is due before horizon is sent as a message for its time. To call it twice,
-// late, or by several at once changes nothing.
-func (h *Host) Tick(ctx context.Context, horizon time.Duration) error {
-	for {
-		now := h.Now()
-		due, err := h.Schedules.Due(ctx, now, dueAtOnce)
-		if err != nil {
-			return fmt.Errorf("read due schedules: %w", err)
-		}
-		due, _ = h.settled(due)
-		if len(due) == 0 {
-			break
-		}
-		if err := h.fireAll(ctx, due); err != nil {
-			return fmt.Errorf("fire schedules: %w", err)
-		}
+// takeTogether makes one entry of what several messages bring, all for the first time. It
+// is false when they are to be handled one by one, and nothing was done.
+func (h *Host) takeTogether(ctx context.Context, q Queue, list []Delivery) bool {
+	id, a, ok := together(list)
+	if !ok {
+		return false
 	}
-	soon, err := h.Schedules.Due(ctx, h.Now().Add(horizon), 0)
-	if err != nil {
-		return fmt.Errorf("read schedules due soon: %w", err)
-	}
-	var messages []Message
-	for _, s := range soon {
-		messages = append(messages, firing(s))
-	}
-	if len(messages) > 0 {
-		if err := h.Tasks.Send(ctx, messages...); err != nil {
-			return fmt.Errorf("send schedules due soon: %w", err)
+	l := h.hold(id)
+	defer h.drop(l)
+	err := h.safely(list[0], func() error { return h.apply(ctx, l, a) })
+	switch {
+	case err == nil:
+		for i, d := range list {
+			h.finished(ctx, q, d, l, a.guards[i])
+		}
+	case errors.Is(err, errPanic), errors.Is(err, errGone), errors.Is(err, errNoDefinition):
+		return false // which of them it is about shows one by one
+	case ctx.Err() != nil:
+	default:
+		for _, d := range list {
+			h.giveBack(ctx, q, d, err)
 		}
 	}
-	return h.reap(ctx)
+	return true
 }
 
-// firing is the message that fires a schedule at its time.
-func firing(s Schedule) Message {
-	id := scheduleMessage + strconv.FormatInt(s.Site, 10) + "/" + strconv.FormatInt(s.ID, 10) + "/" + strconv.FormatInt(s.Times.Run.Unix(), 10)
-	return Message{ID: id, Body: events.EncodeTask(events.Task{}), Due: s.Times.Run}
+// together joins messages of one attempt into one act; false when one of them needs care.
+func together(list []Delivery) (attempt int64, a *act, ok bool) {
+	a = &act{}
+	var happened []engine.Event
+	for i, d := range list {
+		id, guard, err := parseMessageID(d.ID)
+		if err != nil || d.Count > 1 || i > 0 && id != attempt {
+			return 0, nil, false
+		}
+		e, err := events.Decode(d.Body)
+		if err != nil || e.Kind == events.Check {
+			return 0, nil, false
+		}
+		attempt = id
+		a.guards = append(a.guards, guard)
+		a.begins, a.sla = a.begins || e.Kind == events.Start, a.sla || e.Kind == events.SLADue
+		happened = append(happened, e.Engine(guard)...)
+	}
+	a.plan = func(*engine.State) ([]engine.Event, bool) { return happened, true }
+	return attempt, a, true
 }
 
-// handleFiring fires a schedule unless it was moved meanwhile.
-func (h *Host) handleFiring(ctx context.Context, q Queue, d Delivery) {
-	err := h.safely(d, func() error { return h.fireNamed(ctx, strings.TrimPrefix(d.ID, scheduleMessage)) })
-	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrConflict) {
-		h.delete(ctx, q, d)
-		return
+// release gives a message back; who cannot be told so waits for the end of the lease.
+func (h *Host) release(ctx context.Context, q Queue, d Delivery, delay time.Duration) {
+	if err := q.Release(ctx, d, delay); err != nil {
+		h.Logger.Error("release message", "message", d.ID, "error", err)
 	}
-	h.giveBack(ctx, q, d, err)
-}
-
-func (h *Host) fireNamed(ctx context.Context, name string) error {
-	var site, id, run int64
-	if _, err := fmt.Sscanf(name, "%d/%d/%d", &site, &id, &run); err != nil {
-		return fmt.Errorf("%w: message names no schedule: %q", ErrNotFound, name)
-	}
-	s, err := h.Schedules.Schedule(ctx, site, id)
-	if err != nil {
-		return err
-	}
-	if s.Times.Run.Unix() != run || !s.DisabledAt.IsZero() {
-		return nil // moved, fired or stopped meanwhile
-	}
-	return h.fire(ctx, s)
 }

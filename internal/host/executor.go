@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"zerodag/engine"
 	"zerodag/events"
 )
 
@@ -31,24 +30,26 @@ func (h *Host) happened(ctx context.Context, l *live, guard string, d Delivery) 
 	if err != nil {
 		return err
 	}
-	var list []engine.Event
-	if x := e.Engine(guard); x != nil {
-		list = append(list, x)
+	if d.Count > 1 || e.Kind == events.Check {
+		h.forget(l) // what an earlier holder of the message, or anybody, did must be seen
 	}
-	if d.Count > 1 {
-		h.forget(l) // what an earlier holder of the message did must be seen
+	a := acting(guard, e.Engine(guard)...)
+	a.begins, a.sla = e.Kind == events.Start, e.Kind == events.SLADue
+	if e.Kind == events.Check {
+		a.takeOverStart(l, guard)
 	}
-	return h.apply(ctx, l, acting(guard, list...))
+	return h.apply(ctx, l, a)
 }
 
 // handle does what a message asks for and deletes it last. What fails comes back later,
-// each time later: nothing is dropped but what names an attempt that is gone.
-func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.Context, *live, string, Delivery) error) {
+// each time later: nothing is dropped but what names an attempt that is gone. It says
+// whether the message is done with.
+func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.Context, *live, string, Delivery) error) bool {
 	id, guard, err := parseMessageID(d.ID)
 	if err != nil {
 		h.Logger.Error("message dropped", "error", err)
 		h.delete(ctx, q, d)
-		return
+		return true
 	}
 	l := h.hold(id)
 	defer h.drop(l)
@@ -65,9 +66,12 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 	case errors.Is(err, errSuperseded):
 		h.Logger.Warn("message left to another delivery of it", "message", d.ID)
 	case ctx.Err() != nil: // shut down or cut off: it comes back when its lease ends
+		return false
 	default:
 		h.giveBack(ctx, q, d, err)
+		return false
 	}
+	return true
 }
 
 // giveBack lets a message that failed come again, each time later.
@@ -75,9 +79,7 @@ func (h *Host) giveBack(ctx context.Context, q Queue, d Delivery, err error) {
 	h.stats.errors.Add(1)
 	delay := backOff(d.Count)
 	h.Logger.Error("message failed, will be tried again", "message", d.ID, "count", d.Count, "in", delay, "error", err)
-	if err := q.Release(ctx, d, delay); err != nil {
-		h.Logger.Error("release message", "message", d.ID, "error", err)
-	}
+	h.release(ctx, q, d, delay)
 }
 
 // finished deletes a message unless a later delivery of it is at what it owes: whatever the

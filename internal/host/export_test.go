@@ -11,9 +11,6 @@ func (h *Host) DoEvent(ctx context.Context, d Delivery) { h.handle(ctx, h.Events
 // DoTask does with a delivery what the agent's loop does.
 func (h *Host) DoTask(ctx context.Context, d Delivery) { h.handle(ctx, h.Tasks, d, h.runTasks) }
 
-// Reap looks once after all attempts.
-func (h *Host) Reap(ctx context.Context) error { return h.reap(ctx) }
-
 // Fire fires a schedule that is due.
 func (h *Host) Fire(ctx context.Context, s Schedule) error { return h.fire(ctx, s) }
 

@@ -74,7 +74,10 @@ func (h *Host) giveUp(ctx context.Context, l *live, why error) error {
 	l.row.Done, l.row.FinishedAt = true, end.At
 	l.over.Store(true)
 	l.tell()
-	return h.startWaiting(ctx, row.SessionID)
+	if err := h.startWaiting(ctx, row.SessionID); err != nil {
+		return err
+	}
+	return h.announceEnd(ctx, l.row)
 }
 
 // lastState is what is left to be shown; nil when not even that can be written.

@@ -12,10 +12,11 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
+	"zerodag/events"
 	"zerodag/operators"
 )
 
-// Options are what a Host is made of. Logs, Store, Notices, Config, Defaults, Now and Logger
+// Options are what a Host is made of. Logs, Store, Notices, Bus, Config, Defaults, Now and Logger
 // may be nil: nothing is kept, there is no parameter server, nobody is told, the clock is
 // the machine's.
 type Options struct {
@@ -35,6 +36,7 @@ type Options struct {
 	Store    func(site int64) operators.ParamStore // of `param_set>`
 	HTTP     operators.HTTPClient
 	Notices  Notices
+	Bus      Bus
 	// Config is the system configuration below "config.", for operators; may be nil.
 	Config *param.Map
 	// Defaults are parameters below those of attempts; may be nil.
@@ -45,6 +47,14 @@ type Options struct {
 	Evaluator func() operators.Evaluator
 	// Unpack opens an archive for validation; it checks size, number, paths and types.
 	Unpack func(ctx context.Context, archive string) (Archive, error)
+
+	// Ticked says that no scheduler runs: schedules are fired by messages (see HandOver).
+	Ticked bool
+	// Relay says that whoever had a message of "tasks" before may still delete it when it
+	// comes again: then it is sent on under another name before anything is taken over.
+	Relay bool
+	// IDAt is the least id of what is made after a time; nil where ids do not tell.
+	IDAt func(time.Time) int64
 
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -62,6 +72,8 @@ type Limits struct {
 	Heartbeat    time.Duration // how often a lease is extended: 1 min
 	Threads      int           // tasks at the same time; 0 is no limit
 	Pack         int           // tasks in one message: 1
+	RunTime      time.Duration // of one run of a task; 0 is no limit
+	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
 }
 
@@ -79,6 +91,12 @@ type Archive interface {
 	// Read returns a file by its slash name; dig.ErrNotFound when there is none.
 	Read(name string) ([]byte, error)
 	Close() error
+}
+
+// Bus tells other programs what becomes of attempts. Each thing is told at least once; told
+// again it has the same ID.
+type Bus interface {
+	Announce(ctx context.Context, a events.Announcement) error
 }
 
 // Notices tells people (spec server.md 6.5).
@@ -140,6 +158,9 @@ func (o *Options) fillIn() {
 	if o.Notices == nil {
 		o.Notices = noNotices{}
 	}
+	if o.Bus == nil {
+		o.Bus = noBus{}
+	}
 	if o.Store == nil {
 		o.Store = func(int64) operators.ParamStore { return nil }
 	}
@@ -150,6 +171,11 @@ func (o *Options) fillIn() {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 }
+
+// noBus reaches nobody.
+type noBus struct{}
+
+func (noBus) Announce(context.Context, events.Announcement) error { return nil }
 
 // noNotices tells nobody.
 type noNotices struct{}

@@ -138,7 +138,7 @@ func packID(runs []engine.Run) string {
 }
 
 func (l *live) message(id string, t events.Task, due time.Time) Message {
-	return Message{ID: messageID(l.id, id), Body: events.EncodeTask(t), Due: due}
+	return Message{ID: messageID(l.id, id), Share: strconv.FormatInt(l.row.Project.ID, 10), Body: events.EncodeTask(t), Due: due}
 }
 
 func runID(r engine.Run) string {
@@ -176,5 +176,8 @@ func (h *Host) finish(ctx context.Context, l *live) error {
 	l.over.Store(true)
 	l.row.Done, l.row.Success, l.row.Canceled, l.row.FinishedAt = true, end.Success, end.Canceled, end.At
 	l.tell()
-	return h.startWaiting(ctx, l.row.SessionID)
+	if err := h.startWaiting(ctx, l.row.SessionID); err != nil {
+		return err
+	}
+	return h.announceEnd(ctx, l.row)
 }

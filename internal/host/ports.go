@@ -56,6 +56,9 @@ type Message struct {
 	// Group: messages of one group are received one after the other, in the order sent; ""
 	// is no group.
 	Group string
+	// Share: where a queue is fair, messages of a share that has many wait behind those of
+	// others; "" is no share.
+	Share string
 	Body  []byte
 	Due   time.Time // not received before; zero is now
 }
@@ -161,9 +164,9 @@ type Schedules interface {
 	// Update replaces Times and DisabledAt (and UpdatedAt by at), if Times are still old;
 	// else ErrConflict.
 	Update(ctx context.Context, s Schedule, old Times, at time.Time) error
-	// Due returns up to n (0: all) enabled schedules with Times.Run at or before until, the earliest
-	// first, of all sites.
-	Due(ctx context.Context, until time.Time, n int) ([]Schedule, error)
+	// Due returns up to n (0: all) enabled schedules with Times.Run after from and at or
+	// before until, the earliest first, of all sites.
+	Due(ctx context.Context, from, until time.Time, n int) ([]Schedule, error)
 	// NextDue is the earliest Times.Run of an enabled schedule; zero when there is none.
 	NextDue(ctx context.Context) (time.Time, error)
 }

@@ -27,6 +27,9 @@ func (h *Host) reaper(ctx context.Context) {
 	}
 }
 
+// LookAfter looks once after all attempts: those that live too long, and those that wait.
+func (h *Host) LookAfter(ctx context.Context) error { return h.reap(ctx) }
+
 // reap looks at all attempts that are not over; trouble with one keeps it from none.
 func (h *Host) reap(ctx context.Context) error {
 	now := h.Now()

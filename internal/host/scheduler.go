@@ -26,7 +26,7 @@ const (
 // scheduler fires schedules at their time, until ctx ends.
 func (h *Host) scheduler(ctx context.Context) {
 	for ctx.Err() == nil {
-		due, err := h.Schedules.Due(ctx, h.Now(), dueAtOnce)
+		due, err := h.Schedules.Due(ctx, time.Time{}, h.Now(), dueAtOnce)
 		if err != nil && ctx.Err() == nil {
 			h.trouble(ctx, "read due schedules", err)
 			continue
@@ -102,18 +102,28 @@ func (h *Host) schedulesChanged() {
 	}
 }
 
-// fireAll fires schedules side by side. The error is one of them: what failed is still due.
+// fireAll fires schedules side by side.
 func (h *Host) fireAll(ctx context.Context, due []Schedule) error {
+	return sideBySide(due, func(s Schedule) error {
+		if err := h.fire(ctx, s); err != nil {
+			return fmt.Errorf("schedule %d: %w", s.ID, err)
+		}
+		return nil
+	})
+}
+
+// sideBySide fires what a list names. The error is one of them: what failed is still due. A
+// schedule that was moved or deleted meanwhile is somebody else's business.
+func sideBySide[T any](list []T, fire func(T) error) error {
 	slots := make(chan struct{}, firingSide)
 	failed := make(chan error, 1)
-	for _, s := range due {
+	for _, x := range list {
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots }()
-			// A schedule that was moved or deleted meanwhile is somebody else's business.
-			if err := h.fire(ctx, s); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
+			if err := fire(x); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrNotFound) {
 				select {
-				case failed <- fmt.Errorf("schedule %d: %w", s.ID, err):
+				case failed <- err:
 				default:
 				}
 			}
@@ -160,7 +170,10 @@ func (h *Host) fire(ctx context.Context, s Schedule) error {
 	}
 	old := s.Times
 	s.Times = next
-	return h.Schedules.Update(ctx, s, old, now)
+	if err := h.Schedules.Update(ctx, s, old, now); err != nil {
+		return err
+	}
+	return h.sendSoon(ctx, s)
 }
 
 // firing starts the attempt unless it is to be skipped, and says where the schedule goes.

@@ -159,7 +159,7 @@ func (h *Host) change(ctx context.Context, site, id int64, dry bool, edit func(*
 			return Schedule{}, fmt.Errorf("update schedule %d: %w", id, err)
 		}
 		h.schedulesChanged()
-		return p.Schedule, nil
+		return p.Schedule, h.sendSoon(ctx, p.Schedule)
 	}
 }
 

@@ -3,6 +3,7 @@ package host_test
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"zerodag/engine"
 	"zerodag/events"
@@ -65,6 +66,10 @@ func (st *simStore) checkCovered(attempt int64, when string) {
 	for _, name := range []string{"events", "tasks"} {
 		for _, m := range st.queues[name].list {
 			there[m.ID] = true
+			for id, sentOn := m.ID, strings.LastIndex(m.ID, "~"); sentOn > 0; sentOn = strings.LastIndex(id, "~") {
+				id = id[:sentOn] // it goes on with what that message was at
+				there[id] = true
+			}
 		}
 	}
 	prefix := strconv.FormatInt(attempt, 10) + "/"

@@ -31,7 +31,7 @@ func (s *sim) open() *simProcess {
 		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 			return host.Workspace{Leave: func() {}}, nil
 		},
-		Now: func() time.Time { return s.now.Add(p.skew) }, Limits: host.Limits{Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000}})
+		Relay: s.loose, Now: func() time.Time { return s.now.Add(p.skew) }, Limits: host.Limits{Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000}})
 	p.SetPause(func(ctx context.Context, d time.Duration) {
 		s.yield(ctx.Value(coroutineKey{}).(*coroutine), false, s.now.Add(d))
 	})

@@ -57,7 +57,7 @@ func (s *sim) act() {
 		return
 	}
 	if s.random.IntN(60) == 0 {
-		s.spawn(s.any(), "reap", 0, func(ctx context.Context) { ctx.Value(coroutineKey{}).(*coroutine).process.Reap(ctx) })
+		s.spawn(s.any(), "reap", 0, func(ctx context.Context) { ctx.Value(coroutineKey{}).(*coroutine).process.LookAfter(ctx) })
 		return
 	}
 	can := s.runnable()

@@ -150,6 +150,15 @@ func (q *simQueue) holds(d host.Delivery) *simMessage {
 	return nil
 }
 
+func (q *simQueue) there(id string) *simMessage {
+	for _, m := range q.list {
+		if m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
 // Extend implements host.Queue.
 func (q *simQueue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
 	return q.callFree(ctx, "extend "+d.ID, func() error {
@@ -165,7 +174,11 @@ func (q *simQueue) Extend(ctx context.Context, d host.Delivery, lease time.Durat
 // Delete implements host.Queue.
 func (q *simQueue) Delete(ctx context.Context, d host.Delivery) error {
 	return q.callFree(ctx, "delete "+d.ID, func() error {
-		if m := q.holds(d); m != nil {
+		m := q.holds(d)
+		if m == nil && q.loose && q.name == "tasks" {
+			m = q.there(d.ID)
+		}
+		if m != nil {
 			q.list = slices.DeleteFunc(q.list, func(x *simMessage) bool { return x == m })
 			prefix, _, _ := strings.Cut(d.ID, "/")
 			id, _ := strconv.ParseInt(prefix, 10, 64)

@@ -195,7 +195,7 @@ func (h *Host) carried(ctx context.Context, site int64, r Resume) ([]engine.Carr
 // userError makes an error of a project's text one of the caller's.
 func userError(err error) error {
 	var own *Error
-	if err == nil || errors.As(err, &own) || errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.As(err, &own) || errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return &Error{Code: Invalid, Message: err.Error()}
@@ -250,8 +250,14 @@ func (h *Host) beginWaiting(ctx context.Context, a Attempt) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Attempts.Begin(ctx, a.ID, first, startMessage()); err != nil && !errors.Is(err, ErrConflict) {
+	err = h.Attempts.Begin(ctx, a.ID, first, startMessage())
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, ErrConflict):
 		return fmt.Errorf("begin attempt %d: %w", a.ID, err)
+	case h.Ticked: // begun by us, perhaps, and cut off before its first message
+		return h.revive(ctx, a)
 	}
 	return nil
 }
@@ -270,8 +276,12 @@ func (h *Host) neverBegun(ctx context.Context, a Attempt) error {
 	l.row = a
 	l.row.Done, l.row.FinishedAt = true, end.At
 	l.tell()
+	row := l.row
 	l.mu.Unlock()
-	return h.startWaiting(ctx, a.SessionID)
+	if err := h.startWaiting(ctx, a.SessionID); err != nil {
+		return err
+	}
+	return h.announceEnd(ctx, row)
 }
 
 // Kill requests the end of an attempt and returns it as it was before.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"zerodag/engine"
@@ -17,36 +18,40 @@ func (h *Host) runTasks(ctx context.Context, l *live, guard string, d Delivery) 
 		return err
 	}
 	if m.Then != nil {
-		return h.apply(ctx, l, acting(guard, m.Then.Engine(guard)))
+		a := acting(guard, m.Then.Engine(guard)...)
+		a.sla = m.Then.Kind == events.SLADue
+		return h.apply(ctx, l, a)
+	}
+	if h.Relay && d.Count > 1 {
+		return h.relay(ctx, l, guard, m, d)
 	}
 	ctx, lost := context.WithCancel(ctx)
 	defer lost()
 	defer h.heartbeat(ctx, d, lost)()
-	runs, err := h.claim(ctx, l, guard, m.Runs, d)
+	runs, err := h.claim(ctx, l, guard, m, d)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
 	if len(runs) == 1 {
 		return h.work(ctx, l, duty{guard: guard, keep: 1}, runs[0])
 	}
-	failed := make(chan error)
-	together := duty{guard: guard, passed: map[engine.Run]bool{}}
-	for _, run := range runs {
-		together.passed[run] = true // the message may owe it, having taken it over
+	return h.workTogether(ctx, l, guard, runs, d)
+}
+
+// relay sends a message that came again on under a name of its own, for the first time: who
+// had it before cannot delete that one. Then this one owes nothing more.
+func (h *Host) relay(ctx context.Context, l *live, guard string, m events.Task, d Delivery) error {
+	m.From = append(m.From, guard)
+	next := Message{ID: messageID(l.id, guard+"~"+strconv.Itoa(d.Count)), Share: d.Share, Body: events.EncodeTask(m)}
+	if err := h.Tasks.Send(ctx, next); err != nil {
+		return fmt.Errorf("send message %s on: %w", d.ID, err)
 	}
-	for _, run := range runs {
-		go func() {
-			failed <- h.safely(d, func() error { return h.work(ctx, l, together, run) })
-		}()
-	}
-	for range runs {
-		err = errors.Join(err, <-failed)
-	}
-	return err
+	return nil
 }
 
 // work runs a task and, if it may keep one, whatever single task comes after it.
 func (h *Host) work(ctx context.Context, l *live, u duty, run engine.Run) error {
+	began := h.Now()
 	for {
 		var outcome engine.Event
 		err := h.insist(ctx, func() (err error) {
@@ -56,7 +61,7 @@ func (h *Host) work(ctx context.Context, l *live, u duty, run engine.Run) error 
 		if err != nil || outcome == nil {
 			return err
 		}
-		if h.closing.Load() {
+		if most := h.Limits.ChainTime; h.closing.Load() || most > 0 && h.Now().Sub(began) >= most {
 			u.keep = 0
 		}
 		next, err := h.conclude(ctx, l, u, outcome)
@@ -69,7 +74,7 @@ func (h *Host) work(ctx context.Context, l *live, u duty, run engine.Run) error 
 
 // runOne runs a task and returns how it ended; nil when somebody else took it over.
 func (h *Host) runOne(ctx context.Context, l *live, guard string, run engine.Run) (engine.Event, error) {
-	runCtx, stop := context.WithCancel(ctx)
+	runCtx, stop := h.limited(ctx)
 	defer stop()
 	j, err := h.begin(ctx, l, guard, run, stop)
 	if err != nil || j == nil {
@@ -82,7 +87,26 @@ func (h *Host) runOne(ctx context.Context, l *live, guard string, run engine.Run
 	if err := ctx.Err(); err != nil { // it was cut off: no result
 		return nil, fmt.Errorf("run task %s of attempt %d: %w", j.TaskName, l.id, err)
 	}
+	if late := (tooLong{}); outcome.Error != nil && errors.As(context.Cause(runCtx), &late) {
+		outcome.Error = engine.ErrorObject(late)
+	}
 	return Result(engine.By{Guard: guard}, run, outcome), nil
+}
+
+// tooLong ends a run that takes all the time of whoever runs it.
+type tooLong struct{ most time.Duration }
+
+func (l tooLong) Error() string {
+	return fmt.Sprintf("a run of a task may take %v at a time in this deployment: split the work, or let it poll", l.most)
+}
+
+// limited bounds a run: what could not end in time must not be lost with its process.
+func (h *Host) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	most := h.Limits.RunTime
+	if most == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, most, tooLong{most})
 }
 
 // begin prepares a run that a kill can stop; nil when the run is not the current one.

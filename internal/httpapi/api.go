@@ -27,10 +27,14 @@ type Options struct {
 	Admin bool
 	// Backup writes all data of all sites; nil where the store has backups of its own.
 	Backup func(ctx context.Context, w io.Writer) error
+	// Redrive sends dead letters back and says how many there were; nil where queues have none.
+	Redrive func(ctx context.Context) (int, error)
 	// ArchiveType is what revisions say of where their archive is: "db".
 	ArchiveType string
 	// Direct lets clients be sent to the store for archives and logs where it gives links.
 	Direct bool
+	// Uploads hands out slots for archives; nil where they come by PUT /api/projects only.
+	Uploads Uploads
 	// UpgradeIfOlder and IncompatibleIfOlder are client versions (server.client-version-check.*).
 	UpgradeIfOlder, IncompatibleIfOlder string
 	// Stopping is closed when the server shuts down: streams end. nil is never.
@@ -44,11 +48,15 @@ type Options struct {
 type Limits struct {
 	Attempts int           // page_size of attempts: 100
 	Sessions int           // page_size of sessions: 100
-	Archive  int64         // bytes of an uploaded archive: 100 MiB
+	Archive  int64         // bytes of an archive in a request: 100 MiB
+	Upload   int64         // bytes of an archive in a slot: 100 MiB
 	Body     int64         // bytes of a JSON body, unpacked: 10 MiB
 	Request  time.Duration // of a request: 1 min
 	Transfer time.Duration // of an upload or download: 15 min
 	Watch    time.Duration // between two looks at the logs of a stream: 1 s
+	// Stream ends a stream after this long, or once it has told something, and the client comes
+	// back with its position: where an answer is handed over only when it is whole. 0 is never.
+	Stream time.Duration
 }
 
 func (l Limits) withDefaults() Limits {
@@ -56,10 +64,12 @@ func (l Limits) withDefaults() Limits {
 		Attempts: cmp.Or(l.Attempts, 100),
 		Sessions: cmp.Or(l.Sessions, 100),
 		Archive:  cmp.Or(l.Archive, 100<<20),
+		Upload:   cmp.Or(l.Upload, 100<<20),
 		Body:     cmp.Or(l.Body, 10<<20),
 		Request:  cmp.Or(l.Request, time.Minute),
 		Transfer: cmp.Or(l.Transfer, 15*time.Minute),
 		Watch:    cmp.Or(l.Watch, time.Second),
+		Stream:   l.Stream,
 	}
 }
 
@@ -180,7 +190,7 @@ func (c *call) timeLimit(rt *route) time.Duration {
 	case transfer:
 		return c.Limits.Transfer
 	case stream:
-		return 0
+		return c.Limits.Stream
 	}
 	return c.Limits.Request
 }

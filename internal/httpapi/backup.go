@@ -24,6 +24,21 @@ func getBackup(c *call) (any, error) {
 	return written{}, nil
 }
 
+// redrive sends the messages that nobody could handle back to their queues, of all sites.
+func redrive(c *call) (any, error) {
+	if c.Redrive == nil {
+		return nil, missing("dead letters: the queues of this server have none")
+	}
+	if c.actor.Site != 0 {
+		return nil, &refusal{http.StatusForbidden, "Only administrators of site 0 may do this: the queues are those of all sites"}
+	}
+	n, err := c.Redrive(c.ctx())
+	if err != nil {
+		return nil, err
+	}
+	return map[string]int{"messages": n}, nil
+}
+
 // begun knows whether an answer has begun: from then on there is no other one.
 type begun struct {
 	w   http.ResponseWriter

@@ -38,6 +38,7 @@ type feed struct {
 	since   time.Time // of the position that the client resumes from
 	looked  time.Time // when the logs were read last
 	wait    time.Duration
+	told    bool // something was sent
 }
 
 // stamp tells one state of a task from the next.
@@ -83,7 +84,7 @@ func getEvents(c *call) (any, error) {
 	}
 	ctx, cancel := context.WithCancel(c.ctx())
 	defer cancel()
-	if err := f.run(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	if err := f.run(ctx); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		c.Logger.Warn("stream of an attempt broke off", "attempt", a.ID, "error", err)
 	}
 	return written{}, nil
@@ -117,8 +118,13 @@ func (f *feed) run(ctx context.Context) error {
 	over := false
 	for beat := time.Now(); ; {
 		begin := time.Now()
-		if err := f.round(ctx, over); err != nil || over {
+		done, err := f.round(ctx, over)
+		if err != nil || over || f.told && f.Limits.Stream > 0 && !done {
 			return err
+		}
+		if done { // also where the steps are another process's: the rest of the logs, and the end
+			over = true
+			continue
 		}
 		if time.Since(beat) > heartbeat {
 			beat = time.Now()
@@ -158,30 +164,32 @@ func (f *feed) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// round sends what changed since the last one.
-func (f *feed) round(ctx context.Context, last bool) error {
+// round sends what changed since the last one; done is that the attempt was over before.
+func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 	begin := f.Now()
 	a, err := f.Host.Attempts.Attempt(ctx, f.actor.Site, f.id.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := f.sendTasks(ctx, a); err != nil {
-		return err
+		return false, err
 	}
 	if err := f.sendLogs(ctx, a, last || a.Done); err != nil {
-		return err
+		return false, err
 	}
 	// The row comes last: once it says done, all tasks and texts were sent.
 	if row := encode(attempt(a)); row != f.row {
+		news := f.told || f.row != "" || f.since.IsZero() // a client that came back has seen it, as likely as not
 		f.row = row
 		f.event("attempt", row)
+		f.told = news
 	}
 	if last {
 		fmt.Fprintf(f.out, "event: end\nid: %s\ndata: {}\n\n", ended)
 	} else {
 		fmt.Fprintf(f.out, "id: %s\n\n", f.position(begin))
 	}
-	return f.flush()
+	return a.Done, f.flush()
 }
 
 func encode(v any) string {
@@ -194,7 +202,10 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (f *feed) event(name, data string) { fmt.Fprintf(f.out, "event: %s\ndata: %s\n\n", name, data) }
+func (f *feed) event(name, data string) {
+	f.told = true
+	fmt.Fprintf(f.out, "event: %s\ndata: %s\n\n", name, data)
+}
 
 func (f *feed) sendTasks(ctx context.Context, a host.Attempt) error {
 	var changed []restTask

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strings"
@@ -161,27 +162,44 @@ func deleteProject(c *call) (any, error) {
 	return c.project(p), nil
 }
 
-func putProject(c *call) (any, error) {
+// pushRequest reads what is to be pushed, but for the archive.
+func (c *call) pushRequest() (host.PushRequest, error) {
 	r := host.PushRequest{Site: c.actor.Site, Project: c.text("project"), Revision: c.text("revision"),
 		Clear: c.list("clear_schedule"), ClearAll: c.flag("clear_schedule_all"), UserInfo: c.actor.Info}
 	switch {
 	case r.Project == "":
-		return nil, invalid("project= is required")
+		return r, invalid("project= is required")
 	case r.Revision == "":
-		return nil, invalid("revision= is required")
+		return r, invalid("revision= is required")
 	case strings.ContainsRune(r.Project, '/'):
-		return nil, invalid("Invalid project name %q: it must not contain a slash", r.Project)
+		return r, invalid("Invalid project name %q: it must not contain a slash", r.Project)
 	}
-	c.target = "project " + r.Project + " revision " + r.Revision
+	c.target = PushTarget(r)
 	if text := c.text("schedule_from"); text != "" {
 		from, err := time.Parse(time.RFC3339, text) // with seconds, unlike times in bodies
 		if err != nil {
-			return nil, invalid("Invalid schedule_from= parameter format. Expected yyyy-MM-dd'T'HH:mm:ss'Z' format")
+			return r, invalid("Invalid schedule_from= parameter format. Expected yyyy-MM-dd'T'HH:mm:ss'Z' format")
 		}
 		r.ScheduleFrom = from
 	}
+	return r, nil
+}
+
+// PushTarget is what the audit log says was pushed, by the action PushAction.
+func PushTarget(r host.PushRequest) string { return "project " + r.Project + " revision " + r.Revision }
+
+// PushAction is what the audit log calls a push.
+const PushAction = "push"
+
+func putProject(c *call) (any, error) {
+	r, err := c.pushRequest()
+	if err != nil {
+		return nil, err
+	}
 	size := c.r.ContentLength
 	switch {
+	case size > c.Limits.Archive && c.Uploads != nil:
+		return nil, &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The archive has %d bytes, and a request to this server carries %d at most: push it with `zerodag push` or `zerodag upload`, which take it to the store directly", size, c.Limits.Archive)}
 	case size > c.Limits.Archive:
 		return nil, invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Archive)
 	case size < 0:

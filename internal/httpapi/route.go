@@ -40,11 +40,15 @@ func endpoints() []route {
 	list := []route{
 		{method: http.MethodGet, path: "/api/version", name: "getVersion", serve: getVersion},
 		get("/api/version/check", "checkClientVersion", checkVersion),
+		get("/api/whoami", "getCaller", getCaller),
 
 		get("/api/project", "getProject", getProjectByName),
 		get("/api/projects", "getProjects", getProjects),
-		{method: http.MethodPut, path: "/api/projects", name: "putProject", role: Admin, consumes: gzipType, change: "push", kind: transfer, serve: putProject},
+		{method: http.MethodPut, path: "/api/projects", name: "putProject", role: Admin, consumes: gzipType, change: PushAction, kind: transfer, serve: putProject},
 		get("/api/projects/{id}", "getProjectById", getProject),
+		{method: http.MethodPost, path: "/api/uploads", name: "openUpload", role: Admin, consumes: jsonType, change: PushAction, serve: postUpload},
+		{method: http.MethodGet, path: "/api/uploads/{id}", name: "getUpload", role: Admin, serve: getUpload},
+		{method: http.MethodPost, path: "/api/uploads/{id}/complete", name: "completeUpload", role: Admin, consumes: jsonType, change: PushAction, serve: completeUpload},
 		{method: http.MethodDelete, path: "/api/projects/{id}", name: "deleteProject", role: Admin, change: "delete project", serve: deleteProject},
 		get("/api/projects/{id}/revisions", "getRevisions", getRevisions),
 		get("/api/projects/{id}/workflow", "getWorkflow", getWorkflowByQuery),
@@ -106,6 +110,7 @@ func serverEndpoints() []route {
 		{method: http.MethodPost, path: "/api/tokens", name: "createToken", role: Admin, consumes: jsonType, change: "create token", serve: createToken},
 		{method: http.MethodDelete, path: "/api/tokens/{id}", name: "deleteToken", role: Admin, change: "revoke token", serve: revokeToken},
 		{method: http.MethodGet, path: "/api/backup", name: "getBackup", role: Admin, kind: transfer, serve: getBackup},
+		{method: http.MethodPost, path: "/api/redrive", name: "redrive", role: Admin, change: "redrive", serve: redrive},
 		{method: http.MethodGet, path: "/api/audit", name: "getAudit", role: Admin, serve: getAudit},
 		{method: http.MethodGet, path: "/api/admin/attempts/{id}/userinfo", name: "getUserInfo", role: Viewer, serve: getUserInfo},
 	}

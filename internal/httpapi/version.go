@@ -77,6 +77,7 @@ type restVersionCheck struct {
 	ServerVersion      string `json:"serverVersion"`
 	UpgradeRecommended bool   `json:"upgradeRecommended"`
 	APICompatible      bool   `json:"apiCompatible"`
+	Uploads            bool   `json:"uploads,omitempty"` // archives may go to slots
 }
 
 func checkVersion(c *call) (any, error) {
@@ -89,5 +90,5 @@ func checkVersion(c *call) (any, error) {
 		return nil, err
 	}
 	older := func(than *clientVersion) bool { return than != nil && client.olderThan(than) }
-	return restVersionCheck{c.Version, older(c.versions.upgrade), !older(c.versions.incompatible)}, nil
+	return restVersionCheck{c.Version, older(c.versions.upgrade), !older(c.versions.incompatible), c.Uploads != nil}, nil
 }

@@ -37,7 +37,8 @@ func NewBlobs(c aws.Config, bucket string) *Blobs {
 
 func newClient(c aws.Config) *s3.Client {
 	return s3.NewFromConfig(c, func(o *s3.Options) {
-		o.UsePathStyle = c.BaseEndpoint != nil // the name of a bucket is in no other host's DNS
+		o.UsePathStyle = c.BaseEndpoint != nil             // the name of a bucket is in no other host's DNS
+		o.DisableLogOutputChecksumValidationSkipped = true // that of parts is not one of the whole
 		o.Retryer = border.Retryer(0, conflicts()...)
 	})
 }
@@ -97,7 +98,7 @@ func atEnd(r io.Reader, size int64) error {
 
 // putParts uploads part by part; nothing is left of what fails.
 func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Reader, size int64) (err error) {
-	up, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key})
+	up, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32})
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Read
 	var parts []types.CompletedPart
 	for left := size; ; {
 		number := aws.Int32(int32(len(parts) + 1))
-		out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId, PartNumber: number, Body: bytes.NewReader(part)})
+		out, err := b.client.UploadPart(ctx, &s3.UploadPartInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId, PartNumber: number, Body: bytes.NewReader(part), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32})
 		if err != nil {
 			return err
 		}
@@ -157,45 +158,16 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 	return translate("delete blob "+key, err)
 }
 
-// Link returns a URL that reads the blob without credentials.
+// Link returns a URL that reads the blob, an archive, without credentials.
 func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (string, error) {
 	if err := checkKey(key); err != nil {
 		return "", err
 	}
-	r, err := b.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: &key}, s3.WithPresignExpires(valid))
+	r, err := b.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: &key, ResponseContentType: aws.String("application/gzip")}, s3.WithPresignExpires(valid))
 	if err != nil {
 		return "", translate("sign link to "+key, err)
 	}
 	return r.URL, nil
-}
-
-// Upload is a request that puts a blob without credentials: the method is PUT.
-type Upload struct {
-	URL    string
-	Header map[string]string // to be sent with it
-}
-
-// UploadLink signs the upload of an object of a size. sum is its SHA-256 in base64, "" for
-// none: with it, S3 refuses anything else.
-func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (Upload, error) {
-	if err := checkKey(key); err != nil {
-		return Upload{}, err
-	}
-	in := &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, ContentLength: aws.Int64(size)}
-	if sum != "" {
-		in.ChecksumAlgorithm, in.ChecksumSHA256 = types.ChecksumAlgorithmSha256, aws.String(sum)
-	}
-	r, err := b.sign.PresignPutObject(ctx, in, s3.WithPresignExpires(valid))
-	if err != nil {
-		return Upload{}, translate("sign upload of "+key, err)
-	}
-	up := Upload{URL: r.URL, Header: map[string]string{}}
-	for name, values := range r.SignedHeader {
-		if !strings.EqualFold(name, "host") && !strings.EqualFold(name, "content-length") {
-			up.Header[name] = strings.Join(values, ",")
-		}
-	}
-	return up, nil
 }
 
 // translate says in the host's words what S3 answered after all tries.

@@ -11,6 +11,11 @@
 // condition. Links are signed here, without a call, and end at the latest with the
 // credentials of who signed.
 //
+// # Uploads
+//
+// A link to put an object, or each part of one, has its length and SHA-256 under the
+// signature: who holds it can put this content under this key and nothing else.
+//
 // # Logs
 //
 // The log of a run is one object, logs/<site>/<attempt>/<name>, until it has Options.Rotate
@@ -23,6 +28,7 @@
 //
 //	put a blob of up to 8 MB         1 PUT           $5.00 per million
 //	 ... of more                     1 for each 8 MB and 2
+//	upload by link                  1 PUT, by parts 1 for each and 2
 //	read a blob                      1 GET           $0.40 per million
 //	log of a run, more than 1 KB     1 PUT and 1 for each moment that it was watched at
 //	list the logs of an attempt      1 LIST for each 1,000, and what Short reads

@@ -92,7 +92,7 @@ func TestPlans(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, due := db.Due(ctx, time.Now(), 10)
+	_, due := db.Due(ctx, time.Time{}, time.Now(), 10)
 	_, next := db.NextDue(ctx)
 	_, expired := db.Expire(ctx, time.Now(), 10)
 	_, waiting := db.Waiting(ctx, 1)

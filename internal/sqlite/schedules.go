@@ -51,9 +51,9 @@ func (db *DB) Update(ctx context.Context, s host.Schedule, old host.Times, at ti
 const ended = "253370764800000000"
 
 // Due lists enabled schedules that are due, of all sites.
-func (db *DB) Due(ctx context.Context, until time.Time, n int) ([]host.Schedule, error) {
-	return readAll(ctx, db, scanSchedule, selection(selectSchedule+"WHERE s.disabled_at IS NULL AND s.next_run_time <= ? AND s.next_run_time < "+ended+
-		" ORDER BY s.next_run_time, s.id LIMIT ?", until, limit(n)))
+func (db *DB) Due(ctx context.Context, from, until time.Time, n int) ([]host.Schedule, error) {
+	return readAll(ctx, db, scanSchedule, selection(selectSchedule+"WHERE s.disabled_at IS NULL AND s.next_run_time > ? AND s.next_run_time <= ? AND s.next_run_time < "+ended+
+		" ORDER BY s.next_run_time, s.id LIMIT ?", from.UnixMicro(), until, limit(n)))
 }
 
 // NextDue is when the next enabled schedule is due; zero when none ever is.

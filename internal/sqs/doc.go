@@ -30,4 +30,5 @@
 //	extend         1
 //	delete         1
 //	release        1
+//	redrive        2 for each message, and 1 for each 10
 package sqs

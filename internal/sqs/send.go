@@ -1,6 +1,7 @@
 package sqs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -124,8 +125,8 @@ func (q *Queue) entry(m host.Message) (types.SendMessageBatchRequestEntry, int) 
 		e.MessageAttributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(value)}
 		size += len(name) + len("String") + len(value)
 	}
-	if m.Group != "" {
-		e.MessageGroupId = aws.String(plainID(m.Group))
+	if group := cmp.Or(m.Group, m.Share); group != "" {
+		e.MessageGroupId = aws.String(plainID(group))
 	}
 	if q.FIFO {
 		e.MessageDeduplicationId = aws.String(plainID(m.ID))

@@ -137,16 +137,21 @@ func schedulesDue(t *testing.T, s Stores) {
 		t.Errorf("the next one is due at %v, want %v", next, instant(10))
 	}
 	for _, c := range []struct {
-		until int64
-		n     int
-		want  string
-	}{{9, 10, ""}, {10, 10, "b "}, {100, 10, "b d a "}, {100, 2, "b d "}, {100, 0, "b d a "}, {1 << 40, 10, "b d a "}} {
+		from, until int64
+		n           int
+		want        string
+	}{{0, 9, 10, ""}, {0, 10, 10, "b "}, {0, 100, 10, "b d a "}, {0, 100, 2, "b d "}, {0, 100, 0, "b d a "}, {0, 1 << 40, 10, "b d a "},
+		{10, 100, 10, "d a "}, {9, 29, 0, "b d "}, {30, 100, 10, ""}} {
+		from := instant(c.from)
+		if c.from == 0 {
+			from = time.Time{}
+		}
 		names := ""
-		for _, x := range got(s.Schedules.Due(ctx, instant(c.until), c.n))(t) {
+		for _, x := range got(s.Schedules.Due(ctx, from, instant(c.until), c.n))(t) {
 			names += x.Workflow.Name + " "
 		}
 		if names != c.want {
-			t.Errorf("due until %d: %q, want %q", c.until, names, c.want)
+			t.Errorf("due after %d until %d: %q, want %q", c.from, c.until, names, c.want)
 		}
 	}
 }

@@ -1,0 +1,34 @@
+package main
+
+import "testing"
+
+// TestFindAccess proves what decides how requests show who makes them, and in which order.
+func TestFindAccess(t *testing.T) {
+	t.Parallel()
+	both := map[string]string{"ZERODAG_IAM": "1", "ZERODAG_TOKEN": "t"}
+	for _, c := range []struct {
+		name string
+		r    remote
+		env  map[string]string
+		want string
+	}{
+		{"nothing", remote{}, nil, "without a token"},
+		{"token", remote{token: "x"}, both, "with the token of --token"},
+		{"password", remote{basicAuth: "a:b"}, both, "with --basic-auth"},
+		{"IAM over the environment", remote{iam: true}, map[string]string{"ZERODAG_TOKEN": "t"}, "with a signature by AWS credentials (--iam)"},
+		{"IAM over a token in the environment", remote{}, both, "with a signature by AWS credentials (ZERODAG_IAM)"},
+		{"the environment over the configuration", remote{settings: settings{"client.http.iam": "true"}}, map[string]string{"ZERODAG_TOKEN": "t"}, "with the token of ZERODAG_TOKEN"},
+		{"configuration", remote{settings: settings{"client.http.iam": "true"}}, map[string]string{"ZERODAG_IAM": "0"}, "with a signature by AWS credentials (client.http.iam)"},
+		{"two ways", remote{iam: true, token: "x"}, nil, "--iam cannot be used together with --token or --basic-auth"},
+		{"no switch", remote{}, map[string]string{"ZERODAG_IAM": "yes"}, `environment variable ZERODAG_IAM must be true or false but is "yes"`},
+	} {
+		way, err := c.r.findAccess(func(name string) string { return c.env[name] })
+		got := way.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

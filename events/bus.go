@@ -1,0 +1,68 @@
+package events
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// BusSource is the source of what is put on the event bus, StartSource that of events that
+// start workflows.
+const (
+	BusSource   = "zerodag"
+	StartSource = "zerodag.start"
+)
+
+// Topic says what an announcement is about: the detail type on the bus.
+type Topic string
+
+// The topics.
+const (
+	AttemptStarted   Topic = "Attempt Started"
+	AttemptSucceeded Topic = "Attempt Succeeded"
+	AttemptFailed    Topic = "Attempt Failed"
+	AttemptKilled    Topic = "Attempt Killed"
+	SLAMissed        Topic = "SLA Missed"
+)
+
+// Announcement is what other programs are told of an attempt.
+type Announcement struct {
+	Topic  Topic
+	Time   time.Time
+	Detail AttemptDetail
+}
+
+// AttemptDetail is the body of an announcement. Fields are added to it, never taken away or
+// given another meaning.
+type AttemptDetail struct {
+	V                int       `json:"version"`
+	ID               string    `json:"id"` // of the announcement: the same when it is told again
+	SiteID           int64     `json:"site_id"`
+	ProjectID        string    `json:"project_id"`
+	Project          string    `json:"project"`
+	Workflow         string    `json:"workflow"`
+	SessionID        string    `json:"session_id"`
+	SessionUUID      string    `json:"session_uuid"`
+	SessionTime      string    `json:"session_time"` // RFC 3339, in the workflow's zone
+	AttemptID        string    `json:"attempt_id"`
+	RetryAttemptName string    `json:"retry_attempt_name,omitempty"`
+	Status           string    `json:"status"` // running, success, error or killed
+	CreatedAt        time.Time `json:"created_at"`
+	FinishedAt       time.Time `json:"finished_at,omitzero"`
+}
+
+// Encode writes the detail.
+func (d AttemptDetail) Encode() []byte {
+	d.V = Version
+	return must(json.Marshal(d))
+}
+
+// StartDetail asks for a start: the detail of an event of StartSource, or the input of a
+// schedule or rule that calls the function itself, which then has an ID.
+type StartDetail struct {
+	ID          string          `json:"id,omitempty"`  // of the cause: the same ID starts once
+	Time        time.Time       `json:"time,omitzero"` // of the cause: the session time when there is no other
+	Project     string          `json:"project"`
+	Workflow    string          `json:"workflow"`
+	Params      json.RawMessage `json:"params,omitempty"`       // object
+	SessionTime string          `json:"session_time,omitempty"` // local time of the workflow, or an instant
+}

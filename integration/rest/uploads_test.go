@@ -1,0 +1,447 @@
+package rest_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/client"
+	"zerodag/internal/cloud"
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi"
+	"zerodag/internal/s3"
+)
+
+// depot is a store beside the server that takes uploads by link, as S3 does: only what was
+// announced, and a word to the upload function whenever something is complete.
+type depot struct {
+	*httptest.Server
+	uploads *cloud.Uploads
+	told    func(key string)
+
+	mu    sync.Mutex
+	parts map[string][]byte // by path of the link
+	whole map[string]bool   // keys of what is complete
+	fail  int               // so many requests are answered with 503
+}
+
+// serveUploads is serve with slots. Every object is told of twice, the second time before
+// the first one is done, unless quiet.
+func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, *depot) {
+	t.Helper()
+	d := &depot{parts: map[string][]byte{}, whole: map[string]bool{}, uploads: &cloud.Uploads{Logger: slog.New(slog.DiscardHandler)}}
+	d.uploads.Store, options.Uploads = d, d.uploads
+	d.Server = httptest.NewServer(http.HandlerFunc(d.put))
+	server := serve(t, options)
+	if server.deployed() {
+		t.Skip("NOT RUN on a deployed stack: the store is one of this test; integration/aws pushes by slot there")
+	}
+	d.uploads.Host, d.uploads.Audit = server.engine.Host, server.engine.DB
+	var running sync.WaitGroup
+	d.told = func(key string) {
+		for range 2 {
+			if !quiet {
+				running.Go(func() { d.take(t, key) })
+			}
+		}
+	}
+	t.Cleanup(func() { d.Close(); running.Wait() })
+	return server, d
+}
+
+// take calls the upload function. Its context is not the test's: it may outlive it.
+func (d *depot) take(t *testing.T, key string) {
+	var e events.S3Event
+	text := `{"Records":[{"eventName":"ObjectCreated:Put","s3":{"object":{"key":` + strconv.Quote(key) + `}}}]}`
+	if err := json.Unmarshal([]byte(text), &e); err != nil {
+		t.Error(err)
+	}
+	if err := d.uploads.Take(context.Background(), e); err != nil {
+		t.Error(err)
+	}
+}
+
+func (d *depot) put(w http.ResponseWriter, r *http.Request) {
+	d.mu.Lock()
+	fail := d.fail > 0
+	d.fail--
+	d.mu.Unlock()
+	body, err := io.ReadAll(r.Body)
+	sum := sha256.Sum256(body)
+	switch {
+	case fail:
+		http.Error(w, "<Code>SlowDown</Code>", http.StatusServiceUnavailable)
+		return
+	case err != nil || r.Header.Get("Authorization") != "" || base64.StdEncoding.EncodeToString(sum[:]) != r.Header.Get("X-Sum") || r.URL.Query().Get("sum") != r.Header.Get("X-Sum"):
+		http.Error(w, "<Code>BadDigest</Code>", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("ETag", `"`+r.URL.Path+`"`)
+	key, _, inParts := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "@")
+	if inParts {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.parts[r.URL.Path] = body
+		return
+	}
+	if err := d.store(r.Context(), key, body); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+func (d *depot) store(ctx context.Context, key string, b []byte) error {
+	d.mu.Lock()
+	d.whole[key] = true
+	d.mu.Unlock()
+	err := d.uploads.Host.Blobs.Put(ctx, key, bytes.NewReader(b), int64(len(b)))
+	d.told(key)
+	return err
+}
+
+func (d *depot) UploadLink(_ context.Context, key string, _ int64, sum string, _ time.Duration) (s3.Upload, error) {
+	return s3.Upload{URL: d.URL + "/" + key + "?sum=" + strings.NewReplacer("+", "%2B", "/", "%2F", "=", "%3D").Replace(sum), Header: map[string]string{"X-Sum": sum}}, nil
+}
+
+func (d *depot) BeginParts(ctx context.Context, key string, parts []s3.Part, valid time.Duration) (string, []s3.Upload, error) {
+	var links []s3.Upload
+	for i, p := range parts {
+		l, err := d.UploadLink(ctx, fmt.Sprintf("%s@%d", key, i), p.Size, p.Sum, valid)
+		if err != nil {
+			return "", nil, err
+		}
+		links = append(links, l)
+	}
+	return "parts of " + key, links, nil
+}
+
+func (d *depot) CompleteParts(ctx context.Context, key, id string, parts []s3.Part, tags []string) error {
+	d.mu.Lock()
+	var whole []byte
+	for _, tag := range tags {
+		whole = append(whole, d.parts[strings.Trim(tag, `"`)]...)
+	}
+	d.mu.Unlock()
+	if id != "parts of "+key || len(tags) != len(parts) {
+		return &host.Error{Code: host.Invalid, Message: "not all parts"}
+	}
+	return d.store(ctx, key, whole)
+}
+
+func (d *depot) Has(ctx context.Context, key string) (bool, error) {
+	r, _, err := d.uploads.Host.Blobs.Open(ctx, key)
+	if errors.Is(err, host.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		err = r.Close()
+	}
+	return err == nil, err
+}
+
+// announce says what an archive will be.
+func announce(archive []byte) string {
+	sum := sha256.Sum256(archive)
+	return fmt.Sprintf(`{"size":%d,"sha256":[%q]}`, len(archive), base64.StdEncoding.EncodeToString(sum[:]))
+}
+
+// open asks for a slot and returns its id and where the archive goes.
+func (c caller) open(query string, archive []byte) (string, *http.Request) {
+	c.t.Helper()
+	slot := c.must(http.MethodPost, "/api/uploads?"+query, announce(archive))
+	part := slot["parts"].([]any)[0].(object)
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPut, part["url"].(string), bytes.NewReader(archive))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for name, value := range part["headers"].(object) {
+		r.Header.Set(name, value.(string))
+	}
+	return slot["id"].(string), r
+}
+
+// upload pushes by slot and waits for what becomes of it.
+func (c caller) upload(query string, archive []byte) object {
+	c.t.Helper()
+	id, r := c.open(query, archive)
+	put(c.t, r)
+	return c.outcome(id)
+}
+
+// put may be called again for a request.
+func put(t *testing.T, r *http.Request) {
+	t.Helper()
+	var err error
+	if r.Body, err = r.GetBody(); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("the store answers %s", answer.Status)
+	}
+}
+
+func (c caller) outcome(id string) object {
+	c.t.Helper()
+	for range 3000 {
+		if o := c.must(http.MethodGet, "/api/uploads/"+id, nil); o["status"] == "done" || o["status"] == "failed" {
+			return o
+		}
+		time.Sleep(5 * time.Millisecond) // polls, as clients of this API do
+	}
+	c.t.Fatalf("nobody says what became of upload %s", id)
+	return nil
+}
+
+// TestUpload proves that a push by slot answers what a push by a request does, right or
+// wrong, and that it is in the audit log under who asked for the slot.
+func TestUpload(t *testing.T) {
+	t.Parallel()
+	server, _ := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}}, false)
+	admin := caller{server, t, server.token(t, 3, "admin")}
+	for name, archive := range map[string][]byte{
+		"right": server.project(), "wrong": archive(map[string]string{"a.dig": "+a:\n  echo>: x\n+b: [\n"}), "escape": archive(map[string]string{"../../etc/passwd": "x"}),
+		"absolute": archive(map[string]string{"/etc/passwd": "x"}), "no archive": []byte("nothing of the kind"), "many": archive(many(10_001)), "bomb": bomb(t),
+	} {
+		query := "schedule_from=2030-01-01T00:00:00Z&revision=r&project="
+		direct := admin.call(http.MethodPut, "/api/projects?"+query+"direct-"+strings.ReplaceAll(name, " ", "-"), archive)
+		o := admin.upload(query+"slot-"+strings.ReplaceAll(name, " ", "-"), archive)
+		var want object
+		if err := json.Unmarshal(direct.content, &want); err != nil {
+			t.Fatal(err)
+		}
+		if direct.status != http.StatusOK {
+			if diff := cmp.Diff(want, o["error"]); diff != "" || o["status"] != "failed" || o["project"] != nil {
+				t.Errorf("%s: %s", name, diff)
+			}
+			continue
+		}
+		got, _ := o["project"].(object)
+		for _, key := range []string{"id", "name", "createdAt", "updatedAt"} {
+			delete(got, key)
+			delete(want, key)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || o["error"] != nil {
+			t.Errorf("%s: %s %v", name, diff, o["error"])
+		}
+	}
+	records := map[string]int{}
+	for _, r := range admin.must(http.MethodGet, "/api/audit", nil)["audits"].([]any) {
+		r := r.(object)
+		records[fmt.Sprint(r["who"], " ", r["action"], " ", r["target"])]++
+	}
+	if n := records["admin push project slot-right revision r"]; n < 1 || len(records) != 2 {
+		t.Errorf("audit log: %v", records)
+	}
+	from := admin.must(http.MethodGet, "/api/schedules", nil)["schedules"].([]any)[1].(object)["nextRunTime"]
+	if from != "2030-01-01T07:00:00Z" {
+		t.Errorf("the schedule begins at %v: the request of the slot was lost", from)
+	}
+}
+
+// bomb announces more than is allowed, and would have it.
+func bomb(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	if err := w.WriteHeader(&tar.Header{Name: "zeros", Mode: 0o644, Size: 1<<30 + 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.CopyN(w, zeros{}, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+func many(n int) map[string]string {
+	m := map[string]string{}
+	for i := range n {
+		m[fmt.Sprint("file", i)] = ""
+	}
+	return m
+}
+
+// TestUploadOnce proves that a slot pushes once, whatever S3 says and however often, that
+// another slot cannot push the same revision, and that an object without a slot is nothing.
+func TestUploadOnce(t *testing.T) {
+	t.Parallel()
+	server, d := serveUploads(t, httpapi.Options{}, true)
+	c := caller{server, t, ""}
+	first, _ := c.open("project=p&revision=r", server.project())
+	if o := c.must(http.MethodGet, "/api/uploads/"+first, nil); o["status"] != "waiting" {
+		t.Errorf("before the upload: %v", o)
+	}
+	d.take(t, "uploads/"+first) // of nothing: S3 never says so, but the answer must not be one of a push
+	second, again := c.open("project=p&revision=r", server.project())
+	put(t, again)
+	if o := c.must(http.MethodGet, "/api/uploads/"+second, nil); o["status"] != "working" {
+		t.Errorf("after the upload: %v", o)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { d.take(t, "uploads/"+second) })
+	}
+	all.Wait()
+	if o := c.outcome(second); o["status"] != "done" {
+		t.Errorf("told of eight times: %v", o)
+	}
+	// A crash between the revision and the answer: the function is called again.
+	if err := d.uploads.Host.Blobs.Delete(t.Context(), "results/"+second); err != nil {
+		t.Fatal(err)
+	}
+	d.take(t, "uploads/"+second)
+	if o := c.outcome(second); o["status"] != "done" {
+		t.Errorf("after a crash: %v", o)
+	}
+	put(t, again) // the link still works, for the same archive
+	d.take(t, "uploads/"+second)
+	third, r3 := c.open("project=p&revision=r", server.project())
+	put(t, r3)
+	d.take(t, "uploads/"+third)
+	if o := c.outcome(third); o["status"] != "failed" || o["error"].(object)["status"] != 409.0 {
+		t.Errorf("another slot for the revision: %v", o)
+	}
+	if list := c.must(http.MethodGet, "/api/projects/1/revisions", nil)["revisions"].([]any); len(list) != 1 {
+		t.Errorf("%d revisions", len(list))
+	}
+	if a := c.call(http.MethodGet, "/api/projects/1/archive", nil); a.status != http.StatusOK || !bytes.Equal(a.content, server.project()) {
+		t.Errorf("the archive of the revision: %d, %d bytes", a.status, len(a.content))
+	}
+	for _, key := range []string{"uploads/nobody", "uploads/" + strings.Repeat("a", 26), "slots/" + second, "uploads/../slots/x"} {
+		d.take(t, key)
+	}
+}
+
+// TestUploadRefused proves which slots are not given, and that a server without them says
+// what to do.
+func TestUploadRefused(t *testing.T) {
+	t.Parallel()
+	server, _ := serveUploads(t, httpapi.Options{Limits: httpapi.Limits{Archive: 10, Upload: 20 << 20}}, true)
+	c := caller{server, t, ""}
+	sum := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	for body, want := range map[string]string{
+		`{}`: "size=", `{"size":0}`: "size=", `{"size":20971521,"sha256":["x"]}`: "exceeds limit (20971520 bytes)", `{"size":5}`: "one checksum for each of 1 parts",
+		`{"size":5,"sha256":["abc"]}`: "no SHA-256", `{"size":20000000,"partSize":1,"sha256":["` + sum + `"]}`: "at least 5242880",
+		`{"size":5,"partSize":-1,"sha256":["` + sum + `"]}`: "at least", `{"size":20000000,"partSize":10000000,"sha256":["` + sum + `"]}`: "2 parts",
+	} {
+		if a := c.call(http.MethodPost, "/api/uploads?project=p&revision=r", body); a.status != http.StatusBadRequest || !strings.Contains(string(a.content), want) {
+			t.Errorf("%s: %d %s, want %s", body, a.status, a.content, want)
+		}
+	}
+	for _, query := range []string{"project=p", "revision=r", "project=a/b&revision=r", "project=p&revision=r&schedule_from=x"} {
+		if a := c.call(http.MethodPost, "/api/uploads?"+query, announce(server.project())); a.status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", query, a.status, a.content)
+		}
+	}
+	if a := c.call(http.MethodPut, "/api/projects?project=p&revision=r", server.project()); a.status != http.StatusRequestEntityTooLarge || !strings.Contains(string(a.content), "zerodag push") {
+		t.Errorf("a request that is too large: %d %s", a.status, a.content)
+	}
+	id, _ := c.open("project=p&revision=r", server.project())
+	if a := c.call(http.MethodPost, "/api/uploads/"+id+"/complete", `{"tags":["x"]}`); a.status != http.StatusBadRequest {
+		t.Errorf("complete one part: %d %s", a.status, a.content)
+	}
+	plain := caller{serve(t, httpapi.Options{}), t, ""}
+	if a := plain.call(http.MethodPost, "/api/uploads?project=p&revision=r", announce(server.project())); a.status != http.StatusNotFound || !strings.Contains(string(a.content), "PUT /api/projects") {
+		t.Errorf("a server without slots: %d %s", a.status, a.content)
+	}
+	if _, offered := plain.must(http.MethodGet, "/api/version/check?client=1", nil)["uploads"]; offered {
+		t.Error("a server without slots offers them")
+	}
+}
+
+// TestUploadClient proves that our client uploads where slots are offered, in one part and
+// in several, again when the store was busy, and shows what is wrong like a direct push.
+func TestUploadClient(t *testing.T) {
+	t.Parallel()
+	server, d := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}, Limits: httpapi.Limits{Archive: 4 << 20, Upload: 200 << 20}}, false)
+	var done []int64
+	var mu sync.Mutex
+	c, err := client.New(client.Options{Endpoint: server.URL, Header: http.Header{"Authorization": {"Bearer " + server.token(t, 0, "admin")}},
+		Progress: func(n, _ int64) { mu.Lock(); done = append(done, n); mu.Unlock() },
+		Wait:     func(ctx context.Context, _ time.Duration) error { time.Sleep(time.Millisecond); return ctx.Err() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	push := func(revision string, archive []byte) error {
+		p, err := c.Push(t.Context(), client.Push{Project: "p", Revision: revision}, bytes.NewReader(archive), int64(len(archive)))
+		if err == nil && (p.Revision != revision || p.Name != "p") {
+			t.Errorf("%+v", p)
+		}
+		return err
+	}
+	if err := push("unasked", server.project()); err != nil {
+		t.Error(err)
+	}
+	if n := len(d.whole); n != 0 {
+		t.Errorf("%d uploads to a server that did not offer them yet", n)
+	}
+	large := archive(map[string]string{"main.dig": "+a:\n  echo>: x\n", "data": noise(101_000_000)})
+	d.fail = 3
+	if err := push("large", large); err != nil { // 413, then in parts
+		t.Error(err)
+	}
+	if got := slices.Max(done); got != int64(len(large)) || done[len(done)-1] != got {
+		t.Errorf("progress ended at %d of %d", done[len(done)-1], len(large))
+	}
+	if _, err := c.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := push("offered", server.project()); err != nil {
+		t.Error(err)
+	}
+	if n := len(d.whole); n != 2 || len(d.parts) != 7 {
+		t.Errorf("%d uploads, %d parts", n, len(d.parts))
+	}
+	if err := push("offered", server.project()); !client.IsConflict(err) {
+		t.Errorf("the revision again: %v", err)
+	}
+	var status *client.StatusError
+	wrong := archive(map[string]string{"a.dig": "+a:\n  echo>: x\n+b: [\n"})
+	if err := push("wrong", wrong); !errors.As(err, &status) || status.Status != 400 || !strings.Contains(status.Body, `"message":"a.dig:`) {
+		t.Errorf("a wrong project: %v", err)
+	}
+	d.fail = 1 << 30
+	if err := push("busy", server.project()); err == nil || !strings.Contains(err.Error(), "upload archive to 127.0.0.1") || strings.Contains(err.Error(), "sum=") {
+		t.Errorf("a store that is always busy: %v", err)
+	}
+}
+
+// noise is text that does not become smaller.
+func noise(n int) string {
+	b := make([]byte, n)
+	seed := sha256.Sum256([]byte("noise"))
+	for i := 0; i < n; i += copy(b[i:], seed[:]) {
+		seed = sha256.Sum256(seed[:])
+	}
+	return string(b)
+}

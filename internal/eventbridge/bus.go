@@ -1,0 +1,61 @@
+// Package eventbridge is the AWS driver of host.Bus: what becomes of attempts is put on the
+// event bus of the deployment, where rules take it further.
+//
+// The functions that end attempts use it. It must never decide what is worth telling; which
+// topics are put on the bus is a setting, since each event costs (DESIGN section 6).
+//
+// # Costs
+//
+// An event is $1.00 per million; a request carries one.
+package eventbridge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+
+	"zerodag/events"
+	"zerodag/internal/border"
+	"zerodag/internal/host"
+)
+
+// Options are what a Bus is made of.
+type Options struct {
+	Name   string         // of the bus
+	Topics []events.Topic // that are told
+	Tries  int            // of a call that was throttled or had no answer: border.Tries
+}
+
+// Bus is a host.Bus.
+type Bus struct {
+	Options
+	client *eventbridge.Client
+}
+
+// New makes a Bus over one that exists.
+func New(c aws.Config, o Options) *Bus {
+	return &Bus{o, eventbridge.NewFromConfig(c, func(x *eventbridge.Options) { x.Retryer = border.Retryer(o.Tries) })}
+}
+
+// Announce puts an event on the bus, unless its topic is not asked for. What EventBridge
+// did not take is host.ErrUnavailable: it may take it later.
+func (b *Bus) Announce(ctx context.Context, a events.Announcement) error {
+	if !slices.Contains(b.Topics, a.Topic) {
+		return nil
+	}
+	out, err := b.client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
+		EventBusName: &b.Name, Source: aws.String(events.BusSource), DetailType: aws.String(string(a.Topic)),
+		Detail: aws.String(string(a.Detail.Encode())), Time: &a.Time}}})
+	if err != nil {
+		return border.Translate("put event on bus "+b.Name, err)
+	}
+	if out.FailedEntryCount > 0 {
+		x := out.Entries[0]
+		return fmt.Errorf("put event on bus %s: %s: %s: %w", b.Name, aws.ToString(x.ErrorCode), aws.ToString(x.ErrorMessage), host.ErrUnavailable)
+	}
+	return nil
+}

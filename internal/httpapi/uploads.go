@@ -1,0 +1,220 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Uploads hands out slots: places in the store that take one announced archive each, past
+// this API. What is to be done with it is kept where only the server writes.
+type Uploads interface {
+	// OpenSlot signs where the archive goes.
+	OpenSlot(ctx context.Context, s Slot) (Place, error)
+	// CloseSlot puts together an archive that came in parts; tags are what the store
+	// answered for each. Repeated it changes nothing. host.ErrNotFound.
+	CloseSlot(ctx context.Context, site int64, id string, tags []string) error
+	// Outcome says how far a slot is. host.ErrNotFound.
+	Outcome(ctx context.Context, site int64, id string) (Outcome, error)
+}
+
+// Slot is what somebody wants to push: the request, and what the archive will be.
+type Slot struct {
+	host.PushRequest
+	Who      string   // for the audit log
+	Size     int64    // bytes
+	PartSize int64    // bytes of each part but the last
+	Sums     []string // SHA-256 of each part, base64
+}
+
+// Place is where the parts of an archive go until a time.
+type Place struct {
+	ID      string
+	Parts   []PlacePart
+	Expires time.Time
+}
+
+// PlacePart takes one part by PUT, with these headers.
+type PlacePart struct {
+	URL    string
+	Header map[string]string
+	Size   int64
+}
+
+// Outcome is how far a slot is: once Ended, it is a revision of a project or an error.
+type Outcome struct {
+	Stored, Ended bool
+	Project       int64
+	Revision      string
+	Err           *host.Error
+}
+
+// Bounds of parts: the store's own, and what one answer can hold.
+const (
+	smallestPart = 5 << 20
+	mostParts    = 1000
+)
+
+// uploads returns the slots; where there are none the paths do not exist.
+func (c *call) uploads() (Uploads, error) {
+	if c.Uploads == nil {
+		return nil, &host.Error{Code: host.Missing, Message: "This server has no upload slots: push by PUT /api/projects"}
+	}
+	return c.Uploads, nil
+}
+
+type slotBody struct {
+	Size     *whole   `json:"size"`
+	PartSize *whole   `json:"partSize"`
+	Sums     []string `json:"sha256"`
+}
+
+type restPart struct {
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+	Size    int64             `json:"size"`
+}
+
+type restSlot struct {
+	ID      string     `json:"id"`
+	Parts   []restPart `json:"parts"`
+	Expires moment     `json:"expires"`
+}
+
+// postUpload opens a slot. Nothing is changed yet: the push is recorded when it is one.
+func postUpload(c *call) (any, error) {
+	uploads, err := c.uploads()
+	if err != nil {
+		return nil, err
+	}
+	c.dry = true
+	r, err := c.pushRequest()
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.slot()
+	if err != nil {
+		return nil, err
+	}
+	s.PushRequest, s.Who = r, c.actor.Name
+	place, err := uploads.OpenSlot(c.ctx(), s)
+	if err != nil {
+		return nil, err
+	}
+	answer := restSlot{ID: place.ID, Expires: moment(place.Expires)}
+	for _, p := range place.Parts {
+		answer.Parts = append(answer.Parts, restPart{p.URL, p.Header, p.Size})
+	}
+	return answer, nil
+}
+
+// slot reads what the archive will be.
+func (c *call) slot() (Slot, error) {
+	var body slotBody
+	if err := c.read(&body, false); err != nil {
+		return Slot{}, err
+	}
+	if body.Size == nil || *body.Size < 1 {
+		return Slot{}, invalid("size= of the archive is required, in bytes")
+	}
+	s := Slot{Size: int64(*body.Size), PartSize: int64(*body.Size), Sums: body.Sums}
+	if body.PartSize != nil {
+		s.PartSize = min(int64(*body.PartSize), s.Size)
+	}
+	switch {
+	case s.Size > c.Limits.Upload:
+		return Slot{}, invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Upload)
+	case s.PartSize < s.Size && s.PartSize < smallestPart:
+		return Slot{}, invalid("partSize must be at least %d bytes", smallestPart)
+	}
+	if n := int((s.Size + s.PartSize - 1) / s.PartSize); n > mostParts || n != len(s.Sums) {
+		return Slot{}, invalid("sha256 must list one checksum for each of %d parts, at most %d; it lists %d", n, mostParts, len(s.Sums))
+	}
+	for _, sum := range s.Sums {
+		if b, err := base64.StdEncoding.DecodeString(sum); err != nil || len(b) != 32 {
+			return Slot{}, invalid("sha256: %q is no SHA-256 in base64", sum)
+		}
+	}
+	return s, nil
+}
+
+type completeBody struct {
+	Tags []string `json:"tags"`
+}
+
+// completeUpload says that all parts of an archive are there.
+func completeUpload(c *call) (any, error) {
+	uploads, err := c.uploads()
+	if err != nil {
+		return nil, err
+	}
+	c.dry = true
+	var body completeBody
+	if err := c.read(&body, false); err != nil {
+		return nil, err
+	}
+	if err := uploads.CloseSlot(c.ctx(), c.actor.Site, c.vars["id"], body.Tags); err != nil {
+		return nil, c.foundUpload(err)
+	}
+	return restOutcome{Status: "working"}, nil
+}
+
+func (c *call) foundUpload(err error) error { return found(err, "upload id=%s", c.vars["id"]) }
+
+// restOutcome is how far an upload is. Error is what the push by a request would have
+// been answered.
+type restOutcome struct {
+	Status  string       `json:"status"`
+	Project *restProject `json:"project"`
+	Error   *errorBody   `json:"error"`
+}
+
+func getUpload(c *call) (any, error) {
+	uploads, err := c.uploads()
+	if err != nil {
+		return nil, err
+	}
+	o, err := uploads.Outcome(c.ctx(), c.actor.Site, c.vars["id"])
+	switch {
+	case err != nil:
+		return nil, c.foundUpload(err)
+	case o.Err != nil:
+		return restOutcome{Status: "failed", Error: &errorBody{o.Err.Message, statusOf(o.Err)}}, nil
+	case o.Ended:
+		p, err := c.pushedProject(o)
+		return restOutcome{Status: "done", Project: p}, err
+	case o.Stored:
+		return restOutcome{Status: "working"}, nil
+	}
+	return restOutcome{Status: "waiting"}, nil
+}
+
+// pushedProject is a project as the push of a revision answers it.
+func (c *call) pushedProject(o Outcome) (*restProject, error) {
+	p, err := c.Host.Projects.Project(c.ctx(), c.actor.Site, o.Project)
+	if err != nil {
+		return nil, found(err, "project id=%d", o.Project)
+	}
+	list, err := c.Host.Projects.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: o.Revision, Count: 1})
+	if err == nil && len(list) == 0 {
+		err = missing("revision name=%s in project id=%d", o.Revision, p.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Latest = list[0]
+	answer := c.project(p)
+	return &answer, nil
+}
+
+// statusOf is the HTTP status of an error of the host; one without a class is the
+// server's own trouble.
+func statusOf(e *host.Error) int {
+	if e.Code == 0 {
+		return http.StatusServiceUnavailable
+	}
+	return codes[e.Code]
+}

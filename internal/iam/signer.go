@@ -1,0 +1,103 @@
+// Package iam signs requests for API Gateway with the AWS credentials of this machine's user,
+// found as every AWS tool finds them: environment, shared files, SSO, roles.
+//
+// The command line uses it. It must never keep or print a secret, and does nothing before the
+// first request: the other commands pay nothing for it.
+package iam
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+)
+
+// service is the name that API Gateway checks signatures for.
+const service = "execute-api"
+
+// Signer signs requests. It is safe for concurrent use.
+type Signer struct {
+	load   func() (aws.Config, error)
+	signer *v4.Signer
+	now    func() time.Time
+}
+
+// New makes a signer of what the environment and the files of the user say; they are read
+// with the first request.
+func New(ctx context.Context) *Signer {
+	return &Signer{signer: v4.NewSigner(), now: time.Now, load: sync.OnceValues(func() (aws.Config, error) {
+		c, err := awsconfig.LoadDefaultConfig(ctx)
+		if err != nil {
+			return c, fmt.Errorf("read the AWS configuration: %w", err)
+		}
+		return c, nil
+	})}
+}
+
+// Sign adds the signature to a request, whose body is read into memory: what API Gateway
+// takes is small.
+func (s *Signer) Sign(r *http.Request) error {
+	c, err := s.load()
+	if err != nil {
+		return err
+	}
+	region, err := regionOf(r.URL.Hostname(), c.Region)
+	if err != nil {
+		return err
+	}
+	if c.Credentials == nil {
+		return errNoCredentials
+	}
+	who, err := c.Credentials.Retrieve(r.Context())
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoCredentials, err)
+	}
+	sum, err := hashBody(r)
+	if err != nil {
+		return err
+	}
+	return s.signer.SignHTTP(r.Context(), who, r, sum, service, region, s.now())
+}
+
+var errNoCredentials = errors.New("there are no AWS credentials to sign with: log in (aws sso login), name a profile in AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+
+var endpoint = regexp.MustCompile(`^[a-z0-9]+\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$`)
+
+// regionOf is the region that a host is in: its name says it, but for domains of one's own.
+func regionOf(host, configured string) (string, error) {
+	if m := endpoint.FindStringSubmatch(host); m != nil {
+		return m[1], nil
+	}
+	if configured == "" {
+		return "", fmt.Errorf("the AWS region of %s is not known: set AWS_REGION", host)
+	}
+	return configured, nil
+}
+
+// hashBody hashes what is sent; the body can be read again.
+func hashBody(r *http.Request) (string, error) {
+	var content []byte
+	if r.Body != nil {
+		var err error
+		if content, err = io.ReadAll(r.Body); err != nil {
+			return "", fmt.Errorf("read the body of the request: %w", err)
+		}
+		r.Body.Close()
+	}
+	if len(content) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(content))
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,112 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"zerodag/internal/border"
+	"zerodag/internal/host"
+)
+
+// Upload is a request that puts a blob, or a part of one, without credentials: the method
+// is PUT.
+type Upload struct {
+	URL    string
+	Header map[string]string // to be sent with it
+}
+
+func uploadOf(r *v4.PresignedHTTPRequest) Upload {
+	up := Upload{URL: r.URL, Header: map[string]string{}}
+	for name, values := range r.SignedHeader {
+		if !strings.EqualFold(name, "host") && !strings.EqualFold(name, "content-length") {
+			up.Header[http.CanonicalHeaderKey(name)] = strings.Join(values, ",")
+		}
+	}
+	return up
+}
+
+// UploadLink signs the upload of an object of a size. sum is its SHA-256 in base64: S3
+// refuses anything else.
+func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (Upload, error) {
+	if err := checkKey(key); err != nil {
+		return Upload{}, err
+	}
+	r, err := b.sign.PresignPutObject(ctx, &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, ContentLength: aws.Int64(size),
+		ChecksumAlgorithm: types.ChecksumAlgorithmSha256, ChecksumSHA256: &sum}, s3.WithPresignExpires(valid))
+	if err != nil {
+		return Upload{}, translate("sign upload of "+key, err)
+	}
+	return uploadOf(r), nil
+}
+
+// Part is a part of an object: how many bytes, and their SHA-256 in base64.
+type Part struct {
+	Size int64
+	Sum  string
+}
+
+// BeginParts begins the upload of an object in parts, and signs that of each. S3 takes
+// nothing but what is announced. What is not completed vanishes by a rule of the bucket.
+func (b *Blobs) BeginParts(ctx context.Context, key string, parts []Part, valid time.Duration) (id string, links []Upload, err error) {
+	if err := checkKey(key); err != nil {
+		return "", nil, err
+	}
+	up, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key, ChecksumAlgorithm: types.ChecksumAlgorithmSha256})
+	if err != nil {
+		return "", nil, translate("begin upload of "+key, err)
+	}
+	for i, p := range parts {
+		r, err := b.sign.PresignUploadPart(ctx, &s3.UploadPartInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId, PartNumber: aws.Int32(int32(i + 1)),
+			ContentLength: aws.Int64(p.Size), ChecksumAlgorithm: types.ChecksumAlgorithmSha256, ChecksumSHA256: aws.String(p.Sum)}, s3.WithPresignExpires(valid))
+		if err != nil {
+			return "", nil, translate("sign upload of "+key, err)
+		}
+		links = append(links, uploadOf(r))
+	}
+	return *up.UploadId, links, nil
+}
+
+// CompleteParts puts an object together. tags are what S3 answered for each part (ETag).
+// Repeated it changes nothing. A *host.Error of code Invalid: the parts are not all there.
+func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []Part, tags []string) error {
+	if len(tags) != len(parts) {
+		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("The upload has %d parts, %d tags were sent", len(parts), len(tags))}
+	}
+	list := make([]types.CompletedPart, len(parts))
+	for i, p := range parts {
+		list[i] = types.CompletedPart{PartNumber: aws.Int32(int32(i + 1)), ETag: &tags[i], ChecksumSHA256: aws.String(p.Sum)}
+	}
+	_, err := b.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{Bucket: &b.bucket, Key: &key, UploadId: &id,
+		MultipartUpload: &types.CompletedMultipartUpload{Parts: list}})
+	switch border.Code(err) {
+	case "NoSuchUpload": // completed before, or too long ago
+		if there, e := b.Has(ctx, key); there || e != nil {
+			return e
+		}
+		return &host.Error{Code: host.Missing, Message: "The upload is not open any more: begin another"}
+	case "InvalidPart", "InvalidPartOrder", "EntityTooSmall", "BadDigest", "InvalidRequest":
+		return &host.Error{Code: host.Invalid, Message: "The parts of the upload are not complete: " + err.Error()}
+	}
+	return translate("complete upload of "+key, err)
+}
+
+// Has says whether there is a blob.
+func (b *Blobs) Has(ctx context.Context, key string) (bool, error) {
+	if err := checkKey(key); err != nil {
+		return false, err
+	}
+	_, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.bucket, Key: &key})
+	if err = translate("look for "+key, err); errors.Is(err, host.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

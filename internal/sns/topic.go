@@ -1,0 +1,75 @@
+// Package sns is the AWS way of notices: what people should know is published to the topic
+// of the deployment, which sends it on to mail, chat or pagers.
+//
+// The functions that run the engine use it, below package notice. It must never hold a
+// secret: a notice carries names and times only.
+//
+// # Costs
+//
+// A notice is $0.50 per million, and what its subscribers cost.
+package sns
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sns/types"
+
+	"zerodag/engine/param"
+	"zerodag/internal/border"
+)
+
+// Options are what a Topic is made of.
+type Options struct {
+	ARN   string
+	Stage string // names the deployment to people
+	Tries int    // of a call that was throttled or had no answer: border.Tries
+}
+
+// Topic is a notice.Sender.
+type Topic struct {
+	Options
+	client *sns.Client
+}
+
+// New makes a Topic over one that exists.
+func New(c aws.Config, o Options) *Topic {
+	return &Topic{o, sns.NewFromConfig(c, func(x *sns.Options) { x.Retryer = border.Retryer(o.Tries) })}
+}
+
+// maxSubject is what SNS takes: less than 100 characters of ASCII.
+const maxSubject = 99
+
+// Send publishes a notice: a subject for people, its fields as JSON, and as attributes what
+// subscribers may filter by.
+func (t *Topic) Send(ctx context.Context, fields *param.Map) error {
+	attributes := map[string]types.MessageAttributeValue{}
+	for _, name := range []string{"project_name", "workflow_name", "task_name"} {
+		if v, ok := fields.Get(name); ok && v != nil { // SNS takes no empty one
+			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(fmt.Sprint(v))}
+		}
+	}
+	_, err := t.client.Publish(ctx, &sns.PublishInput{TopicArn: &t.ARN, Subject: aws.String(t.subject(fields)),
+		Message: aws.String(string(param.AppendJSON(nil, fields))), MessageAttributes: attributes})
+	return border.Translate("publish notice to "+t.ARN, err)
+}
+
+func (t *Topic) subject(fields *param.Map) string {
+	s := "zerodag " + t.Stage + ":"
+	for _, name := range []string{"message", "project_name", "workflow_name"} {
+		if v, ok := fields.Get(name); ok && v != nil {
+			s += fmt.Sprint(" ", v)
+		}
+	}
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= utf8.RuneSelf {
+			return '?'
+		}
+		return r
+	}, s)
+	return s[:min(len(s), maxSubject)]
+}

@@ -1,0 +1,87 @@
+package sqs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"zerodag/internal/border"
+)
+
+// attrRedriven counts how often a message came back from the dead letters.
+const attrRedriven = "redriven"
+
+// hidden is how long a look through the dead letters may take (seconds).
+const hidden = 300
+
+// Redrive sends messages that were put aside in a dead-letter queue back to this one, and
+// says how many. turn is asked for each whether it should go now, given how often it went
+// before. Each is sent first and deleted then: a crash in between sends it twice, which the
+// log of its attempt notices.
+func (q *Queue) Redrive(ctx context.Context, dead string, turn func(times int) bool) (int, error) {
+	moved := 0
+	var left []types.ChangeMessageVisibilityBatchRequestEntry
+	for {
+		out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &dead, MaxNumberOfMessages: maxBatch, VisibilityTimeout: hidden,
+			MessageAttributeNames: []string{"All"}, MessageSystemAttributeNames: []types.MessageSystemAttributeName{
+				types.MessageSystemAttributeNameMessageGroupId, types.MessageSystemAttributeNameMessageDeduplicationId}})
+		if err != nil {
+			return moved, border.Translate("receive dead letters of "+q.Name, err)
+		}
+		if len(out.Messages) == 0 {
+			return moved, q.show(ctx, dead, left)
+		}
+		for _, m := range out.Messages {
+			times, _ := strconv.Atoi(aws.ToString(m.MessageAttributes[attrRedriven].StringValue))
+			if !turn(times) {
+				left = append(left, types.ChangeMessageVisibilityBatchRequestEntry{Id: aws.String(strconv.Itoa(len(left) % maxBatch)), ReceiptHandle: m.ReceiptHandle})
+				continue
+			}
+			if err := q.sendBack(ctx, m, times+1); err != nil {
+				return moved, err
+			}
+			if _, err := q.client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &dead, ReceiptHandle: m.ReceiptHandle}); err != nil {
+				return moved, border.Translate("delete dead letter of "+q.Name, err)
+			}
+			moved++
+		}
+	}
+}
+
+// sendBack sends a message as it was. Its id for duplicates is a new one: the queue may
+// still know the old one.
+func (q *Queue) sendBack(ctx context.Context, m types.Message, times int) error {
+	n := strconv.Itoa(times)
+	attributes := map[string]types.MessageAttributeValue{attrRedriven: {DataType: aws.String("String"), StringValue: &n}}
+	for name, a := range m.MessageAttributes {
+		if name != attrRedriven {
+			attributes[name] = a
+		}
+	}
+	in := &sqs.SendMessageInput{QueueUrl: &q.URL, MessageBody: m.Body, MessageAttributes: attributes}
+	if group, ok := m.Attributes[string(types.MessageSystemAttributeNameMessageGroupId)]; ok {
+		in.MessageGroupId = &group
+	}
+	if q.FIFO {
+		id := m.Attributes[string(types.MessageSystemAttributeNameMessageDeduplicationId)]
+		in.MessageDeduplicationId = aws.String(plainID(fmt.Sprintf("%s.redriven%s", id, n)))
+	}
+	_, err := q.client.SendMessage(ctx, in)
+	return border.Translate("send dead letter back to "+q.Name, err)
+}
+
+// show lets messages that stay be seen again.
+func (q *Queue) show(ctx context.Context, dead string, left []types.ChangeMessageVisibilityBatchRequestEntry) error {
+	for len(left) > 0 {
+		n := min(len(left), maxBatch)
+		if _, err := q.client.ChangeMessageVisibilityBatch(ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &dead, Entries: left[:n]}); err != nil {
+			return border.Translate("show dead letters of "+q.Name, err)
+		}
+		left = left[n:]
+	}
+	return nil
+}
