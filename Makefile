@@ -76,8 +76,10 @@ fuzz: ## every fuzz target, FUZZTIME each (30s)
 	    echo "== $$pkg $$target"; $(GO) test $$pkg -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); done; done
 
 .PHONY: soak
-soak: assets ## kill a server under load 100 times
+soak: assets ## kill a server under load 100 times, then functions on LocalStack 200 times
 	ZERODAG_KILLS=100 $(GO) test -count=1 -v -timeout 30m ./integration/durability
+	set -e; variables=$$(integration/localstack/deploy.sh soak); eval "$$variables"; \
+	  ZERODAG_ALONE=1 ZERODAG_KILLS=200 $(GO) test -count=1 -v -timeout 60m -run TestCrashes ./integration/aws
 
 .PHONY: sim
 sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SEED (1) on
@@ -88,6 +90,10 @@ bench: build ## Go benchmarks and whole-process runs, beside figures of the orig
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/...
 	$(GO) run ./integration/bench -zerodag bin/zerodag -reference integration/conformance/bench_reference.json
 	ZERODAG_LOAD=60s $(GO) test -count=1 -v -run TestLoad ./integration/load
+
+.PHONY: bench-aws
+bench-aws: assets ## what attempts cost on AWS beside the budgets, counted on a stack deployed to LocalStack; latencies, cold starts
+	set -e; variables=$$(integration/localstack/deploy.sh bench); eval "$$variables"; $(GO) run ./integration/benchaws
 
 .PHONY: localstack
 localstack: ## start LocalStack on 127.0.0.1:4566, the AWS of the tests; installs what is missing

@@ -36,6 +36,12 @@ the_list() {
   go test -count=1 -timeout 15m -run TestServer ./integration/conformance
 }
 
+# alone runs what kills functions, stops queues or counts calls, one after the other.
+alone() {
+  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestFaults|TestUpgrade|TestNewerForm' ./integration/aws
+  ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/benchaws
+}
+
 on_localstack() {
   [ -n "${LS_PORT:-}" ] || free_port
   export LS_PORT REQUIRE=${REQUIRE:-localstack}
@@ -46,6 +52,7 @@ on_localstack() {
   variables=$(integration/localstack/deploy.sh e2e)
   eval "$variables"
   the_list
+  alone
   variables=$(integration/localstack/deploy.sh e2e-logs -c smallLogs=true)
   eval "$variables"
   ZERODAG_SMALL_LOGS=1 go test -count=1 -run TestLogLinks ./integration/aws

@@ -147,7 +147,7 @@ func (b *bench) measure(ctx context.Context, f func() error) (usage, error) {
 		return u, err
 	}
 	for _, name := range names {
-		if u.functions[name], err = invoked(ctx, b.Stage, name, since); err != nil {
+		if u.functions[name], err = b.invoked(ctx, name, since); err != nil {
 			return u, err
 		}
 	}

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
-	"zerodag/integration/localstack"
 	"zerodag/integration/localstack/proxy"
 )
 
@@ -87,68 +82,20 @@ func (u usage) dollars() float64 {
 var report = regexp.MustCompile(`^REPORT RequestId: \S+\tDuration: ([0-9.]+) ms\t.*Memory Size: ([0-9]+) MB`)
 
 // invoked reads in a function's log what ended since a time.
-func invoked(ctx context.Context, stage, function string, since time.Time) (invocations, error) {
+func (b *bench) invoked(ctx context.Context, function string, since time.Time) (invocations, error) {
 	var all invocations
-	in := map[string]any{"logGroupName": "/aws/lambda/zerodag-" + stage + "-" + function, "startTime": since.UnixMilli(), "limit": 10000}
-	for {
-		var page struct {
-			Events []struct {
-				Timestamp int64
-				Message   string
+	lines, err := b.Log(ctx, function, since)
+	for _, line := range lines {
+		all.logged += len(line) + 26 // as CloudWatch counts
+		if m := report.FindStringSubmatch(line); m != nil {
+			ms, err := strconv.ParseFloat(m[1], 64)
+			if err != nil {
+				return all, fmt.Errorf("read %q: %w", line, err)
 			}
-			NextToken string
+			all.times++
+			all.took += time.Duration(ms * float64(time.Millisecond))
+			all.memory, _ = strconv.Atoi(m[2]) // digits
 		}
-		if err := logs(ctx, in, &page); err != nil {
-			return all, fmt.Errorf("read the log of function %s: %w", function, err)
-		}
-		for _, e := range page.Events {
-			if e.Timestamp < since.UnixMilli() {
-				continue
-			}
-			all.logged += len(e.Message) + 26 // as CloudWatch counts
-			if m := report.FindStringSubmatch(e.Message); m != nil {
-				ms, err := strconv.ParseFloat(m[1], 64)
-				if err != nil {
-					return all, fmt.Errorf("read %q: %w", e.Message, err)
-				}
-				all.times++
-				all.took += time.Duration(ms * float64(time.Millisecond))
-				all.memory, _ = strconv.Atoi(m[2]) // digits
-			}
-		}
-		if page.NextToken == "" {
-			return all, nil
-		}
-		in["nextToken"] = page.NextToken
 	}
-}
-
-// logs asks LocalStack's CloudWatch; a log that nothing was written to is empty.
-func logs(ctx context.Context, in map[string]any, into any) error {
-	body, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, localstack.Endpoint(), bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
-	r.Header.Set("X-Amz-Target", "Logs_20140328.FilterLogEvents")
-	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/logs/aws4_request, SignedHeaders=host, Signature=0")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	switch {
-	case err != nil:
-		return err
-	case strings.Contains(string(text), "ResourceNotFoundException"):
-		return nil
-	case answer.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s: %s", answer.Status, text)
-	}
-	return json.Unmarshal(text, into)
+	return all, err
 }

@@ -104,3 +104,9 @@ func (q *Queue) Send(ctx context.Context, in *sqs.SendMessageInput) error {
 	_, err := q.client.SendMessage(ctx, in)
 	return err
 }
+
+// Purge takes all messages out of the queue.
+func (q *Queue) Purge(ctx context.Context) error {
+	_, err := q.client.PurgeQueue(ctx, &sqs.PurgeQueueInput{QueueUrl: &q.URL})
+	return err
+}

@@ -1,0 +1,71 @@
+package stack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"zerodag/integration/localstack"
+)
+
+// Log returns what a function of the stage logged since a time, on LocalStack.
+func (s *Stack) Log(ctx context.Context, function string, since time.Time) ([]string, error) {
+	var lines []string
+	in := map[string]any{"logGroupName": "/aws/lambda/zerodag-" + s.Stage + "-" + function, "startTime": since.UnixMilli(), "limit": 10000}
+	for {
+		var page struct {
+			Events []struct {
+				Timestamp int64
+				Message   string
+			}
+			NextToken string
+		}
+		if err := filterLog(ctx, in, &page); err != nil {
+			return lines, fmt.Errorf("read the log of function %s: %w", function, err)
+		}
+		for _, e := range page.Events {
+			if e.Timestamp >= since.UnixMilli() {
+				lines = append(lines, e.Message)
+			}
+		}
+		if page.NextToken == "" {
+			return lines, nil
+		}
+		in["nextToken"] = page.NextToken
+	}
+}
+
+// filterLog asks CloudWatch; a log that nothing was written to is empty.
+func filterLog(ctx context.Context, in map[string]any, into any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, localstack.Endpoint(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/x-amz-json-1.1")
+	r.Header.Set("X-Amz-Target", "Logs_20140328.FilterLogEvents")
+	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/logs/aws4_request, SignedHeaders=host, Signature=0")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	switch {
+	case err != nil:
+		return err
+	case strings.Contains(string(text), "ResourceNotFoundException"):
+		return nil
+	case answer.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s: %s", answer.Status, text)
+	}
+	return json.Unmarshal(text, into)
+}
