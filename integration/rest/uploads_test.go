@@ -388,7 +388,7 @@ func TestUploadClient(t *testing.T) {
 	var mu sync.Mutex
 	c, err := client.New(client.Options{Endpoint: server.URL, Header: http.Header{"Authorization": {"Bearer " + server.token(t, 0, "admin")}},
 		Progress: func(n, _ int64) { mu.Lock(); done = append(done, n); mu.Unlock() },
-		Wait:     func(ctx context.Context, _ time.Duration) error { time.Sleep(time.Millisecond); return ctx.Err() }})
+		Wait:     func(ctx context.Context, d time.Duration) error { time.Sleep(d / 20); return ctx.Err() }})
 	if err != nil {
 		t.Fatal(err)
 	}
