@@ -28,7 +28,7 @@ func TestBudgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.close)
-	for _, x := range scenarios(b.works.url, 100, 300, 5) {
+	for _, x := range scenarios(b.works.url, 100, 1000, 5) {
 		t.Run(x.name, func(t *testing.T) {
 			r, err := b.run(t.Context(), x)
 			if err != nil {

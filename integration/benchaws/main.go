@@ -13,18 +13,19 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"zerodag/integration/stack"
 )
 
 func main() {
 	chain := flag.Int("chain", 100, "tasks of a chain")
-	wide := flag.Int("wide", 900, "tasks of a fan-out; with their groups an attempt may have 1000")
+	wide := flag.Int("wide", 1000, "tasks of a fan-out")
 	single := flag.Int("single", 50, "attempts of one task")
 	functions := flag.String("functions", "bin/functions", "folder of the bootstraps, for their cold start")
 	detail := flag.Bool("v", true, "also print calls, invocations and dollars by service")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *chain, *wide, *single, *functions, *detail); err != nil {
 		fmt.Fprintln(os.Stderr, "benchaws:", err)
@@ -44,6 +45,7 @@ func run(ctx context.Context, chain, wide, single int, functions string, detail 
 	defer b.close()
 	var results []result
 	for _, x := range scenarios(b.works.url, chain, wide, single) {
+		fmt.Fprintln(os.Stderr, "measuring:", x.name)
 		r, err := b.run(ctx, x)
 		if err != nil {
 			return err

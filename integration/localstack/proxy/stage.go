@@ -23,7 +23,7 @@ func Functions(ctx context.Context, stage string) ([]string, error) {
 			Functions  []struct{ FunctionName string }
 			NextMarker string
 		}
-		if err := ask(ctx, http.MethodGet, "/?Marker="+url.QueryEscape(marker), nil, &page); err != nil {
+		if err := ask(ctx, http.MethodGet, "functions/?Marker="+url.QueryEscape(marker), nil, &page); err != nil {
 			return nil, fmt.Errorf("list functions: %w", err)
 		}
 		for _, f := range page.Functions {
@@ -73,6 +73,38 @@ func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]st
 		}
 		return nil
 	}, nil
+}
+
+// Feed lets the queues of a stage feed its functions, or stops that.
+func Feed(ctx context.Context, stage string, on bool) error {
+	want := map[bool]string{true: "Enabled", false: "Disabled"}[on]
+	for _, f := range []string{"executor", "agent"} {
+		var list struct {
+			EventSourceMappings []struct{ UUID, State string }
+		}
+		if err := ask(ctx, http.MethodGet, "event-source-mappings/?FunctionName=zerodag-"+stage+"-"+f, nil, &list); err != nil {
+			return fmt.Errorf("list what feeds function %s: %w", f, err)
+		}
+		for _, m := range list.EventSourceMappings {
+			body := fmt.Appendf(nil, `{"Enabled":%t}`, on)
+			if err := ask(ctx, http.MethodPut, "event-source-mappings/"+m.UUID, body, nil); err != nil {
+				return fmt.Errorf("change what feeds function %s: %w", f, err)
+			}
+			for state := m.State; state != want; {
+				var now struct{ State string }
+				if err := ask(ctx, http.MethodGet, "event-source-mappings/"+m.UUID, nil, &now); err != nil {
+					return fmt.Errorf("look at what feeds function %s: %w", f, err)
+				}
+				state = now.State
+				select {
+				case <-time.After(50 * time.Millisecond):
+				case <-ctx.Done():
+					return fmt.Errorf("wait for what feeds function %s: %w", f, ctx.Err())
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // tell sets the environment of a function and waits until it has it.
@@ -133,7 +165,7 @@ func lambda(ctx context.Context, method, stage, function string, body []byte, in
 
 func of(ctx context.Context, method, stage, function, what string, body []byte, into any) error {
 	name := "zerodag-" + stage + "-" + function
-	if err := ask(ctx, method, "/"+name+"/"+what, body, into); err != nil {
+	if err := ask(ctx, method, "functions/"+name+"/"+what, body, into); err != nil {
 		return fmt.Errorf("ask for function %s: %w", name, err)
 	}
 	return nil
@@ -141,7 +173,7 @@ func of(ctx context.Context, method, stage, function, what string, body []byte, 
 
 // ask calls the API of Lambda. LocalStack looks at the signature's scope only.
 func ask(ctx context.Context, method, path string, body []byte, into any) error {
-	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+"/2015-03-31/functions"+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+"/2015-03-31/"+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -152,7 +184,7 @@ func ask(ctx context.Context, method, path string, body []byte, into any) error 
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
+	if err == nil && answer.StatusCode/100 != 2 {
 		err = fmt.Errorf("%s: %s", answer.Status, text)
 	}
 	if err == nil && into != nil {
