@@ -170,7 +170,7 @@ func (r *recorder) events() {
 				left = append(left, d)
 				continue
 			}
-			r.engine.TakeEvent(ctx, r.engine.Events, d)
+			r.engine.TakeEvents(ctx, r.engine.Events, []host.Delivery{d})
 		}
 	}
 	for _, d := range left {
