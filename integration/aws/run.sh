@@ -61,10 +61,11 @@ on_localstack() {
 # What it costs: about 400 attempts at $16 a million, and 40,000 requests to the API, which wait
 # for them, at $1 a million for the gateway and $3 for the function.
 on_account() {
-  local stage=${STAGE:-it} out
+  stage=${STAGE:-it}
   echo "run.sh: deploys zerodag-$stage to the account of the environment; a run costs about \$0.20, the stack under \$2 a month until it is removed" >&2
   out=$(mktemp -d)
-  trap 'rm -rf "$out"' EXIT
+  trap 'rm -rf "$out"
+    echo "run.sh: remove it with: infra/_cdk/node_modules/.bin/cdk destroy --all -c stage=$stage; then the table and the buckets zerodag-$stage*, which outlive the stack" >&2' EXIT
   [ -x infra/_cdk/node_modules/.bin/cdk ] || npm ci --prefix infra/_cdk --silent --no-audit --no-fund >&2
   # shellcheck disable=SC2086 # several arguments
   infra/_cdk/node_modules/.bin/cdk deploy --all --require-approval never --no-notices --output "$out/cdk" --outputs-file "$out/outputs.json" -c stage="$stage" ${CONTEXT:-} >&2
@@ -73,8 +74,6 @@ on_account() {
   ZERODAG_TOKEN=$("$out/zerodag" tokens create --name "run $(date -u +%FT%TZ)" --role admin --iam -e "$ZERODAG_SERVER" --output json | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p')
   [ -n "$ZERODAG_TOKEN" ] || { echo "run.sh: no token was made" >&2; exit 1; }
   export ZERODAG_SERVER ZERODAG_TOKEN ZERODAG_STAGE=$stage ZERODAG_NO_COMMANDS=1
-  trap 'rm -rf "$out"
-    echo "run.sh: remove it with: infra/_cdk/node_modules/.bin/cdk destroy --all -c stage='"$stage"'; then the table and buckets zerodag-'"$stage"'*, which outlive the stack" >&2' EXIT
   the_list
 }
 

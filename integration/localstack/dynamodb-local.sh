@@ -8,7 +8,8 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 WORK=$ROOT/.ddbwork
 LIBS=$ROOT/var/lib/localstack/lib
 D=$LIBS/dynamodb-local/2
-[ "$(cat "$D/.complete" 2>/dev/null)" = "$VER" ] && exit 0
+IS="$VER $(cat "$HERE"/dynamodb/*.java | cksum)"
+[ "$(cat "$D/.complete" 2>/dev/null)" = "$IS" ] && exit 0
 rm -rf "$WORK" "$D"
 mkdir -p "$WORK/main" "$WORK/agent" "$D/DynamoDBLocal_lib" "$LIBS/java"
 
@@ -42,5 +43,5 @@ jar cfm "$D/ddb-local-loader-0.1.jar" "$WORK/agent.mf" -C "$WORK/agent" NoopAgen
 JH=${JAVA_HOME:-$(dirname "$(dirname "$(readlink -f "$(command -v java)")")")}
 ln -sfn "$JH" "$LIBS/java/21"
 ln -sfn "$JH" "$LIBS/java/11"
-echo "$VER" >"$D/.complete"
+echo "$IS" >"$D/.complete"
 rm -rf "$WORK"

@@ -53,7 +53,8 @@ func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, 
 	d.Server = httptest.NewServer(http.HandlerFunc(d.put))
 	server := serve(t, options)
 	if server.deployed() {
-		t.Skip("NOT RUN on a deployed stack: the store is one of this test; integration/aws pushes by slot there")
+		d.Close()
+		return server, nil
 	}
 	d.uploads.Host, d.uploads.Audit = server.engine.Host, server.engine.DB
 	var running sync.WaitGroup
@@ -66,6 +67,14 @@ func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, 
 	}
 	t.Cleanup(func() { d.Close(); running.Wait() })
 	return server, d
+}
+
+// local skips what a deployed stack does for itself: integration/aws proves it there.
+func (d *depot) local(t *testing.T) {
+	t.Helper()
+	if d == nil {
+		t.Skip("SKIPPED: the uploads of a deployed stack are tested in integration/aws")
+	}
 }
 
 // take calls the upload function. Its context is not the test's: it may outlive it.
@@ -219,7 +228,8 @@ func (c caller) outcome(id string) object {
 // wrong, and that it is in the audit log under who asked for the slot.
 func TestUpload(t *testing.T) {
 	t.Parallel()
-	server, _ := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}}, false)
+	server, d := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}}, false)
+	d.local(t)
 	admin := caller{server, t, server.token(t, 3, "admin")}
 	for name, archive := range map[string][]byte{
 		"right": server.project(), "wrong": archive(map[string]string{"a.dig": "+a:\n  echo>: x\n+b: [\n"}), "escape": archive(map[string]string{"../../etc/passwd": "x"}),
@@ -296,6 +306,7 @@ func many(n int) map[string]string {
 func TestUploadOnce(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{}, true)
+	d.local(t)
 	c := caller{server, t, ""}
 	first, _ := c.open("project=p&revision=r", server.project())
 	if o := c.must(http.MethodGet, "/api/uploads/"+first, nil); o["status"] != "waiting" {
@@ -346,7 +357,8 @@ func TestUploadOnce(t *testing.T) {
 // what to do.
 func TestUploadRefused(t *testing.T) {
 	t.Parallel()
-	server, _ := serveUploads(t, httpapi.Options{Limits: httpapi.Limits{Archive: 10, Upload: 20 << 20}}, true)
+	server, d := serveUploads(t, httpapi.Options{Limits: httpapi.Limits{Archive: 10, Upload: 20 << 20}}, true)
+	d.local(t)
 	c := caller{server, t, ""}
 	sum := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	for body, want := range map[string]string{
@@ -371,7 +383,7 @@ func TestUploadRefused(t *testing.T) {
 		t.Errorf("complete one part: %d %s", a.status, a.content)
 	}
 	plain := caller{serve(t, httpapi.Options{}), t, ""}
-	if a := plain.call(http.MethodPost, "/api/uploads?project=p&revision=r", announce(server.project())); a.status != http.StatusNotFound || !strings.Contains(string(a.content), "PUT /api/projects") {
+	if a := plain.call(http.MethodPost, "/api/uploads?project=p&revision=r", announce(plain.project())); a.status != http.StatusNotFound || !strings.Contains(string(a.content), "PUT /api/projects") {
 		t.Errorf("a server without slots: %d %s", a.status, a.content)
 	}
 	if _, offered := plain.must(http.MethodGet, "/api/version/check?client=1", nil)["uploads"]; offered {
@@ -384,11 +396,12 @@ func TestUploadRefused(t *testing.T) {
 func TestUploadClient(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}, Limits: httpapi.Limits{Archive: 4 << 20, Upload: 200 << 20}}, false)
+	d.local(t)
 	var done []int64
 	var mu sync.Mutex
 	c, err := client.New(client.Options{Endpoint: server.URL, Header: http.Header{"Authorization": {"Bearer " + server.token(t, 0, "admin")}},
 		Progress: func(n, _ int64) { mu.Lock(); done = append(done, n); mu.Unlock() },
-		Wait:     func(ctx context.Context, _ time.Duration) error { time.Sleep(time.Millisecond); return ctx.Err() }})
+		Wait:     func(ctx context.Context, d time.Duration) error { time.Sleep(d / 20); return ctx.Err() }})
 	if err != nil {
 		t.Fatal(err)
 	}
