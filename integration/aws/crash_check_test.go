@@ -229,7 +229,7 @@ func (l *load) checkSchedule() {
 		l.t.Fatal(err)
 	}
 	if len(list) < 2 {
-		l.t.Errorf("the schedule for every ten seconds started %d attempts", len(list))
+		l.t.Errorf("the schedule for every five seconds started %d attempts", len(list))
 	}
 	var times []time.Time
 	for _, a := range list {
@@ -247,7 +247,7 @@ func (l *load) checkSchedule() {
 		switch step := times[i].Sub(times[i-1]); {
 		case step == 0:
 			l.t.Errorf("session %v has two attempts", times[i])
-		case step != 10*time.Second:
+		case step != 5*time.Second:
 			l.t.Errorf("sessions between %v and %v were missed", times[i-1], times[i])
 		}
 	}

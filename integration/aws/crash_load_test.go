@@ -44,7 +44,7 @@ func newLoad(t *testing.T, s *stack.Stack, seed uint64) *load {
 	random := rand.New(rand.NewPCG(seed, 2))
 	l := &load{Stack: s, t: t, name: fmt.Sprintf("crash%d", time.Now().UnixNano()), killed: map[string]bool{}, random: random, works: newWorks(t, seed)}
 	var err error
-	l.project, err = s.Push(t.Context(), l.name, map[string]string{"main.dig": l.works.main(), "every.dig": "schedule:\n  seconds_interval>: 10\n+a:\n  echo>: ${session_time}\n"})
+	l.project, err = s.Push(t.Context(), l.name, map[string]string{"main.dig": l.works.main(), "every.dig": "schedule:\n  seconds_interval>: 5\n+a:\n  echo>: ${session_time}\n"})
 	if err != nil {
 		t.Fatal(err)
 	}

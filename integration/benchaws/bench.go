@@ -120,7 +120,7 @@ func (b *bench) settled(ctx context.Context) error {
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("%d messages are still in the queues: %w", waiting, ctx.Err())
+			return fmt.Errorf("%d messages are still in the queues (a schedule that fires often keeps one there: disable it): %w", waiting, ctx.Err())
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // TestBudgets proves that attempts on the deployed stack keep to their budgets of write
-// units, requests and invocations. Times are of this machine and are not looked at.
+// units, requests, invocations and, without the time of functions, dollars. Times are of this machine and are not looked at.
 //
 // It runs alone on its stack, or it would count what others do.
 func TestBudgets(t *testing.T) {
@@ -31,24 +31,21 @@ func TestBudgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.close)
-	for _, x := range scenarios(b.works.url, 100, 1000, 5) {
-		t.Run(x.name, func(t *testing.T) {
-			r, err := b.run(t.Context(), x)
-			if err != nil {
-				t.Fatal(err)
+	err = b.runAll(t.Context(), scenarios(b.works.url, 100, 1000, 5), func(r result) {
+		per := r.perTask()
+		for _, f := range []struct {
+			what        string
+			got, budget float64
+		}{{"write units", per.writes, r.writes}, {"requests to SQS", per.requests, r.scenario.requests}, {"invocations", per.invocations, r.scenario.invocations},
+			{"dollars per million without the time of functions", per.counted * 1e6, r.scenario.dollars}} {
+			if f.budget > 0 && f.got > f.budget {
+				t.Errorf("%s: %.3f %s a task, the budget is %.3f: %s", r.name, f.got, f.what, f.budget, calls(r.Bill))
 			}
-			for _, f := range []struct {
-				what        string
-				got, budget float64
-			}{{"write units", r.Writes, x.writes}, {"requests to SQS", float64(r.usage.requests()), x.requests}, {"invocations", float64(r.usage.invocations()), x.invocations}} {
-				if f.budget > 0 && r.perTask(f.got) > f.budget {
-					t.Errorf("%.3f %s a task, the budget is %.3f: %s", r.perTask(f.got), f.what, f.budget, calls(r.Bill))
-				}
-			}
-			if counted := r.perTask(r.usage.dollars()-r.compute()) * 1e6; x.dollars > 0 && counted > x.dollars {
-				t.Errorf("$%.2f per million tasks without the time of functions, the budget is $%.2f: %v", counted, x.dollars, r.costs())
-			}
-		})
+		}
+		t.Logf("%s: %+v", r.name, per)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

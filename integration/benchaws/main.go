@@ -44,16 +44,15 @@ func run(ctx context.Context, chain, wide, single int, functions string, detail 
 	}
 	defer b.close()
 	var results []result
-	for _, x := range scenarios(b.works.url, chain, wide, single) {
-		fmt.Fprintln(os.Stderr, "measuring:", x.name)
-		r, err := b.run(ctx, x)
-		if err != nil {
-			return err
-		}
+	err = b.runAll(ctx, scenarios(b.works.url, chain, wide, single), func(r result) {
+		fmt.Fprintln(os.Stderr, "measured:", r.name)
 		results = append(results, r)
+	})
+	if err != nil {
+		return err
 	}
-	fmt.Println("per task, start and end of the attempts included; us-east-1 list prices, arm64, no free tier; OVER: more than the budget")
-	w := table("scenario", "write units", "read units", "SQS requests", "invocations", "ms of Lambda", "$ counted + time here", "$ per million")
+	fmt.Println("Per task, beyond what its attempt costs, which is the first line; us-east-1 list prices, arm64, no free tier. OVER: more than the budget.")
+	w := table("scenario", "write units", "read units", "SQS requests", "invocations", "ms of Lambda", "$ counted + time here", "$ per million", "with start and end")
 	for _, r := range results {
 		r.summary(w)
 	}
@@ -67,7 +66,7 @@ func run(ctx context.Context, chain, wide, single int, functions string, detail 
 	if err := b.idle(ctx); err != nil {
 		return err
 	}
-	if err := b.latencies(ctx, results[0], results[1]); err != nil {
+	if err := b.latencies(ctx, results[1], results[2]); err != nil {
 		return err
 	}
 	return coldStarts(ctx, functions)

@@ -79,6 +79,23 @@ func (u usage) dollars() float64 {
 	return sum
 }
 
+// figures are what budgets are about.
+type figures struct {
+	writes, reads, requests, invocations float64
+	counted, timed                       float64 // dollars: of all that is counted, and of the functions' time here
+}
+
+func (u usage) figures() figures {
+	return figures{u.Writes, u.Reads, float64(u.requests()), float64(u.invocations()), u.dollars() - u.compute(), u.compute()}
+}
+
+// share is a part of what is beyond so many times another.
+func (f figures) share(other figures, times, of float64) figures {
+	part := func(x, y float64) float64 { return max(x-times*y, 0) / of }
+	return figures{part(f.writes, other.writes), part(f.reads, other.reads), part(f.requests, other.requests), part(f.invocations, other.invocations),
+		part(f.counted, other.counted), part(f.timed, other.timed)}
+}
+
 var report = regexp.MustCompile(`^REPORT RequestId: \S+\tDuration: ([0-9.]+) ms\t.*Memory Size: ([0-9]+) MB`)
 
 // invoked reads in a function's log what ended since a time.

@@ -33,13 +33,12 @@ func row(w io.Writer, cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t
 
 // summary prints a scenario in a line.
 func (r result) summary(w io.Writer) {
+	f, whole := r.perTask(), r.whole()
 	lambda := r.functions["executor"].took + r.functions["agent"].took
-	row(w, r.name, against(r.perTask(r.Writes), r.writes, "%.3f"), fmt.Sprintf("%.3f", r.perTask(r.Reads)),
-		against(r.perTask(float64(r.usage.requests())), r.scenario.requests, "%.3f"),
-		against(r.perTask(float64(r.usage.invocations())), r.scenario.invocations, "%.4f"),
-		fmt.Sprintf("%.1f", r.perTask(float64(lambda.Microseconds())/1000)),
-		fmt.Sprintf("%.2f + %.2f", r.perTask(r.usage.dollars()-r.compute())*1e6, r.perTask(r.compute())*1e6),
-		against(r.perTask(r.usage.dollars())*1e6, r.scenario.dollars, "%.2f"))
+	row(w, r.name, against(f.writes, r.writes, "%.3f"), fmt.Sprintf("%.3f", f.reads), against(f.requests, r.scenario.requests, "%.3f"),
+		against(f.invocations, r.scenario.invocations, "%.4f"), fmt.Sprintf("%.1f", float64(lambda.Microseconds())/1000/float64(r.tasks*r.attempts)),
+		fmt.Sprintf("%.2f + %.2f", f.counted*1e6, f.timed*1e6), against((f.counted+f.timed)*1e6, r.scenario.dollars, "%.2f"),
+		fmt.Sprintf("%.3f, $%.2f", whole.writes, (whole.counted+whole.timed)*1e6))
 }
 
 // detail prints where the requests and the money of a scenario go.
@@ -57,9 +56,9 @@ func (r result) detail() {
 	fmt.Printf("  SQS:         %d FIFO and %d standard requests of ours, %d of Lambda's pollers\n", r.Ordered, r.Messages, pollers*r.usage.invocations())
 	list = nil
 	for _, c := range r.costs() {
-		list = append(list, fmt.Sprintf("%s %.3f", c.what, r.perTask(c.dollars)*1e6))
+		list = append(list, fmt.Sprintf("%s %.3f", c.what, c.dollars/float64(r.tasks*r.attempts)*1e6))
 	}
-	fmt.Println("  $/M tasks:   " + strings.Join(list, ", "))
+	fmt.Println("  $/M, whole:  " + strings.Join(list, ", "))
 }
 
 func calls(b proxy.Bill) string {

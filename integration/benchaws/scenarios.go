@@ -19,14 +19,16 @@ type scenario struct {
 	dollars                       float64 // per million tasks
 }
 
+// scenarios begin with attempts of one task: what a start, lists and an end cost has a budget
+// of its own, and is not counted again with the tasks of the others.
 func scenarios(url string, chain, wide, single int) []scenario {
 	http := fmt.Sprintf("http>: %s/x", url)
 	return []scenario{
+		{name: "attempts of one echo>", tasks: 1, attempts: single, text: "+a:\n  echo>: hi\n", dollars: 16},
 		{name: fmt.Sprintf("chain of %d http>", chain), tasks: chain, attempts: 2, text: inTurn(chain, http), writes: 1.1, requests: 0.1, dollars: 0.70},
 		{name: fmt.Sprintf("chain of %d echo>", chain), tasks: chain, attempts: 2, text: inTurn(chain, "echo>: hi"), dollars: 0.10},
 		{name: fmt.Sprintf("%d-wide fan-out of echo>", wide), tasks: wide, attempts: 2, text: sideBySide(wide, "echo>: ${i}"), writes: 0.05, requests: 0.1, dollars: 0.05},
 		{name: fmt.Sprintf("%d-wide fan-out of http>", wide), tasks: wide, attempts: 2, text: sideBySide(wide, http+"/${i}"), writes: 0.3, requests: 0.4, invocations: 0.12, dollars: 0.30},
-		{name: "attempts of one echo>", tasks: 1, attempts: single, text: "+a:\n  echo>: hi\n", dollars: 16},
 		{name: "attempts of one http>", tasks: 1, attempts: single, text: "+a:\n  " + http + "\n"},
 	}
 }
@@ -51,11 +53,35 @@ func sideBySide(n int, operator string) string {
 type result struct {
 	scenario
 	usage
-	began, ended time.Time
-	calls        []time.Time // that the tasks made
+	calls   []time.Time // that the tasks made
+	attempt figures     // of an attempt of one task; zero for those
 }
 
-func (r result) perTask(n float64) float64 { return n / float64(r.tasks*r.attempts) }
+// perTask is what one task uses, beyond what its attempt does.
+func (r result) perTask() figures {
+	return r.figures().share(r.attempt, float64(r.attempts), float64(r.tasks*r.attempts))
+}
+
+// whole is the same with the start and the end of the attempts.
+func (r result) whole() figures { return r.figures().share(figures{}, 0, float64(r.tasks*r.attempts)) }
+
+// runAll carries scenarios out, the first one being that of attempts of one task.
+func (b *bench) runAll(ctx context.Context, list []scenario, each func(result)) error {
+	var attempt figures
+	for i, s := range list {
+		r, err := b.run(ctx, s)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			attempt = r.whole()
+		} else if s.tasks > 1 {
+			r.attempt = attempt
+		}
+		each(r)
+	}
+	return nil
+}
 
 // run carries a scenario out: once before, so that what is fetched once is there.
 func (b *bench) run(ctx context.Context, s scenario) (result, error) {
@@ -79,7 +105,6 @@ func (b *bench) run(ctx context.Context, s scenario) (result, error) {
 	}
 	b.works.take()
 	r.usage, err = b.measure(ctx, func() error {
-		r.began = time.Now()
 		for range s.attempts {
 			id, err := attempt()
 			if err != nil {
@@ -92,7 +117,7 @@ func (b *bench) run(ctx context.Context, s scenario) (result, error) {
 		}
 		return nil
 	})
-	r.ended, r.calls = time.Now(), b.works.take()
+	r.calls = b.works.take()
 	for _, id := range ids {
 		if err != nil {
 			break
