@@ -95,7 +95,7 @@ func readSettings(node constructs.Node) (settings, error) {
 	s := settings{
 		Stage:          r.text("stage", "main"),
 		Architecture:   r.text("architecture", "arm64"),
-		Memory:         r.number("memory", 1024, 256, 10240),
+		Memory:         r.number("memory", 512, 256, 10240),
 		LogDays:        r.number("logDays", 90, 1, 3650),
 		Attempts:       r.number("attemptLimit", 100, 1, 1_000_000),
 		TaskLimit:      r.number("taskLimit", 1000, 1, 100_000),

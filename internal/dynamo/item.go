@@ -159,7 +159,7 @@ const (
 const worthPacking = 64
 
 var writers = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // no error: the level is one of its own
+	w, _ := flate.NewWriter(nil, flate.BestCompression) // no error: the level is one of its own
 	return w
 }}
 

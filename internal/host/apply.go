@@ -14,7 +14,7 @@ import (
 // Bounds of one entry and of the log between two snapshots (DESIGN sections 1 and 2), and
 // of what one message decides before it lets others have the attempt.
 const (
-	entryTasks    = 200
+	entryTasks    = 400
 	snapshotFloor = 16 << 10
 	turnEntries   = 25
 	turnTime      = 2 * time.Second
@@ -135,11 +135,9 @@ func (h *Host) advance(ctx context.Context, l *live, a *act, read bool) error {
 		if more && t.inline < entryTasks && !late {
 			continue
 		}
-		if err := h.append(ctx, l, a, &t, now); err != nil {
+		last := !more || late || entries == turnEntries
+		if err := h.append(ctx, l, a, &t, now, last); err != nil || last {
 			return err
-		}
-		if !more || late || entries == turnEntries {
-			return nil
 		}
 		entries++
 		now = h.clock(l)
@@ -202,7 +200,7 @@ func (h *Host) settle(ctx context.Context, l *live, guard string, t *turn, now t
 }
 
 // append writes what the turn changed as the next entry.
-func (h *Host) append(ctx context.Context, l *live, a *act, t *turn, now time.Time) error {
+func (h *Host) append(ctx context.Context, l *live, a *act, t *turn, now time.Time, last bool) error {
 	if len(t.changes) == 0 {
 		return nil
 	}
@@ -211,7 +209,7 @@ func (h *Host) append(ctx context.Context, l *live, a *act, t *turn, now time.Ti
 		return err
 	}
 	e := Entry{Seq: l.seq + 1, Nonce: rand.Text(), At: now, Events: events.EncodeList(t.happened), Changes: text}
-	if since := l.since + len(text); since > snapshotFloor && since > l.snapshot && !l.state.Ended() {
+	if since := l.since + len(text); since > snapshotFloor && since > l.snapshot && last && !l.state.Ended() {
 		if e.Snapshot, err = engine.EncodeState(l.state); err != nil {
 			return err
 		}
