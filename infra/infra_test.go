@@ -206,7 +206,7 @@ func kept(t *testing.T, m map[string]any) {
 		}
 	}
 	want := map[string]int{"AWS::DynamoDB::Table": 1, "AWS::S3::Bucket": 2, "AWS::SQS::Queue": 4, "AWS::Events::Rule": 2, "AWS::Lambda::EventSourceMapping": 2,
-		"AWS::CloudWatch::Dashboard": 1, "AWS::CloudWatch::Alarm": 3 + len(functions())}
+		"AWS::CloudWatch::Dashboard": 1, "AWS::CloudWatch::Alarm": 5 + len(functions())}
 	for kind, n := range want {
 		if count[kind] != n {
 			t.Errorf("%d of %s, want %d", count[kind], kind, n)

@@ -64,10 +64,10 @@ func (q *Queue) attributes(ctx context.Context, url string, names ...types.Queue
 	return out.Attributes, nil
 }
 
-// depth counts the messages of a queue: visible, in flight and delayed.
+// depth counts the messages of a queue, visible and in flight. Those that are delayed are
+// schedules that fire soon, or come for attempts that have ended meanwhile.
 func (q *Queue) depth(ctx context.Context, url string) (int, error) {
-	names := []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages,
-		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible, types.QueueAttributeNameApproximateNumberOfMessagesDelayed}
+	names := []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible}
 	a, err := q.attributes(ctx, url, names...)
 	sum := 0
 	for _, name := range names {
