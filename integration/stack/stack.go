@@ -7,33 +7,29 @@ package stack
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"time"
 
 	"zerodag/integration/durability"
 	"zerodag/integration/localstack/proxy"
+	"zerodag/integration/target"
 	"zerodag/internal/env"
 )
 
 // Stack is a deployed stack.
 type Stack struct {
-	URL, Token string
-	Stage      string
-	client     *http.Client
+	target.Stack
+	client *http.Client
 }
 
-// Find returns the stack that the environment names, as deploy.sh prints it; false when it
-// names none.
+// Find returns the stack that the environment names; false when it names none.
 func Find() (*Stack, bool) {
-	s := &Stack{URL: os.Getenv("ZERODAG_SERVER"), Token: os.Getenv("ZERODAG_TOKEN"), Stage: cmp.Or(os.Getenv("ZERODAG_STAGE"), "e2e"),
-		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}
-	return s, s.URL != ""
+	named, ok := target.Named()
+	return &Stack{named, &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}, ok
 }
 
 // Call sends a request once. The error says that there was no answer: what was asked for

@@ -26,14 +26,21 @@ type Stack struct {
 // its own. A test that only such a server can pass is skipped, with the reason.
 func Deployed(t testing.TB) (Stack, bool) {
 	t.Helper()
-	s := Stack{os.Getenv("ZERODAG_SERVER"), os.Getenv("ZERODAG_TOKEN"), cmp.Or(os.Getenv("ZERODAG_STAGE"), "e2e"), os.Getenv("ZERODAG_NO_COMMANDS") == ""}
-	if s.URL == "" {
+	s, ok := Named()
+	if !ok {
 		return Stack{Commands: true}, false
 	}
 	if why := embeddedOnly[t.Name()]; why != "" {
 		t.Skipf("NOT RUN on a deployed stack: %s", why)
 	}
 	return s, true
+}
+
+// Named returns the stack that the environment names, as deploy.sh prints it; false when it
+// names none.
+func Named() (Stack, bool) {
+	s := Stack{os.Getenv("ZERODAG_SERVER"), os.Getenv("ZERODAG_TOKEN"), cmp.Or(os.Getenv("ZERODAG_STAGE"), "e2e"), os.Getenv("ZERODAG_NO_COMMANDS") == ""}
+	return s, s.URL != ""
 }
 
 // Far says that what the stack runs on cannot reach servers of this machine: it is on a real

@@ -19,21 +19,33 @@ import (
 // with the input that events.StartDetail describes.
 func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	defer e.measure("tick")()
-	var direct events.StartDetail
-	if err := json.Unmarshal(payload, &direct); err == nil && direct.Project != "" {
-		return e.startFrom(ctx, direct)
+	d, err := startOf(payload)
+	switch {
+	case err != nil:
+		e.Logger.Error("event starts nothing", "error", err)
+		return nil
+	case d == nil:
+		return e.TickOnce(ctx)
+	}
+	return e.startFrom(ctx, *d)
+}
+
+// startOf says what an event starts; nil when it is a tick.
+func startOf(payload json.RawMessage) (*events.StartDetail, error) {
+	var d events.StartDetail
+	if err := json.Unmarshal(payload, &d); err == nil && d.Project != "" {
+		return &d, nil
 	}
 	var call awsevents.EventBridgeEvent
 	if err := json.Unmarshal(payload, &call); err != nil {
-		return fmt.Errorf("read event: %w", err)
+		return nil, fmt.Errorf("read event: %w", err)
 	}
 	if call.Source != events.StartSource {
-		return e.TickOnce(ctx)
+		return nil, nil
 	}
-	var d events.StartDetail
+	d = events.StartDetail{}
 	if err := json.Unmarshal(call.Detail, &d); err != nil {
-		e.Logger.Error("event starts nothing: its detail must be an object with project and workflow", "event", call.ID, "error", err)
-		return nil
+		return nil, fmt.Errorf("the detail of event %s must be an object with project and workflow: %w", call.ID, err)
 	}
 	if d.ID == "" {
 		d.ID = call.ID
@@ -41,7 +53,7 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	if d.Time.IsZero() {
 		d.Time = call.Time
 	}
-	return e.startFrom(ctx, d)
+	return &d, nil
 }
 
 // startFrom starts a workflow. The same ID twice starts it once. What is wrong with it is

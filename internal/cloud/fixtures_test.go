@@ -1,0 +1,104 @@
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+
+	own "zerodag/events"
+	"zerodag/internal/host"
+	"zerodag/internal/sqs"
+)
+
+// called reads what AWS calls a function with.
+func called(t *testing.T, function string, into any) json.RawMessage {
+	t.Helper()
+	text, err := os.ReadFile("../../functions/" + function + "/event.json")
+	if err == nil && into != nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestQueueEvents proves that executor and agent understand what Lambda hands over of their
+// queues: ids, groups and bodies.
+func TestQueueEvents(t *testing.T) {
+	t.Parallel()
+	for function, want := range map[string][]string{
+		"executor": {"890656362642471/start", "890656362642471/r3.1"},
+		"agent":    {"890656362642471/3.1+1.af63bd4c8601b7df"},
+	} {
+		var call events.SQSEvent
+		called(t, function, &call)
+		q := sqs.New(aws.Config{Region: "us-east-1"}, sqs.Options{Name: function, URL: "http://127.0.0.1:1/q"})
+		e := &Engine{Logger: slog.New(slog.DiscardHandler)}
+		var got []string
+		answer := e.consume(t.Context(), q, time.Minute, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {
+			for _, d := range list {
+				got = append(got, d.ID)
+				if d.Count != 1 {
+					t.Errorf("%s: received %d times", d.ID, d.Count)
+				}
+				var err error
+				if function == "agent" {
+					_, err = own.DecodeTask(d.Body)
+				} else {
+					_, err = own.Decode(d.Body)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				q.Delete(ctx, d)
+			}
+		})
+		if diff := cmp.Diff(want, got); diff != "" || len(answer.BatchItemFailures) > 0 {
+			t.Errorf("%s: %s %v", function, diff, answer)
+		}
+	}
+}
+
+// TestStartOf proves what the tick function takes for a tick and what for a start.
+func TestStartOf(t *testing.T) {
+	t.Parallel()
+	if d, err := startOf(called(t, "tick", nil)); d != nil || err != nil {
+		t.Errorf("a tick starts %v, %v", d, err)
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for payload, want := range map[string]*own.StartDetail{
+		`{"id":"e1","source":"zerodag.start","time":"2026-01-02T03:04:05Z","detail":{"project":"p","workflow":"w"}}`: {ID: "e1", Time: at, Project: "p", Workflow: "w"},
+		`{"id":"e1","source":"zerodag.start","detail":{"id":"own","project":"p","session_time":"2026-01-01"}}`:       {ID: "own", Project: "p", SessionTime: "2026-01-01"},
+		`{"id":"s1","time":"2026-01-02T03:04:05Z","project":"p","workflow":"w","params":{"a":1}}`:                    {ID: "s1", Time: at, Project: "p", Workflow: "w", Params: json.RawMessage(`{"a":1}`)},
+		`{"id":"e1","source":"somebody else"}`: nil,
+	} {
+		got, err := startOf(json.RawMessage(payload))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", payload, err, diff)
+		}
+	}
+	for _, payload := range []string{`{"source":"zerodag.start","detail":"text"}`, `[]`, `{`} {
+		if d, err := startOf(json.RawMessage(payload)); err == nil {
+			t.Errorf("%s starts %v", payload, d)
+		}
+	}
+}
+
+// TestAPIEvent proves that what API Gateway hands over becomes the request.
+func TestAPIEvent(t *testing.T) {
+	t.Parallel()
+	var call events.APIGatewayV2HTTPRequest
+	called(t, "api", &call)
+	r, err := request(t.Context(), call)
+	if err != nil || r.Method != "GET" || r.URL.String() != "/api/projects?count=2" || r.Header.Get("Authorization") != "Bearer zdt_EXAMPLE" {
+		t.Errorf("%+v %v", r, err)
+	}
+}
