@@ -32,15 +32,15 @@ func (e *Engine) TickOnce(ctx context.Context) error {
 	}
 	now := time.Now()
 	last, until := horizon.Add(-ahead), now.Add(ahead)
-	from, round := horizon, now.Truncate(rounds)
+	from, born, round := horizon, last.Add(-young), now.Truncate(rounds)
 	full := last.Before(round)
 	if full {
-		from = time.Time{}
+		from, born = time.Time{}, time.Time{}
 	}
 	err = errors.Join(
 		e.sendTimers(ctx, until),
 		e.HandOver(ctx, from, until),
-		e.Revive(ctx, last.Add(-young), now.Add(-young)))
+		e.Revive(ctx, born, now.Add(-young)))
 	if err == nil && full {
 		err = errors.Join(e.LookAfter(ctx), e.redrive(ctx, round))
 	}

@@ -187,6 +187,23 @@ func TestRevive(t *testing.T) {
 	})
 }
 
+// TestViewOfOthers proves that a host which only looks sees what others did since it looked
+// last.
+func TestViewOfOthers(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("a", lasting(time.Hour))
+		looks := w.serveParts(host.New(w.options()), host.Parts{})
+		looks.Ticked = true
+		p := w.serveTicked()
+		a := p.run("+a:\n  work>: a\n+b:\n  work>: a\n")
+		pass(time.Minute)
+		want(t, "first", looks.tasks(a)[1:], []string{"+a running", "+b blocked"})
+		pass(time.Hour)
+		want(t, "later", looks.tasks(a)[1:], []string{"+a success", "+b running"})
+	})
+}
+
 // deletes is a queue that only is told what is done with.
 type deletes struct {
 	host.Queue

@@ -25,7 +25,7 @@ func (h *Host) View(ctx context.Context, a Attempt, f func(*engine.State)) error
 	defer h.drop(l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.state == nil {
+	if l.state == nil || h.Ticked { // others go on with it, in processes of their own
 		err := h.load(ctx, l, nil)
 		if errors.Is(err, errGone) { // it ended since its row was read
 			return h.viewArchive(ctx, a, f)

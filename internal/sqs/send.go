@@ -32,6 +32,7 @@ const (
 const (
 	attrID       = "id"
 	attrGroup    = "group"
+	attrDue      = "due"      // microseconds since 1970
 	attrEncoding = "encoding" // "base64"; the body is as it was without it
 	base64Coded  = "base64"
 )
@@ -157,6 +158,9 @@ func encode(m host.Message) (string, map[string]string) {
 	if m.Group != "" {
 		attributes[attrGroup] = m.Group
 	}
+	if !m.Due.IsZero() {
+		attributes[attrDue] = strconv.FormatInt(m.Due.UnixMicro(), 10)
+	}
 	if taken(m.Body) {
 		return string(m.Body), attributes
 	}
@@ -184,6 +188,9 @@ func taken(body []byte) bool {
 
 func decode(body string, attributes map[string]string) (host.Message, error) {
 	m := host.Message{ID: attributes[attrID], Group: attributes[attrGroup], Body: []byte(body)}
+	if micros, err := strconv.ParseInt(attributes[attrDue], 10, 64); err == nil {
+		m.Due = time.UnixMicro(micros).UTC()
+	}
 	switch code := attributes[attrEncoding]; {
 	case m.ID == "":
 		return m, fmt.Errorf("it has no attribute %q: it was not sent by zerodag", attrID)
