@@ -158,7 +158,7 @@ func TestEdits(t *testing.T) {
 
 		_, err = p.Skip(w.t.Context(), 0, id, host.SkipRequest{Count: 2, From: w.now()})
 		w.must(err)
-		pass(3 * time.Hour) // 07:00
+		pass(3*time.Hour - time.Second) // not 07:00: nothing may be due while the test looks
 		want(t, "after a skip", p.fired()[1:], []string{"01T06:00:00 at 01T06:30:00.000"})
 		_, err = p.Skip(w.t.Context(), 0, id, host.SkipRequest{To: "2000-01-01T03:00:00Z"})
 		want(t, "code of skipping to the past", code(err), host.Conflict)
