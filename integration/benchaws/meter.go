@@ -68,7 +68,8 @@ func (u usage) costs() []cost {
 		}
 	}
 	return []cost{{"Lambda", calls * lambdaRequest}, {"Lambda time", u.compute()}, {"SQS", queues}, {"DynamoDB", u.Writes*writeUnit + u.Reads*readUnit},
-		{"S3", objects}, {"API", float64(u.functions["api"].times) * apiRequest}, {"logs", logs / (1 << 30) * logGB}}
+		{"S3", objects}, {"API", float64(u.functions["api"].times) * apiRequest}, {"events", float64(u.Of("events")) * busEvent}, {"notices", float64(u.Of("sns")) * notice},
+		{"logs", logs / (1 << 30) * logGB}}
 }
 
 func (u usage) dollars() float64 {

@@ -15,7 +15,9 @@ const (
 	objectWrite     = 5.00 * perMillion // PUT, POST, LIST
 	objectRead      = 0.40 * perMillion // GET, HEAD
 	apiRequest      = 1.00 * perMillion // HTTP API
-	logGB           = 0.50              // CloudWatch Logs, taken in
+	busEvent        = 1.00 * perMillion
+	notice          = 0.50 * perMillion
+	logGB           = 0.50 // CloudWatch Logs, taken in
 )
 
 // What an event source does all day while its queue is empty: two pollers, each waiting 20
