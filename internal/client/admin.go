@@ -31,15 +31,15 @@ type Check struct {
 	ServerVersion      string `json:"serverVersion"`
 	UpgradeRecommended bool   `json:"upgradeRecommended"`
 	APICompatible      bool   `json:"apiCompatible"`
-	Uploads            bool   `json:"uploads"` // archives may go to the store
 }
+
+// uploadsHeader says that archives may go to the store.
+const uploadsHeader = "Zerodag-Uploads"
 
 // Check asks the server what it thinks of this client.
 func (c *Client) Check(ctx context.Context) (k Check, err error) {
-	err = c.get(ctx, "/api/version/check", query("client", APIVersion), &k)
-	if err == nil {
-		c.slots.Store(k.Uploads)
-	}
+	header, err := c.getWithHeader(ctx, "/api/version/check", query("client", APIVersion), &k)
+	c.slots.Store(header.Get(uploadsHeader) != "")
 	return k, err
 }
 

@@ -46,14 +46,19 @@ func query(pairs ...string) url.Values {
 
 // get reads JSON, again when the server or the network failed.
 func (c *Client) get(ctx context.Context, path string, q url.Values, into any) error {
+	_, err := c.getWithHeader(ctx, path, q, into)
+	return err
+}
+
+func (c *Client) getWithHeader(ctx context.Context, path string, q url.Values, into any) (http.Header, error) {
 	r, err := c.repeat(ctx, func() (*http.Response, error) {
 		return c.do(ctx, request{method: http.MethodGet, address: c.address(path, q), accept: jsonType})
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Body.Close()
-	return c.decode(r, into)
+	return r.Header, c.decode(r, into)
 }
 
 // send sends JSON once: what changes something is never repeated.

@@ -77,8 +77,11 @@ type restVersionCheck struct {
 	ServerVersion      string `json:"serverVersion"`
 	UpgradeRecommended bool   `json:"upgradeRecommended"`
 	APICompatible      bool   `json:"apiCompatible"`
-	Uploads            bool   `json:"uploads,omitempty"` // archives may go to slots
 }
+
+// UploadsHeader in the answer to a version check says that the server gives upload slots.
+// The body is as clients of the original know it.
+const UploadsHeader = "Zerodag-Uploads"
 
 func checkVersion(c *call) (any, error) {
 	text, err := c.required("client")
@@ -90,5 +93,8 @@ func checkVersion(c *call) (any, error) {
 		return nil, err
 	}
 	older := func(than *clientVersion) bool { return than != nil && client.olderThan(than) }
-	return restVersionCheck{c.Version, older(c.versions.upgrade), !older(c.versions.incompatible), c.Uploads != nil}, nil
+	if c.Uploads != nil {
+		c.w.Header().Set(UploadsHeader, "slots")
+	}
+	return restVersionCheck{c.Version, older(c.versions.upgrade), !older(c.versions.incompatible)}, nil
 }

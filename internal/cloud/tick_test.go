@@ -1,0 +1,107 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/integration/localstack"
+	"zerodag/internal/env"
+	"zerodag/internal/host"
+)
+
+// queue makes a queue as infra does and returns its URL.
+func queue(t *testing.T, c aws.Config, fifo bool) string {
+	t.Helper()
+	client := awssqs.NewFromConfig(c)
+	in := &awssqs.CreateQueueInput{QueueName: aws.String(localstack.Name())}
+	if fifo {
+		in.QueueName = aws.String(*in.QueueName + ".fifo")
+		in.Attributes = map[string]string{"FifoQueue": "true"}
+	}
+	out, err := client.CreateQueue(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	localstack.Cleanup(t, func(ctx context.Context) error {
+		_, err := client.DeleteQueue(ctx, &awssqs.DeleteQueueInput{QueueUrl: out.QueueUrl})
+		return err
+	})
+	return *out.QueueUrl
+}
+
+// waiting counts the messages of a queue that are delayed.
+func waiting(t *testing.T, c aws.Config, url string) int {
+	t.Helper()
+	out, err := awssqs.NewFromConfig(c).GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &url,
+		AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessagesDelayed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(out.Attributes[string(types.QueueAttributeNameApproximateNumberOfMessagesDelayed)])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestTickMany proves that schedules that are due in the same second are handed to the queue
+// in messages of 25, once, however often a tick comes. ZERODAG_SCHEDULES says how many
+// there are (200): with 100,000 it takes minutes to make them; the tick's time is printed.
+func TestTickMany(t *testing.T) {
+	t.Parallel()
+	c := localstack.Config(t)
+	many := 200
+	if n, err := strconv.Atoi(os.Getenv("ZERODAG_SCHEDULES")); err == nil {
+		many = n
+	}
+	config := env.Config{Stage: "test", Table: localstack.Name(), Events: queue(t, c, true), Tasks: queue(t, c, false), DeadEvents: queue(t, c, true), DeadTasks: queue(t, c, false)}
+	e, err := wire(config, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Logger = slog.New(slog.DiscardHandler)
+	if err := e.DB.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	localstack.Cleanup(t, e.DB.DeleteTable)
+	due := time.Now().Add(50 * time.Second).Truncate(time.Second)
+	if many > 1000 {
+		due = due.Add(14 * time.Minute) // to make them takes a while; the tick looks from then
+	}
+	const each = 50
+	for i := 0; i < many; i += each {
+		p := host.Push{Project: fmt.Sprint("p", i), Revision: host.Revision{Name: "r", CreatedAt: time.Now(), Archive: "a"}, Schedules: map[string]func(*host.Schedule) host.Times{}}
+		for j := range min(each, many-i) {
+			name := fmt.Sprint("w", j)
+			p.Workflows = append(p.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: param.New("+a", param.New("echo>", "x"))})
+			p.Schedules[name] = func(*host.Schedule) host.Times { return host.Times{Run: due, Session: due} }
+		}
+		if _, err := e.DB.Push(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if many > 1000 {
+		time.Sleep(time.Until(due.Add(-50 * time.Second)))
+	}
+	for range 2 {
+		began := time.Now()
+		if err := e.TickOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("a tick with %d schedules due took %v", many, time.Since(began))
+	}
+	if got, want := waiting(t, c, config.Tasks), (many+24)/25; got != want {
+		t.Errorf("%d messages wait, want %d", got, want)
+	}
+}
