@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"zerodag/operators/all"
+	"zerodag/operators/operatortest"
 )
 
 // TestEveryFolderIsListed fails when the folder of an operator is not in the registry.
@@ -57,6 +58,17 @@ func TestRegistry(t *testing.T) {
 	for _, name := range []string{"sh", "py", "rb", "call", "require", "http", "http_call", "mail", "param_set", "param_get", "wait"} {
 		if _, ok := all.Registry()[name]; !ok {
 			t.Errorf("%s> is missing", name)
+		}
+	}
+}
+
+// TestEveryOperatorHasAPage proves that `zerodag operators NAME` has something to show, in
+// the form that all pages have.
+func TestEveryOperatorHasAPage(t *testing.T) {
+	t.Parallel()
+	for _, o := range all.Registry() {
+		for _, problem := range operatortest.PageProblems(o) {
+			t.Error(problem)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type Subject struct {
 func Exercise(t *testing.T, s Subject) {
 	t.Helper()
 	t.Run("is described", s.described)
+	t.Run("has a page", s.hasPage)
 	t.Run("changes nothing it was given", s.changesNothing)
 	t.Run("reports unknown keys", s.reportsUnknown)
 	t.Run("keeps the state of others", s.keepsState)
