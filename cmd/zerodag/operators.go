@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,9 +42,9 @@ type operatorInfo struct {
 }
 
 func (r *remote) listOperators(registry operators.Registry) error {
-	list := make([]operatorInfo, 0, len(registry))
+	var list []operatorInfo
 	width := 0
-	for _, name := range sortedKeys(registry) {
+	for _, name := range registry.Names() {
 		list = append(list, operatorInfo{Name: name, Summary: registry[name].Summary})
 		width = max(width, len(name)+len(">"))
 	}
@@ -54,14 +55,14 @@ func (r *remote) listOperators(registry operators.Registry) error {
 		p.line("")
 	})
 	r.hint("Use `zerodag operators <name>` to show parameters, an example and errors.")
+	r.hint("Executables in operators/ of a project are operators too: see docs/plugins.md.")
 	return err
 }
 
 func (r *remote) showOperator(registry operators.Registry, name string) error {
-	o, known := registry[name]
-	if !known {
+	if !slices.Contains(registry.Names(), name) {
 		hint := "`zerodag operators` lists all of them"
-		if near := param.Suggest(name, sortedKeys(registry)); len(near) > 0 {
+		if near := param.Suggest(name, registry.Names()); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, ", ") + "?"
 		}
 		return fmt.Errorf("there is no built-in operator %s>: %s", name, hint)
@@ -70,5 +71,5 @@ func (r *remote) showOperator(registry operators.Registry, name string) error {
 	if !ok {
 		return fmt.Errorf("operator %s> has no page in this program", name)
 	}
-	return r.show(operatorInfo{name, o.Summary, page}, func(p printer) { p.WriteString(plainPage(page)) })
+	return r.show(operatorInfo{name, registry[name].Summary, page}, func(p printer) { p.WriteString(plainPage(page)) })
 }

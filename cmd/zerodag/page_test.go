@@ -35,7 +35,7 @@ func TestPlainPage(t *testing.T) {
 // TestPagesFitATerminal proves that every page can be read without a renderer.
 func TestPagesFitATerminal(t *testing.T) {
 	t.Parallel()
-	for name := range all.Registry() {
+	for _, name := range all.Registry().Names() {
 		page, _ := operators.Page(name)
 		code := 0
 		for line := range strings.Lines(plainPage(page)) {

@@ -47,7 +47,8 @@ func TestRegistry(t *testing.T) {
 	plain := map[string]bool{ // those that `_retry` does not repeat
 		"echo": true, "fail": true, "notify": true, "wait": true, "if": true, "loop": true, "for_each": true, "for_range": true,
 	}
-	for name, o := range all.Registry() {
+	for _, name := range all.Registry().Names() {
+		o := all.Registry()[name]
 		if o.Inline != inline[name] {
 			t.Errorf("%s>: Inline is %v", name, o.Inline)
 		}
@@ -66,8 +67,9 @@ func TestRegistry(t *testing.T) {
 // the form that all pages have.
 func TestEveryOperatorHasAPage(t *testing.T) {
 	t.Parallel()
-	for _, o := range all.Registry() {
-		for _, problem := range operatortest.PageProblems(o) {
+	registry := all.Registry()
+	for _, name := range registry.Names() {
+		for _, problem := range operatortest.PageProblems(registry[name]) {
 			t.Error(problem)
 		}
 	}

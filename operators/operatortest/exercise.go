@@ -20,6 +20,7 @@ type Subject struct {
 	Slow     string   // of a run that takes for ever; "" where none does
 
 	ReadsAll bool                         // hands all parameters on, so knows no unused ones
+	Own      bool                         // belongs to a project, so has no page
 	Prepare  func(t *testing.T, w *World) // makes what Good and Slow need; may be nil
 }
 
