@@ -11,6 +11,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"zerodag/engine/param"
@@ -37,7 +39,15 @@ type Operator struct {
 	// Clean ends what earlier runs of the task left running elsewhere; it is called
 	// instead of Run when the attempt was killed. May be nil. Must be repeatable.
 	Clean func(ctx context.Context, t *Task) error
+
+	// Find is of the operator AnyOther alone, in place of Run: it returns the operator that
+	// the task's project brings itself under a name, and false where it brings none.
+	Find func(t *Task, name string) (Operator, bool, error)
 }
+
+// AnyOther is the name of the entry of a Registry that finds what is in no registry. A
+// name of the language it is not: no task gets to it by writing it.
+const AnyOther = "*"
 
 // Registry finds operators by name.
 type Registry map[string]Operator
@@ -52,6 +62,30 @@ func NewRegistry(list ...Operator) Registry {
 		r[o.Name] = o
 	}
 	return r
+}
+
+// Names lists the operators that are known before any project is looked at.
+func (r Registry) Names() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		if name != AnyOther {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// find looks a name up: what is listed wins over what the project brings.
+func (r Registry) find(t *Task, name string) (Operator, error) {
+	if o, ok := r[name]; ok && name != AnyOther {
+		return o, nil
+	}
+	if other, ok := r[AnyOther]; ok {
+		if o, found, err := other.Find(t, name); found || err != nil {
+			return o, err
+		}
+	}
+	return Operator{}, param.Errorf("Unknown task type: %s", name)
 }
 
 // Task is everything that one run of one task can see.

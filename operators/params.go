@@ -1,6 +1,8 @@
 package operators
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"zerodag/engine/param"
@@ -42,6 +44,9 @@ func (p *Params) UsedKeys() []string {
 	}
 	return keys
 }
+
+// Asked returns every key that was looked for by name, there or not, in order.
+func (p *Params) Asked() []string { return slices.Sorted(maps.Keys(p.used.keys)) }
 
 // WithDefaults returns Params where what is missing at the top comes from the mapping
 // under group, so that `_export: {sh: {shell: [...]}}` works; mappings merge. It is an

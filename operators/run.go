@@ -95,9 +95,9 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	if j.Before != nil && !j.Before(all) {
 		return Result{}, nil
 	}
-	op, ok := r[name]
-	if !ok {
-		return Result{}, param.Errorf("Unknown task type: %s", name)
+	op, err := r.find(&j.Task, name)
+	if err != nil {
+		return Result{}, err
 	}
 	mounts, err := ReadOr(j.Params, "_secrets", param.AsMap, nil)
 	if err != nil {

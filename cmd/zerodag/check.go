@@ -68,7 +68,11 @@ func (c *checkCommand) check() error {
 	for _, s := range scheduled {
 		s.showNext(c.out)
 	}
-	return c.warn(dig.Warnings(project.Source, names, sortedKeys(all.Registry())))
+	own, warnings, err := projectOperators(project.Root(), workflows, all.Registry().Names())
+	if err != nil {
+		return err
+	}
+	return c.warn(append(warnings, dig.Warnings(project.Source, names, append(own, all.Registry().Names()...))...))
 }
 
 func (c *checkCommand) showDefinitions(workflows []dig.Workflow) error {

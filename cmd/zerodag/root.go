@@ -31,7 +31,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newInit(s), newRun(s), newCheck(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s))
+	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s))
 	root.AddCommand(clientCommands(s)...)
 	return root
 }

@@ -15,7 +15,7 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	name, key, command := operatorOf(config)
 	place := append(slices.Clone(at), key)
 	if !strings.Contains(name, "${") && !slices.Contains(c.operators, name) {
-		hint := "operators are built in, such as sh>, py>, echo>, http>"
+		hint := "operators are built in, such as sh>, py>, echo>, http>, or executables in operators/ of the project"
 		if near := param.Suggest(name, c.operators); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, ", ") + "?"
 		}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -124,17 +125,26 @@ func overwrite(file string, content []byte) error {
 	return nil
 }
 
+// maxOutput bounds a file of output, in bytes: it is read into memory.
+const maxOutput = 16 << 20
+
 func (s scratch) outputs() (map[string][]byte, error) {
 	outputs := map[string][]byte{}
 	for _, name := range s.command.Outputs {
-		content, err := os.ReadFile(s.path(name))
-		if errors.Is(err, fs.ErrNotExist) {
+		info, err := os.Stat(s.path(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			continue
+		case err != nil:
+			return nil, err
+		case !info.Mode().IsRegular(): // to open a pipe would wait for ever
+			return nil, fmt.Errorf("%s is no plain file", name)
+		case info.Size() > maxOutput:
+			return nil, fmt.Errorf("%s has %d bytes, more than the %d that it may have", name, info.Size(), maxOutput)
 		}
-		if err != nil {
+		if outputs[name], err = os.ReadFile(s.path(name)); err != nil {
 			return nil, err
 		}
-		outputs[name] = content
 	}
 	return outputs, nil
 }

@@ -17,6 +17,7 @@ import (
 	"zerodag/operators/mail"
 	"zerodag/operators/notify"
 	"zerodag/operators/paramstore"
+	"zerodag/operators/plugin"
 	"zerodag/operators/py"
 	"zerodag/operators/rb"
 	"zerodag/operators/require"
@@ -24,7 +25,7 @@ import (
 	"zerodag/operators/wait"
 )
 
-// Registry has every built-in operator.
+// Registry has every built-in operator, and the one that finds those of projects.
 func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{
@@ -37,6 +38,7 @@ func Registry() operators.Registry {
 			loop.Operator(),
 			mail.Operator(),
 			notify.Operator(),
+			plugin.Operator(),
 			py.Operator(),
 			rb.Operator(),
 			require.Operator(),

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"zerodag/operators/all"
+	"zerodag/operators/operatortest"
 )
 
 // TestEveryFolderIsListed fails when the folder of an operator is not in the registry.
@@ -46,7 +47,8 @@ func TestRegistry(t *testing.T) {
 	plain := map[string]bool{ // those that `_retry` does not repeat
 		"echo": true, "fail": true, "notify": true, "wait": true, "if": true, "loop": true, "for_each": true, "for_range": true,
 	}
-	for name, o := range all.Registry() {
+	for _, name := range all.Registry().Names() {
+		o := all.Registry()[name]
 		if o.Inline != inline[name] {
 			t.Errorf("%s>: Inline is %v", name, o.Inline)
 		}
@@ -57,6 +59,18 @@ func TestRegistry(t *testing.T) {
 	for _, name := range []string{"sh", "py", "rb", "call", "require", "http", "http_call", "mail", "param_set", "param_get", "wait"} {
 		if _, ok := all.Registry()[name]; !ok {
 			t.Errorf("%s> is missing", name)
+		}
+	}
+}
+
+// TestEveryOperatorHasAPage proves that `zerodag operators NAME` has something to show, in
+// the form that all pages have.
+func TestEveryOperatorHasAPage(t *testing.T) {
+	t.Parallel()
+	registry := all.Registry()
+	for _, name := range registry.Names() {
+		for _, problem := range operatortest.PageProblems(registry[name]) {
+			t.Error(problem)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Operator is `echo>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "echo", Summary: "shows a message", Inline: true, Run: run}
+	return operators.Operator{Name: "echo", Summary: "shows a message, in the task's log and where the workflow is watched", Inline: true, Run: run}
 }
 
 func run(_ context.Context, t *operators.Task) (operators.Result, error) {

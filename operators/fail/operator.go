@@ -10,7 +10,7 @@ import (
 
 // Operator is `fail>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "fail", Summary: "fails with a message", Inline: true, Run: run}
+	return operators.Operator{Name: "fail", Summary: "fails the task with a message", Inline: true, Run: run}
 }
 
 func run(_ context.Context, t *operators.Task) (operators.Result, error) {

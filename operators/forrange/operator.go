@@ -16,7 +16,7 @@ import (
 // Operator is `for_range>`.
 func Operator() operators.Operator {
 	return operators.Operator{
-		Name: "for_range", Summary: "runs tasks for parts of a range of numbers", Inline: true, Run: run,
+		Name: "for_range", Summary: "runs tasks for consecutive parts of a range of whole numbers", Inline: true, Run: run,
 	}
 }
 

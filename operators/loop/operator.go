@@ -12,7 +12,7 @@ import (
 
 // Operator is `loop>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "loop", Summary: "runs tasks N times", Inline: true, Run: run}
+	return operators.Operator{Name: "loop", Summary: "runs tasks a number of times", Inline: true, Run: run}
 }
 
 func run(_ context.Context, t *operators.Task) (operators.Result, error) {

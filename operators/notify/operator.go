@@ -11,7 +11,7 @@ import (
 
 // Operator is `notify>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "notify", Summary: "sends a notification", Run: run}
+	return operators.Operator{Name: "notify", Summary: "sends a notification in the ways the host was set up for", Run: run}
 }
 
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {

@@ -20,6 +20,7 @@ type Subject struct {
 	Slow     string   // of a run that takes for ever; "" where none does
 
 	ReadsAll bool                         // hands all parameters on, so knows no unused ones
+	Own      bool                         // belongs to a project, so has no page
 	Prepare  func(t *testing.T, w *World) // makes what Good and Slow need; may be nil
 }
 
@@ -27,6 +28,7 @@ type Subject struct {
 func Exercise(t *testing.T, s Subject) {
 	t.Helper()
 	t.Run("is described", s.described)
+	t.Run("has a page", s.hasPage)
 	t.Run("changes nothing it was given", s.changesNothing)
 	t.Run("reports unknown keys", s.reportsUnknown)
 	t.Run("keeps the state of others", s.keepsState)

@@ -19,6 +19,9 @@ type Ended struct {
 func RunOnce(t *testing.T, o operators.Operator, w *World) Ended {
 	t.Helper()
 	result, err := o.Run(t.Context(), &w.Task)
+	for _, key := range unlisted(o, w.Params.Asked()) {
+		t.Errorf("%s> reads %q, which is not in the parameters of its README.md", o.Name, key)
+	}
 	if err != nil {
 		return Ended{Error: err.Error(), Kind: kind(err)}
 	}

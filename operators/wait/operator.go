@@ -16,7 +16,7 @@ const startKey = "wait_start_time_millis"
 
 // Operator is `wait>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "wait", Summary: "waits for a time", Run: run}
+	return operators.Operator{Name: "wait", Summary: "lets a time pass", Run: run}
 }
 
 type options struct {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/operators"
+	"zerodag/operators/all"
+)
+
+func TestPlainPage(t *testing.T) {
+	t.Parallel()
+	markdown := strings.Join([]string{
+		"# x>", "", "Does `x`, see [the", "site](https://example.com).", "",
+		"## Parameters", "", "| parameter | type | default | |", "|---|---|---|---|",
+		"| `x>` | text | required | either `a\\|b` |", "| `y` | list | none | |", "| `z` | text | – | |", "| `d` | number | `3` | how often |", "",
+		"## Example", "", "```yaml", "+a:", "  # a comment", "  x>: y", "```",
+		"- one", "- two " + strings.Repeat("word ", 16), "", "## Errors", "", "| error | why |", "|---|---|", "| `no x` | there is none |",
+	}, "\n")
+	want := strings.Join([]string{
+		"x>", "", "  Does `x`, see the site.", "",
+		"PARAMETERS", "  x> (text, required)", "      either `a|b`", "  y (list, optional)", "  z (text)", "  d (number; default: 3)", "      how often", "",
+		"EXAMPLE", "      +a:", "        # a comment", "        x>: y", "",
+		"  - one", "  - two word word word word word word word word word word word word word word", "    word word", "",
+		"ERRORS", "  no x", "      there is none", "", "",
+	}, "\n")
+	if diff := cmp.Diff(want, plainPage(markdown)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPagesFitATerminal proves that every page can be read without a renderer.
+func TestPagesFitATerminal(t *testing.T) {
+	t.Parallel()
+	for _, name := range all.Registry().Names() {
+		page, _ := operators.Page(name)
+		code := 0
+		for line := range strings.Lines(plainPage(page)) {
+			line = strings.TrimRight(line, "\n")
+			if strings.HasPrefix(line, "      ") {
+				code++ // samples are not wrapped
+				continue
+			}
+			if utf8.RuneCountInString(line) > pageWidth {
+				t.Errorf("%s>: this line is longer than %d: %q", name, pageWidth, line)
+			}
+			for _, mark := range []string{"|", "```", "#"} {
+				if strings.HasPrefix(strings.TrimSpace(line), mark) {
+					t.Errorf("%s>: Markdown is left: %q", name, line)
+				}
+			}
+		}
+		if code == 0 {
+			t.Errorf("%s>: no sample of code is shown", name)
+		}
+	}
+}

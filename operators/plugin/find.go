@@ -1,0 +1,150 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Folder is where a project keeps its operators, below its own folder.
+const Folder = "operators"
+
+// nameForm is what a name of an operator of a project may be.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+
+// commandOf is the command line behind a name, nil when the project has no such operator.
+// What the workflow declares wins over files.
+func commandOf(t *operators.Task, name string) ([]string, error) {
+	v, _ := t.Params.Get("plugin")
+	command, err := declared(v, name)
+	if err != nil || command != nil {
+		return command, err
+	}
+	file, err := fileOf(t.Files.Root(), name)
+	if err != nil || file == "" {
+		return nil, err
+	}
+	return []string{Folder + "/" + file}, nil
+}
+
+// Declared lists the names that a value of the parameter `plugin` declares. What is there
+// for Digdag's own plugins, repositories and dependencies, declares nothing here.
+func Declared(v param.Value) []string {
+	plugin, _ := v.(*param.Map)
+	return plugin.Map(Folder).Keys()
+}
+
+func declared(v param.Value, name string) ([]string, error) {
+	plugin, _ := v.(*param.Map)
+	entry, ok := plugin.Map(Folder).Get(name)
+	if !ok {
+		return nil, nil
+	}
+	where := "plugin.operators." + name
+	m, err := param.AsMap(where, entry)
+	if err != nil {
+		return nil, err
+	}
+	for key := range m.All() {
+		if key != "command" {
+			return nil, param.Errorf("%s has the unknown key '%s': it takes command, a list of texts", where, key)
+		}
+	}
+	command, err := operators.Read(operators.NewParams(m), "command", operators.Words)
+	if err != nil {
+		return nil, err
+	}
+	if len(command) == 0 || command[0] == "" {
+		return nil, param.Errorf("%s.command is empty: it is a program with its arguments", where)
+	}
+	return command, nil
+}
+
+// fileOf finds the executable behind a name in a project's folder; "" when there is none.
+func fileOf(root, name string) (string, error) {
+	if !nameForm.MatchString(name) {
+		return "", nil
+	}
+	all, err := List(root)
+	if err != nil {
+		return "", err
+	}
+	var ready, locked []string
+	for _, f := range all {
+		switch {
+		case f.Name != name && f.File != name:
+		case f.Executable:
+			ready = append(ready, f.File)
+		default:
+			locked = append(locked, f.File)
+		}
+	}
+	switch {
+	case len(ready) == 1:
+		return ready[0], nil
+	case len(ready) > 1:
+		return "", param.Errorf("%s> is ambiguous: keep one of %s/%s", name, Folder, strings.Join(ready, ", "+Folder+"/"))
+	case len(locked) > 0:
+		return "", param.Errorf("%s", NotExecutable(locked[0]))
+	}
+	return "", nil
+}
+
+// NotExecutable says what to do with a file that has lost its mode.
+func NotExecutable(file string) string {
+	return fmt.Sprintf("%s/%s is not executable: run `chmod +x %s/%s` and push the project again (an archive that was made without file modes loses them)",
+		Folder, file, Folder, file)
+}
+
+// File is a file in the folder of operators.
+type File struct {
+	Name       string // of the operator: without the extension
+	File       string
+	Executable bool
+}
+
+// List lists the files in the folder of operators of the project in root. Those that are
+// not executable may be there for others: modules, data, a README.
+func List(root string) ([]File, error) {
+	entries, err := os.ReadDir(filepath.Join(root, Folder))
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(root) // whether there is a project at all
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for operators of the project: %w", err)
+	}
+	var all []File
+	for _, e := range entries {
+		path := filepath.Join(root, Folder, e.Name())
+		info, err := os.Stat(path) // through links
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		name, ext, _ := strings.Cut(e.Name(), ".")
+		if !nameForm.MatchString(e.Name()) || strings.Contains(ext, ".") {
+			name = e.Name() // only by its whole name
+		}
+		all = append(all, File{name, e.Name(), info.Mode()&0o111 != 0})
+	}
+	return all, nil
+}
+
+// IsScript says whether the first line of a file names an interpreter, so that it is meant
+// to be executable.
+func IsScript(root string, file File) bool {
+	f, err := os.Open(filepath.Join(root, Folder, file.File))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var start [2]byte
+	n, _ := f.Read(start[:])
+	return string(start[:n]) == "#!"
+}
