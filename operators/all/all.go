@@ -17,6 +17,7 @@ import (
 	"zerodag/operators/mail"
 	"zerodag/operators/notify"
 	"zerodag/operators/paramstore"
+	"zerodag/operators/pg"
 	"zerodag/operators/py"
 	"zerodag/operators/rb"
 	"zerodag/operators/require"
@@ -37,6 +38,7 @@ func Registry() operators.Registry {
 			loop.Operator(),
 			mail.Operator(),
 			notify.Operator(),
+			pg.Operator(),
 			py.Operator(),
 			rb.Operator(),
 			require.Operator(),
