@@ -356,11 +356,12 @@ func testAtTheSameTime(t *testing.T, s postgres.Server) {
 		w.State = later.State
 	}
 	var all sync.WaitGroup
+	tree := w.Params.All()
 	failed := make(chan error, 12)
 	for range cap(failed) {
 		all.Go(func() {
 			mine := w.Task
-			mine.Params = operators.NewParams(w.Params.All())
+			mine.Params = operators.NewParams(tree)
 			for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 				_, err := run(t.Context(), &mine)
 				var later *operators.Later
@@ -391,8 +392,9 @@ func testLocked(t *testing.T, s postgres.Server) {
 	holder.State = w.State
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
+	name := application(t, holder)
 	go func() { ended <- once(ctx, holder) }()
-	waitFor(t, s, "select count(*) from pg_stat_activity where state = 'active' and query = 'select pg_sleep(1000)' and application_name = '"+application(t, holder)+"'", "1")
+	waitFor(t, s, "select count(*) from pg_stat_activity where state = 'active' and query = 'select pg_sleep(1000)' and application_name = '"+name+"'", "1")
 	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 		_, err := run(t.Context(), &w.Task)
 		var later *operators.Later
@@ -499,13 +501,15 @@ func testKill(t *testing.T, s postgres.Server) {
 func testClean(t *testing.T, s postgres.Server) {
 	w := task(t, s, sql("select pg_sleep(1000)"))
 	ended := make(chan error)
+	name := application(t, w)
 	orphan := w.Task
+	orphan.Params = operators.NewParams(w.Params.All())
 	orphan.State = param.New(queryKey, "orphan")
 	go func() {
 		_, err := run(t.Context(), &orphan)
 		ended <- err
 	}()
-	waitFor(t, s, "select count(*) from pg_stat_activity where application_name = '"+application(t, w)+"' and query = 'select pg_sleep(1000)'", "1")
+	waitFor(t, s, "select count(*) from pg_stat_activity where application_name = '"+name+"' and query = 'select pg_sleep(1000)'", "1")
 	for range 2 {
 		if err := clean(t.Context(), &w.Task); err != nil {
 			t.Fatal(err)
