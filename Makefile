@@ -19,7 +19,7 @@ demo: build ## build, run a real project, show its result and where to look
 .PHONY: test
 test: tools assets ## install what the tests need, then run everything
 	$(MAKE) --no-print-directory lint
-	REQUIRE=python,ruby,client $(GO) test ./...
+	REQUIRE=python,ruby,client,peers $(GO) test ./...
 	$(GO) test -race ./internal/... ./cmd/... ./operators/...
 	$(MAKE) --no-print-directory test-aws
 
@@ -36,9 +36,10 @@ program = command -v $(1) >/dev/null || { \
 	  else echo "$(1) is needed by the tests of $(3): install it (apt-get install $(2))"; exit 1; fi; }
 
 .PHONY: tools
-tools: $(CLIENT) ## install what tests need besides Go and Node: Ruby, a JDK, Maven, Digdag's Java client, a Python for LocalStack
+tools: $(CLIENT) ## install what tests need besides Go and Node: Ruby, PostgreSQL, a JDK, Maven, Digdag's Java client, a Python for LocalStack
 	@$(call program,ruby,ruby,rb>)
 	@$(call program,curl,curl,LocalStack)
+	@$(call program,initdb /usr/lib/postgresql/*/bin/initdb,postgresql,pg>)
 	@integration/localstack/localstack.sh tools
 
 $(CLIENT): integration/client/pom.xml
@@ -115,7 +116,7 @@ deploy: assets ## deploy to the AWS account of the environment (CONTEXT="-c stag
 
 .PHONY: test-aws
 test-aws: tools assets ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
-	REQUIRE=client,localstack integration/aws/run.sh localstack
+	REQUIRE=client,localstack,peers integration/aws/run.sh localstack
 
 .PHONY: integration-aws
 integration-aws: tools assets ## the end-to-end list on the AWS account of the environment: deploys stage STAGE (it), says what it costs

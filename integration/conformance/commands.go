@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 )
 
 var commandOperator = regexp.MustCompile(`\b(sh|py|rb)>|_type: (sh|py|rb)\b`)
@@ -16,7 +17,7 @@ var peer = regexp.MustCompile(`@HTTP@|@SMTP_PORT@|@OUT@`)
 func (c Case) runsCommands() bool { return c.contains(commandOperator) }
 
 // needsSurroundings says whether the case talks to servers of this machine.
-func (c Case) needsSurroundings() bool { return c.contains(peer) }
+func (c Case) needsSurroundings() bool { return slices.Contains(c.Needs, "pg") || c.contains(peer) }
 
 // contains says whether a file of the case, but for its result, has something.
 func (c Case) contains(what *regexp.Regexp) bool {

@@ -6,9 +6,8 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
-	"time"
 
-	"zerodag/internal/files"
+	"zerodag/operators/operatortest/postgres"
 )
 
 // missing says what a case needs that is not there.
@@ -16,7 +15,9 @@ func missing(c Case) string {
 	for _, need := range c.Needs {
 		switch need {
 		case "pg":
-			return "a PostgreSQL server (the pg> operator is not built yet)"
+			if err := postgres.Missing(); err != nil {
+				return err.Error()
+			}
 		case "ruby":
 			if _, err := exec.LookPath("ruby"); err != nil {
 				return "ruby"
@@ -42,14 +43,13 @@ func TestInProcess(t *testing.T) {
 	if len(cases) == 0 {
 		t.Fatal("no case found")
 	}
-	store := files.NewParamStore(t.TempDir(), time.Now)
-	web, mail := newWebPeer(t), newMailPeer(t)
+	surroundings := NewSurroundings(t)
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			o := outcome{missing: missing(c)}
 			if o.missing == "" {
-				o.differences = Compare(c.Expected, c.Run(t, web, mail, store))
+				o.differences = Compare(c.Expected, c.Run(t, surroundings))
 			}
 			o.report(t, c)
 		})

@@ -60,7 +60,7 @@ var (
 
 // norm takes out of a text what differs from run to run, as conform.py does.
 func (w *world) norm(s string) string {
-	s = shortened(s)
+	s = w.database.recorded(shortened(s))
 	s = strings.NewReplacer(w.out, "@OUT@", w.web.URL, "@HTTP@", fmt.Sprintf("127.0.0.1:%d", w.mail.port), "127.0.0.1:@SMTP_PORT@").Replace(s)
 	s = w.copies.ReplaceAllString(s, "@WORKSPACE@")
 	s = strings.ReplaceAll(s, w.project+"/", "@PUSHDIR@/")
@@ -95,6 +95,8 @@ func (w *world) normValue(v any) any {
 	switch x := v.(type) {
 	case string:
 		return w.norm(x)
+	case float64:
+		return w.database.recordedNumber(x)
 	case object:
 		out := object{}
 		for k, e := range x {

@@ -44,7 +44,7 @@ func (c Case) RunOn(ctx context.Context, server Remote, s *Surroundings, out str
 	limited, cancel := context.WithTimeout(ctx, time.Duration(c.TimeLimit*float64(time.Second)))
 	defer cancel()
 	r := &remoteCase{server: server, ctx: limited, attempts: map[string]object{}, world: &world{Case: c, out: out,
-		project: out + "-project", web: s.web, mail: s.mail,
+		project: out + "-project", Surroundings: s,
 		copies: regexp.MustCompile(regexp.QuoteMeta(server.Temp) + `/[\w./+=^@:-]{0,200}?workspace/[^\s/:'"]+`)}}
 	result, err := r.run()
 	r.ctx, cancel = context.WithTimeout(ctx, time.Minute)
@@ -140,7 +140,7 @@ func (r *remoteCase) deleteProject(name string) error {
 
 // pushed pushes a folder as a revision and returns what the recordings say of it.
 func (r *remoteCase) pushed(project, folder, revision, query string) (object, error) {
-	body, err := archive(folder)
+	body, err := archive(folder, r.database)
 	if err != nil {
 		return nil, err
 	}
@@ -218,8 +218,9 @@ func (r *remoteCase) fetch(method, path, contentType string, body []byte) (int, 
 	return answer.StatusCode, content, err
 }
 
-// archive packs a folder; what describes the case is no part of the project.
-func archive(folder string) ([]byte, error) {
+// archive packs a folder, whose files are to find the database; what describes the case is
+// no part of the project.
+func archive(folder string, database databasePeer) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
@@ -243,11 +244,16 @@ func archive(folder string) ([]byte, error) {
 			return err
 		}
 		header.Name, header.Format = filepath.ToSlash(rel), tar.FormatPAX
-		if err := w.WriteHeader(header); err != nil || !info.Mode().IsRegular() {
-			return err
+		if !info.Mode().IsRegular() {
+			return w.WriteHeader(header)
 		}
 		content, err := os.ReadFile(path)
 		if err != nil {
+			return err
+		}
+		content = database.here(content)
+		header.Size = int64(len(content))
+		if err := w.WriteHeader(header); err != nil {
 			return err
 		}
 		_, err = w.Write(content)

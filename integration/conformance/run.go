@@ -83,21 +83,19 @@ type world struct {
 	project string         // pushed files
 	spaces  string         // where runs get their fresh copies
 	copies  *regexp.Regexp // paths of them
-	web     *webPeer
-	mail    *mailPeer
-	logs    *logs
-	store   operators.ParamStore
+	*Surroundings
+	logs *logs
 }
 
 // Run carries out a case and returns what conform.py would have recorded.
-func (c Case) Run(t testing.TB, web *webPeer, mail *mailPeer, store operators.ParamStore) object {
+func (c Case) Run(t testing.TB, s *Surroundings) object {
 	// The scratch names look like the original's, and no link is in them: pwd shows it.
 	tmp, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{Case: c, out: filepath.Join(tmp, "out"), project: filepath.Join(tmp, "project"),
-		spaces: filepath.Join(tmp, "workspace"), web: web, mail: mail, store: store, logs: &logs{lines: map[string][]string{}}}
+		spaces: filepath.Join(tmp, "workspace"), Surroundings: s, logs: &logs{lines: map[string][]string{}}}
 	w.copies = regexp.MustCompile(regexp.QuoteMeta(w.spaces) + `/[^\s/:'"]+`)
 	for _, dir := range []string{w.out, w.project, w.spaces} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -130,7 +128,7 @@ func (w *world) push() error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(target, content, info.Mode())
+		return os.WriteFile(target, w.database.here(content), info.Mode())
 	})
 }
 

@@ -8,16 +8,18 @@ import (
 	"zerodag/operators"
 )
 
-// Surroundings are what cases talk to: a web server, a mail server, a parameter store.
+// Surroundings are what cases talk to: a web server, a mail server, a parameter store, a
+// database.
 type Surroundings struct {
-	web   *webPeer
-	mail  *mailPeer
-	store operators.ParamStore
+	web      *webPeer
+	mail     *mailPeer
+	store    operators.ParamStore
+	database databasePeer
 }
 
 // NewSurroundings starts the servers; they end with the test.
 func NewSurroundings(t testing.TB) *Surroundings {
-	return &Surroundings{newWebPeer(t), newMailPeer(t), files.NewParamStore(t.TempDir(), time.Now)}
+	return &Surroundings{newWebPeer(t), newMailPeer(t), files.NewParamStore(t.TempDir(), time.Now), newDatabasePeer(t)}
 }
 
 // NewCase returns a case of the project in a folder, run as one that says nothing else.
@@ -27,7 +29,7 @@ func NewCase(dir string) Case {
 
 // RunIn carries out a case and returns what happened, in the form of the recordings.
 func (c Case) RunIn(t testing.TB, s *Surroundings) map[string]any {
-	return c.Run(t, s.web, s.mail, s.store)
+	return c.Run(t, s)
 }
 
 // UserLines returns what commands and echo> of an attempt wrote, by task.

@@ -17,6 +17,7 @@ import (
 	"zerodag/operators/mail"
 	"zerodag/operators/notify"
 	"zerodag/operators/paramstore"
+	"zerodag/operators/pg"
 	"zerodag/operators/plugin"
 	"zerodag/operators/py"
 	"zerodag/operators/rb"
@@ -38,6 +39,7 @@ func Registry() operators.Registry {
 			loop.Operator(),
 			mail.Operator(),
 			notify.Operator(),
+			pg.Operator(),
 			plugin.Operator(),
 			py.Operator(),
 			rb.Operator(),

@@ -1,0 +1,48 @@
+package conformance
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+
+	"zerodag/operators/operatortest/postgres"
+)
+
+// recordedPort is where the database of the recorded cases listened: they name it.
+const recordedPort = 65450
+
+// databasePeer is the port of the PostgreSQL server that recorded workflows talk to, with
+// the users and databases that they know; 0 where none is installed.
+type databasePeer int
+
+func newDatabasePeer(t testing.TB) databasePeer {
+	if postgres.Missing() != nil {
+		return 0
+	}
+	return databasePeer(postgres.Start(t).Port)
+}
+
+// here puts the server's port into a file of a project that names the recorded one.
+func (d databasePeer) here(content []byte) []byte {
+	if d == 0 {
+		return content
+	}
+	return bytes.ReplaceAll(content, []byte("port: "+strconv.Itoa(recordedPort)), []byte("port: "+strconv.Itoa(int(d))))
+}
+
+// recorded puts the recorded port into what was made of such a file.
+func (d databasePeer) recorded(text string) string {
+	if d == 0 {
+		return text
+	}
+	return strings.ReplaceAll(text, "127.0.0.1:"+strconv.Itoa(int(d)), "127.0.0.1:"+strconv.Itoa(recordedPort))
+}
+
+// recordedNumber is recorded for a number.
+func (d databasePeer) recordedNumber(n float64) float64 {
+	if d != 0 && n == float64(d) {
+		return recordedPort
+	}
+	return n
+}

@@ -1,0 +1,127 @@
+package pg
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/operatortest"
+	"zerodag/operators/operatortest/postgres"
+)
+
+// scissors stand between a task and its server, and cut the connection at a request: before
+// it reaches the server, or when the server has answered.
+type scissors struct {
+	port     int // of the server
+	at       int // which request, from 1
+	answered bool
+	cut      chan struct{} // closed when they did
+	listener net.Listener
+}
+
+func newScissors(t *testing.T, s postgres.Server, at int, answered bool) *scissors {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &scissors{port: s.Port, at: at, answered: answered, cut: make(chan struct{}), listener: l}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		client, err := l.Accept()
+		if err == nil {
+			x.forward(client)
+		}
+	}()
+	return x
+}
+
+// forward knows that a client sends a request at once, and waits for the answer.
+func (x *scissors) forward(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", x.port))
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	requests, answers := make([]byte, 1<<16), make([]byte, 1<<16)
+	for n := 1; ; n++ {
+		size, err := client.Read(requests)
+		if err != nil {
+			return
+		}
+		if n == x.at && !x.answered {
+			close(x.cut)
+			return
+		}
+		if _, err := server.Write(requests[:size]); err != nil {
+			return
+		}
+		if size, err = server.Read(answers); err != nil {
+			return
+		}
+		if n == x.at {
+			close(x.cut)
+			return
+		}
+		if _, err := client.Write(answers[:size]); err != nil {
+			return
+		}
+	}
+}
+
+// testCrashes cuts a run at each of its requests and lets another one take over: whatever
+// the first one came to, the statement is executed once.
+func testCrashes(t *testing.T, s postgres.Server) {
+	unknown := 0
+	for _, answered := range []bool{false, true} {
+		at, more := 1, true
+		for ; more; at++ {
+			table := fmt.Sprintf("crash_%t_%d", answered, at)
+			s.Rows(t, "create table "+table+" (a int)")
+			w := task(t, s, sql("insert into "+table+" values (1)")+fmt.Sprintf(`, "status_table": "status_of_%s"`, table))
+			w.State = param.New(queryKey, table)
+			first := w.Task
+			x := newScissors(t, s, at, answered)
+			tree := w.Params.All().Clone()
+			tree.Set("port", int64(x.listener.Addr().(*net.TCPAddr).Port))
+			first.Params = operators.NewParams(tree)
+			_, err := run(t.Context(), &first)
+			select {
+			case <-x.cut:
+			default:
+				more = false // the run has fewer requests
+			}
+			var later *operators.Later
+			if errors.As(err, &later) {
+				unknown++
+				w.State = later.State
+			}
+			finish(t, w)
+			if got := s.Rows(t, "select count(*) from "+table); got[0] != "1" {
+				t.Errorf("cut at request %d, answered %t: executed %s times", at, answered, got[0])
+			}
+		}
+		if at < 12 {
+			t.Errorf("a run has only %d requests", at)
+		}
+	}
+	if unknown != 2 {
+		t.Errorf("%d commits were left open, want 2: without its request and without its answer", unknown)
+	}
+}
+
+// testUnreachable: after a commit whose answer was lost nobody may say that it failed.
+func testUnreachable(t *testing.T, s postgres.Server) {
+	w := operatortest.New(t, params(s, `"query": "select 1", "database": "none"`))
+	tree := w.Params.All().Clone()
+	tree.Set("database", "none")
+	w.Params = operators.NewParams(tree)
+	w.State = param.New(queryKey, "q", unknownKey, true)
+	if got := operatortest.RunOnce(t, Operator(), w); got.Kind != "later" {
+		t.Errorf("got %+v", got)
+	}
+}

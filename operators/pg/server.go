@@ -1,0 +1,164 @@
+package pg
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// server is where a task's database is, and who asks.
+type server struct {
+	host, database         string
+	port                   uint16
+	user, password, schema string
+	ssl                    bool
+	connectTime            time.Duration
+	silence                time.Duration // how long the server may say nothing; 0 is for ever
+	application            string        // the name by which the server knows this task
+	project                string
+	hide                   *strings.Replacer // of what is a secret
+}
+
+// settings are read from secrets `pg.KEY` first, then from parameters.
+var settings = [...]string{"host", "port", "user", "database", "ssl", "schema", "connect_timeout", "socket_timeout"}
+
+func findServer(t *operators.Task, p *operators.Params) (*server, error) {
+	found := param.New()
+	var secrets []string
+	for _, key := range settings {
+		if v, ok := p.Get(key); ok && v != nil {
+			found.Set(key, v)
+		}
+		secret, err := t.OptionalSecret("pg." + key)
+		if err != nil {
+			return nil, fmt.Errorf("read secret pg.%s: %w", key, err)
+		}
+		if secret != "" {
+			found.Set(key, secret)
+			secrets = append(secrets, secret)
+		}
+	}
+	s, err := readServer(operators.NewParams(found), t.ProjectName)
+	if err != nil {
+		return nil, err
+	}
+	if s.password, err = password(t, p); err != nil {
+		return nil, err
+	}
+	s.hide = hiding(append(secrets, s.password))
+	s.application = "zerodag " + operators.Derived(t.IdempotencyKey(), t.SessionUUID)
+	return s, nil
+}
+
+func readServer(p *operators.Params, project string) (*server, error) {
+	s := &server{project: project}
+	for _, required := range []struct {
+		key  string
+		into *string
+	}{{"host", &s.host}, {"user", &s.user}, {"database", &s.database}} {
+		key := required.key
+		if !p.Has(key) {
+			return nil, param.Errorf("Parameter '%s' is required but not set: write it into `_export: {pg: {%s: ...}}`, "+
+				"or set the secret with `zerodag secrets --project %s --set pg.%s`", key, key, project, key)
+		}
+		var err error
+		if *required.into, err = p.String(key); err != nil {
+			return nil, err
+		}
+	}
+	port, err := p.IntOr("port", 5432)
+	if err != nil {
+		return nil, err
+	}
+	if port < 1 || port > 65535 {
+		return nil, param.Errorf("Parameter 'port' is no port from 1 to 65535: %d", port)
+	}
+	s.port = uint16(port)
+	if s.ssl, err = p.BoolOr("ssl", false); err != nil {
+		return nil, err
+	}
+	if s.schema, err = p.StringOr("schema", ""); err != nil {
+		return nil, err
+	}
+	if s.connectTime, err = p.DurationOr("connect_timeout", 30*time.Second); err != nil {
+		return nil, err
+	}
+	s.silence, err = p.DurationOr("socket_timeout", 30*time.Minute)
+	return s, err
+}
+
+// password is a secret, never a parameter. There may be none: some servers ask for none.
+func password(t *operators.Task, p *operators.Params) (string, error) {
+	other, err := p.StringOr("password_override", "")
+	if err != nil {
+		return "", err
+	}
+	if other != "" {
+		return t.RequireSecret("pg." + other)
+	}
+	return t.OptionalSecret("pg.password")
+}
+
+// hiding makes what takes secrets out of a server's words. Those that are shorter than
+// four letters would take half of a message with them, and are no secrets.
+func hiding(secrets []string) *strings.Replacer {
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may begin another
+	var pairs []string
+	for _, s := range secrets {
+		if len(s) >= 4 {
+			pairs = append(pairs, s, "***")
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// connect opens a session. Nothing of the agent's own environment has a say in it: no
+// PGPASSWORD, no .pgpass, no socket of the agent's machine.
+func (s *server) connect(ctx context.Context) (*session, error) {
+	config, err := pgconn.ParseConfig("host=localhost port=5432 user=nobody password=none dbname=none sslmode=disable " +
+		"sslcertmode=disable target_session_attrs=any passfile=''")
+	if err != nil {
+		return nil, fmt.Errorf("make settings of a connection: %w", err)
+	}
+	config.Host, config.Port, config.Database = s.host, s.port, s.database
+	config.User, config.Password = s.user, s.password
+	config.Fallbacks, config.ValidateConnect, config.RequireAuth = nil, nil, ""
+	config.ConnectTimeout = s.connectTime
+	config.DialFunc = s.dial
+	if s.ssl {
+		config.TLSConfig = &tls.Config{ServerName: s.host, InsecureSkipVerify: true} // as in the original: encrypted, not verified
+	}
+	// What the original's driver sets. Connection poolers refuse most other parameters.
+	config.RuntimeParams = map[string]string{"application_name": s.application, "client_encoding": "UTF8", "DateStyle": "ISO", "TimeZone": "UTC"}
+	if s.schema != "" {
+		config.RuntimeParams["search_path"] = s.schema
+	}
+	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: farewell}
+	}
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, s.unreachable(ctx, err)
+	}
+	return &session{conn, s}, nil
+}
+
+// farewell is how long a server has to end a query that nobody waits for any more.
+const farewell = 5 * time.Second
+
+func (s *server) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if network != "tcp" {
+		return nil, fmt.Errorf("%s is no name of a host", s.host)
+	}
+	return (&net.Dialer{Timeout: s.connectTime}).DialContext(ctx, network, address)
+}

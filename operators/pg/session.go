@@ -1,0 +1,179 @@
+package pg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"zerodag/operators"
+)
+
+// session is a connection to a server. An error leaves it in a transaction that is lost:
+// closing rolls back.
+type session struct {
+	conn *pgconn.PgConn
+	at   *server
+}
+
+func (s *session) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	s.conn.Close(ctx) // what had to be kept is committed
+}
+
+// errSilent is why a query ends whose server says nothing.
+var errSilent = errors.New("silent")
+
+// patient bounds the time in which the server says nothing; heard begins it anew.
+func (s *session) patient(ctx context.Context) (limited context.Context, heard, done func()) {
+	limited, cancel := context.WithCancelCause(ctx)
+	if s.at.silence <= 0 {
+		return limited, func() {}, func() { cancel(nil) }
+	}
+	timer := time.AfterFunc(s.at.silence, func() { cancel(errSilent) })
+	return limited, func() { timer.Reset(s.at.silence) }, func() { timer.Stop(); cancel(nil) }
+}
+
+// script executes any number of statements, whose rows nobody wants. It reads the server's
+// messages itself: the library would wait for ever when a statement asks for data of ours.
+func (s *session) script(ctx context.Context, what, sql string) error {
+	limited, heard, done := s.patient(ctx)
+	defer done()
+	s.conn.Frontend().SendQuery(&pgproto3.Query{String: sql})
+	failed := s.conn.Frontend().Flush()
+	for failed == nil || code(failed) != "" { // what the server says is followed by more
+		message, err := s.conn.ReceiveMessage(limited)
+		if err != nil {
+			return s.failure(limited, what, cmp.Or(failed, err))
+		}
+		heard()
+		switch m := message.(type) {
+		case *pgproto3.ErrorResponse:
+			failed = cmp.Or(failed, error(pgconn.ErrorResponseToPgError(m)))
+		case *pgproto3.CopyInResponse:
+			s.conn.Frontend().Send(&pgproto3.CopyFail{Message: "a task has no standard input, use INSERT"})
+			failed = s.conn.Frontend().Flush()
+		case *pgproto3.ReadyForQuery:
+			return s.failure(limited, what, failed)
+		}
+	}
+	return s.failure(limited, what, failed)
+}
+
+// query executes one statement with arguments $1, $2 ... and hands over its rows, if take
+// is there, in the server's text form. What take returns ends it.
+func (s *session) query(ctx context.Context, what, sql string, args []string, take func(fields []pgconn.FieldDescription, row [][]byte) error) error {
+	limited, heard, done := s.patient(ctx)
+	defer done()
+	values := make([][]byte, len(args))
+	for i, a := range args {
+		values[i] = []byte(a)
+	}
+	rows := s.conn.ExecParams(limited, sql, values, nil, nil, nil)
+	var refused error
+	if take != nil && rows.FieldDescriptions() != nil {
+		refused = take(rows.FieldDescriptions(), nil) // what the rows are, before the first
+	}
+	for refused == nil && rows.NextRow() {
+		heard()
+		if take != nil {
+			refused = take(rows.FieldDescriptions(), rows.Values())
+		}
+	}
+	if refused != nil {
+		done() // the server may stop: the rest is for nobody
+		rows.Close()
+		return refused
+	}
+	_, err := rows.Close()
+	return s.failure(limited, what, err)
+}
+
+// databaseError is the failure of a statement as a task shows it.
+type databaseError struct {
+	error
+	cause error
+}
+
+func (e *databaseError) Unwrap() []error { return []error{e.error, e.cause} }
+
+// code is the server's code of an error, "" when the server did not say it.
+func code(err error) string {
+	var said *pgconn.PgError
+	if errors.As(err, &said) {
+		return said.Code
+	}
+	return ""
+}
+
+func (s *session) failure(limited context.Context, what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case context.Cause(limited) == errSilent:
+		return operators.Failf("Failed to %s [the server said nothing for %v: see socket_timeout]", what, s.at.silence)
+	case limited.Err() != nil:
+		return limited.Err()
+	}
+	return &databaseError{operators.Failf("Failed to %s [%s]", what, s.at.words(err)), err}
+}
+
+// words is what the server said, as the original's driver writes it, or else what went
+// wrong on the way to it.
+func (s *server) words(err error) string {
+	var said *pgconn.PgError
+	if !errors.As(err, &said) {
+		return s.hide.Replace(err.Error())
+	}
+	text := said.Severity + ": " + said.Message
+	for _, more := range []struct{ name, text string }{{"Detail", said.Detail}, {"Hint", said.Hint}} {
+		if more.text != "" {
+			text += "\n  " + more.name + ": " + more.text
+		}
+	}
+	if said.Position != 0 {
+		text += fmt.Sprintf("\n  Position: %d", said.Position)
+	}
+	if said.Where != "" {
+		text += "\n  Where: " + said.Where
+	}
+	return s.hide.Replace(text)
+}
+
+// Codes of the server.
+const (
+	noSuchPassword = "28P01"
+	notAuthorized  = "28000"
+	readOnly       = "25006"
+	lockNotFree    = "55P03"
+	notUnique      = "23505"
+	alreadyThere   = "42P07"
+)
+
+// unreachable is the failure of a connection, with what may help.
+func (s *server) unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	why := err
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		why = connect.Unwrap()
+	}
+	advice := ""
+	switch c := code(err); {
+	case c == noSuchPassword && s.password == "":
+		advice = fmt.Sprintf(": there is no secret pg.password, set it with `zerodag secrets --project %s --set pg.password`", s.project)
+	case c == notAuthorized && !s.ssl && strings.Contains(err.Error(), "no encryption"):
+		advice = ": set `ssl: true` if the server wants encrypted connections"
+	}
+	return operators.Failf("Failed to connect to the database [%s]%s", s.words(why), advice)
+}
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }

@@ -1,0 +1,181 @@
+package pg
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"zerodag/engine/param"
+)
+
+// column is a column of a result. kind and category are known of types without a form.
+type column struct {
+	name           string
+	oid            uint32
+	kind, category string // "jsonb", "U": pg_type.typname and typcategory
+}
+
+// form is what values of a type become: when stored, and in a CSV file, where nil is the
+// server's own text. Texts that do not fit, "infinity" say, stay as they are.
+type form struct {
+	stored func(text string) (param.Value, bool)
+	csv    func(text string) string
+}
+
+// forms are those of the original, where its driver, JSON library and CSV writer made them,
+// by the ids that PostgreSQL has given its types for ever.
+var forms = map[uint32]form{
+	16:   {asBool, boolText},      // bool
+	17:   {asBytes, nil},          // bytea
+	18:   {},                      // "char"
+	19:   {},                      // name
+	20:   {asNumber, nil},         // bigint
+	21:   {asNumber, nil},         // smallint
+	23:   {asNumber, nil},         // integer
+	25:   {},                      // text
+	26:   {asNumber, nil},         // oid
+	700:  {asFloat, floatText},    // real
+	701:  {asFloat, floatText},    // double precision
+	705:  {},                      // unknown
+	790:  {asMoney, moneyText},    // money
+	1042: {},                      // character
+	1043: {},                      // varchar
+	1082: {asTime(dateForm), nil}, // date
+	1083: {asClock, clockText},    // time
+	1114: {asTime(timestampForm), timestampText},
+	1184: {asTime(timestamptzForm), timestampText},
+	1700: {asNumber, nil}, // numeric
+	2950: {},              // uuid
+}
+
+const (
+	dateForm        = "2006-01-02"
+	timestampForm   = "2006-01-02 15:04:05"
+	timestamptzForm = "2006-01-02 15:04:05-07"
+)
+
+// value is what is stored of a text of the server.
+func (c column) value(text string) param.Value {
+	f, known := forms[c.oid]
+	if f.stored != nil {
+		if v, fits := f.stored(text); fits {
+			return v
+		}
+	}
+	// Arrays and enumerations are texts; what is left is what the driver had no class for.
+	if known || slices.Contains([]string{"A", "E", "S", ""}, c.category) {
+		return text
+	}
+	return param.New("type", c.kind, "value", text, "null", false)
+}
+
+// csv is a text of the server as a file has it.
+func (c column) csv(text string) string {
+	if f := forms[c.oid]; f.csv != nil {
+		return f.csv(text)
+	}
+	return text
+}
+
+func asBool(text string) (param.Value, bool) { return text == "t", true }
+
+func boolText(text string) string { return strconv.FormatBool(text == "t") }
+
+func asBytes(text string) (param.Value, bool) {
+	digits, isHex := strings.CutPrefix(text, `\x`)
+	bytes, err := hex.DecodeString(digits)
+	return base64.StdEncoding.EncodeToString(bytes), isHex && err == nil
+}
+
+func asNumber(text string) (param.Value, bool) {
+	v, err := param.ParseNumber(text)
+	return v, err == nil && !notANumber(text)
+}
+
+func asFloat(text string) (param.Value, bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil && !notANumber(text)
+}
+
+// notANumber is what JSON has no number for: NaN and the infinities.
+func notANumber(text string) bool { return strings.ContainsAny(text, "NI") }
+
+func floatText(text string) string {
+	if f, fits := asFloat(text); fits {
+		return param.FloatText(f.(float64))
+	}
+	return text
+}
+
+// asMoney reads "-$1,234.50" and "($1,234.50)".
+func asMoney(text string) (param.Value, bool) {
+	plain := strings.NewReplacer("$", "", ",", "", "(", "-", ")", "").Replace(text)
+	f, err := strconv.ParseFloat(plain, 64)
+	return f, err == nil
+}
+
+func moneyText(text string) string {
+	if f, fits := asMoney(text); fits {
+		return param.FloatText(f.(float64))
+	}
+	return text
+}
+
+// asTime gives milliseconds since 1970, as the original does; a time without a zone is one
+// of UTC.
+func asTime(layout string) func(text string) (param.Value, bool) {
+	return func(text string) (param.Value, bool) {
+		t, err := time.Parse(layout, text)
+		return t.UnixMilli(), err == nil
+	}
+}
+
+// asClock is a time of day to the second.
+func asClock(text string) (param.Value, bool) { return clockText(text), true }
+
+func clockText(text string) string {
+	whole, _, _ := strings.Cut(text, ".")
+	return whole
+}
+
+// timestampText has a fraction of a second in any case, and no zone: it is UTC.
+func timestampText(text string) string {
+	text = strings.TrimSuffix(text, "+00")
+	if len(text) == len(timestampForm) {
+		text += ".0"
+	}
+	return text
+}
+
+func oidText(oid uint32) string { return strconv.FormatUint(uint64(oid), 10) }
+
+// mapOrder is the order in which the original writes the columns of a row: that of its hash
+// map. Workflows that print a row as JSON show it.
+func mapOrder(columns []column) []int {
+	buckets := 16
+	for 4*len(columns) > 3*buckets {
+		buckets *= 2
+	}
+	order := make([]int, len(columns))
+	for i := range order {
+		order[i] = i
+	}
+	bucket := func(i int) int {
+		hash := textHash(columns[i].name)
+		return int((hash ^ hash>>16) & uint32(buckets-1))
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return bucket(a) - bucket(b) })
+	return order
+}
+
+func textHash(text string) uint32 {
+	var hash uint32
+	for _, unit := range utf16.Encode([]rune(text)) {
+		hash = 31*hash + uint32(unit)
+	}
+	return hash
+}
