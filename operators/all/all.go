@@ -20,6 +20,7 @@ import (
 	"zerodag/operators/py"
 	"zerodag/operators/rb"
 	"zerodag/operators/require"
+	"zerodag/operators/s3"
 	"zerodag/operators/sh"
 	"zerodag/operators/wait"
 )
@@ -45,5 +46,6 @@ func Registry() operators.Registry {
 		},
 		http.Operators(),
 		paramstore.Operators(),
+		s3.Operators(),
 	)...)
 }
