@@ -22,6 +22,7 @@ import (
 	"zerodag/operators/require"
 	"zerodag/operators/s3"
 	"zerodag/operators/sh"
+	"zerodag/operators/sns"
 	"zerodag/operators/wait"
 )
 
@@ -42,6 +43,7 @@ func Registry() operators.Registry {
 			rb.Operator(),
 			require.Operator(),
 			sh.Operator(),
+			sns.Operator(),
 			wait.Operator(),
 		},
 		http.Operators(),
