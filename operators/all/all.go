@@ -23,6 +23,7 @@ import (
 	"zerodag/operators/s3"
 	"zerodag/operators/sh"
 	"zerodag/operators/sns"
+	"zerodag/operators/sqs"
 	"zerodag/operators/wait"
 )
 
@@ -44,6 +45,7 @@ func Registry() operators.Registry {
 			require.Operator(),
 			sh.Operator(),
 			sns.Operator(),
+			sqs.Operator(),
 			wait.Operator(),
 		},
 		http.Operators(),
