@@ -13,6 +13,7 @@ import (
 	"zerodag/operators/forrange"
 	"zerodag/operators/http"
 	"zerodag/operators/ifelse"
+	"zerodag/operators/lambda"
 	"zerodag/operators/loop"
 	"zerodag/operators/mail"
 	"zerodag/operators/notify"
@@ -37,6 +38,7 @@ func Registry() operators.Registry {
 			foreach.Operator(),
 			forrange.Operator(),
 			ifelse.Operator(),
+			lambda.Operator(),
 			loop.Operator(),
 			mail.Operator(),
 			notify.Operator(),
