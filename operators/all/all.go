@@ -7,6 +7,7 @@ import (
 
 	"zerodag/operators"
 	"zerodag/operators/call"
+	"zerodag/operators/dynamodb"
 	"zerodag/operators/echo"
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
@@ -33,6 +34,7 @@ func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{
 			call.Operator(),
+			dynamodb.Operator(),
 			echo.Operator(),
 			fail.Operator(),
 			foreach.Operator(),
