@@ -26,6 +26,7 @@ import (
 	"zerodag/operators/sh"
 	"zerodag/operators/sns"
 	"zerodag/operators/sqs"
+	"zerodag/operators/stepfunctions"
 	"zerodag/operators/wait"
 )
 
@@ -50,6 +51,7 @@ func Registry() operators.Registry {
 			sh.Operator(),
 			sns.Operator(),
 			sqs.Operator(),
+			stepfunctions.Operator(),
 			wait.Operator(),
 		},
 		http.Operators(),
