@@ -49,6 +49,15 @@ func Config(t testing.TB) aws.Config {
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported} // what a function's own configuration says
 }
 
+// Secrets are those that lead a task's calls of services to LocalStack.
+func Secrets(services ...string) map[string]string {
+	s := map[string]string{"aws.access_key_id": "test", "aws.secret_access_key": "test", "aws.region": Region}
+	for _, name := range services {
+		s["aws."+name+".endpoint"] = Endpoint()
+	}
+	return s
+}
+
 func required() bool { return strings.Contains(os.Getenv("REQUIRE"), "localstack") }
 
 // found is nil when LocalStack answers. It is looked for, and started where that is asked

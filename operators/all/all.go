@@ -7,12 +7,14 @@ import (
 
 	"zerodag/operators"
 	"zerodag/operators/call"
+	"zerodag/operators/dynamodb"
 	"zerodag/operators/echo"
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
 	"zerodag/operators/forrange"
 	"zerodag/operators/http"
 	"zerodag/operators/ifelse"
+	"zerodag/operators/lambda"
 	"zerodag/operators/loop"
 	"zerodag/operators/mail"
 	"zerodag/operators/notify"
@@ -22,7 +24,11 @@ import (
 	"zerodag/operators/py"
 	"zerodag/operators/rb"
 	"zerodag/operators/require"
+	"zerodag/operators/s3"
 	"zerodag/operators/sh"
+	"zerodag/operators/sns"
+	"zerodag/operators/sqs"
+	"zerodag/operators/stepfunctions"
 	"zerodag/operators/wait"
 )
 
@@ -31,11 +37,13 @@ func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{
 			call.Operator(),
+			dynamodb.Operator(),
 			echo.Operator(),
 			fail.Operator(),
 			foreach.Operator(),
 			forrange.Operator(),
 			ifelse.Operator(),
+			lambda.Operator(),
 			loop.Operator(),
 			mail.Operator(),
 			notify.Operator(),
@@ -45,9 +53,13 @@ func Registry() operators.Registry {
 			rb.Operator(),
 			require.Operator(),
 			sh.Operator(),
+			sns.Operator(),
+			sqs.Operator(),
+			stepfunctions.Operator(),
 			wait.Operator(),
 		},
 		http.Operators(),
 		paramstore.Operators(),
+		s3.Operators(),
 	)...)
 }

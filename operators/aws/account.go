@@ -1,0 +1,262 @@
+// Package aws is what the operators for services of AWS share: as whom and where a task
+// calls a service, how a job elsewhere is watched, and what an error means to a user.
+//
+// Operators in folders beside it call it. It must know no service: each operator links the
+// client of its own, and makes it when it is used.
+package aws
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// tries is how often one call is sent; what still fails is the task's failure or, where it
+// polls, a reason to come back.
+const tries = 5
+
+// Account is the host's own way to AWS, found when it is first needed. It is made once per
+// operator and shared by all tasks, so that connections are.
+type Account struct {
+	mu   sync.Mutex
+	base *sdk.Config
+}
+
+// Params are the parameters of a task with the defaults that `_export` may give below
+// `aws.<service>`, then below `aws`.
+func Params(t *operators.Task, service string) (*operators.Params, error) {
+	all, err := operators.ReadOr(t.Params, "aws", param.AsMap, nil)
+	if err != nil || all == nil {
+		return t.Params, err
+	}
+	own, err := operators.ReadOr(operators.NewParams(all), service, param.AsMap, param.New())
+	if err != nil {
+		return nil, err
+	}
+	return t.Params.Defaulted(own).Defaulted(all.Without(service)), nil
+}
+
+// Config says as whom and where a task calls a service, from the secrets
+// `aws.<service>.X` or else `aws.X`; region and endpoint may be parameters too.
+// Without keys in the secrets it is the host's own role, unless the host's
+// `config.aws.environment` is false.
+func (a *Account) Config(ctx context.Context, t *operators.Task, p *operators.Params, service string) (sdk.Config, error) {
+	s := secrets{t, service}
+	keys, err := s.keys()
+	if err != nil {
+		return sdk.Config{}, err
+	}
+	if keys == nil {
+		if err := mayLend(t, service); err != nil {
+			return sdk.Config{}, err
+		}
+	}
+	host, err := a.environment(ctx)
+	if err != nil {
+		return sdk.Config{}, err
+	}
+	c := host.Copy()
+	if keys != nil {
+		c.Credentials = keys
+	}
+	if err := s.place(&c, p); err != nil {
+		return sdk.Config{}, err
+	}
+	c.Retryer = func() sdk.Retryer { return Retryer(tries) }
+	role, err := s.assume(&c, host)
+	if err != nil {
+		return sdk.Config{}, err
+	}
+	return c, present(ctx, c.Credentials, role, service)
+}
+
+// present says in time that there are no credentials: the error of a call would hide it.
+func present(ctx context.Context, p sdk.CredentialsProvider, role, service string) error {
+	_, err := p.Retrieve(ctx) // kept by the provider
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case role != "":
+		return operators.Failf("can't take on the role %s of the secret aws.role_arn: let the credentials do sts:AssumeRole and the role "+
+			"trust them (%s)", role, short(err))
+	}
+	return operators.Failf("No AWS credentials: set the secrets aws.access_key_id and aws.secret_access_key of the project, or "+
+		"aws.%s.access_key_id and aws.%[1]s.secret_access_key, or give this host a role", service)
+}
+
+// mayLend says whether the host lends its role to tasks.
+func mayLend(t *operators.Task, service string) error {
+	lends, err := operators.NewParams(t.Config.Map("aws")).BoolOr("environment", true)
+	if err == nil && !lends {
+		err = operators.Failf("No AWS credentials: this host lends its own role to no task. Set the secrets aws.access_key_id and "+
+			"aws.secret_access_key of the project, or aws.%s.access_key_id and aws.%[1]s.secret_access_key", service)
+	}
+	return err
+}
+
+// environment is the host's configuration: variables, profile, the role of the machine or
+// the function.
+func (a *Account) environment(ctx context.Context) (sdk.Config, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.base == nil {
+		c, err := config.LoadDefaultConfig(ctx)
+		if err != nil {
+			return sdk.Config{}, fmt.Errorf("read the host's AWS configuration: %w", err)
+		}
+		a.base = &c
+	}
+	return *a.base, nil
+}
+
+// Retryer repeats what was throttled or had no answer, up to a number of tries. Each call
+// has its own: that others failed says nothing about this one.
+func Retryer(tries int) sdk.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = tries
+		o.RateLimiter = ratelimit.None
+	})
+}
+
+// secrets are those of a task for one service.
+type secrets struct {
+	task    *operators.Task
+	service string
+}
+
+// first is the service's own value or the one for all services; "" for none.
+func (s secrets) first(key string) (string, error) {
+	value, err := s.task.OptionalSecret("aws." + s.service + "." + key)
+	if err != nil || value != "" {
+		return value, err
+	}
+	return s.task.OptionalSecret("aws." + key)
+}
+
+// keys are the access key that the secrets hold, nil for none.
+func (s secrets) keys() (sdk.CredentialsProvider, error) {
+	var values [3]string
+	for i, key := range []string{"access_key_id", "secret_access_key", "session_token"} {
+		var err error
+		if values[i], err = s.first(key); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case values[0] == "" && values[1] == "":
+		return nil, nil
+	case values[0] == "":
+		return nil, operators.Faultf("secret not found", "Secret not found for key: 'aws.access_key_id'")
+	case values[1] == "":
+		return nil, operators.Faultf("secret not found", "Secret not found for key: 'aws.secret_access_key'")
+	}
+	return credentials.NewStaticCredentialsProvider(values[0], values[1], values[2]), nil
+}
+
+var (
+	regionForm = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-\d+$`)
+	regionPart = regexp.MustCompile(`(?:^|[.:/])([a-z]{2}(?:-[a-z]+)+-\d+)(?:[.:/]|$)`)
+)
+
+// place sets region and endpoint: those of the secrets, then of the parameters, then of
+// the host. An endpoint wins over a region.
+func (s secrets) place(c *sdk.Config, p *operators.Params) error {
+	region, err := s.first("region")
+	if err != nil {
+		return err
+	}
+	ownRegion, err := p.StringOr("region", "")
+	if err != nil {
+		return err
+	}
+	endpoint, err := s.task.OptionalSecret("aws." + s.service + ".endpoint")
+	if err != nil {
+		return err
+	}
+	ownEndpoint, err := p.StringOr("endpoint", "")
+	if err != nil {
+		return err
+	}
+	if region == "" {
+		region = ownRegion
+	}
+	if endpoint == "" {
+		endpoint = ownEndpoint
+	}
+	if region != "" && !regionForm.MatchString(region) {
+		return param.Errorf("Illegal AWS region: %s", region)
+	}
+	if endpoint != "" {
+		if err := setEndpoint(c, endpoint); err != nil {
+			return err
+		}
+		if found := regionPart.FindStringSubmatch(endpoint); found != nil {
+			region = found[1] // it must sign for the region that it talks to
+		}
+	}
+	switch {
+	case region != "":
+		c.Region = region
+	case c.Region == "":
+		c.Region = "us-east-1" // as clients of AWS always did
+	}
+	return nil
+}
+
+func setEndpoint(c *sdk.Config, endpoint string) error {
+	if !strings.Contains(endpoint, "://") {
+		endpoint = "https://" + endpoint
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return param.Errorf("Illegal AWS endpoint: %s: write it like https://host:port", endpoint)
+	}
+	c.BaseEndpoint = new(endpoint)
+	return nil
+}
+
+// assume takes on the role of the secret `role_arn` and returns it, "" where there is none.
+func (s secrets) assume(c *sdk.Config, host sdk.Config) (string, error) {
+	role, err := s.first("role_arn")
+	if err != nil || role == "" {
+		return "", err
+	}
+	session, err := s.first("role_session_name")
+	if err != nil {
+		return "", err
+	}
+	if session == "" {
+		session = "zerodag-" + s.task.IdempotencyKey()
+	}
+	at, err := s.task.OptionalSecret("aws.sts.endpoint")
+	if err != nil {
+		return "", err
+	}
+	own := c.Copy()
+	own.BaseEndpoint = host.BaseEndpoint // not that of the service
+	if at != "" {
+		if err := setEndpoint(&own, at); err != nil {
+			return "", err
+		}
+	}
+	c.Credentials = sdk.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(own), role, func(o *stscreds.AssumeRoleOptions) {
+		o.RoleSessionName = session
+	}))
+	return role, nil
+}

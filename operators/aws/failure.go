@@ -1,0 +1,112 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+
+	"zerodag/operators"
+)
+
+// Call is one call of a service in the user's words.
+type Call struct {
+	Operator string // "sns"
+	Doing    string // "publish to arn:aws:sns:..."
+	Needs    string // the permission, "sns:Publish"
+	Missing  string // what to do when the thing is not there; "" is a remark on name and region
+}
+
+// Failure is what an error of a call means: one sentence with a remedy, ready to be the
+// task's failure. The end of a context stays what it is.
+func (c Call) Failure(ctx context.Context, err error) error {
+	code := Code(err)
+	tell := func(format string, args ...any) error {
+		return operators.Failf(c.Operator+">: can't "+c.Doing+": "+format, args...)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case slices.Contains(badKeys, code):
+		return tell("AWS does not accept the credentials (%s): renew the secrets aws.access_key_id and aws.secret_access_key", code)
+	case slices.Contains(denied, code), code == "" && Status(err) == http.StatusForbidden:
+		return tell("access denied: allow %s to the credentials of the secrets aws.*, or of this host's role%s", c.Needs, reason(err))
+	case slices.Contains(missing, code), Status(err) == http.StatusNotFound:
+		if c.Missing != "" {
+			return tell("it does not exist: %s", c.Missing)
+		}
+		return tell("it does not exist: check its name, the account and the region")
+	case Temporary(err):
+		return tell("AWS is not answering (%s): run it again, or give the task a `_retry`", short(err))
+	}
+	return tell("%s", short(err))
+}
+
+// Codes of the services for what users can mend.
+var (
+	badKeys = []string{"ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken",
+		"SignatureDoesNotMatch", "InvalidSignatureException", "UnrecognizedClientException", "MissingAuthenticationToken", "IncompleteSignature"}
+	denied = []string{"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException", "UnauthorizedOperation",
+		"Forbidden", "KMSAccessDenied", "KMSAccessDeniedException"}
+	missing = []string{"NoSuchBucket", "NoSuchKey", "NotFound", "NotFoundException", "ResourceNotFoundException", "QueueDoesNotExist",
+		"AWS.SimpleQueueService.NonExistentQueue", "StateMachineDoesNotExist", "ExecutionDoesNotExist"}
+)
+
+// Code is what AWS calls an error; "" when it is none of its own.
+func Code(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// Status is the HTTP status of an error's answer, 0 for none.
+func Status(err error) int {
+	var answer *awshttp.ResponseError
+	if errors.As(err, &answer) {
+		return answer.HTTPStatusCode()
+	}
+	return 0
+}
+
+// Temporary says whether another time may help: throttled, an outage, no answer.
+func Temporary(err error) bool {
+	var network net.Error
+	status := Status(err)
+	return retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == sdk.TrueTernary ||
+		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == sdk.TrueTernary ||
+		errors.As(err, &network) || status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
+}
+
+// short is the service's own words, without the SDK's account of the request.
+func short(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		if api.ErrorMessage() == "" {
+			return api.ErrorCode()
+		}
+		return api.ErrorCode() + ": " + api.ErrorMessage()
+	}
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return network.Error()
+	}
+	return err.Error()
+}
+
+func reason(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorMessage() != "" {
+		return " (" + api.ErrorMessage() + ")"
+	}
+	return ""
+}

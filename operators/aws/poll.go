@@ -1,0 +1,41 @@
+package aws
+
+import (
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Backoff is how long to wait before a look: twice as long each time, from shortest to
+// longest; n counts the looks from 0.
+func Backoff(n int64, shortest, longest time.Duration) time.Duration {
+	if n >= 30 || shortest<<n > longest {
+		return longest
+	}
+	return shortest << n
+}
+
+// jobKey is the state param of a job that runs elsewhere. It is the one that `_retry`
+// forgets, so that the next try starts a job of its own.
+const jobKey = "commandStatus"
+
+// Job is what a task remembers of the job that it started elsewhere.
+func Job(t *operators.Task) *operators.Params { return operators.NewParams(t.State.Map(jobKey)) }
+
+// Started says whether an earlier run started the job.
+func Started(t *operators.Task) bool { return t.State.Map(jobKey).Len() > 0 }
+
+// Again asks for another run that finds job in its state.
+func Again(t *operators.Task, after time.Duration, job *param.Map) error {
+	next := t.State.Clone()
+	next.Set(jobKey, job)
+	return &operators.Later{After: after, State: next}
+}
+
+// Name identifies the job of this task: the same for every run of one try, however often it
+// is delivered, and another for each try of `_retry`.
+func Name(t *operators.Task) string {
+	try, _ := operators.NewParams(t.State).IntOr("retry_count", 0) // the engine's: always a number
+	return operators.Derived(t.IdempotencyKey(), t.SessionUUID, t.ProjectName, try)
+}
