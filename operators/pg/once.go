@@ -65,7 +65,7 @@ func (s *session) makeStatusTable(ctx context.Context, status table) error {
 		"1. add 'strict_transaction: false' option to disable exactly-once transaction control that depends on this table.\n"+
 		"2. ask system administrator to create this table using the following command and grant SELECT, INSERT, UPDATE and DELETE to this user: "+create+";\n"+
 		"3. ask system administrator to create a schema that this user can create a table and set 'status_table_schema' option to it\n", create)
-	if c := code(err); c == notUnique || c == alreadyThere {
+	if c := code(err); c == notUnique || c == tableThere || c == typeThere {
 		return nil // another task made it at the same moment: IF NOT EXISTS does not see that
 	}
 	return err

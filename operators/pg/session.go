@@ -153,7 +153,8 @@ const (
 	readOnly       = "25006"
 	lockNotFree    = "55P03"
 	notUnique      = "23505"
-	alreadyThere   = "42P07"
+	tableThere     = "42P07"
+	typeThere      = "42710" // every table has a type of its name
 )
 
 // unreachable is the failure of a connection, with what may help.
