@@ -20,6 +20,7 @@ import (
 
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/engine/param"
 	"zerodag/events"
 	"zerodag/internal/dynamo"
 	"zerodag/internal/env"
@@ -103,7 +104,7 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
 		Log: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
 		Blobs: e.Blobs, Secrets: ssm.New(account, ssm.Options{Prefix: config.Secrets}), Logs: s3.NewLogs(account, logs),
-		Registry: all.Registry(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
+		Registry: all.Registry(), Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 			s := workspaces.Of(ctx, w.Archive, id, func(string) operators.Commands { return noCommands{} })
 			return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil
@@ -115,6 +116,11 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 	})
 	return e, nil
 }
+
+// operatorSettings are what operators find below "config.". The role of a function is the
+// engine's: it writes the log of every attempt and reads the secrets of every project, so no
+// task may call AWS with it.
+func operatorSettings() *param.Map { return param.New("aws", param.New("environment", false)) }
 
 // topics are what is put on the bus, by the word of the settings.
 func topics(announce string) []events.Topic {

@@ -1,0 +1,34 @@
+package cloud
+
+import (
+	"strings"
+	"testing"
+
+	"zerodag/operators/all"
+	"zerodag/operators/operatortest"
+)
+
+// TestRoleIsNotLent proves that no operator calls AWS with the role of the function that
+// runs it, which may do to the engine's own things whatever it likes.
+func TestRoleIsNotLent(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "the engine's")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "the engine's")
+	for name, params := range map[string]string{
+		"s3_wait":        `{"_command": "b/k"}`,
+		"s3_copy":        `{"_command": "b/k", "to": "b/l"}`,
+		"s3_move":        `{"_command": "b/k", "to": "b/l"}`,
+		"s3_delete":      `{"_command": "b/k"}`,
+		"sns":            `{"_command": "arn:aws:sns:us-east-1:0:t", "message": "m"}`,
+		"sqs":            `{"_command": "q", "message": "m"}`,
+		"lambda":         `{"_command": "f"}`,
+		"dynamodb":       `{"_command": "t", "get": {"k": 1}}`,
+		"step_functions": `{"_command": "arn:aws:states:us-east-1:0:stateMachine:m"}`,
+	} {
+		w := operatortest.New(t, params)
+		w.Config = operatorSettings()
+		got := operatortest.RunOnce(t, all.Registry()[name], w)
+		if !strings.Contains(got.Error, "this host lends its own role to no task") {
+			t.Errorf("%s> without secrets: %+v", name, got)
+		}
+	}
+}
