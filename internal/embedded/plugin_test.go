@@ -133,6 +133,9 @@ func TestPluginIsKilled(t *testing.T) {
 			defer e.Close(context.Background())
 			id := begin(t, e, folder, "main", map[string]any{"diary": diary})
 			holds(t, diary, c.until)
+			if c.want != "" {
+				untilWaiting(t, e, id)
+			}
 			answer := httptest.NewRecorder()
 			e.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, fmt.Sprintf("/api/attempts/%d/kill", id), nil))
 			if answer.Code/100 != 2 {
@@ -150,6 +153,21 @@ func TestPluginIsKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// untilWaiting waits until a task of an attempt waits for its next poll: a kill that comes while
+// the program still runs only ends it.
+func untilWaiting(t *testing.T, e *zerodag.Engine, id int64) {
+	t.Helper()
+	for range 1000 {
+		answer := httptest.NewRecorder()
+		e.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, fmt.Sprintf("/api/attempts/%d/tasks", id), nil))
+		if strings.Contains(answer.Body.String(), "retry_waiting") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("no task waits")
 }
 
 // TestPluginFailsLikeAnyTask proves what a user sees of a project that is wrong.
