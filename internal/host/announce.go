@@ -33,9 +33,9 @@ func (h *Host) announce(ctx context.Context, a Attempt, topic events.Topic, at t
 	return nil
 }
 
-// tell announces what a step was about, before anything is carried out: what failed then is
+// announceStep tells what a step was about, before anything is carried out: what failed then is
 // done again as a whole. The lock is held.
-func (h *Host) tell(ctx context.Context, l *live, a *act) error {
+func (h *Host) announceStep(ctx context.Context, l *live, a *act) error {
 	if a.begins {
 		if err := h.announce(ctx, l.row, events.AttemptStarted, l.row.CreatedAt); err != nil {
 			return err

@@ -51,7 +51,7 @@ func (h *Host) apply(ctx context.Context, l *live, a *act) error {
 	if err := h.decide(ctx, l, a); err != nil {
 		return err
 	}
-	if err := h.tell(ctx, l, a); err != nil {
+	if err := h.announceStep(ctx, l, a); err != nil {
 		return err
 	}
 	for _, guard := range a.guards {

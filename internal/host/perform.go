@@ -116,8 +116,7 @@ func (h *Host) send(ctx context.Context, l *live, u duty, s *sending) error {
 // goOn has the rest of what is made in portions made in a turn of its own, after what came
 // for the attempt meanwhile: a kill, say.
 func (h *Host) goOn(ctx context.Context, l *live) error {
-	m := Message{ID: messageID(l.id, "go"+strconv.FormatInt(l.seq, 10)), Group: strconv.FormatInt(l.id, 10),
-		Body: events.Encode(events.Event{Kind: events.GoOn})}
+	m := eventMessage(l.id, "go"+strconv.FormatInt(l.seq, 10), events.Event{Kind: events.GoOn})
 	if err := h.Events.Send(ctx, m); err != nil {
 		return fmt.Errorf("send go on to attempt %d: %w", l.id, err)
 	}
@@ -127,14 +126,28 @@ func (h *Host) goOn(ctx context.Context, l *live) error {
 // packID names exactly these runs: a message that is there already must never stand for
 // one with other tasks.
 func packID(runs []engine.Run) string {
-	if len(runs) == 1 {
-		return runID(runs[0])
+	names := make([]string, len(runs))
+	for i, r := range runs {
+		names[i] = runID(r)
+	}
+	return listID(names)
+}
+
+// listID names exactly the things of a list, however many they are.
+func listID(names []string) string {
+	if len(names) == 1 {
+		return names[0]
 	}
 	all := fnv.New64a()
-	for _, r := range runs {
-		fmt.Fprint(all, runID(r), " ")
+	for _, name := range names {
+		fmt.Fprint(all, name, " ")
 	}
-	return fmt.Sprintf("%s+%d.%x", runID(runs[0]), len(runs)-1, all.Sum64())
+	return fmt.Sprintf("%s+%d.%x", names[0], len(names)-1, all.Sum64())
+}
+
+// eventMessage is a message of the queue "events": an attempt is a group.
+func eventMessage(attempt int64, name string, e events.Event) Message {
+	return Message{ID: messageID(attempt, name), Group: strconv.FormatInt(attempt, 10), Body: events.Encode(e)}
 }
 
 func (l *live) message(id string, t events.Task, due time.Time) Message {

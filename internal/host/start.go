@@ -298,8 +298,7 @@ func (h *Host) Kill(ctx context.Context, site, id int64) (Attempt, error) {
 
 // kill sends the event first: a flag without a kill would refuse the next request.
 func (h *Host) kill(ctx context.Context, a Attempt) error {
-	m := Message{ID: messageID(a.ID, "kill"), Group: fmt.Sprint(a.ID), Body: events.Encode(events.Event{Kind: events.Kill})}
-	if err := h.Events.Send(ctx, m); err != nil {
+	if err := h.Events.Send(ctx, eventMessage(a.ID, "kill", events.Event{Kind: events.Kill})); err != nil {
 		return fmt.Errorf("send kill: %w", err)
 	}
 	if err := h.Attempts.Cancel(ctx, a.ID); err != nil {

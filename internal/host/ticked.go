@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"time"
@@ -78,12 +77,11 @@ func (h *Host) sendFirings(ctx context.Context, due []Schedule) error {
 
 // firingMessage names exactly these firings.
 func firingMessage(list []events.Firing, due time.Time) Message {
-	all := fnv.New64a()
-	for _, f := range list {
-		fmt.Fprint(all, f.Schedule, f.Run, " ")
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = fmt.Sprintf("%d/%d", f.Schedule, f.Run)
 	}
-	id := fmt.Sprintf("%s%d/%d+%d.%x", scheduleMessage, list[0].Schedule, list[0].Run, len(list)-1, all.Sum64())
-	return Message{ID: id, Body: events.EncodeTask(events.Task{Fire: list}), Due: due}
+	return Message{ID: scheduleMessage + listID(names), Body: events.EncodeTask(events.Task{Fire: list}), Due: due}
 }
 
 // sendSoon lets schedules that were made or moved fire in time: the tick that was may have
@@ -183,17 +181,15 @@ func (h *Host) revive(ctx context.Context, a Attempt) error {
 	if err != nil {
 		return fmt.Errorf("look whether attempt %d has begun: %w", a.ID, err)
 	}
-	var m Message
+	name, e := startGuard, events.Event{Kind: events.Start} // what the start sends, or should have
 	switch age := h.Now().Sub(stored.Entries[0].At); {
 	case age < remembered:
-		m = startMessage()
 	case age > neverBegun:
-		m = Message{ID: "check" + strconv.FormatInt(h.Now().Unix(), 10), Body: events.Encode(events.Event{Kind: events.Check})}
+		name, e.Kind = "check"+strconv.FormatInt(h.Now().Unix(), 10), events.Check
 	default:
 		return nil
 	}
-	m.ID, m.Group = messageID(a.ID, m.ID), strconv.FormatInt(a.ID, 10)
-	if err := h.Events.Send(ctx, m); err != nil {
+	if err := h.Events.Send(ctx, eventMessage(a.ID, name, e)); err != nil {
 		return fmt.Errorf("let attempt %d begin: %w", a.ID, err)
 	}
 	return nil

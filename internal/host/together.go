@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"zerodag/engine"
@@ -87,16 +86,15 @@ func (h *Host) report(ctx context.Context, l *live, u duty, list []engine.Event)
 		r := events.ResultOf(x)
 		e.Results, runs = append(e.Results, r), append(runs, r.Run)
 	}
-	body := events.Encode(e)
+	m := eventMessage(l.id, "r"+packID(runs), e)
 	switch {
-	case len(body) > maxResults && len(list) > 1:
+	case len(m.Body) > maxResults && len(list) > 1:
 		half := len(list) / 2
 		return errors.Join(h.report(ctx, l, u, list[:half]), h.report(ctx, l, u, list[half:]))
-	case len(body) > maxResults:
+	case len(m.Body) > maxResults:
 		_, err := h.conclude(ctx, l, u, list[0])
 		return err
 	}
-	m := Message{ID: messageID(l.id, "r"+packID(runs)), Group: strconv.FormatInt(l.id, 10), Body: body}
 	if err := h.insist(ctx, func() error { return h.Events.Send(ctx, m) }); err != nil {
 		return fmt.Errorf("send results of attempt %d: %w", l.id, err)
 	}

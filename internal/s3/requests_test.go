@@ -71,26 +71,10 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := func(body []byte) int {
-		t.Helper()
-		r, err := http.NewRequestWithContext(ctx, http.MethodPut, up.URL, bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, value := range up.Header {
-			r.Header.Set(name, value)
-		}
-		out, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer out.Body.Close()
-		return out.StatusCode
-	}
-	if got := put([]byte("CONTENT of an archive")); got < 400 {
+	if got, _ := put(t, up, []byte("CONTENT of an archive")); got < 400 {
 		t.Errorf("another content was taken: status %d", got)
 	}
-	if got := put(content); got != http.StatusOK {
+	if got, _ := put(t, up, content); got != http.StatusOK {
 		t.Errorf("the upload ended with status %d", got)
 	}
 	get := func(link string) (int, string) {

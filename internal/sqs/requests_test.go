@@ -48,6 +48,24 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestCarried proves that a message arrives as it was sent, with its share and when it was due:
+// whoever sends it on or meets it twice needs both.
+func TestCarried(t *testing.T) {
+	t.Parallel()
+	tasks := open(t, localstack.Config(t), "tasks", false)
+	want := host.Message{ID: "1/3.1", Share: "7", Body: []byte(`{"v":1}`), Due: time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)}
+	if err := tasks.Send(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	list, err := tasks.Receive(t.Context(), 1, time.Minute)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if diff := cmp.Diff(want, list[0].Message); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestLater proves that what SQS cannot delay is put off, and refused where nobody takes it.
 func TestLater(t *testing.T) {
 	t.Parallel()

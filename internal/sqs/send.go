@@ -32,6 +32,7 @@ const (
 const (
 	attrID       = "id"
 	attrGroup    = "group"
+	attrShare    = "share"
 	attrDue      = "due"      // microseconds since 1970
 	attrEncoding = "encoding" // "base64"; the body is as it was without it
 	base64Coded  = "base64"
@@ -158,6 +159,9 @@ func encode(m host.Message) (string, map[string]string) {
 	if m.Group != "" {
 		attributes[attrGroup] = m.Group
 	}
+	if m.Share != "" {
+		attributes[attrShare] = m.Share
+	}
 	if !m.Due.IsZero() {
 		attributes[attrDue] = strconv.FormatInt(m.Due.UnixMicro(), 10)
 	}
@@ -187,7 +191,7 @@ func taken(body []byte) bool {
 }
 
 func decode(body string, attributes map[string]string) (host.Message, error) {
-	m := host.Message{ID: attributes[attrID], Group: attributes[attrGroup], Body: []byte(body)}
+	m := host.Message{ID: attributes[attrID], Group: attributes[attrGroup], Share: attributes[attrShare], Body: []byte(body)}
 	if micros, err := strconv.ParseInt(attributes[attrDue], 10, 64); err == nil {
 		m.Due = time.UnixMicro(micros).UTC()
 	}
