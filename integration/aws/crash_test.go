@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -31,7 +30,7 @@ const (
 //
 // It runs alone: it kills what other tests of the stack need.
 func TestCrashes(t *testing.T) {
-	s, seed := found(t), seed(t)
+	s, seed := stack.Alone(t), seed(t)
 	kills := number(t, "ZERODAG_KILLS", 20)
 	shortLeases(t, s)
 	p := attached(t, s)
@@ -51,7 +50,7 @@ func TestCrashes(t *testing.T) {
 
 // TestFaults proves that without a crash no task runs twice, whatever DynamoDB answers.
 func TestFaults(t *testing.T) {
-	s, seed := found(t), seed(t)
+	s, seed := stack.Alone(t), seed(t)
 	p := attached(t, s)
 	l := newLoad(t, s, seed)
 	p.Trouble(seed, proxy.Faults{Throttle: 0.05, Before: 0.03, After: 0.05, Services: []string{"dynamodb"}})
@@ -62,25 +61,6 @@ func TestFaults(t *testing.T) {
 	l.drain(3 * time.Minute)
 	l.check(nil)
 	t.Logf("seed %d: %d attempts, %d runs of tasks, %v", seed, len(l.started), l.runs(), p.Take())
-}
-
-// found is the stack on LocalStack that the environment names, for a test that must be alone
-// with it: ZERODAG_ALONE says that it is.
-func found(t *testing.T) *stack.Stack {
-	t.Helper()
-	if os.Getenv("ZERODAG_ALONE") == "" {
-		t.Skip("NOT RUN: it would disturb other tests of the stack; ZERODAG_ALONE=1 says that there are none")
-	}
-	localstack.Config(t)
-	s, ok := stack.Find()
-	if !ok {
-		const remedy = `no deployed stack: eval "$(integration/localstack/deploy.sh)" deploys one`
-		if strings.Contains(os.Getenv("REQUIRE"), "localstack") {
-			t.Fatal(remedy)
-		}
-		t.Skip("SKIPPED: " + remedy)
-	}
-	return s
 }
 
 func seed(t *testing.T) uint64 {

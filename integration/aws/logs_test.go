@@ -113,17 +113,23 @@ func gate(t *testing.T) (address string, open func()) {
 	return server.URL, open
 }
 
+// gated starts an attempt of three tasks, the second of which waits until it is opened.
+func gated(t *testing.T) (c commandLine, attempt string, open func()) {
+	t.Helper()
+	stack := aws.Deployed(t)
+	near(t, stack)
+	c = newCommandLine(t, stack, stack.SiteToken(t, target.FreshSite(), "admin"))
+	address, open := gate(t)
+	c.write("wf.dig", "+a:\n  echo>: first\n+b:\n  http>: "+address+"\n+c:\n  echo>: last\n")
+	c.must("push", "gated", "-r", "r1")
+	return c, c.start("gated", "wf"), open
+}
+
 // TestFollow proves that `zerodag log -f` shows what a task says while a later one still
 // runs, and ends with the attempt.
 func TestFollow(t *testing.T) {
 	t.Parallel()
-	stack := aws.Deployed(t)
-	near(t, stack)
-	c := newCommandLine(t, stack, stack.SiteToken(t, target.FreshSite(), "admin"))
-	address, open := gate(t)
-	c.write("wf.dig", "+a:\n  echo>: first\n+b:\n  http>: "+address+"\n+c:\n  echo>: last\n")
-	c.must("push", "follow", "-r", "r1")
-	attempt := c.start("follow", "wf")
+	c, attempt, open := gated(t)
 	stuck := time.AfterFunc(time.Minute, func() {
 		t.Error("the first task's log is not shown while the second one runs")
 		open()
@@ -154,20 +160,14 @@ func TestFollow(t *testing.T) {
 // answers: each tells something and where to go on, until the attempt is over.
 func TestEventsInParts(t *testing.T) {
 	t.Parallel()
-	stack := aws.Deployed(t)
-	near(t, stack)
-	c := newCommandLine(t, stack, stack.SiteToken(t, target.FreshSite(), "admin"))
-	address, open := gate(t)
-	c.write("wf.dig", "+a:\n  echo>: first\n+b:\n  http>: "+address+"\n+c:\n  echo>: last\n")
-	c.must("push", "events", "-r", "r1")
-	attempt := c.start("events", "wf")
+	c, attempt, open := gated(t)
 	var all strings.Builder
 	position := ""
 	for parts := 0; position != "end"; parts++ {
 		if parts == 50 {
 			t.Fatalf("no end after %d parts:\n%s", parts, &all)
 		}
-		answer := get(t, stack, c.token, "/api/attempts/"+attempt+"/events", "Last-Event-ID", position)
+		answer := get(t, c.stack, c.token, "/api/attempts/"+attempt+"/events", "Last-Event-ID", position)
 		text, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatalf("events after %q: %d %s %v", position, answer.StatusCode, text, err)

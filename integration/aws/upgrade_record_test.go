@@ -22,6 +22,7 @@ import (
 
 	"zerodag/integration/localstack"
 	"zerodag/integration/localstack/proxy"
+	"zerodag/integration/stack"
 	"zerodag/internal/cloud"
 	"zerodag/internal/host"
 )
@@ -82,7 +83,7 @@ func TestRecordInFlight(t *testing.T) {
 	if os.Getenv("ZERODAG_RECORD") == "" {
 		t.Skip("NOT RUN: it writes " + inFlightFile + " when ZERODAG_RECORD is set")
 	}
-	s := found(t)
+	s := stack.Alone(t)
 	ctx := t.Context()
 	feed(t, s.Stage, false)
 	files := map[string]string{}

@@ -28,7 +28,7 @@ import (
 //
 // It stops what feeds the functions meanwhile, so it runs alone.
 func TestUpgrade(t *testing.T) {
-	s := found(t)
+	s := stack.Alone(t)
 	files, err := filepath.Glob("testdata/inflight-*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("recorded messages and logs: %v, %v", files, err)
@@ -250,7 +250,7 @@ func (r *renewed) receive(q *stack.Queue) {
 // TestNewerForm proves that a message of a later release is neither dropped nor harmful: it
 // comes again and again until somebody can read it.
 func TestNewerForm(t *testing.T) {
-	s := found(t)
+	s := stack.Alone(t)
 	ctx := t.Context()
 	shortLeases(t, s)
 	events, tasks, err := s.Queues(ctx, localstack.Config(t))

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"os"
-	"strings"
 	"testing"
 
-	"zerodag/integration/localstack"
 	"zerodag/integration/stack"
 )
 
@@ -14,18 +11,7 @@ import (
 //
 // It runs alone on its stack, or it would count what others do.
 func TestBudgets(t *testing.T) {
-	if os.Getenv("ZERODAG_ALONE") == "" {
-		t.Skip("NOT RUN: it would count what other tests of the stack do; ZERODAG_ALONE=1 says that there are none")
-	}
-	localstack.Config(t)
-	s, ok := stack.Find()
-	if !ok {
-		const remedy = `no deployed stack: eval "$(integration/localstack/deploy.sh)" deploys one`
-		if strings.Contains(os.Getenv("REQUIRE"), "localstack") {
-			t.Fatal(remedy)
-		}
-		t.Skip("SKIPPED: " + remedy)
-	}
+	s := stack.Alone(t)
 	b, err := open(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)

@@ -12,9 +12,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"testing"
 	"time"
 
 	"zerodag/integration/durability"
+	"zerodag/integration/localstack"
 	"zerodag/integration/localstack/proxy"
 	"zerodag/integration/target"
 	"zerodag/internal/env"
@@ -30,6 +33,19 @@ type Stack struct {
 func Find() (*Stack, bool) {
 	named, ok := target.Named()
 	return &Stack{named, &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}, ok
+}
+
+// Alone returns the stack on LocalStack that the environment names, for a test that must be alone
+// with it, since it kills or counts what others do: ZERODAG_ALONE says that it is.
+func Alone(t testing.TB) *Stack {
+	t.Helper()
+	if os.Getenv("ZERODAG_ALONE") == "" {
+		t.Skip("NOT RUN: other tests of the stack and it would disturb each other; ZERODAG_ALONE=1 says that there are none")
+	}
+	localstack.Config(t)
+	target.MustBeDeployed(t)
+	s, _ := Find()
+	return s
 }
 
 // Call sends a request once. The error says that there was no answer: what was asked for
