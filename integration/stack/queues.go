@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -41,13 +42,7 @@ func open(ctx context.Context, client *sqs.Client, name, url string) (*Queue, er
 	if err := json.Unmarshal([]byte(a[string(types.QueueAttributeNameRedrivePolicy)]), &policy); err != nil {
 		return nil, fmt.Errorf("read redrive policy of %s: %w", name, err)
 	}
-	dead := policy.DeadLetterTargetArn
-	for i := len(dead) - 1; i >= 0; i-- {
-		if dead[i] == ':' {
-			dead = dead[i+1:]
-			break
-		}
-	}
+	dead := policy.DeadLetterTargetArn[strings.LastIndexByte(policy.DeadLetterTargetArn, ':')+1:]
 	out, err := client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &dead})
 	if err != nil {
 		return nil, fmt.Errorf("find dead letters of %s: %w", name, err)

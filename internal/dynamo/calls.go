@@ -73,19 +73,33 @@ func unique(keys []key) []key {
 
 // putAll writes items, in no order and not together. Repeated it changes nothing.
 func (db *DB) putAll(ctx context.Context, items []item) error {
-	for part := range slices.Chunk(items, maxBatchWrite) {
-		var ask []types.WriteRequest
-		for _, it := range part {
-			ask = append(ask, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
-		}
-		if err := db.writeAll(ctx, ask); err != nil {
+	ask := make([]types.WriteRequest, len(items))
+	for i, it := range items {
+		ask[i].PutRequest = &types.PutRequest{Item: it}
+	}
+	return db.writeAll(ctx, ask)
+}
+
+// deleteAll is putAll for items that are to go.
+func (db *DB) deleteAll(ctx context.Context, keys []key) error {
+	ask := make([]types.WriteRequest, len(keys))
+	for i, k := range keys {
+		ask[i].DeleteRequest = &types.DeleteRequest{Key: k.item()}
+	}
+	return db.writeAll(ctx, ask)
+}
+
+func (db *DB) writeAll(ctx context.Context, ask []types.WriteRequest) error {
+	for part := range slices.Chunk(ask, maxBatchWrite) {
+		if err := db.writePart(ctx, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (db *DB) writeAll(ctx context.Context, ask []types.WriteRequest) error {
+// writePart writes what one call can take, until all of it is taken.
+func (db *DB) writePart(ctx context.Context, ask []types.WriteRequest) error {
 	for try := 0; len(ask) > 0; try++ {
 		out, err := db.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{db.table: ask}})
 		if err != nil {

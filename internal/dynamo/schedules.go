@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"zerodag/internal/env"
 	"zerodag/internal/host"
@@ -115,14 +112,9 @@ func (db *DB) NextDue(ctx context.Context) (time.Time, error) {
 
 // deleteSchedules deletes those that a transaction had no room for.
 func (db *DB) deleteSchedules(ctx context.Context, ids []int64) error {
-	for part := range slices.Chunk(ids, maxBatchWrite) {
-		var ask []types.WriteRequest
-		for _, id := range part {
-			ask = append(ask, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: scheduleKey(id).item()}})
-		}
-		if err := db.writeAll(ctx, ask); err != nil {
-			return err
-		}
+	keys := make([]key, len(ids))
+	for i, id := range ids {
+		keys[i] = scheduleKey(id)
 	}
-	return nil
+	return db.deleteAll(ctx, keys)
 }

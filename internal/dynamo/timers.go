@@ -2,10 +2,7 @@ package dynamo
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"zerodag/internal/env"
 	"zerodag/internal/host"
@@ -62,14 +59,9 @@ func (db *DB) DueTimers(ctx context.Context, until time.Time, n int) ([]Timer, e
 
 // DeleteTimers removes messages that were sent.
 func (db *DB) DeleteTimers(ctx context.Context, list []Timer) error {
-	for part := range slices.Chunk(list, maxBatchWrite) {
-		var ask []types.WriteRequest
-		for _, t := range part {
-			ask = append(ask, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: timerKey(t.Queue, t.Message.ID).item()}})
-		}
-		if err := db.writeAll(ctx, ask); err != nil {
-			return err
-		}
+	keys := make([]key, len(list))
+	for i, t := range list {
+		keys[i] = timerKey(t.Queue, t.Message.ID)
 	}
-	return nil
+	return db.deleteAll(ctx, keys)
 }
