@@ -68,21 +68,37 @@ type Command struct {
 	Files   map[string][]byte // put into Scratch before the start
 	Outputs []string          // names in Scratch read after the end
 	Stdout  io.Writer         // receives stdout and stderr in their order, as they come
+
+	Sandbox Sandbox           // where it runs, and within which limits
+	Secrets map[string]string // secrets that may be in Args, Env or Files: nobody stores them
+	Status  *param.Map        // of the Pending that an earlier run of the task ended with; nil at first
 }
 
 // Exit says how a command ended.
 type Exit struct {
 	Code    int               // 128 + n when signal n ended it
+	Why     string            // it was ended: for what reason, as a sentence; "" when it ended by itself
 	Outputs map[string][]byte // those of Command.Outputs that exist
 }
 
 // Commands runs commands.
 type Commands interface {
-	// Run starts the command and waits for its end. When it returns, no process of it is
-	// left. A cancelled ctx ends the whole process tree. The error says that it could not
-	// be started or watched; an exit code is not an error.
+	// Run starts the command and waits for its end, or returns a *Pending: then it is called
+	// again, by a later run of the task, with the Status of that. When it is over, no process
+	// of it is left. A cancelled ctx ends the whole process tree. Other errors say that it
+	// could not be started or watched; an exit code is not an error.
 	Run(ctx context.Context, c Command) (Exit, error)
+	// Stop ends a command that is Pending; one that is over is left alone.
+	Stop(ctx context.Context, status *param.Map) error
 }
+
+// Pending is the error of a command that runs elsewhere and is not over yet.
+type Pending struct {
+	Status *param.Map
+	After  time.Duration // when it is to be looked at, unless somebody tells sooner
+}
+
+func (p *Pending) Error() string { return "the command is not over yet" }
 
 // ParamStore is what `param_set>` and `param_get>` use: text by key, kept 90 days,
 // shared by all projects of a site.

@@ -17,6 +17,21 @@ type SecretStore interface {
 type mounted struct {
 	store  SecretStore
 	mounts *param.Map
+	given  map[string]string // what the task was given, by the key that it is stored under
+}
+
+// given are the secrets that a task was given so far.
+func given(s Secrets) map[string]string {
+	m, _ := s.(mounted)
+	return m.given
+}
+
+func (m mounted) read(key string) (string, bool, error) {
+	value, found, err := m.store.Secret(key)
+	if found {
+		m.given[key] = value
+	}
+	return value, found, err
 }
 
 // Get follows `_secrets` (spec language.md 1.11) and reads.
@@ -25,7 +40,7 @@ func (m mounted) Get(key string) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	return m.store.Secret(real)
+	return m.read(real)
 }
 
 // GetUnmounted reads the key as it is written.
@@ -33,7 +48,7 @@ func (m mounted) GetUnmounted(key string) (string, bool, error) {
 	if err := checkSecretKey(key); err != nil {
 		return "", false, err
 	}
-	return m.store.Secret(key)
+	return m.read(key)
 }
 
 func (m mounted) resolve(key string) (string, error) {

@@ -103,7 +103,7 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	j.Secrets = mounted{store: j.Vault, mounts: mounts}
+	j.Secrets = mounted{store: j.Vault, mounts: mounts, given: map[string]string{}}
 	if j.Cancel {
 		return Result{}, j.clean(ctx, op)
 	}
@@ -227,6 +227,9 @@ func (j *Job) try(ctx context.Context, op Operator) (Result, error) {
 
 // clean ends what earlier runs left behind after a kill.
 func (j *Job) clean(ctx context.Context, op Operator) error {
+	if err := j.stopCommand(ctx); err != nil {
+		return fmt.Errorf("stop the command after the kill: %w", err)
+	}
 	if op.Clean != nil {
 		if err := op.Clean(ctx, &j.Task); err != nil {
 			return fmt.Errorf("clean up after the kill: %w", err)

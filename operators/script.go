@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"path"
@@ -30,6 +31,10 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 	if err != nil {
 		return Exit{}, err
 	}
+	sandbox, err := t.sandbox()
+	if err != nil {
+		return Exit{}, err
+	}
 	scratch := t.scratch(s.Operator)
 	args := s.Args(workdir, func(name string) string {
 		return path.Join(upwards(workdir), scratch, name)
@@ -42,12 +47,42 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 		Files:   s.Files,
 		Outputs: s.Outputs,
 		Stdout:  t.Log,
+		Sandbox: sandbox,
+		Secrets: given(t.Secrets),
+		Status:  t.State.Map(commandKey),
 	})
 	if err != nil {
-		return Exit{}, err
+		return Exit{}, t.pending(err)
+	}
+	t.State = t.State.Without(commandKey)
+	if exit.Why != "" {
+		return Exit{}, Failf("%s", exit.Why)
 	}
 	// A command that ends because it is told to must not look like one that failed.
 	return exit, ctx.Err()
+}
+
+// commandKey is the state param of a command that runs elsewhere (spec server.md 6.4).
+const commandKey = "commandStatus"
+
+// pending asks for another run of a task whose command is not over yet.
+func (t *Task) pending(err error) error {
+	var p *Pending
+	if !errors.As(err, &p) {
+		return err
+	}
+	next := t.State.Clone()
+	next.Set(commandKey, p.Status)
+	return &Later{After: p.After, State: next}
+}
+
+// stopCommand ends the command that an earlier run of the task left running elsewhere.
+func (t *Task) stopCommand(ctx context.Context) error {
+	status := t.State.Map(commandKey)
+	if !status.Has("command") || t.Commands == nil { // other operators keep jobs of their own there
+		return nil
+	}
+	return t.Commands.Stop(ctx, status)
 }
 
 // scratch names a folder that no other run of any task in this folder uses. It is the

@@ -43,8 +43,8 @@ func (t *Task) FileName(name string) (string, error) {
 // within resolves name from dir; false when it is not below the project's folder.
 func (t *Task) within(dir, name string) (string, bool) {
 	name = filepath.ToSlash(name)
-	root := filepath.ToSlash(t.Files.Root())
 	if path.IsAbs(name) {
+		root := filepath.ToSlash(t.Files.Root()) // for nothing else: there the folder may have to be made first
 		rest, inside := strings.CutPrefix(path.Clean(name)+"/", path.Clean(root)+"/")
 		return strings.TrimSuffix(rest, "/"), inside
 	}

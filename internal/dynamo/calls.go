@@ -215,11 +215,25 @@ func (db *DB) put(ctx context.Context, it item, w where) (item, error) {
 
 // update changes an item under a condition. With errCondition comes the item as it is.
 func (db *DB) update(ctx context.Context, k key, change, w where) (item, error) {
-	in := &dynamodb.UpdateItemInput{TableName: &db.table, Key: k.item(), UpdateExpression: &change.text, ConditionExpression: &w.text,
+	_, err := db.client.UpdateItem(ctx, db.updateInput(k, change, w))
+	return refused("update "+k.partition, err)
+}
+
+// updated is update, and returns the item as it is then.
+func (db *DB) updated(ctx context.Context, k key, change, w where) (item, error) {
+	in := db.updateInput(k, change, w)
+	in.ReturnValues = types.ReturnValueAllNew
+	out, err := db.client.UpdateItem(ctx, in)
+	if err != nil {
+		return refused("update "+k.partition, err)
+	}
+	return out.Attributes, nil
+}
+
+func (db *DB) updateInput(k key, change, w where) *dynamodb.UpdateItemInput {
+	return &dynamodb.UpdateItemInput{TableName: &db.table, Key: k.item(), UpdateExpression: &change.text, ConditionExpression: &w.text,
 		ExpressionAttributeNames: nameMap(change, w), ExpressionAttributeValues: valueMap(change, w),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
-	_, err := db.client.UpdateItem(ctx, in)
-	return refused("update "+k.partition, err)
 }
 
 // remove deletes an item under a condition.

@@ -242,6 +242,11 @@ func (w *Workspace) Run(ctx context.Context, c operators.Command) (operators.Exi
 	return w.in(p.Root()).Run(ctx, c)
 }
 
+// Stop implements operators.Commands.
+func (w *Workspace) Stop(ctx context.Context, status *param.Map) error {
+	return w.in("").Stop(ctx, status)
+}
+
 // Leave ends the use of the workspace. The run's own folder is deleted, or kept for
 // another run of this revision when nothing in it was changed.
 func (w *Workspace) Leave() {

@@ -14,6 +14,9 @@ import (
 // Nothing is done about the message: it is for that one to delete, or comes back.
 var errSuperseded = errors.New("the work goes on elsewhere")
 
+// errEarly is said of a message for a run that its task is about to wait for: it comes again.
+var errEarly = errors.New("the task does not wait yet")
+
 // claim finds out which of a message's tasks are to be run now, under this message.
 type claim struct {
 	guard    string
@@ -30,11 +33,12 @@ type claim struct {
 	events []engine.Event
 	stray  bool // something asked for is not current
 	taken  bool // a task was woken by another delivery of this message
+	early  bool // something asked for is not there yet
 }
 
 // plan wakes tasks that wait. On a second delivery it takes over from the earlier holder.
 func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
-	c.runs, c.events, c.stray, c.taken = nil, nil, false, false
+	c.runs, c.events, c.stray, c.taken, c.early = nil, nil, false, false, false
 	asked := c.asked
 	if c.again {
 		asked = append(slices.Clone(asked), c.left(s)...)
@@ -42,6 +46,8 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 	for _, r := range asked {
 		t := s.Task(r.Task)
 		switch {
+		case t != nil && t.State == engine.Running && t.Dispatch+1 == r.Dispatch:
+			c.early = true // woken before it has said that it waits
 		case t == nil || t.Dispatch != r.Dispatch || t.Group:
 			c.stray = true
 		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
@@ -56,7 +62,7 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 			c.stray = true
 		}
 	}
-	return c.events, !c.stray && !c.taken
+	return c.events, !c.stray && !c.taken && !c.early
 }
 
 // left is what an earlier holder of the message got to and may have been at. It keeps one
@@ -157,6 +163,9 @@ func (h *Host) take(ctx context.Context, l *live, a *act, c *claim) ([]engine.Ru
 	}
 	if c.taken {
 		return nil, errSuperseded
+	}
+	if c.early {
+		return nil, errEarly
 	}
 	runs := slices.Clone(c.runs)
 	if c.again || len(c.events) > 0 {

@@ -65,6 +65,9 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 		h.delete(ctx, q, d)
 	case errors.Is(err, errSuperseded):
 		h.Logger.Warn("message left to another delivery of it", "message", d.ID)
+	case errors.Is(err, errEarly):
+		h.release(ctx, q, d, time.Second)
+		return false
 	case ctx.Err() != nil: // shut down or cut off: it comes back when its lease ends
 		return false
 	default:

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"zerodag/engine/param"
 	"zerodag/operators"
 )
 
@@ -98,6 +99,9 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	}
 	return operators.Exit{Code: code, Outputs: outputs}, nil
 }
+
+// Stop implements operators.Commands: nothing is ever pending here.
+func (c commands) Stop(context.Context, *param.Map) error { return nil }
 
 // markName is the variable by which the processes of a command are found again. Its value
 // lists the commands around it too, for a command that runs this program.

@@ -1,0 +1,160 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// api is the other side, and the store that it gives links to.
+type api struct {
+	url, token string
+	client     *http.Client
+}
+
+// errOver is what the other side says of things that are over: they are to be left.
+var errOver = errors.New("this is over")
+
+// callTime bounds one call.
+const callTime = 15 * time.Second
+
+func newAPI(s settings) *api {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: roots(), MinVersion: tls.VersionTLS12}
+	transport.MaxIdleConnsPerHost = 8
+	return &api{url: s.url, token: s.token, client: &http.Client{Transport: transport}}
+}
+
+// roots are the certificates of the image and those that were put beside this program: many
+// images have none.
+func roots() *x509.CertPool {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if program, err := os.Executable(); err == nil {
+		if text, err := os.ReadFile(filepath.Join(filepath.Dir(program), "ca.pem")); err == nil {
+			pool.AppendCertsFromPEM(text)
+		}
+	}
+	return pool
+}
+
+// call makes one call; answer may be nil.
+func (a *api) call(ctx context.Context, name string, body, answer any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode request %s: %w", name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url+"/runner/"+name, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+a.token)
+	r.Header.Set("Content-Type", "application/json")
+	out, err := a.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer out.Body.Close()
+	if out.StatusCode == http.StatusGone {
+		return errOver
+	}
+	if out.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(out.Body, 200)) // for the message only
+		return fmt.Errorf("%s: %s: %s", name, out.Status, bytes.TrimSpace(text))
+	}
+	if answer == nil {
+		_, err = io.Copy(io.Discard, out.Body)
+		return err
+	}
+	return json.NewDecoder(out.Body).Decode(answer)
+}
+
+// insist makes a call until it is answered, or ctx ends.
+func (a *api) insist(ctx context.Context, name string, body, answer any) error {
+	for try := 0; ; try++ {
+		err := a.call(ctx, name, body, answer)
+		if err == nil || errors.Is(err, errOver) || ctx.Err() != nil {
+			return err
+		}
+		if !sleep(ctx, backOff(try)) {
+			return err
+		}
+	}
+}
+
+// backOff is how long to wait after a failure: 0.2 s, 0.4 s ... 5 s, and a little by chance.
+func backOff(try int) time.Duration {
+	wait := min(200*time.Millisecond<<min(try, 6), 5*time.Second)
+	return wait + rand.N(wait/4)
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// put stores content at a link.
+func (a *api) put(ctx context.Context, url, contentType string, content []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	out, err := a.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer out.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(out.Body, 300)) // for the message only
+	if out.StatusCode/100 != 2 {
+		return fmt.Errorf("store: %s: %s", out.Status, bytes.TrimSpace(text))
+	}
+	return nil
+}
+
+// get opens what is behind a link, and tries again what may pass.
+func (a *api) get(ctx context.Context, url string) (io.ReadCloser, error) {
+	for try := 0; ; try++ {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return nil, err
+		}
+		out, err := a.client.Do(r)
+		if err == nil && out.StatusCode == http.StatusOK {
+			return out.Body, nil
+		}
+		if err == nil {
+			out.Body.Close()
+			err = fmt.Errorf("store: %s", out.Status)
+		}
+		if try >= 5 || !sleep(ctx, backOff(try)) {
+			return nil, err
+		}
+	}
+}

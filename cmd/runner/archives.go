@@ -1,0 +1,180 @@
+//go:build linux
+
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// archives are the project archives that commands of this machine need: each is fetched
+// once, and unpacked for every command anew.
+type archives struct {
+	api    *api
+	folder string
+
+	mu   sync.Mutex
+	have map[string]*fetched
+}
+
+type fetched struct {
+	once sync.Once
+	file string
+	err  error
+}
+
+func newArchives(a *api, work string) *archives {
+	return &archives{api: a, folder: filepath.Join(work, "archives"), have: map[string]*fetched{}}
+}
+
+func (a *archives) remove() { os.RemoveAll(a.folder) }
+
+// file returns where an archive is, by the key that never means another one.
+func (a *archives) file(ctx context.Context, key, url string) (string, error) {
+	a.mu.Lock()
+	f := a.have[key]
+	if f == nil {
+		f = &fetched{}
+		a.have[key] = f
+	}
+	a.mu.Unlock()
+	f.once.Do(func() { f.file, f.err = a.fetch(ctx, key, url) })
+	if f.err != nil { // the next one tries again
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.have[key] == f {
+			delete(a.have, key)
+		}
+	}
+	return f.file, f.err
+}
+
+func (a *archives) fetch(ctx context.Context, key, url string) (string, error) {
+	if err := os.MkdirAll(a.folder, 0o700); err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(key))
+	name := filepath.Join(a.folder, hex.EncodeToString(sum[:]))
+	var err error
+	for range 3 { // a connection may break in the middle
+		if err = a.download(ctx, url, name); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("fetch the project: %w", err)
+	}
+	return name, nil
+}
+
+func (a *archives) download(ctx context.Context, url, name string) error {
+	in, err := a.api.get(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// unpack makes the project's files in a folder that is there; they belong to a user, unless 0.
+func unpack(file, folder string, user int) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	zip, err := gzip.NewReader(in)
+	if err != nil {
+		return fmt.Errorf("unpack the project: %w", err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for entries := tar.NewReader(zip); ; {
+		h, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = unpackEntry(root, h, entries, user)
+		}
+		if err != nil {
+			return fmt.Errorf("unpack the project: %w", err)
+		}
+	}
+}
+
+// unpackEntry makes one file; os.Root lets nothing out of the folder.
+func unpackEntry(root *os.Root, h *tar.Header, content io.Reader, user int) error {
+	name := strings.TrimSuffix(filepath.Clean(h.Name), "/")
+	if name == "." || name == "" {
+		return nil
+	}
+	if err := makeParents(root, filepath.Dir(name), user); err != nil {
+		return err
+	}
+	switch h.Typeflag {
+	case tar.TypeDir:
+		return makeParents(root, name, user)
+	case tar.TypeSymlink:
+		if err := root.Symlink(h.Linkname, name); err != nil {
+			return err
+		}
+		return own(root, name, user)
+	case tar.TypeReg:
+		out, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, os.FileMode(h.Mode).Perm()|0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, content)
+		if err = errors.Join(err, out.Close()); err != nil {
+			return err
+		}
+		if !h.ModTime.IsZero() {
+			root.Chtimes(name, time.Now(), h.ModTime) // for tools that look at it; none needs it
+		}
+		return own(root, name, user)
+	}
+	return nil // a project has no devices
+}
+
+func makeParents(root *os.Root, dir string, user int) error {
+	if dir == "." {
+		return nil
+	}
+	if _, err := root.Lstat(dir); err == nil {
+		return nil
+	}
+	if err := makeParents(root, filepath.Dir(dir), user); err != nil {
+		return err
+	}
+	if err := root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return own(root, dir, user)
+}
+
+func own(root *os.Root, name string, user int) error {
+	if user == 0 {
+		return nil
+	}
+	return root.Lchown(name, user, user)
+}

@@ -1,0 +1,84 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// execWord is the first argument of this program when it becomes a command: between fork and
+// exec there are limits to be set, which only the new process itself can do.
+const execWord = "exec"
+
+// prSetNoNewPrivs is PR_SET_NO_NEW_PRIVS of prctl(2): programs that are another user's by
+// their file (sudo, su) do not become that user.
+const prSetNoNewPrivs = 38
+
+// rlimitNproc is RLIMIT_NPROC.
+const rlimitNproc = 6
+
+// becoming are the settings of become.
+type becoming struct {
+	Processes uint64 `json:"processes"` // of the user; 0 is no limit
+	Image     string `json:"image"`
+}
+
+// Exit codes of a command that could not be started, as shells have them.
+const (
+	codeNotExecutable = 126
+	codeNotFound      = 127
+)
+
+// become sets limits and turns into the command. It does not return.
+func become(args []string) {
+	var b becoming
+	if len(args) < 2 || json.Unmarshal([]byte(args[0]), &b) != nil {
+		fmt.Fprintln(os.Stderr, "zerodag: this program is started by itself only")
+		os.Exit(codeNotExecutable)
+	}
+	args = args[1:]
+	syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0)
+	none := syscall.Rlimit{}
+	syscall.Setrlimit(syscall.RLIMIT_CORE, &none)
+	if b.Processes > 0 {
+		syscall.Setrlimit(rlimitNproc, &syscall.Rlimit{Cur: b.Processes, Max: b.Processes})
+	}
+	program, err := exec.LookPath(args[0])
+	if err == nil || errors.Is(err, exec.ErrDot) {
+		if program == "" {
+			program = args[0]
+		}
+		err = syscall.Exec(program, args, os.Environ())
+	}
+	fmt.Fprintln(os.Stderr, "zerodag: "+whyNot(args[0], b.Image, err))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+		os.Exit(codeNotFound)
+	}
+	os.Exit(codeNotExecutable)
+}
+
+// whyNot says why a program of an image cannot be started, and what helps.
+func whyNot(program, image string, err error) string {
+	where := "this image"
+	if image != "" {
+		where = "the image " + image
+	}
+	if errors.Is(err, syscall.ENOEXEC) {
+		return fmt.Sprintf("%s in %s cannot be run by this machine: it is for another architecture, or a script without its first line", program, where)
+	}
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, exec.ErrNotFound) {
+		return fmt.Sprintf("%s in %s cannot be run: %v", program, where, err)
+	}
+	need := "what this command runs"
+	if strings.HasSuffix(program, "/sh") || strings.HasSuffix(program, "/bash") {
+		need = "the shell that this command needs"
+	}
+	return fmt.Sprintf("%s has no %s, %s: choose another image (docker: {image: …})", where, program, need)
+}

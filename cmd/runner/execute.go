@@ -1,0 +1,315 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Limits of commands that ask for none.
+const (
+	mostProcesses = 1024
+	mostOutput    = 1 << 30
+)
+
+// What is read back of a command, in bytes: package sandbox has the same.
+const (
+	maxOutput    = 16 << 20
+	inlineOutput = 100 << 10
+)
+
+// execute runs one command from its beginning to its end, and leaves nothing of it.
+func (r *runner) execute(ctx context.Context, o order) result {
+	if o.Spec.Limits.Processes == 0 {
+		o.Spec.Limits.Processes = mostProcesses
+	}
+	if o.Spec.Limits.Output == 0 {
+		o.Spec.Limits.Output = mostOutput
+	}
+	c := &command{runner: r, order: o, user: r.users.user(), ended: make(chan struct{})}
+	c.log = &output{api: r.api, key: o.Key, mask: newMasker(o.Mask), limit: o.Spec.Limits.Output, exceed: func() { c.end(tooMuchOutput(o.Spec.Limits.Output)) }}
+	following, stop := context.WithCancel(context.Background())
+	go c.log.follow(following)
+	res := c.run(ctx)
+	stop()
+	last, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.log.close(last); err != nil && !errors.Is(err, errOver) {
+		fmt.Fprintf(os.Stderr, "runner: the end of the log of command %s could not be stored: %v\n", o.Key, err)
+	}
+	return res
+}
+
+// command is one that runs.
+type command struct {
+	*runner
+	order
+	user  int
+	root  string // the project's folder
+	home  string // beside it: HOME, and temporary files
+	log   *output
+	pid   int
+	why   reason
+	ended chan struct{}
+}
+
+// run makes the workspace, runs the command in it, and takes both away.
+func (c *command) run(ctx context.Context) result {
+	folder, err := c.workspace(ctx)
+	if folder != "" {
+		defer c.clear(folder)
+	}
+	if err != nil {
+		return result{Code: 1, Why: "The command could not be prepared: " + err.Error()}
+	}
+	code, err := c.process(ctx)
+	if err != nil {
+		return result{Code: 1, Why: "The command could not be started: " + err.Error()}
+	}
+	if why := c.why.get(); why != "" {
+		c.log.say("%s", why)
+		return result{Code: code, Why: why}
+	}
+	return c.outputs(ctx, code)
+}
+
+// workspace makes the folders of the command: all of them the command's user's, and closed to
+// others.
+func (c *command) workspace(ctx context.Context) (folder string, err error) {
+	archive, err := c.archives.file(ctx, c.Spec.Archive, c.Archive)
+	if err != nil {
+		return "", err
+	}
+	folder, err = os.MkdirTemp(c.work, "command-")
+	if err != nil {
+		return "", err
+	}
+	c.root, c.home = filepath.Join(folder, "project"), filepath.Join(folder, "home")
+	if err := os.Chmod(folder, 0o700); err != nil {
+		return folder, err
+	}
+	for _, dir := range []string{folder, c.root, c.home, filepath.Join(c.home, "tmp")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return folder, err
+		}
+		if err := c.own(dir); err != nil {
+			return folder, err
+		}
+	}
+	if err := unpack(archive, c.root, c.user); err != nil {
+		return folder, err
+	}
+	return folder, c.scratch()
+}
+
+func (c *command) own(name string) error {
+	if c.user == 0 {
+		return nil
+	}
+	return os.Lchown(name, c.user, c.user)
+}
+
+// scratch puts the command's own files where it looks for them.
+func (c *command) scratch() error {
+	if c.Spec.Scratch == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(c.root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dir := filepath.FromSlash(path.Clean(c.Spec.Scratch))
+	if err := makeParents(root, dir, c.user); err != nil {
+		return err
+	}
+	for name, content := range c.Spec.Files {
+		file := filepath.Join(dir, name)
+		if err := root.WriteFile(file, content, 0o600); err != nil {
+			return err
+		}
+		if err := own(root, file, c.user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// environment is the image's, then the command's. HOME and TMPDIR are the command's own.
+func (c *command) environment(dir string) []string {
+	env := append(os.Environ(), "HOME="+c.home, "TMPDIR="+filepath.Join(c.home, "tmp"), "PWD="+dir)
+	env = slices.DeleteFunc(env, func(pair string) bool {
+		return strings.HasPrefix(pair, "ECS_CONTAINER_METADATA_URI") || strings.HasPrefix(pair, "ECS_AGENT_URI")
+	})
+	return append(env, c.Spec.Env...) // of one name the last counts
+}
+
+// process starts the command, watches it, and ends all that is left of it.
+func (c *command) process(ctx context.Context) (code int, err error) {
+	dir := filepath.Join(c.root, filepath.FromSlash(c.Spec.Dir))
+	program, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	processes := uint64(c.Spec.Limits.Processes)
+	if c.user == 0 {
+		processes = 0 // it would be counted with others of this user: the watch counts
+	}
+	setting, err := json.Marshal(becoming{Processes: processes, Image: c.image})
+	if err != nil {
+		return 0, err
+	}
+	x := exec.Command(program, append([]string{execWord, string(setting)}, c.Spec.Args...)...)
+	x.Dir, x.Env = dir, c.environment(dir)
+	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if c.user != 0 {
+		x.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(c.user), Gid: uint32(c.user)}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	x.Stdout, x.Stderr = w, w // one pipe: in their order
+	ooms := oomKills()
+	if err := x.Start(); err != nil {
+		r.Close()
+		w.Close()
+		if _, e := os.Stat(dir); e != nil {
+			return 0, fmt.Errorf("there is no folder %s in the project", c.Spec.Dir)
+		}
+		return 0, err
+	}
+	w.Close()
+	c.pid = x.Process.Pid
+	copied := make(chan struct{})
+	go func() { defer close(copied); io.Copy(c.log, r) }()
+	go c.watch(ctx)
+	err = x.Wait()
+	close(c.ended)
+	sweep(c.user)
+	select {
+	case <-copied:
+	case <-time.After(5 * time.Second): // whoever might still hold the pipe was not to be found
+	}
+	r.Close()
+	return c.code(x.ProcessState, ooms, err)
+}
+
+// code is the exit code, 128 + n for a signal. The kernel's own kill has a reason of its own.
+func (c *command) code(s *os.ProcessState, ooms int, err error) (int, error) {
+	status, known := s.Sys().(syscall.WaitStatus)
+	if !known {
+		return 0, errors.Join(errors.New("its end is not known"), err)
+	}
+	if !status.Signaled() {
+		code := status.ExitStatus()
+		if code == codeNotFound && c.why.get() == "" {
+			c.log.say("code 127: the command, or a program that it calls, is not in the image %s", c.image)
+		}
+		if code == 128+int(syscall.SIGKILL) && oomKills() > ooms {
+			c.why.set(outOfMemory(c.Spec.Limits.Memory))
+		}
+		return code, nil
+	}
+	if status.Signal() == syscall.SIGKILL && oomKills() > ooms {
+		c.why.set(outOfMemory(c.Spec.Limits.Memory))
+	}
+	c.log.say("the command was ended by signal %d (%v)", status.Signal(), status.Signal())
+	return 128 + int(status.Signal()), nil
+}
+
+// outputs reads what the command has written for its task.
+func (c *command) outputs(ctx context.Context, code int) result {
+	res := result{Code: code, Outputs: map[string][]byte{}, Blobs: map[string]string{}}
+	root, err := os.OpenRoot(c.root)
+	if err != nil {
+		return result{Code: 1, Why: "The output of the command cannot be read: " + err.Error()}
+	}
+	defer root.Close()
+	inline := 0
+	for _, name := range c.Spec.Outputs {
+		content, err := readOutput(root, filepath.Join(filepath.FromSlash(c.Spec.Scratch), name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && inline+len(content) > inlineOutput {
+			res.Blobs[name], err = c.upload(ctx, name, content)
+		} else if err == nil {
+			inline += len(content)
+			res.Outputs[name] = content
+		}
+		if err != nil {
+			return result{Code: 1, Why: fmt.Sprintf("%s of the command cannot be read: %v", name, err)}
+		}
+	}
+	return res
+}
+
+// readOutput reads a plain file of the command. It is opened without waiting: it may be a pipe.
+func readOutput(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no plain file")
+	case info.Size() > maxOutput:
+		return nil, fmt.Errorf("it has %d bytes, more than the %d that it may have", info.Size(), maxOutput)
+	}
+	return io.ReadAll(io.LimitReader(f, maxOutput))
+}
+
+func (c *command) upload(ctx context.Context, name string, content []byte) (blob string, err error) {
+	for try := range 6 {
+		var g given
+		w := wanted{c.Key, upload{Kind: "output", Name: name, Size: int64(len(content))}}
+		if err = c.api.call(ctx, "url", w, &g); err == nil {
+			if err = c.api.put(ctx, g.URL, "", content); err == nil {
+				return g.Blob, nil
+			}
+		}
+		if errors.Is(err, errOver) || !sleep(ctx, backOff(try)) {
+			break
+		}
+	}
+	return "", err
+}
+
+// clear takes away what the command has left: its folders, and its files in folders that all
+// may write to.
+func (c *command) clear(folder string) {
+	if err := os.RemoveAll(folder); err != nil {
+		fmt.Fprintf(os.Stderr, "runner: remove the workspace of command %s: %v\n", c.Key, err)
+	}
+	if c.user == 0 {
+		return
+	}
+	for _, shared := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
+		names, _ := os.ReadDir(shared) // what cannot be read was not written
+		for _, name := range names {
+			file := filepath.Join(shared, name.Name())
+			var s syscall.Stat_t
+			if syscall.Lstat(file, &s) == nil && int(s.Uid) == c.user {
+				os.RemoveAll(file)
+			}
+		}
+	}
+}

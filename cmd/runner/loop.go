@@ -1,0 +1,157 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// runner is this machine.
+type runner struct {
+	settings
+	api      *api
+	archives *archives
+	users    *users
+
+	wake    chan struct{} // a command is over: poll at once
+	mu      sync.Mutex
+	running map[string]context.CancelCauseFunc // by key
+	active  time.Time                          // when something happened last
+}
+
+// errKilled ends a command because it was asked for.
+var errKilled = errors.New("killed")
+
+func newRunner(env func(string) string) (*runner, error) {
+	hide()
+	s, err := readSettings(env)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"ZERODAG_URL", "ZERODAG_TOKEN", "ZERODAG_SLOTS", "ZERODAG_WORK", "ZERODAG_IMAGE", "ZERODAG_GRACE"} {
+		os.Unsetenv(name)
+	}
+	u := newUsers()
+	if !u.separate {
+		s.slots = 1 // commands of one user are not safe from each other
+	}
+	a := newAPI(s)
+	return &runner{settings: s, api: a, archives: newArchives(a, s.work), users: u, wake: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}, active: time.Now()}, nil
+}
+
+// run polls until it is told to leave, is asked to end, or is deaf.
+func (r *runner) run(ctx context.Context) error {
+	defer r.archives.remove()
+	fmt.Printf("runner %s: up to %d commands at a time, each under a user of its own: %v\n", version, r.slots, r.users.separate)
+	work, stop := context.WithCancelCause(context.Background())
+	var commands sync.WaitGroup
+	err := r.poll(ctx, func(o order) { r.begin(work, &commands, o) })
+	stop(errKilled)
+	commands.Wait()
+	return err
+}
+
+// poll asks for orders and carries them out until it is over.
+func (r *runner) poll(ctx context.Context, begin func(order)) error {
+	heard := time.Now()
+	for try := 0; ; {
+		var o orders
+		err := r.api.call(ctx, "poll", r.beat(), &o)
+		switch {
+		case ctx.Err() != nil:
+			fmt.Println("runner: asked to end")
+			return nil
+		case errors.Is(err, errOver):
+			fmt.Println("runner: nothing that this runner does counts any more")
+			return nil
+		case err != nil && time.Since(heard) > deafTime:
+			return fmt.Errorf("no answer for %v, the commands will be run elsewhere: %w", deafTime, err)
+		case err != nil:
+			if try == 0 {
+				fmt.Fprintln(os.Stderr, "runner:", err)
+			}
+			sleep(ctx, min(backOff(try), 2*time.Second))
+			try++
+			continue
+		case o.Leave:
+			fmt.Println("runner: nothing to do")
+			return nil
+		}
+		heard, try = time.Now(), 0
+		for _, key := range o.Kill {
+			r.kill(key)
+		}
+		for _, c := range o.Commands {
+			begin(c)
+		}
+		r.rest(ctx, time.Duration(o.Wait)*time.Millisecond)
+	}
+}
+
+// rest waits for the next poll; the end of a command is a reason to poll at once.
+func (r *runner) rest(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.wake:
+	case <-ctx.Done():
+	}
+}
+
+func (r *runner) beat() beat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := beat{Free: r.slots - len(r.running), Running: []string{}, Idle: time.Since(r.active).Milliseconds()}
+	for key := range r.running {
+		b.Running = append(b.Running, key)
+	}
+	slices.Sort(b.Running)
+	return b
+}
+
+// begin starts a command beside the others.
+func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	r.mu.Lock()
+	r.running[o.Key] = cancel
+	r.active = time.Now()
+	r.mu.Unlock()
+	all.Go(func() {
+		defer cancel(nil)
+		res := r.execute(ctx, o)
+		if !errors.Is(context.Cause(ctx), errKilled) {
+			r.finish(ctx, o.Key, res)
+		}
+		r.mu.Lock()
+		delete(r.running, o.Key)
+		r.active = time.Now()
+		r.mu.Unlock()
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// finish tells how a command ended. What cannot be told for long is run again elsewhere.
+func (r *runner) finish(ctx context.Context, key string, res result) {
+	err := r.api.insist(ctx, "finish", finished{key, res}, nil)
+	if err != nil && !errors.Is(err, errOver) {
+		fmt.Fprintf(os.Stderr, "runner: the end of command %s could not be told: %v\n", key, err)
+	}
+}
+
+func (r *runner) kill(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if cancel := r.running[key]; cancel != nil {
+		cancel(errKilled)
+	}
+}

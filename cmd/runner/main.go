@@ -1,0 +1,110 @@
+//go:build linux
+
+// Command runner runs the commands of one attempt on a machine of its own: it fetches them,
+// runs each under a user of its own where it may, sends their output, tells how they ended,
+// and leaves when there are no more.
+//
+// It is put into images that know nothing of it, so it is static and uses the standard
+// library only. Its settings are ZERODAG_URL, where it finds the API, ZERODAG_TOKEN, which
+// nothing that it starts may see, and ZERODAG_SLOTS, how many commands it runs at a time.
+// Package sandbox is the other side.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// version is set at build time.
+var version = "0.1.0"
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == execWord {
+		become(os.Args[2:]) // does not return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "version" {
+		fmt.Println(version)
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	r, err := newRunner(os.Getenv)
+	if err == nil {
+		err = r.run(ctx)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "runner:", err)
+		os.Exit(1)
+	}
+}
+
+// settings are read once; the environment is cleared of them.
+type settings struct {
+	url, token string
+	slots      int
+	work       string        // folder of workspaces
+	image      string        // for messages
+	grace      time.Duration // between TERM and KILL
+}
+
+// Times of the runner. It must give up before the server does (sandbox.silence): then the
+// commands are run elsewhere.
+const (
+	defaultGrace = 10 * time.Second
+	deafTime     = 30 * time.Second
+)
+
+func readSettings(env func(string) string) (settings, error) {
+	s := settings{url: strings.TrimSuffix(env("ZERODAG_URL"), "/"), token: env("ZERODAG_TOKEN"), work: env("ZERODAG_WORK"), image: env("ZERODAG_IMAGE"), slots: 1, grace: defaultGrace}
+	if s.url == "" || s.token == "" {
+		return s, fmt.Errorf("ZERODAG_URL and ZERODAG_TOKEN must be set: this program is started by zerodag, not by hand")
+	}
+	if text := env("ZERODAG_SLOTS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return s, fmt.Errorf("ZERODAG_SLOTS must be a number from 1 but is %q", text)
+		}
+		s.slots = n
+	}
+	if text := env("ZERODAG_GRACE"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			return s, fmt.Errorf("ZERODAG_GRACE must be a duration, 10s say, but is %q", text)
+		}
+		s.grace = d
+	}
+	var err error
+	s.work, err = workFolder(s.work)
+	return s, err
+}
+
+// workFolder is where workspaces are made: beside the program, which is on a volume that can
+// be written to even where the root file system cannot.
+func workFolder(named string) (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	candidates := []string{filepath.Join(filepath.Dir(program), "work"), filepath.Join(os.TempDir(), "zerodag-runner-"+strconv.Itoa(os.Getpid()))}
+	if named != "" {
+		candidates = []string{named}
+	}
+	for _, dir := range candidates {
+		if err = os.MkdirAll(dir, 0o711); err != nil {
+			continue
+		}
+		probe, e := os.MkdirTemp(dir, "probe")
+		if err = e; err == nil {
+			os.Remove(probe)
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no folder for workspaces can be made (%w): the image needs a writable %s", err, candidates[0])
+}

@@ -1,0 +1,267 @@
+//go:build linux
+
+package main_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zerodag/internal/sandbox"
+	"zerodag/internal/sandbox/sandboxtest"
+	"zerodag/operators"
+)
+
+// binary is the program, built once for all tests.
+var binary = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once
+	dir, err := os.MkdirTemp("", "runner-")
+	if err != nil {
+		return "", err
+	}
+	os.Chmod(dir, 0o755) // commands of other users start it
+	name := filepath.Join(dir, "runner")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", name, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the runner: %w\n%s", err, out)
+	}
+	return name, nil
+})
+
+func world(t testing.TB, change func(*sandbox.Options)) *sandboxtest.World {
+	name, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := sandboxtest.New(t, name, change)
+	w.Store.SetProject(project(t, map[string]string{"hello.txt": "hello\n", "scripts/run.sh": "echo from a script\n"}))
+	return w
+}
+
+func project(t testing.TB, files map[string]string) []byte {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	out := tar.NewWriter(zip)
+	for name, content := range files {
+		if err := out.WriteHeader(&tar.Header{Name: name, Size: int64(len(content)), Mode: 0o644}); err != nil {
+			t.Fatal(err)
+		}
+		out.Write([]byte(content))
+	}
+	out.Close()
+	zip.Close()
+	return b.Bytes()
+}
+
+func sh(script string, change ...func(*operators.Command)) operators.Command {
+	c := operators.Command{Args: []string{"/bin/sh", ".digdag/tmp/x/runner.sh"}, Scratch: ".digdag/tmp/x",
+		Files: map[string][]byte{"runner.sh": []byte(script)}, Outputs: []string{"output.json"}, Env: []string{"WHO=zerodag"}}
+	for _, f := range change {
+		f(&c)
+	}
+	return c
+}
+
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// TestRuns proves that a command runs in the project's files with its environment, its own
+// files, output and exit code, and that its log is stored.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	exit, err := w.Run(within(t, time.Minute), sandboxtest.Task(1, 2, 1),
+		sh(`cat hello.txt; sh scripts/run.sh; echo "$WHO $(pwd | grep -c project)"; echo '{"a":1}' > .digdag/tmp/x/output.json; echo err >&2; exit 3`))
+	if err != nil || exit.Code != 3 || exit.Why != "" || string(exit.Outputs["output.json"]) != "{\"a\":1}\n" {
+		t.Errorf("got %+v, %v", exit, err)
+	}
+	if got, want := w.Store.LogOf(1, "+w+t2"), "hello\nfrom a script\nzerodag 1\nerr\n"; got != want {
+		t.Errorf("log: got %q, want %q", got, want)
+	}
+}
+
+// TestOneMachine proves that twenty commands of a kind, one after the other and side by side,
+// share a machine and one copy of the archive.
+func TestOneMachine(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	ctx := within(t, time.Minute)
+	for i := range 10 {
+		if exit, err := w.Run(ctx, sandboxtest.Task(1, int64(i), 1), sh("exit 0")); err != nil || exit.Code != 0 {
+			t.Fatalf("command %d: %+v, %v", i, exit, err)
+		}
+	}
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() {
+			if exit, err := w.Run(ctx, sandboxtest.Task(1, int64(100+i), 1), sh("exit 0")); err != nil || exit.Code != 0 {
+				t.Errorf("command %d: %+v, %v", i, exit, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(w.Machines.All()); n != 1 {
+		t.Errorf("%d machines were launched, want 1", n)
+	}
+	if w.Store.Archives != 1 {
+		t.Errorf("the archive was fetched %d times, want 1", w.Store.Archives)
+	}
+}
+
+// TestSecrets proves that a secret reaches its command, is in no row, and not in its log.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	w.Secrets["db.password"] = "correct-horse"
+	exit, err := w.Run(within(t, time.Minute), sandboxtest.Task(1, 2, 1), sh(`test "$PW" = correct-horse && echo "is $PW"`, func(c *operators.Command) {
+		c.Env = append(c.Env, "PW=correct-horse")
+		c.Secrets = w.Secrets
+	}))
+	if err != nil || exit.Code != 0 {
+		t.Errorf("got %+v, %v", exit, err)
+	}
+	if got := w.Store.LogOf(1, "+w+t2"); got != "is ****\n" {
+		t.Errorf("log: %q", got)
+	}
+	c, err := w.Memory.Claim(t.Context(), 1, "2.0", c0(w))
+	if err == nil && bytes.Contains(c.Spec, []byte("correct-horse")) {
+		t.Error("the row of the command holds the secret")
+	}
+}
+
+func c0(w *sandboxtest.World) string { return w.Machines.All()[0].Of.Name() }
+
+// TestEnds proves that every way to end a command is told apart.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	limited := func(b operators.Sandbox) func(*operators.Command) {
+		return func(c *operators.Command) { c.Sandbox = b }
+	}
+	var all sync.WaitGroup
+	for i, x := range []struct {
+		name string
+		c    operators.Command
+		code int
+		why  string
+	}{
+		{"signal", sh("kill -9 $$"), 137, ""},
+		{"timeout", sh("sleep 100", limited(operators.Sandbox{Time: time.Second})), 137, operators.TooLong(time.Second)},
+		{"output", sh("while :; do echo 0123456789012345678901234567890123456789; done", limited(operators.Sandbox{Output: 1 << 20})), 137, operators.TooMuchOutput(1 << 20)},
+		{"no program", operators.Command{Args: []string{"/bin/no-such-shell", "x"}}, 127, ""},
+		{"daemon", sh("setsid sleep 1000 & exit 0"), 0, ""},
+	} {
+		all.Go(func() {
+			exit, err := w.Run(within(t, time.Minute), sandboxtest.Task(1, int64(i+1), 1), x.c)
+			if err != nil || exit.Code != x.code && exit.Why == "" || exit.Why != x.why {
+				t.Errorf("%s: got %+v, %v", x.name, exit, err)
+			}
+		})
+	}
+	all.Wait()
+	if log := w.Store.LogOf(1, "+w+t4"); !strings.Contains(log, "the image test has no /bin/no-such-shell") {
+		t.Errorf("log of a missing program: %q", log)
+	}
+	if log := w.Store.LogOf(1, "+w+t1"); !strings.Contains(log, "signal 9") {
+		t.Errorf("log of a signal: %q", log)
+	}
+}
+
+// TestMachineLost proves that a command whose machine is killed runs again once, alone.
+func TestMachineLost(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	marks := t.TempDir()
+	os.Chmod(marks, 0o777)
+	os.Chmod(filepath.Dir(marks), 0o755)
+	go func() {
+		for range time.Tick(20 * time.Millisecond) {
+			if list, _ := filepath.Glob(marks + "/*"); len(list) > 0 {
+				m := w.Machines.All()[0]
+				m.Kill()
+				<-m.Ended
+				if err := w.Stopped(context.Background(), m.Of.Name(), "the machine was killed", false); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+		}
+	}()
+	exit, err := w.Run(within(t, time.Minute), sandboxtest.Task(1, 2, 1), sh(fmt.Sprintf(`touch %s/$$; test $(ls %s | wc -l) -gt 1 || sleep 1000`, marks, marks)))
+	if err != nil || exit.Code != 0 {
+		t.Errorf("got %+v, %v", exit, err)
+	}
+	if list := w.Machines.All(); len(list) != 2 || list[1].Of.Of.Alone == "" {
+		t.Errorf("machines: %+v", list)
+	}
+	if n, _ := os.ReadDir(marks); len(n) != 2 {
+		t.Errorf("it ran %d times, want 2", len(n))
+	}
+}
+
+// TestKill proves that a command is ended, with all that it started, soon after its task is
+// stopped, and that the machine goes.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	ctx := within(t, time.Minute)
+	id := sandboxtest.Task(1, 2, 1)
+	marks := t.TempDir()
+	os.Chmod(marks, 0o777)
+	os.Chmod(filepath.Dir(marks), 0o755)
+	_, err := w.For(id, w.Store.Archive0()).Run(ctx, sh(fmt.Sprintf("trap 'touch %s/term' TERM; echo $$ > %s/pid; sleep 1000 & wait; sleep 1000", marks, marks)))
+	pending, ok := err.(*operators.Pending)
+	if !ok {
+		t.Fatal(err)
+	}
+	for range time.Tick(10 * time.Millisecond) {
+		if _, err := os.Stat(marks + "/pid"); err == nil {
+			break
+		}
+	}
+	began := time.Now()
+	if err := w.For(id, "").Stop(ctx, pending.Status); err != nil {
+		t.Fatal(err)
+	}
+	<-w.Machines.All()[0].Ended
+	if d := time.Since(began); d > 5*time.Second {
+		t.Errorf("it took %v", d)
+	}
+	if _, err := os.Stat(marks + "/term"); err != nil {
+		t.Error("the command was not asked to end")
+	}
+	pid, _ := os.ReadFile(marks + "/pid")
+	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
+		t.Error("the command lives on")
+	}
+}
+
+// BenchmarkCommand is one command through a machine that is up, over loopback.
+func BenchmarkCommand(b *testing.B) {
+	w := world(b, nil)
+	ctx := b.Context()
+	n := int64(0)
+	one := func() {
+		n++
+		if exit, err := w.Run(ctx, sandboxtest.Task(1, n, 1), sh("exit 0")); err != nil || exit.Code != 0 {
+			b.Fatalf("%+v, %v", exit, err)
+		}
+	}
+	one()
+	for b.Loop() {
+		one()
+	}
+}

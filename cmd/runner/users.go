@@ -1,0 +1,188 @@
+//go:build linux
+
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// users gives each command a user of its own, so that commands cannot see each other, and
+// what one leaves behind can be found by its user. Only root can do so.
+type users struct {
+	separate bool
+
+	mu   sync.Mutex
+	next int
+}
+
+func newUsers() *users {
+	return &users{separate: os.Getuid() == 0 && maySetUser(), next: firstUser()}
+}
+
+// firstUser is above what images use, and by chance, so that two runners on one machine do
+// not meet. A number is never used again: nothing of an earlier command belongs to a later
+// one.
+func firstUser() int {
+	const above, each = 200_000, 10_000
+	text, _ := os.ReadFile("/proc/self/uid_map") // without it there are few
+	fields := strings.Fields(string(text))
+	if len(fields) < 3 {
+		return above
+	}
+	n, err := strconv.Atoi(fields[2])
+	if err != nil || n < 1<<31-1 {
+		return max(1000, n/2) // a user namespace has a part of them
+	}
+	return above + each*rand.IntN((1<<31-1-above)/each)
+}
+
+// maySetUser says whether root may be another user here: a container can forbid it.
+func maySetUser() bool {
+	const capSetuid, capSetgid, capKill, capChown = 7, 6, 5, 0
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(text)) {
+		if set, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			bits, err := strconv.ParseUint(strings.TrimSpace(set), 16, 64)
+			const need = 1<<capSetuid | 1<<capSetgid | 1<<capKill | 1<<capChown
+			return err == nil && bits&need == need
+		}
+	}
+	return false
+}
+
+// user is who a command runs as; 0 is this program's own.
+func (u *users) user() int {
+	if !u.separate {
+		return 0
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.next++
+	return u.next
+}
+
+// prSetDumpable is PR_SET_DUMPABLE of prctl(2), prSetChildSubreaper PR_SET_CHILD_SUBREAPER.
+const (
+	prSetDumpable       = 4
+	prSetChildSubreaper = 36
+)
+
+// hide keeps the environment and the memory of this process, with the token in it, from
+// other processes of the same user; and makes it the parent of all orphans below it.
+func hide() {
+	syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0)
+	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
+}
+
+// process is one line of /proc.
+type process struct {
+	pid, parent, group, session, user int
+	memory                            int64 // bytes in RAM
+	dead                              bool
+}
+
+// processes lists all.
+func processes() []process {
+	names, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var list []process
+	for _, name := range names {
+		pid, err := strconv.Atoi(name.Name())
+		if err != nil {
+			continue
+		}
+		if p, ok := readProcess(pid); ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func readProcess(pid int) (process, bool) {
+	folder := filepath.Join("/proc", strconv.Itoa(pid))
+	text, err := os.ReadFile(filepath.Join(folder, "stat"))
+	if err != nil {
+		return process{}, false
+	}
+	at := strings.LastIndexByte(string(text), ')')
+	fields := strings.Fields(string(text[at+1:]))
+	if at < 0 || len(fields) < 22 {
+		return process{}, false
+	}
+	number := func(i int) int { n, _ := strconv.Atoi(fields[i]); return n } // the kernel's: always numbers
+	p := process{pid: pid, parent: number(1), group: number(2), session: number(3), memory: int64(number(21)) * int64(os.Getpagesize()), dead: fields[0] == "Z" || fields[0] == "X"}
+	// The owner of the folder would be root's for a process that hides itself.
+	status, err := os.ReadFile(filepath.Join(folder, "status"))
+	if err != nil {
+		return process{}, false
+	}
+	_, after, _ := strings.Cut(string(status), "\nUid:")
+	uid, _, _ := strings.Cut(strings.TrimSpace(after), "\t")
+	p.user, err = strconv.Atoi(uid)
+	return p, err == nil
+}
+
+// members are the processes of a command: those of its user or, where it has none of its
+// own, everything below this program, which runs one command at a time then.
+func members(user int) []process {
+	var list []process
+	self := os.Getpid()
+	all := processes()
+	below := map[int]bool{self: true}
+	for grown := user == 0; grown; {
+		grown = false
+		for _, p := range all {
+			if below[p.parent] && !below[p.pid] {
+				below[p.pid], grown = true, true
+			}
+		}
+	}
+	for _, p := range all {
+		if user != 0 && p.user == user || user == 0 && below[p.pid] && p.pid != self {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// signalAll sends a signal to every process of a command that lives, and says how many did.
+func signalAll(user int, s syscall.Signal) int {
+	n := 0
+	for _, p := range members(user) {
+		if !p.dead && syscall.Kill(p.pid, s) == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// sweep ends everything that a command left, however often it forks meanwhile. Its first
+// process is over and reaped.
+func sweep(user int) {
+	for signalAll(user, syscall.SIGKILL) > 0 {
+		reap(user, 0)
+		time.Sleep(time.Millisecond)
+	}
+	reap(user, 0)
+}
+
+// reap takes away dead orphans of a command, but for its first process, which is waited for.
+func reap(user, first int) {
+	for _, p := range members(user) {
+		if p.dead && p.pid != first && p.parent == os.Getpid() {
+			syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
+		}
+	}
+}

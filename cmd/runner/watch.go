@@ -1,0 +1,193 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// watchTime is how often a command is looked at.
+const watchTime = time.Second
+
+// watch ends the command when it is to end: it was killed, its time is over, or it takes more
+// than it may.
+func (c *command) watch(ctx context.Context) {
+	var late <-chan time.Time
+	if c.Spec.Limits.Seconds > 0 {
+		timer := time.NewTimer(c.Spec.Limits.time())
+		defer timer.Stop()
+		late = timer.C
+	}
+	tick := time.NewTicker(watchTime)
+	defer tick.Stop()
+	disk := diskWatch{limit: c.Spec.Limits.Disk}
+	crowded := 0
+	for {
+		select {
+		case <-c.ended:
+			return
+		case <-ctx.Done():
+			c.stop()
+			return
+		case <-late:
+			c.end(tooLong(c.Spec.Limits.time()))
+		case <-tick.C:
+			reap(c.user, c.pid)
+			list := members(c.user)
+			// A bomb sits at the limit and cannot be talked to; others get there by chance.
+			if crowded++; len(list) < c.Spec.Limits.Processes {
+				crowded = 0
+			}
+			switch {
+			case len(list) > c.Spec.Limits.Processes, crowded >= 3:
+				c.end(tooManyProcesses(c.Spec.Limits.Processes))
+			case c.Spec.Limits.Memory > 0 && memoryOf(list) > c.Spec.Limits.Memory:
+				c.end(outOfMemory(c.Spec.Limits.Memory))
+			case disk.full(filepath.Dir(c.root)):
+				c.end(tooMuchDisk(c.Spec.Limits.Disk))
+			}
+		}
+	}
+}
+
+// end forces the command to end, for a reason.
+func (c *command) end(why string) {
+	c.why.set(why)
+	go func() {
+		for n := 0; n < 100; n++ { // what forks meanwhile is met by the next round
+			select {
+			case <-c.ended:
+				return
+			default:
+				if c.pid != 0 {
+					signalAll(c.user, syscall.SIGKILL)
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+	}()
+}
+
+// stop asks the whole command to end and, after the grace time, forces it.
+func (c *command) stop() {
+	signalAll(c.user, syscall.SIGTERM)
+	select {
+	case <-c.ended:
+	case <-time.After(c.grace):
+		c.end("killed")
+	}
+}
+
+func memoryOf(list []process) (total int64) {
+	for _, p := range list {
+		total += p.memory
+	}
+	return total
+}
+
+// diskWatch measures a folder, the seldomer the longer that takes.
+type diskWatch struct {
+	limit int64
+	next  time.Time
+}
+
+func (d *diskWatch) full(folder string) bool {
+	now := time.Now()
+	if d.limit == 0 || now.Before(d.next) {
+		return false
+	}
+	var total int64
+	filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				if s, ok := info.Sys().(*syscall.Stat_t); ok {
+					total += s.Blocks * 512
+				}
+			}
+		}
+		return nil // what vanishes meanwhile does not count
+	})
+	d.next = now.Add(max(watchTime, 20*time.Since(now)))
+	return total > d.limit
+}
+
+// oomKills is how often the kernel has ended a process of this container for its memory.
+func oomKills() int {
+	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if rest, ok := strings.CutPrefix(line, "oom_kill "); ok {
+				n, _ := strconv.Atoi(strings.TrimSpace(rest)) // the kernel's: a number
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// The reasons, in the words of package operators.
+
+func tooLong(limit time.Duration) string {
+	return fmt.Sprintf("The command took longer than %v and was ended (sandbox: timeout)", limit)
+}
+
+func outOfMemory(limit int64) string {
+	if limit == 0 {
+		return "The command was out of memory and was ended: give it more (sandbox: memory)"
+	}
+	return fmt.Sprintf("The command was out of memory with %s and was ended: give it more (sandbox: memory)", size(limit))
+}
+
+func tooMuchOutput(limit int64) string {
+	return fmt.Sprintf("The command wrote more than %s to its log and was ended: write to a file, or less (sandbox: output)", size(limit))
+}
+
+func tooManyProcesses(limit int) string {
+	return fmt.Sprintf("The command had more than %d processes and was ended (sandbox: processes)", limit)
+}
+
+func tooMuchDisk(limit int64) string {
+	return fmt.Sprintf("The command wrote more than %s to its workspace and was ended (sandbox: disk)", size(limit))
+}
+
+func size(bytes int64) string {
+	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
+		if one := int64(1) << (10 * (4 - i)); bytes >= one {
+			return strconv.FormatFloat(math.Round(float64(bytes)/float64(one)*10)/10, 'f', -1, 64) + " " + unit
+		}
+	}
+	return strconv.FormatInt(bytes, 10) + " bytes"
+}
+
+// reason is why a command was ended: the first counts.
+type reason struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (a *reason) set(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.text == "" {
+		a.text = text
+	}
+}
+
+func (a *reason) get() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.text
+}

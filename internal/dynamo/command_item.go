@@ -1,0 +1,114 @@
+package dynamo
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"zerodag/internal/sandbox"
+)
+
+// Commands of an attempt, and those of them that wait.
+//
+//	X#<attempt>   c#<key>            command; expires with the attempt
+//	X#<attempt>   w#<class>#<key>    it waits; there for a moment after that, too
+const (
+	cState    = "st"
+	cClass    = "cl"
+	cRunner   = "rn"
+	cParked   = "pk"
+	cResult   = "re"
+	cTroubles = "tn"
+	cTrouble  = "tr"
+	cSpec     = "sp"
+	cSpecBlob = "sb"
+	cTask     = "tk"
+	cProject  = "pj"
+	cCreated  = "cr"
+)
+
+func commandKey(attempt int64, name string) key { return key{"X#" + decimal(attempt), "c#" + name} }
+
+func waitingKey(attempt int64, class, name string) key {
+	return key{"X#" + decimal(attempt), waitingPrefix(class) + name}
+}
+
+func waitingPrefix(class string) string { return "w#" + class + "#" }
+
+func (db *DB) commandItem(c sandbox.Command) item {
+	it := commandKey(c.Attempt, c.Key).item()
+	it.setStr(cState, string(c.State))
+	it.setStr(cClass, c.Class)
+	it.setStr(cTask, c.Task)
+	it.setNum(aSite, c.Site)
+	it.setNum(cProject, c.Project)
+	it.setTime(cCreated, c.CreatedAt)
+	it[aExpiry] = number(db.expiry(c.Attempt, c.CreatedAt))
+	return it
+}
+
+func commandOf(attempt int64, it item) (sandbox.Command, error) {
+	c := sandbox.Command{Attempt: attempt, Key: it.str(aSort)[len("c#"):], Site: it.num(aSite), Project: it.num(cProject), Task: it.str(cTask),
+		Class: it.str(cClass), CreatedAt: it.time(cCreated), State: sandbox.State(it.str(cState)), Runner: it.str(cRunner), Parked: int(it.num(cParked)),
+		Troubles: int(it.num(cTroubles)), Trouble: it.str(cTrouble)}
+	if it.has(cResult) {
+		text, err := unpack(it.bytes(cResult))
+		if err == nil {
+			err = json.Unmarshal(text, &c.Result)
+		}
+		if err != nil {
+			return c, fmt.Errorf("decode result of command %s of attempt %d: %w", c.Key, attempt, err)
+		}
+	}
+	return c, nil
+}
+
+// Runners of all attempts: they are few, and one query each minute looks at them all.
+//
+//	RUN   <attempt>#<class>#<slot>   runner
+const (
+	runners   = "RUN"
+	rID       = aID
+	rOf       = "of"
+	rLaunched = "la"
+	rSeen     = "se"
+	rLoad     = "ld"
+	rAsked    = "as"
+	rTask     = "tk"
+	rSecret   = "sc"
+	rHash     = "hs"
+	rFenced   = "fe"
+)
+
+func runnerKey(attempt int64, class string, slot int) key {
+	return key{runners, ordered(attempt) + "#" + class + "#" + decimal(int64(slot))}
+}
+
+func runnerItem(r sandbox.Runner) (item, error) {
+	of, err := json.Marshal(r.Of)
+	if err != nil {
+		return nil, fmt.Errorf("encode runner: %w", err)
+	}
+	it := runnerKey(r.Attempt, r.Class, r.Slot).item()
+	it.setStr(rID, r.ID)
+	it.setStr(rOf, string(of))
+	it.setStr(cClass, r.Class)
+	it.setNum("at", r.Attempt)
+	it.setNum("sl", int64(r.Slot))
+	it.setNum(aSite, r.Site)
+	it.setNum(cProject, r.Project)
+	it.setTime(rLaunched, r.Launched)
+	it.setStr(rSecret, r.Secret)
+	it.setBytes(rHash, r.Hash)
+	it[rAsked] = number(int64(r.Asked))
+	return it, nil
+}
+
+func runnerOf(it item) (sandbox.Runner, error) {
+	r := sandbox.Runner{Attempt: it.num("at"), Class: it.str(cClass), Slot: int(it.num("sl")), ID: it.str(rID), Site: it.num(aSite), Project: it.num(cProject),
+		Launched: it.time(rLaunched), Seen: it.time(rSeen), Load: int(it.num(rLoad)), Asked: int(it.num(rAsked)), Task: it.str(rTask),
+		Secret: it.str(rSecret), Hash: it.bytes(rHash), Fenced: it.bool(rFenced)}
+	if err := json.Unmarshal([]byte(it.str(rOf)), &r.Of); err != nil {
+		return r, fmt.Errorf("decode runner %s: %w", r.Name(), err)
+	}
+	return r, nil
+}

@@ -1,0 +1,140 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/sandbox"
+)
+
+// AddRunner puts a runner into its slot: see sandbox.Runners.
+func (db *DB) AddRunner(ctx context.Context, r sandbox.Runner) error {
+	it, err := runnerItem(r)
+	if err != nil {
+		return err
+	}
+	there, err := db.put(ctx, it, absent())
+	if errors.Is(err, errCondition) {
+		if there.str(rID) == r.ID {
+			return nil // the answer was lost
+		}
+		return fmt.Errorf("add runner %s: %w", r.Name(), host.ErrConflict)
+	}
+	return err
+}
+
+// Runner reads a runner by name.
+func (db *DB) Runner(ctx context.Context, name string) (sandbox.Runner, error) {
+	k, id, err := placeOf(name)
+	if err != nil {
+		return sandbox.Runner{}, err
+	}
+	it, err := db.get(ctx, k)
+	if err != nil || it == nil || it.str(rID) != id {
+		return sandbox.Runner{}, orNotFound(err, "read runner %s", name)
+	}
+	return runnerOf(it)
+}
+
+func placeOf(name string) (k key, id string, err error) {
+	p, err := sandbox.ParseName(name)
+	if err != nil {
+		return key{}, "", fmt.Errorf("%w: %w", host.ErrNotFound, err)
+	}
+	return runnerKey(p.Attempt, p.Class, p.Slot), p.ID, nil
+}
+
+// Runners lists the runners of an attempt, or all.
+func (db *DB) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, error) {
+	w := where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(runners)}}
+	if attempt != 0 {
+		w.text += " AND begins_with(#s, :a)"
+		w.names = append(w.names, aSort)
+		w.values[":a"] = text(ordered(attempt) + "#")
+	}
+	items, err := db.find(ctx, query{where: w})
+	var list []sandbox.Runner
+	for _, it := range items {
+		r, e := runnerOf(it)
+		err = errors.Join(err, e)
+		list = append(list, r)
+	}
+	return list, err
+}
+
+// changeRunner changes a runner that may still do something, and returns it.
+func (db *DB) changeRunner(ctx context.Context, name string, change where) (sandbox.Runner, error) {
+	k, id, err := placeOf(name)
+	if err != nil {
+		return sandbox.Runner{}, err
+	}
+	is := where{text: "#i = :id AND attribute_not_exists(#fe)", names: []string{rID, rFenced}, values: item{":id": text(id)}}
+	it, err := db.updated(ctx, k, change, is)
+	switch {
+	case errors.Is(err, errCondition) && it.str(rID) == id:
+		return sandbox.Runner{}, fmt.Errorf("runner %s is ended: %w", name, host.ErrConflict)
+	case errors.Is(err, errCondition):
+		return sandbox.Runner{}, fmt.Errorf("runner %s: %w", name, host.ErrNotFound)
+	case err != nil:
+		return sandbox.Runner{}, err
+	}
+	return runnerOf(it)
+}
+
+// living is changeRunner for those who need not know whether it is gone or ended.
+func (db *DB) living(ctx context.Context, name string, change where) (sandbox.Runner, error) {
+	r, err := db.changeRunner(ctx, name, change)
+	if errors.Is(err, host.ErrConflict) {
+		err = fmt.Errorf("runner %s is ended: %w", name, host.ErrNotFound)
+	}
+	return r, err
+}
+
+// Ask notes that a command waits for the runner.
+func (db *DB) Ask(ctx context.Context, name string) error {
+	_, err := db.living(ctx, name, where{text: "ADD #as :one", names: []string{rAsked}, values: item{":one": number(1)}})
+	return err
+}
+
+// Beat notes a sign of life.
+func (db *DB) Beat(ctx context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
+	return db.living(ctx, name, where{text: "SET #se = :se, #ld = :ld", names: []string{rSeen, rLoad},
+		values: item{":se": micros(at), ":ld": number(int64(load))}})
+}
+
+// Launched notes what the launcher calls the runner.
+func (db *DB) Launched(ctx context.Context, name, task string) error {
+	_, err := db.living(ctx, name, where{text: "SET #tk = :tk REMOVE #sc", names: []string{rTask, rSecret}, values: item{":tk": text(task)}})
+	return err
+}
+
+// Fence takes all rights from the runner.
+func (db *DB) Fence(ctx context.Context, name string) (sandbox.Runner, error) {
+	return db.changeRunner(ctx, name, where{text: "SET #fe = :fe", names: []string{rFenced}, values: item{":fe": yes()}})
+}
+
+// Remove deletes the runner.
+func (db *DB) Remove(ctx context.Context, name string, asked int) error {
+	k, id, err := placeOf(name)
+	if err != nil {
+		return err
+	}
+	is := where{text: "#i = :id", names: []string{rID}, values: item{":id": text(id)}}
+	if asked >= 0 {
+		is.text += " AND #as = :as"
+		is.names = append(is.names, rAsked)
+		is.values[":as"] = number(int64(asked))
+	}
+	err = db.remove(ctx, k, is)
+	if !errors.Is(err, errCondition) {
+		return err
+	}
+	it, err := db.get(ctx, k)
+	if err != nil || it == nil || it.str(rID) != id {
+		return err // another one has its slot, or nobody
+	}
+	return fmt.Errorf("remove runner %s: %w", name, host.ErrConflict)
+}

@@ -1,0 +1,67 @@
+package s3
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"zerodag/internal/sandbox"
+	"zerodag/internal/tasklog"
+)
+
+// How long links of runners can be used. They are signed when they are needed; a link lives
+// no longer than the session of the function that signed it.
+const (
+	readValid  = 15 * time.Minute
+	writeValid = time.Hour
+)
+
+// Links gives runners access to single objects: a sandbox.Links.
+type Links struct {
+	Blobs *Blobs
+	Logs  *Logs
+}
+
+// Archive is a link that reads a blob.
+func (l Links) Archive(ctx context.Context, key string) (string, error) {
+	return l.Blobs.Link(ctx, key, readValid)
+}
+
+// Log is a link that writes a part of a log, under the name that it is listed by.
+func (l Links) Log(ctx context.Context, id sandbox.LogID, runner string, began time.Time) (string, error) {
+	key := folder(id.Site, id.Attempt) + tasklog.Name(id.Task, "runner-"+runner, began)
+	r, err := l.Logs.sign.PresignPutObject(ctx, &s3.PutObjectInput{Bucket: &l.Logs.Bucket, Key: &key, ContentType: aws.String("application/gzip")}, s3.WithPresignExpires(writeValid))
+	if err != nil {
+		return "", translate("sign link to "+key, err)
+	}
+	return r.URL, nil
+}
+
+// Output is a link that writes a file of output of a size.
+func (l Links) Output(ctx context.Context, key string, size int64) (string, error) {
+	if err := checkKey(key); err != nil {
+		return "", err
+	}
+	r, err := l.Blobs.sign.PresignPutObject(ctx, &s3.PutObjectInput{Bucket: &l.Blobs.bucket, Key: &key, ContentLength: &size}, s3.WithPresignExpires(writeValid))
+	if err != nil {
+		return "", translate("sign link to "+key, err)
+	}
+	return r.URL, nil
+}
+
+// Read reads a file of output.
+func (l Links) Read(ctx context.Context, key string) ([]byte, error) {
+	r, size, err := l.Blobs.Open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if size > sandbox.MaxOutput {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d that it may have", key, size, sandbox.MaxOutput)
+	}
+	return io.ReadAll(r)
+}

@@ -1,0 +1,96 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// State is where a command is.
+type State string
+
+// The states of a command.
+const (
+	Waiting State = "waiting" // for a runner
+	Claimed State = "claimed" // by one
+	Over    State = "over"
+)
+
+// Command is one command of an attempt.
+type Command struct {
+	Attempt int64
+	// Key names it in its attempt: task and how often that was asked to run again. A run that
+	// is repeated after a crash finds the command of the one before.
+	Key       string
+	Site      int64
+	Project   int64
+	Task      string // full name of its task
+	Class     string // Class.Key of the runners that may have it
+	Spec      []byte // Spec, JSON, without secrets
+	CreatedAt time.Time
+
+	State  State
+	Runner string // Runner.Name of the one that has claimed it
+	// Parked is the run of the task that waits: 0 while somebody looks by himself.
+	Parked int
+	Result Result // when it is over
+	// Troubles counts runners that could not be started for it, Trouble says why the last.
+	Troubles int
+	Trouble  string
+}
+
+// Result is how a command ended.
+type Result struct {
+	Code    int               `json:"code"`
+	Why     string            `json:"why,omitempty"`     // it was ended: why
+	Outputs map[string][]byte `json:"outputs,omitempty"` // small ones
+	Blobs   map[string]string `json:"blobs,omitempty"`   // keys of large ones, by name
+	Lost    bool              `json:"lost,omitempty"`    // its runner is gone
+	Stopped bool              `json:"stopped,omitempty"` // the attempt was killed
+}
+
+// Spec is what a runner needs to know to run a command.
+type Spec struct {
+	Args    []string          `json:"args"`
+	Dir     string            `json:"dir,omitempty"`
+	Env     []string          `json:"env,omitempty"`
+	Scratch string            `json:"scratch,omitempty"`
+	Files   map[string][]byte `json:"files,omitempty"`
+	Outputs []string          `json:"outputs,omitempty"`
+	Limits  Limits            `json:"limits"`
+
+	Archive string `json:"archive"`           // key of the blob; runners get a link
+	LogID   LogID  `json:"log"`               // of its task; runners get links
+	Secrets []Seal `json:"secrets,omitempty"` // what is left out above
+}
+
+// Limits of a command; 0 is none.
+type Limits struct {
+	Seconds   int64 `json:"seconds,omitempty"`
+	Processes int   `json:"processes,omitempty"`
+	Output    int64 `json:"output,omitempty"` // bytes of the log
+	Disk      int64 `json:"disk,omitempty"`   // bytes of the workspace
+	Memory    int64 `json:"memory,omitempty"` // bytes
+}
+
+// LogID says whose log the output of a command is.
+type LogID struct {
+	Site    int64  `json:"site"`
+	Attempt int64  `json:"attempt"`
+	Task    string `json:"task"`
+}
+
+func parseSpec(text []byte) (Spec, error) {
+	var s Spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("read command: %w", err)
+	}
+	return s, nil
+}
+
+// MaxOutput bounds what is read back of one file of output, in bytes; smaller ones than
+// inlineOutput, together, come with the result.
+const (
+	MaxOutput    = 16 << 20
+	InlineOutput = 100 << 10
+)

@@ -1,0 +1,76 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"zerodag/internal/host"
+)
+
+// HandlerPath is where the handler is to be found: below it are poll, finish and url.
+const HandlerPath = "/runner/"
+
+// maxBody bounds a request of a runner, in bytes: small files of output are in it.
+const maxBody = 1 << 20
+
+// Handler answers runners: JSON by POST, with the runner's token as bearer. 410 says that
+// something is over, and to be left; 5xx that it is to be said again.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+HandlerPath+"poll", serve(s, func(ctx context.Context, token string, b Beat) (any, error) {
+		return s.Poll(ctx, token, b)
+	}))
+	mux.HandleFunc("POST "+HandlerPath+"finish", serve(s, func(ctx context.Context, token string, f Finished) (any, error) {
+		return struct{}{}, s.Finish(ctx, token, f.Key, f.Result)
+	}))
+	mux.HandleFunc("POST "+HandlerPath+"url", serve(s, func(ctx context.Context, token string, w Wanted) (any, error) {
+		url, blob, err := s.URL(ctx, token, w.Key, w.Upload)
+		return Given{url, blob}, err
+	}))
+	return mux
+}
+
+// Finished is how a command ended.
+type Finished struct {
+	Key    string `json:"key"`
+	Result Result `json:"result"`
+}
+
+// Wanted asks for a place to put something.
+type Wanted struct {
+	Key    string `json:"key"`
+	Upload Upload `json:"upload"`
+}
+
+// Given is that place.
+type Given struct {
+	URL  string `json:"url"`
+	Blob string `json:"blob,omitempty"`
+}
+
+func serve[T any](s *Service, do func(context.Context, string, T) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var body T
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body); err != nil {
+			http.Error(w, "the request cannot be read: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		answer, err := do(r.Context(), token, body)
+		switch {
+		case errors.Is(err, ErrGone):
+			http.Error(w, err.Error(), http.StatusGone)
+		case errors.Is(err, host.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+			http.Error(w, "not now", http.StatusServiceUnavailable)
+		case err != nil:
+			s.Logger.Error("request of a runner failed", "path", r.URL.Path, "error", err)
+			http.Error(w, "internal error", http.StatusInternalServerError)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			json.NewEncoder(w).Encode(answer) // to a runner that is gone, perhaps
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Class is what runners must have in common to take the same commands.
+type Class struct {
+	Image  string `json:"image"`
+	CPU    int    `json:"cpu"`    // 1024 is a vCPU
+	Memory int    `json:"memory"` // MiB
+	Disk   int    `json:"disk"`   // GiB
+	Role   string `json:"role,omitempty"`
+	Spot   bool   `json:"spot,omitempty"`
+	// Own: the size was asked for by the command, so it has it for itself. Others share one.
+	Own bool `json:"own,omitempty"`
+	// Alone is a word that only one command has: nothing else runs there, before or after.
+	Alone string `json:"alone,omitempty"`
+}
+
+// Key names a class.
+func (c Class) Key() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(fmt.Sprintf("sandbox: encode a class: %v", err)) // numbers and texts: cannot fail
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Slots is how many commands a runner of the class runs side by side.
+func (c Class) Slots() int {
+	if c.Own || c.Alone != "" {
+		return 1
+	}
+	return max(2, 4*c.CPU/1024)
+}
+
+// depth is how many commands may be with a runner, or wait for it, before another one is
+// launched at once: to launch takes longer than short commands take.
+func (c Class) depth() int {
+	if c.Own || c.Alone != "" {
+		return 1
+	}
+	return 20
+}
+
+// Runner is a machine that runs, or will run, commands of one class of one attempt.
+type Runner struct {
+	Attempt  int64
+	Class    string // Class.Key
+	Slot     int    // 0 ... MaxRunners-1: at most one runner has it
+	ID       string // of this one: another one in the same slot has another
+	Of       Class
+	Site     int64
+	Project  int64
+	Launched time.Time
+	Seen     time.Time // zero until its first poll
+	Load     int       // commands it has, as it said last
+	Asked    int       // how many commands came since; it leaves only if it has seen them all
+	Task     string    // what the launcher calls it; "" until it is launched
+	Secret   string    // of its token, until it is launched
+	Hash     []byte    // of Secret
+	Fenced   bool      // it may do nothing more
+}
+
+// MaxRunners is how many an attempt may have of one class.
+const MaxRunners = 10
+
+func newRunner(attempt int64, class Class, slot int, at time.Time) Runner {
+	secret := rand.Text()
+	hash := sha256.Sum256([]byte(secret))
+	return Runner{Attempt: attempt, Class: class.Key(), Slot: slot, ID: strings.ToLower(rand.Text()[:12]), Of: class, Launched: at, Secret: secret, Hash: hash[:]}
+}
+
+// Name tells a runner from all others; its letters are those that ECS takes.
+func (r Runner) Name() string {
+	return fmt.Sprintf("%d-%s-%d-%s", r.Attempt, r.Class, r.Slot, r.ID)
+}
+
+// Token is what the runner shows.
+func (r Runner) Token() string { return r.Name() + "." + r.Secret }
+
+func (r Runner) accepts(secret string) bool {
+	hash := sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(hash[:], r.Hash) == 1
+}
+
+// Place is where a runner's row is.
+type Place struct {
+	Attempt int64
+	Class   string
+	Slot    int
+	ID      string
+}
+
+// ParseName takes the name of a runner apart.
+func ParseName(name string) (Place, error) {
+	parts := strings.Split(name, "-")
+	if len(parts) != 4 {
+		return Place{}, errUnknownRunner
+	}
+	attempt, err := strconv.ParseInt(parts[0], 10, 64)
+	slot, err2 := strconv.Atoi(parts[2])
+	if err != nil || err2 != nil {
+		return Place{}, errUnknownRunner
+	}
+	return Place{attempt, parts[1], slot, parts[3]}, nil
+}

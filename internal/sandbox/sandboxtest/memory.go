@@ -1,0 +1,266 @@
+// Package sandboxtest has the contract of the ports of package sandbox as a suite, and a
+// store in memory that passes it: the model that tests and benchmarks run on.
+package sandboxtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/sandbox"
+)
+
+// Memory keeps commands and runners.
+type Memory struct {
+	mu       sync.Mutex
+	commands map[string]*sandbox.Command
+	runners  map[string]*sandbox.Runner // by slot
+}
+
+// NewMemory makes an empty one.
+func NewMemory() *Memory {
+	return &Memory{commands: map[string]*sandbox.Command{}, runners: map[string]*sandbox.Runner{}}
+}
+
+func id(attempt int64, key string) string { return fmt.Sprintf("%d/%s", attempt, key) }
+
+// Add implements sandbox.Commands.
+func (m *Memory) Add(_ context.Context, c sandbox.Command) (sandbox.Command, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if there := m.commands[id(c.Attempt, c.Key)]; there != nil {
+		return bare(there), nil
+	}
+	m.commands[id(c.Attempt, c.Key)] = &c
+	return bare(&c), nil
+}
+
+func bare(c *sandbox.Command) sandbox.Command {
+	out := *c
+	out.Spec = nil
+	return out
+}
+
+// Command implements sandbox.Commands.
+func (m *Memory) Command(_ context.Context, attempt int64, key string) (sandbox.Command, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.commands[id(attempt, key)]
+	if c == nil {
+		return sandbox.Command{}, host.ErrNotFound
+	}
+	return bare(c), nil
+}
+
+// Waiting implements sandbox.Commands.
+func (m *Memory) Waiting(_ context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
+	list := m.all(func(c *sandbox.Command) bool {
+		return c.Attempt == attempt && c.Class == class && c.State == sandbox.Waiting
+	})
+	if n > 0 && len(list) > n {
+		list = list[:n]
+	}
+	return list, nil
+}
+
+func (m *Memory) all(which func(*sandbox.Command) bool) []sandbox.Command {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []sandbox.Command
+	for _, c := range m.commands {
+		if which(c) {
+			list = append(list, bare(c))
+		}
+	}
+	slices.SortFunc(list, func(a, b sandbox.Command) int {
+		if d := a.CreatedAt.Compare(b.CreatedAt); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Key, b.Key)
+	})
+	return list
+}
+
+// change changes a command that is as it must be.
+func (m *Memory) change(attempt int64, key string, may func(*sandbox.Command) bool, do func(*sandbox.Command)) (*sandbox.Command, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.commands[id(attempt, key)]
+	if c == nil {
+		return nil, host.ErrNotFound
+	}
+	if !may(c) {
+		return c, host.ErrConflict
+	}
+	do(c)
+	return c, nil
+}
+
+// Claim implements sandbox.Commands.
+func (m *Memory) Claim(_ context.Context, attempt int64, key, runner string) (sandbox.Command, error) {
+	c, err := m.change(attempt, key, func(c *sandbox.Command) bool {
+		return c.State == sandbox.Waiting || c.State == sandbox.Claimed && c.Runner == runner
+	}, func(c *sandbox.Command) { c.State, c.Runner = sandbox.Claimed, runner })
+	if err != nil {
+		return sandbox.Command{}, err
+	}
+	return *c, nil
+}
+
+// Claimed implements sandbox.Commands.
+func (m *Memory) Claimed(_ context.Context, attempt int64, runner string) ([]sandbox.Command, error) {
+	return m.all(func(c *sandbox.Command) bool {
+		return c.Attempt == attempt && c.Runner == runner && c.State == sandbox.Claimed
+	}), nil
+}
+
+func open(c *sandbox.Command) bool { return c.State != sandbox.Over }
+
+// Park implements sandbox.Commands.
+func (m *Memory) Park(_ context.Context, attempt int64, key string, dispatch int) (sandbox.Command, error) {
+	c, err := m.change(attempt, key, open, func(c *sandbox.Command) { c.Parked = dispatch })
+	if c == nil {
+		return sandbox.Command{}, err
+	}
+	return bare(c), nil
+}
+
+// End implements sandbox.Commands.
+func (m *Memory) End(_ context.Context, attempt int64, key, runner string, r sandbox.Result) (sandbox.Command, error) {
+	c, err := m.change(attempt, key, func(c *sandbox.Command) bool { return open(c) && (runner == "" || c.Runner == runner) },
+		func(c *sandbox.Command) { c.State, c.Result = sandbox.Over, r })
+	if err != nil {
+		return sandbox.Command{}, host.ErrConflict
+	}
+	return bare(c), nil
+}
+
+// Note implements sandbox.Commands.
+func (m *Memory) Note(_ context.Context, attempt int64, key, trouble string) (sandbox.Command, error) {
+	c, err := m.change(attempt, key, func(c *sandbox.Command) bool { return trouble == "" || c.State == sandbox.Waiting }, func(c *sandbox.Command) {
+		if trouble != "" {
+			c.Trouble, c.Troubles = trouble, c.Troubles+1
+		}
+	})
+	if err != nil {
+		return sandbox.Command{}, err
+	}
+	return bare(c), nil
+}
+
+func slot(r sandbox.Place) string { return fmt.Sprintf("%d-%s-%d", r.Attempt, r.Class, r.Slot) }
+
+// AddRunner implements sandbox.Runners.
+func (m *Memory) AddRunner(_ context.Context, r sandbox.Runner) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, err := sandbox.ParseName(r.Name())
+	if err != nil {
+		return err
+	}
+	if there := m.runners[slot(p)]; there != nil && there.ID != r.ID {
+		return host.ErrConflict
+	}
+	m.runners[slot(p)] = &r
+	return nil
+}
+
+// found returns a runner; the lock is held.
+func (m *Memory) found(name string) (*sandbox.Runner, string) {
+	p, err := sandbox.ParseName(name)
+	if err != nil {
+		return nil, ""
+	}
+	if r := m.runners[slot(p)]; r != nil && r.ID == p.ID {
+		return r, slot(p)
+	}
+	return nil, ""
+}
+
+// Runner implements sandbox.Runners.
+func (m *Memory) Runner(_ context.Context, name string) (sandbox.Runner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	if r == nil {
+		return sandbox.Runner{}, host.ErrNotFound
+	}
+	return *r, nil
+}
+
+// Runners implements sandbox.Runners.
+func (m *Memory) Runners(_ context.Context, attempt int64) ([]sandbox.Runner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []sandbox.Runner
+	for _, key := range slices.Sorted(maps.Keys(m.runners)) {
+		if r := m.runners[key]; attempt == 0 || r.Attempt == attempt {
+			list = append(list, *r)
+		}
+	}
+	return list, nil
+}
+
+// alter changes a runner that is there and not fenced.
+func (m *Memory) alter(name string, do func(*sandbox.Runner)) (sandbox.Runner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	if r == nil || r.Fenced {
+		return sandbox.Runner{}, host.ErrNotFound
+	}
+	do(r)
+	return *r, nil
+}
+
+// Ask implements sandbox.Runners.
+func (m *Memory) Ask(_ context.Context, name string) error {
+	_, err := m.alter(name, func(r *sandbox.Runner) { r.Asked++ })
+	return err
+}
+
+// Beat implements sandbox.Runners.
+func (m *Memory) Beat(_ context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
+	return m.alter(name, func(r *sandbox.Runner) { r.Seen, r.Load = at, load })
+}
+
+// Launched implements sandbox.Runners.
+func (m *Memory) Launched(_ context.Context, name, task string) error {
+	_, err := m.alter(name, func(r *sandbox.Runner) { r.Task, r.Secret = task, "" })
+	return err
+}
+
+// Fence implements sandbox.Runners.
+func (m *Memory) Fence(_ context.Context, name string) (sandbox.Runner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	switch {
+	case r == nil:
+		return sandbox.Runner{}, host.ErrNotFound
+	case r.Fenced:
+		return *r, host.ErrConflict
+	}
+	r.Fenced = true
+	return *r, nil
+}
+
+// Remove implements sandbox.Runners.
+func (m *Memory) Remove(_ context.Context, name string, asked int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, key := m.found(name)
+	if r == nil {
+		return nil
+	}
+	if asked >= 0 && r.Asked != asked {
+		return host.ErrConflict
+	}
+	delete(m.runners, key)
+	return nil
+}

@@ -1,0 +1,316 @@
+package sandboxtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"compress/gzip"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+	"zerodag/internal/sandbox"
+	"zerodag/operators"
+)
+
+// World is a sandbox of one test: its service over a Memory, its runners as processes of
+// this machine that speak to it over loopback.
+type World struct {
+	*sandbox.Service
+	Memory *Memory
+	Store  *Store
+	// Machines are those that were launched.
+	Machines *Machines
+	API      *httptest.Server
+	Secrets  map[string]string
+
+	t    testing.TB
+	mu   sync.Mutex
+	woke []engine.Run
+	told chan struct{} // one for each wake
+}
+
+// New makes a World whose machines run the program runner, in a folder of their own.
+func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
+	w := &World{Memory: NewMemory(), t: t, Secrets: map[string]string{}, told: make(chan struct{}, 1000)}
+	w.Store = newStore(t)
+	w.Machines = &Machines{runner: runner, t: t, Env: []string{"ZERODAG_GRACE=500ms"}}
+	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"},
+		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return w.Secrets, nil },
+		Wake: func(_ context.Context, _, _ int64, run engine.Run) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.woke = append(w.woke, run)
+			w.told <- struct{}{}
+			return nil
+		}}
+	if change != nil {
+		change(&o)
+	}
+	w.Service = sandbox.New(o)
+	w.API = httptest.NewServer(w.Handler())
+	w.Machines.url = w.API.URL
+	t.Cleanup(func() {
+		w.Machines.end()
+		w.API.Close()
+	})
+	return w
+}
+
+// Task is the identity of a run of a task.
+func Task(attempt int64, task int64, dispatch int) operators.Identity {
+	return operators.Identity{SiteID: 0, ProjectID: 7, AttemptID: attempt, TaskID: task, TaskName: fmt.Sprintf("+w+t%d", task), Dispatch: dispatch, RetryCount: dispatch - 1}
+}
+
+// Run runs a command as a task does: again each time that it is told, until it is over.
+func (w *World) Run(ctx context.Context, id operators.Identity, c operators.Command) (operators.Exit, error) {
+	if c.Stdout == nil {
+		c.Stdout = io.Discard
+	}
+	for {
+		exit, err := w.For(id, w.Store.Archive0()).Run(ctx, c)
+		var p *operators.Pending
+		if !errors.As(err, &p) {
+			return exit, err
+		}
+		c.Status = p.Status
+		if err := w.await(ctx, engine.Run{Task: engine.TaskID(id.TaskID), Dispatch: id.Dispatch + 1}, p.After); err != nil {
+			return operators.Exit{}, err
+		}
+		id.Dispatch++
+		id.RetryCount++
+	}
+}
+
+// await waits until a run is woken, or due.
+func (w *World) await(ctx context.Context, run engine.Run, after time.Duration) error {
+	due := time.NewTimer(after)
+	defer due.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		w.mu.Lock()
+		found := slices.Contains(w.woke, run)
+		w.mu.Unlock()
+		if found {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-due.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Machines launches runners as processes.
+type Machines struct {
+	Env []string // more of it
+	// Refuse, unless nil, is asked before each launch.
+	Refuse func(sandbox.Runner) error
+
+	runner, url string
+	t           testing.TB
+	mu          sync.Mutex
+	list        []*Machine
+}
+
+// Machine is one.
+type Machine struct {
+	Of    sandbox.Runner
+	Ended chan struct{}
+	Dir   string
+	cmd   *exec.Cmd
+}
+
+// Kill ends it as the end of its host would.
+func (m *Machine) Kill() { m.cmd.Process.Kill() }
+
+// Pid is the runner's process.
+func (m *Machine) Pid() int { return m.cmd.Process.Pid }
+
+// Check implements sandbox.Launcher.
+func (m *Machines) Check(sandbox.Class) error { return nil }
+
+// Launch implements sandbox.Launcher.
+func (m *Machines) Launch(_ context.Context, r sandbox.Runner) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, there := range m.list {
+		if there.Of.Name() == r.Name() {
+			return fmt.Sprint(i), nil
+		}
+	}
+	if m.Refuse != nil {
+		if err := m.Refuse(r); err != nil {
+			return "", err
+		}
+	}
+	dir, err := os.MkdirTemp("", "machine-") // not t.TempDir: commands of other users must get in
+	if err != nil {
+		return "", err
+	}
+	os.Chmod(dir, 0o755)
+	c := exec.Command(m.runner)
+	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "ZERODAG_URL=" + m.url, "ZERODAG_TOKEN=" + r.Token(), "ZERODAG_IMAGE=" + r.Of.Image,
+		fmt.Sprintf("ZERODAG_SLOTS=%d", r.Of.Slots()), "ZERODAG_WORK=" + filepath.Join(dir, "work")}, m.Env...)
+	c.Dir = dir
+	var said bytes.Buffer
+	c.Stdout, c.Stderr = &said, &said
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := c.Start(); err != nil {
+		return "", err
+	}
+	machine := &Machine{Of: r, Ended: make(chan struct{}), cmd: c, Dir: dir}
+	go func() {
+		err := c.Wait()
+		if os.Getenv("RUNNER_LOG") != "" {
+			fmt.Fprintf(os.Stderr, "machine %s: %v\n%s", r.Name(), err, said.String())
+		}
+		close(machine.Ended)
+	}()
+	m.list = append(m.list, machine)
+	return fmt.Sprint(len(m.list) - 1), nil
+}
+
+// Stop implements sandbox.Launcher.
+func (m *Machines) Stop(_ context.Context, task, _ string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var i int
+	fmt.Sscan(task, &i)
+	m.list[i].cmd.Process.Signal(syscall.SIGTERM)
+	return nil
+}
+
+// All are those that were launched so far.
+func (m *Machines) All() []*Machine {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.list)
+}
+
+func (m *Machines) end() {
+	for _, x := range m.All() {
+		x.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-x.Ended:
+		case <-time.After(10 * time.Second):
+			m.t.Errorf("machine %s does not end", x.Of.Name())
+			x.Kill()
+		}
+		os.RemoveAll(x.Dir)
+	}
+}
+
+// Store keeps blobs by HTTP.
+type Store struct {
+	server *httptest.Server
+	mu     sync.Mutex
+	blobs  map[string][]byte
+	// Archives counts how often one was fetched.
+	Archives int
+}
+
+func newStore(t testing.TB) *Store {
+	s := &Store{blobs: map[string][]byte{}}
+	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+func (s *Store) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Method == http.MethodPut {
+		content, err := io.ReadAll(r.Body)
+		if err == nil {
+			s.blobs[r.URL.Path] = content
+		}
+		return
+	}
+	content, found := s.blobs[r.URL.Path]
+	if !found {
+		http.NotFound(w, r)
+		return
+	}
+	if strings.HasPrefix(r.URL.Path, "/archive") {
+		s.Archives++
+	}
+	w.Write(content)
+}
+
+// Archive0 is the key of the archive of tests; see SetProject.
+func (s *Store) Archive0() string { return "archive/0" }
+
+// SetProject makes the project's archive, a tar.gz.
+func (s *Store) SetProject(content []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blobs["/archive/0"] = content
+}
+
+// Archive implements sandbox.Links.
+func (s *Store) Archive(_ context.Context, key string) (string, error) {
+	return s.server.URL + "/" + key, nil
+}
+
+// Log implements sandbox.Links.
+func (s *Store) Log(_ context.Context, id sandbox.LogID, runner string, began time.Time) (string, error) {
+	return fmt.Sprintf("%s/logs/%d/%s@%020d.%s", s.server.URL, id.Attempt, id.Task, began.UnixNano(), runner), nil
+}
+
+// Output implements sandbox.Links.
+func (s *Store) Output(_ context.Context, key string, _ int64) (string, error) {
+	return s.server.URL + "/" + key, nil
+}
+
+// Read implements sandbox.Links.
+func (s *Store) Read(_ context.Context, key string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, found := s.blobs["/"+key]
+	if !found {
+		return nil, host.ErrNotFound
+	}
+	return content, nil
+}
+
+// LogOf is what the commands of a task have said.
+func (s *Store) LogOf(attempt int64, task string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for name := range s.blobs {
+		if strings.HasPrefix(name, fmt.Sprintf("/logs/%d/%s@", attempt, task)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var text bytes.Buffer
+	for _, name := range names {
+		zip, err := gzip.NewReader(bytes.NewReader(s.blobs[name]))
+		if err == nil {
+			_, err = io.Copy(&text, zip)
+		}
+		if err != nil {
+			fmt.Fprintf(&text, "(%s: %v)", name, err)
+		}
+	}
+	return text.String()
+}

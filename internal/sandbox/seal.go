@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Seal stands for a secret in a Spec: every occurrence of its value is replaced by Mark. The
+// way back is exact, whatever else looked like the secret.
+type Seal struct {
+	Key  string `json:"key"` // the project's secret
+	Mark string `json:"mark"`
+}
+
+// seal replaces secrets in a command, the longest first, so that one that is part of another
+// tears nothing apart. nonce makes marks that are nowhere else in it.
+func seal(s Spec, secrets map[string]string, nonce []byte) Spec {
+	keys := slices.SortedFunc(maps.Keys(secrets), func(a, b string) int {
+		return cmp.Or(len(secrets[b])-len(secrets[a]), strings.Compare(a, b))
+	})
+	for i, key := range keys {
+		if secrets[key] == "" {
+			continue
+		}
+		x := Seal{Key: key, Mark: fmt.Sprintf("\x02%s.%d\x03", hex.EncodeToString(nonce), i)}
+		s = s.replaced(secrets[key], x.Mark)
+		s.Secrets = append(s.Secrets, x)
+	}
+	return s
+}
+
+// open is the way back, in the other order.
+func (s Spec) open(secrets map[string]string) (Spec, error) {
+	for _, x := range slices.Backward(s.Secrets) {
+		value, found := secrets[x.Key]
+		if !found {
+			return s, fmt.Errorf("the secret %s was deleted after the task had begun", x.Key)
+		}
+		s = s.replaced(x.Mark, value)
+	}
+	return s, nil
+}
+
+func (s Spec) replaced(old, with string) Spec {
+	each := func(list []string) []string {
+		out := make([]string, len(list))
+		for i, text := range list {
+			out[i] = strings.ReplaceAll(text, old, with)
+		}
+		return out
+	}
+	s.Args, s.Env = each(s.Args), each(s.Env)
+	files := make(map[string][]byte, len(s.Files))
+	for name, content := range s.Files {
+		files[name] = bytes.ReplaceAll(content, []byte(old), []byte(with))
+	}
+	s.Files = files
+	return s
+}

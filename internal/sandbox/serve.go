@@ -1,0 +1,221 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// ErrGone is said to a runner, or about a command of it, that is to do nothing more.
+var ErrGone = errors.New("this is over")
+
+// Beat is what a runner says at every poll.
+type Beat struct {
+	Free    int      `json:"free"`    // commands that it could take
+	Running []string `json:"running"` // keys of those it has
+	Idle    int64    `json:"idle_ms"` // since something happened last
+}
+
+// Orders are the answer.
+type Orders struct {
+	Commands []Order  `json:"commands,omitempty"`
+	Kill     []string `json:"kill,omitempty"` // keys
+	Wait     int64    `json:"wait_ms"`        // until the next poll
+	Leave    bool     `json:"leave,omitempty"`
+}
+
+// Order is a command with all that it needs.
+type Order struct {
+	Key     string   `json:"key"`
+	Spec    Spec     `json:"spec"`
+	Archive string   `json:"archive_url"`
+	Mask    []string `json:"mask,omitempty"` // what its log leaves out
+}
+
+// runner checks a token.
+func (s *Service) runner(ctx context.Context, token string) (Runner, error) {
+	name, secret, _ := strings.Cut(token, ".")
+	r, err := s.Runners.Runner(ctx, name)
+	if errors.Is(err, host.ErrNotFound) || errors.Is(err, errUnknownRunner) || err == nil && (r.Fenced || !r.accepts(secret)) {
+		return r, ErrGone
+	}
+	return r, err
+}
+
+// Poll is a sign of life of a runner, and asks for commands.
+func (s *Service) Poll(ctx context.Context, token string, b Beat) (Orders, error) {
+	if _, err := s.runner(ctx, token); err != nil {
+		return Orders{}, err
+	}
+	name, _, _ := strings.Cut(token, ".")
+	r, err := s.Runners.Beat(ctx, name, s.Now(), len(b.Running))
+	if errors.Is(err, host.ErrNotFound) {
+		return Orders{}, ErrGone
+	} else if err != nil {
+		return Orders{}, err
+	}
+	o := Orders{Wait: waitFor(b)}
+	for _, key := range b.Running {
+		c, err := s.Commands.Command(ctx, r.Attempt, key)
+		if errors.Is(err, host.ErrNotFound) || err == nil && (c.State == Over || c.Runner != name) {
+			o.Kill = append(o.Kill, key)
+		} else if err != nil {
+			return Orders{}, err
+		}
+	}
+	if o.Commands, err = s.claim(ctx, r, b.Free); err != nil {
+		return o, err
+	}
+	if len(o.Commands) > 0 {
+		o.Wait = 0
+	} else if len(b.Running) == 0 && time.Duration(b.Idle)*time.Millisecond >= idleTime {
+		err = s.Runners.Remove(ctx, name, r.Asked)
+		if o.Leave = err == nil; errors.Is(err, host.ErrConflict) {
+			return o, nil // a command came in between
+		}
+	}
+	return o, err
+}
+
+// waitFor is how long a runner may be silent: short while commands are likely to come.
+func waitFor(b Beat) int64 {
+	if b.Free == 0 {
+		return 10_000
+	}
+	return min(max(b.Idle/4, 5), map[bool]int64{true: 2_000, false: 5_000}[len(b.Running) == 0])
+}
+
+// claim takes commands for a runner. What is claimed and cannot be handed over is lost: an
+// agent runs it again.
+func (s *Service) claim(ctx context.Context, r Runner, n int) ([]Order, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, n)
+	if err != nil {
+		return nil, err
+	}
+	var list []Order
+	for _, w := range waiting {
+		c, err := s.Commands.Claim(ctx, r.Attempt, w.Key, r.Name())
+		if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return list, err
+		}
+		o, err := s.order(ctx, c)
+		if err != nil {
+			over, e := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Why: "The command could not be handed over: " + err.Error()})
+			if e == nil {
+				e = s.wake(ctx, over)
+			}
+			if e != nil {
+				return list, errors.Join(err, e)
+			}
+			continue
+		}
+		list = append(list, o)
+	}
+	return list, nil
+}
+
+// order completes a command.
+func (s *Service) order(ctx context.Context, c Command) (Order, error) {
+	spec, err := parseSpec(c.Spec)
+	if err != nil {
+		return Order{}, err
+	}
+	o := Order{Key: c.Key, Spec: spec}
+	if len(spec.Secrets) > 0 {
+		secrets, err := s.Secrets(ctx, c.Site, c.Project)
+		if err != nil {
+			return o, err
+		}
+		if o.Spec, err = spec.open(secrets); err != nil {
+			return o, err
+		}
+		for _, x := range spec.Secrets {
+			o.Mask = append(o.Mask, secrets[x.Key])
+		}
+		o.Spec.Secrets = nil
+	}
+	o.Archive, err = s.Links.Archive(ctx, spec.Archive)
+	return o, err
+}
+
+// Finish is how a command ended, as its runner says. ErrGone when that counts no more.
+func (s *Service) Finish(ctx context.Context, token, key string, result Result) error {
+	r, err := s.runner(ctx, token)
+	if err != nil {
+		return err
+	}
+	result.Lost, result.Stopped = false, false // not for a runner to say
+	for name, blob := range result.Blobs {
+		if blob != outputKey(r, key, name) {
+			return fmt.Errorf("%w: %s is not where output of this command is", ErrGone, blob)
+		}
+	}
+	c, err := s.Commands.End(ctx, r.Attempt, key, r.Name(), result)
+	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
+		if c, err = s.Commands.Command(ctx, r.Attempt, key); err != nil || c.Runner != r.Name() || c.State != Over || c.Result.Lost || c.Result.Stopped {
+			return errors.Join(ErrGone, err)
+		} // it is said again: its answer was lost, or who was to be told
+	} else if err != nil {
+		return err
+	}
+	return s.wake(ctx, c)
+}
+
+// Upload is what a runner wants to put somewhere.
+type Upload struct {
+	Kind  string `json:"kind"`           // "log" or "output"
+	Name  string `json:"name,omitempty"` // of the output
+	Size  int64  `json:"size,omitempty"`
+	Began int64  `json:"began_ns,omitempty"` // of the part of the log: nanoseconds since 1970
+}
+
+// URL gives a runner a place to put a part of the log of a command that it has, or a file of
+// output, and the key of that.
+func (s *Service) URL(ctx context.Context, token, key string, p Upload) (url, blob string, err error) {
+	r, err := s.runner(ctx, token)
+	if err != nil {
+		return "", "", err
+	}
+	c, err := s.Commands.Command(ctx, r.Attempt, key)
+	if errors.Is(err, host.ErrNotFound) || err == nil && c.Runner != r.Name() {
+		return "", "", ErrGone
+	} else if err != nil {
+		return "", "", err
+	}
+	switch p.Kind {
+	case "log": // also of a command that is over: it was killed, say
+		url, err = s.Links.Log(ctx, LogID{Site: c.Site, Attempt: c.Attempt, Task: c.Task}, r.ID, time.Unix(0, p.Began).UTC())
+		return url, "", err
+	case "output":
+		if p.Size < 0 || p.Size > MaxOutput || c.State == Over {
+			return "", "", ErrGone
+		}
+		blob = outputKey(r, key, p.Name)
+		url, err = s.Links.Output(ctx, blob, p.Size)
+		return url, blob, err
+	}
+	return "", "", fmt.Errorf("%w: there is no place of kind %q", ErrGone, p.Kind)
+}
+
+// outputKey is below what belongs to the attempt, and expires with it.
+func outputKey(r Runner, key, name string) string {
+	clean := strings.Map(func(c rune) rune {
+		if slices.Contains([]rune("/\\.\x00"), c) {
+			return '_'
+		}
+		return c
+	}, name)
+	return "log/" + strconv.FormatInt(r.Attempt, 10) + "/output/" + key + "/" + r.ID + "/" + clean
+}

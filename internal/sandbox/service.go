@@ -1,0 +1,93 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"zerodag/engine"
+)
+
+// Options are what a Service is made of.
+type Options struct {
+	Commands Commands
+	Runners  Runners
+	Launcher Launcher
+	// Wake has a task that waits run now: see host.Host.Wake.
+	Wake func(ctx context.Context, project, attempt int64, run engine.Run) error
+	// Secrets are those of a project, for the commands that need some.
+	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
+	Links   Links
+	// Default is the class of commands that ask for nothing, but for their image: Default.Image
+	// is for those that name none.
+	Default Class
+	Now     func() time.Time // time.Now
+	Logger  *slog.Logger
+}
+
+// Links gives access to single objects for a short time, to who has no credentials, and
+// reads what was written so.
+type Links interface {
+	Archive(ctx context.Context, key string) (string, error)
+	// Log is where a runner puts a part of a log; number counts from 0.
+	Log(ctx context.Context, id LogID, runner string, began time.Time) (string, error)
+	// Output is where it puts a file of output, and Read reads that.
+	Output(ctx context.Context, key string, size int64) (string, error)
+	Read(ctx context.Context, key string) ([]byte, error)
+}
+
+// Times of the protocol.
+const (
+	// silence is how long a runner may say nothing before it counts as lost.
+	silence = 40 * time.Second
+	// startTime is how long a machine may take to come up.
+	startTime = 10 * time.Minute
+	// impatience is how long commands may wait before another runner is launched for them.
+	impatience = 45 * time.Second
+	// idleTime is how long a runner stays that has nothing to do.
+	idleTime = time.Minute
+	// patience is how long an agent waits for a command that a runner can take at once.
+	patience = 3 * time.Second
+	// slowLook is when a task looks at its command by itself, should nobody have told it.
+	slowLook = 10 * time.Minute
+)
+
+// How often something may fail before the command does.
+const (
+	maxLosses   = 3
+	maxTroubles = 5
+)
+
+// Service runs commands on runners. It is safe for concurrent use, and keeps nothing.
+type Service struct{ Options }
+
+// New makes a Service.
+func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.Default.CPU = cmp.Or(o.Default.CPU, 1024)
+	o.Default.Memory = cmp.Or(o.Default.Memory, 2048)
+	o.Default.Disk = cmp.Or(o.Default.Disk, 20)
+	return &Service{o}
+}
+
+// wake tells the task of a command, if it waits.
+func (s *Service) wake(ctx context.Context, c Command) error {
+	if c.Parked == 0 {
+		return nil
+	}
+	task, _, err := parseKey(c.Key)
+	if err != nil {
+		return err
+	}
+	if err := s.Wake(ctx, c.Project, c.Attempt, engine.Run{Task: task, Dispatch: c.Parked + 1}); err != nil {
+		return fmt.Errorf("tell task %s that its command is over: %w", c.Task, err)
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package sandbox
+
+import (
+	"math"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// fargate are the sizes that Fargate has: vCPU units and the MiB that each may have.
+var fargate = []struct{ cpu, least, most, step int }{
+	{256, 512, 2048, 512}, {512, 1024, 4096, 1024}, {1024, 2048, 8192, 1024}, {2048, 4096, 16384, 1024},
+	{4096, 8192, 30720, 1024}, {8192, 16384, 61440, 4096}, {16384, 32768, 122880, 8192},
+}
+
+// sized is the smallest machine that has what the command asks for.
+func (c Class) sized(b operators.Sandbox) (Class, error) {
+	c.Own = true
+	cpu, memory := int(math.Ceil(b.CPU*1024)), int(math.Ceil(float64(b.Memory)/(1<<20)))
+	if b.Disk > 0 {
+		c.Disk = max(21, int(math.Ceil(float64(b.Disk)/(1<<30)))+5) // beside the image
+	}
+	if c.Disk > 200 {
+		return c, param.Errorf("sandbox: Fargate has machines of up to 200 GiB of disk, less what the image takes: %s is too much", operators.Size(b.Disk))
+	}
+	for _, f := range fargate {
+		if f.cpu < cpu || f.most < memory {
+			continue
+		}
+		steps := (max(memory, f.least) - f.least + f.step - 1) / f.step
+		size := f.least + steps*f.step
+		if f.cpu == 256 && size == 1536 {
+			size = 2048
+		}
+		c.CPU, c.Memory = f.cpu, size
+		return c, nil
+	}
+	return c, param.Errorf("sandbox: Fargate has machines of up to 16 vCPUs and 120 GiB: %s is too much", strings.TrimSpace(text(b)))
+}
+
+func text(b operators.Sandbox) string {
+	out := ""
+	if b.CPU > 0 {
+		out += param.Text(b.CPU) + " vCPUs "
+	}
+	if b.Memory > 0 {
+		out += operators.Size(b.Memory)
+	}
+	return out
+}

@@ -1,0 +1,283 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// For returns the commands of one run of a task.
+func (s *Service) For(id operators.Identity, archive string) operators.Commands {
+	return &commands{s, id, archive}
+}
+
+type commands struct {
+	*Service
+	id      operators.Identity
+	archive string
+}
+
+// The state params of a command that is not over.
+const (
+	statusKey    = "command"
+	statusLosses = "losses"
+)
+
+func status(key string, losses int64) *param.Map {
+	return param.New(statusKey, key, statusLosses, losses)
+}
+
+// commandKey names the command that this run asks for: a run that is repeated after a crash
+// was asked as often as the one before.
+func commandKey(id operators.Identity) string {
+	return strconv.FormatInt(id.TaskID, 10) + "." + strconv.Itoa(id.RetryCount)
+}
+
+func parseKey(key string) (task engine.TaskID, count int, err error) {
+	first, second, _ := strings.Cut(key, ".")
+	n, err := strconv.ParseInt(first, 10, 32)
+	if err == nil {
+		count, err = strconv.Atoi(second)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("%q is no key of a command", key)
+	}
+	return engine.TaskID(n), count, nil
+}
+
+// Run implements operators.Commands: it puts the command where runners find it, sees to it
+// that there will be one, and returns how it ended, or that it is pending.
+func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
+	p := operators.NewParams(c.Status)
+	key, err := p.StringOr(statusKey, "")
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	losses, err := p.IntOr(statusLosses, 0)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	class, err := s.class(c.Sandbox, key, losses)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	var row Command
+	if key == "" {
+		row, err = s.add(ctx, c, class)
+	} else {
+		row, err = s.Commands.Command(ctx, s.id.AttemptID, key)
+	}
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	if row.State == Over && row.Result.Lost {
+		if losses++; losses >= maxLosses {
+			return operators.Exit{}, operators.Failf("The command's runner was lost %d times (%s): it may need more memory (sandbox: memory)", losses, row.Result.Why)
+		}
+		if class, err = s.class(c.Sandbox, commandKey(s.id), losses); err != nil {
+			return operators.Exit{}, err
+		}
+		c.Stdout.Write([]byte("zerodag: the machine of this command was lost (" + row.Result.Why + "): it runs again, alone\n"))
+		if row, err = s.add(ctx, c, class); err != nil {
+			return operators.Exit{}, err
+		}
+	}
+	if row.State == Claimed && key != "" {
+		if row, err = s.confirm(ctx, row); err != nil {
+			return operators.Exit{}, err
+		}
+	}
+	return s.await(ctx, row, class, losses)
+}
+
+// confirm makes sure that somebody has a command that is claimed: who took its runner away
+// may have been cut off before he said so.
+func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
+	_, err := s.Runners.Runner(ctx, c.Runner)
+	if !errors.Is(err, host.ErrNotFound) {
+		return c, err
+	}
+	over, err := s.Commands.End(ctx, c.Attempt, c.Key, c.Runner, Result{Lost: true, Why: "its machine is gone"})
+	if errors.Is(err, host.ErrConflict) {
+		return s.Commands.Command(ctx, c.Attempt, c.Key)
+	}
+	return over, err
+}
+
+// class is where the command may run. After a loss nothing else runs beside it.
+func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, error) {
+	class := s.Default
+	if b.Image != "" {
+		class.Image = b.Image
+	}
+	if class.Image == "" {
+		return class, param.Errorf("the command has no image to run in: name one (docker: {image: …}), or deploy with one for all (-c image=…)")
+	}
+	class.Role, class.Spot = b.Role, b.Spot || class.Spot
+	if b.CPU > 0 || b.Memory > 0 || b.Disk > 0 {
+		var err error
+		if class, err = class.sized(b); err != nil {
+			return class, err
+		}
+	}
+	if b.Fresh || losses > 0 {
+		if key == "" {
+			key = commandKey(s.id)
+		}
+		class.Alone = key
+	}
+	return class, s.Launcher.Check(class)
+}
+
+// add puts the command and returns it as it is.
+func (s *commands) add(ctx context.Context, c operators.Command, class Class) (Command, error) {
+	nonce := make([]byte, 12)
+	rand.Read(nonce) // never fails
+	b := c.Sandbox
+	spec := seal(Spec{Args: c.Args, Dir: c.Dir, Env: c.Env, Scratch: c.Scratch, Files: c.Files, Outputs: c.Outputs, Archive: s.archive,
+		LogID:  LogID{Site: s.id.SiteID, Attempt: s.id.AttemptID, Task: s.id.TaskName},
+		Limits: Limits{Seconds: int64(b.Time / time.Second), Processes: b.Processes, Output: b.Output, Disk: b.Disk, Memory: b.Memory},
+	}, c.Secrets, nonce)
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return Command{}, fmt.Errorf("encode command: %w", err)
+	}
+	return s.Commands.Add(ctx, Command{Attempt: s.id.AttemptID, Key: commandKey(s.id), Site: s.id.SiteID, Project: s.id.ProjectID, Task: s.id.TaskName,
+		Class: class.Key(), Spec: text, CreatedAt: s.Now(), State: Waiting})
+}
+
+// await returns the end of a command that is over or soon will be.
+func (s *commands) await(ctx context.Context, c Command, class Class, losses int64) (operators.Exit, error) {
+	after := slowLook
+	if c.State == Waiting {
+		if c.Troubles >= maxTroubles {
+			return s.giveUp(ctx, c)
+		}
+		warm, err := s.provide(ctx, c, class)
+		switch {
+		case errors.Is(err, ErrBusy):
+			after = later(c.Troubles)
+			if _, err := s.Commands.Note(ctx, c.Attempt, c.Key, err.Error()); err != nil && !errors.Is(err, host.ErrConflict) {
+				return operators.Exit{}, err
+			}
+		case err != nil:
+			return s.refuse(ctx, c, err)
+		case warm:
+			if c, err = s.watch(ctx, c); err != nil {
+				return operators.Exit{}, err
+			}
+		}
+	}
+	var err error
+	if c.State != Over {
+		if c, err = s.Commands.Park(ctx, c.Attempt, c.Key, s.id.Dispatch); err != nil {
+			return operators.Exit{}, err
+		}
+	}
+	if c.State != Over || c.Result.Lost { // one that was lost is looked at by a run of its own
+		if c.State == Over {
+			after = 0
+		}
+		return operators.Exit{}, &operators.Pending{Status: status(c.Key, losses), After: after}
+	}
+	return s.exit(ctx, c)
+}
+
+// later is when to try again what was refused n times: 5 s, 10 s ... 80 s.
+func later(n int) time.Duration { return 5 * time.Second << min(n, 4) }
+
+// giveUp ends a command for which no runner could be started.
+func (s *commands) giveUp(ctx context.Context, c Command) (operators.Exit, error) {
+	return s.refuse(ctx, c, operators.Failf("No machine could be started for the command, tried %d times: %s", c.Troubles, c.Trouble))
+}
+
+// refuse ends a command that nobody has, and says why.
+func (s *commands) refuse(ctx context.Context, c Command, why error) (operators.Exit, error) {
+	if errors.Is(why, host.ErrUnavailable) {
+		return operators.Exit{}, why
+	}
+	if _, err := s.Commands.End(ctx, c.Attempt, c.Key, "", Result{Stopped: true}); err != nil && !errors.Is(err, host.ErrConflict) {
+		return operators.Exit{}, err
+	}
+	return operators.Exit{}, why
+}
+
+// watch looks for a while at a command that a runner can take at once: to be called again
+// costs more than to wait.
+func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
+	end := s.Now().Add(patience)
+	for wait := 2 * time.Millisecond; c.State != Over && s.Now().Before(end); wait = min(2*wait, 250*time.Millisecond) {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return c, errors.Join(ctx.Err(), s.stop(context.WithoutCancel(ctx), c.Key))
+		}
+		row, err := s.Commands.Command(ctx, c.Attempt, c.Key)
+		if err != nil {
+			return c, err
+		}
+		c = row
+	}
+	return c, nil
+}
+
+// exit is the end as operators see it.
+func (s *commands) exit(ctx context.Context, c Command) (operators.Exit, error) {
+	r := c.Result
+	if r.Stopped {
+		return operators.Exit{}, operators.Failf("The command was stopped")
+	}
+	outputs := map[string][]byte{}
+	for name, content := range r.Outputs {
+		outputs[name] = content
+	}
+	for name, key := range r.Blobs {
+		content, err := s.Links.Read(ctx, key)
+		if err != nil {
+			return operators.Exit{}, fmt.Errorf("read %s of the command: %w", name, err)
+		}
+		outputs[name] = content
+	}
+	return operators.Exit{Code: r.Code, Why: r.Why, Outputs: outputs}, nil
+}
+
+// Stop implements operators.Commands.
+func (s *commands) Stop(ctx context.Context, status *param.Map) error {
+	key, err := operators.NewParams(status).StringOr(statusKey, "")
+	if err != nil || key == "" {
+		return err
+	}
+	return s.stop(ctx, key)
+}
+
+// stop ends a command because its attempt was killed, and with it the runners of its class,
+// which nobody needs any more: the machine's own signal is faster than its next poll.
+func (s *commands) stop(ctx context.Context, key string) error {
+	c, err := s.Commands.End(ctx, s.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
+	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	list, err := s.Runners.Runners(ctx, s.id.AttemptID)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, r := range list {
+		if r.Class == c.Class && !r.Fenced {
+			failed = errors.Join(failed, s.dismiss(ctx, r, "the attempt was killed"))
+		}
+	}
+	return failed
+}

@@ -1,0 +1,122 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zerodag/internal/host"
+)
+
+// Check looks after all runners: what is silent is lost, what never came up is given up, and
+// where commands have waited for long another runner is launched. It is called every
+// minute; overlap and pauses are harmless.
+func (s *Service) Check(ctx context.Context) error {
+	list, err := s.Runners.Runners(ctx, 0)
+	if err != nil {
+		return fmt.Errorf("read runners: %w", err)
+	}
+	var failed error
+	crowded := map[string]bool{}
+	for _, r := range list {
+		failed = errors.Join(failed, s.check(ctx, r, crowded))
+	}
+	return failed
+}
+
+func (s *Service) check(ctx context.Context, r Runner, crowded map[string]bool) error {
+	now := s.Now()
+	switch {
+	case r.Fenced: // whoever did so was cut off
+		return s.bury(ctx, r, "its runner was ended", "")
+	case r.Seen.IsZero() && now.Sub(r.Launched) > startTime:
+		return s.lose(ctx, r, fmt.Sprintf("the machine did not come up within %v", startTime), true)
+	case !r.Seen.IsZero() && now.Sub(r.Seen) > silence:
+		return s.lose(ctx, r, fmt.Sprintf("the machine has said nothing for %v", silence), false)
+	}
+	group := fmt.Sprint(r.Attempt, r.Class)
+	if crowded[group] || r.Seen.IsZero() {
+		crowded[group] = true // one that is to come up may be enough
+		return nil
+	}
+	crowded[group] = true
+	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 1)
+	if err != nil || len(waiting) == 0 || now.Sub(waiting[0].CreatedAt) < impatience {
+		return err
+	}
+	return s.grow(ctx, r)
+}
+
+// grow launches one more runner like this one, if there may be more.
+func (s *Service) grow(ctx context.Context, like Runner) error {
+	all, err := s.Runners.Runners(ctx, like.Attempt)
+	if err != nil {
+		return err
+	}
+	taken := map[int]bool{}
+	for _, r := range all {
+		if r.Class == like.Class {
+			taken[r.Slot] = true
+			if r.Seen.IsZero() {
+				return nil // one comes up already
+			}
+		}
+	}
+	for slot := range MaxRunners {
+		if !taken[slot] {
+			err := s.start(ctx, Command{Attempt: like.Attempt, Class: like.Class, Site: like.Site, Project: like.Project}, like.Of, slot)
+			if errors.Is(err, ErrBusy) {
+				return nil // the next round
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// lose ends a runner that is gone: its commands run again elsewhere.
+func (s *Service) lose(ctx context.Context, r Runner, why string, start bool) error {
+	if _, err := s.Runners.Fence(ctx, r.Name()); errors.Is(err, host.ErrNotFound) {
+		return nil
+	} else if err != nil && !errors.Is(err, host.ErrConflict) {
+		return err
+	}
+	s.Logger.Warn("a runner was lost", "runner", r.Name(), "attempt", r.Attempt, "why", why)
+	trouble := ""
+	if start {
+		trouble = why
+	}
+	return s.bury(ctx, r, why, trouble)
+}
+
+// Stopped is told that the machine of a runner has ended, and why. final says that no other
+// one would fare better: the image is not there, say.
+func (s *Service) Stopped(ctx context.Context, name, why string, final bool) error {
+	r, err := s.Runners.Runner(ctx, name)
+	if errors.Is(err, host.ErrNotFound) || errors.Is(err, errUnknownRunner) {
+		return nil // it has left
+	} else if err != nil {
+		return err
+	}
+	if final && r.Seen.IsZero() {
+		if err := s.fail(ctx, r, why); err != nil {
+			return err
+		}
+	}
+	return s.lose(ctx, r, why, r.Seen.IsZero())
+}
+
+// fail ends the commands that wait for runners that can never be had.
+func (s *Service) fail(ctx context.Context, r Runner, why string) error {
+	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 0)
+	for _, c := range waiting {
+		over, e := s.Commands.End(ctx, c.Attempt, c.Key, "", Result{Why: why})
+		if e == nil {
+			e = s.wake(ctx, over)
+		} else if errors.Is(e, host.ErrConflict) {
+			e = nil
+		}
+		err = errors.Join(err, e)
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package operators
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Sandbox says where a command runs, and within which limits. Zero is what the deployment
+// has chosen.
+type Sandbox struct {
+	Executor  string        // one of Executors; "" is the deployment's, or docker where Docker is set
+	Docker    *param.Map    // `docker:` as written (spec server.md 6.4.2); nil for none
+	Image     string        // of Docker
+	CPU       float64       // vCPUs
+	Memory    int64         // bytes
+	Disk      int64         // bytes that it may write to its workspace
+	Time      time.Duration // after which it is ended
+	Processes int           // at the same time
+	Output    int64         // bytes of stdout and stderr
+	Role      string        // of AWS, for the command: one that the deployment allows
+	Spot      bool          // on capacity that may be taken away
+	Fresh     bool          // on a machine that nothing else has run on
+}
+
+// The executors of commands.
+const (
+	InProcess = "process"
+	InDocker  = "docker"
+	OnFargate = "fargate"
+	OnLambda  = "lambda"
+)
+
+// Executors are the values of `sandbox: {executor: …}`.
+func Executors() []string { return []string{InProcess, InDocker, OnFargate, OnLambda} }
+
+// sandbox reads `docker` and `sandbox` of the task.
+func (t *Task) sandbox() (Sandbox, error) {
+	docker, err := ReadOr(t.Params, "docker", param.AsMap, nil)
+	if err != nil {
+		return Sandbox{}, err
+	}
+	tree, err := ReadOr(t.Params, "sandbox", param.AsMap, param.New())
+	if err != nil {
+		return Sandbox{}, err
+	}
+	s := Sandbox{Docker: docker}
+	if docker != nil {
+		if s.Image, err = NewParams(docker).StringOr("image", ""); err != nil {
+			return Sandbox{}, err
+		}
+	}
+	if err := s.read(NewParams(tree)); err != nil {
+		return Sandbox{}, err
+	}
+	for _, key := range tree.Keys() {
+		if !slices.Contains(sandboxKeys(), key) {
+			return Sandbox{}, param.Errorf("sandbox: %q is none of its keys: %s", key, strings.Join(sandboxKeys(), ", "))
+		}
+	}
+	return s, nil
+}
+
+func sandboxKeys() []string {
+	return []string{"executor", "cpu", "memory", "disk", "timeout", "processes", "output", "role", "spot", "fresh"}
+}
+
+func (s *Sandbox) read(p *Params) (err error) {
+	if s.Executor, err = p.StringOr("executor", ""); err != nil {
+		return err
+	}
+	if s.Executor != "" && !slices.Contains(Executors(), s.Executor) {
+		return param.Errorf("sandbox: executor must be one of %s but is %q", strings.Join(Executors(), ", "), s.Executor)
+	}
+	if s.CPU, err = ReadOr(p, "cpu", cpus, 0); err != nil {
+		return err
+	}
+	if s.Memory, err = ReadOr(p, "memory", sizeOf, 0); err != nil {
+		return err
+	}
+	if s.Disk, err = ReadOr(p, "disk", sizeOf, 0); err != nil {
+		return err
+	}
+	if s.Output, err = ReadOr(p, "output", sizeOf, 0); err != nil {
+		return err
+	}
+	if s.Time, err = ReadOr(p, "timeout", param.AsDuration, 0); err != nil {
+		return err
+	}
+	processes, err := p.IntOr("processes", 0)
+	if err != nil {
+		return err
+	}
+	if processes < 0 || processes > 1<<20 {
+		return param.Errorf("sandbox: processes must be a number up to %d but is %d", 1<<20, processes)
+	}
+	s.Processes = int(processes)
+	if s.Role, err = p.StringOr("role", ""); err != nil {
+		return err
+	}
+	if s.Spot, err = p.BoolOr("spot", false); err != nil {
+		return err
+	}
+	s.Fresh, err = p.BoolOr("fresh", false)
+	return err
+}
+
+func cpus(key string, v param.Value) (float64, error) {
+	n, err := strconv.ParseFloat(param.Text(v), 64)
+	if err != nil || n <= 0 || n > 1024 {
+		return 0, param.Errorf("sandbox: %s must be a number of vCPUs, 0.5 say, but is %s", key, param.Text(v))
+	}
+	return n, nil
+}
+
+var sizeForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmgt])(?:i?b)?$`)
+
+// sizeOf reads a size as docker writes it: 512m, 2g.
+func sizeOf(key string, v param.Value) (int64, error) {
+	m := sizeForm.FindStringSubmatch(strings.ToLower(param.Text(v)))
+	if m == nil {
+		return 0, param.Errorf("sandbox: %s must be a size with its unit, 512m or 2g say, but is %s", key, param.Text(v))
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	bytes := n * float64(int64(1)<<(10*(1+strings.Index("kmgt", m[2]))))
+	if err != nil || bytes < 1 || bytes > 1<<60 {
+		return 0, param.Errorf("sandbox: %s cannot be %s", key, param.Text(v))
+	}
+	return int64(bytes), nil
+}
+
+// Size writes bytes as users write them.
+func Size(bytes int64) string {
+	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
+		if one := int64(1) << (10 * (4 - i)); bytes >= one {
+			return strconv.FormatFloat(math.Round(float64(bytes)/float64(one)*10)/10, 'f', -1, 64) + " " + unit
+		}
+	}
+	return strconv.FormatInt(bytes, 10) + " bytes"
+}
+
+// The reasons for which commands are ended, the same from every executor.
+
+// TooLong says that a command had all its time.
+func TooLong(limit time.Duration) string {
+	return fmt.Sprintf("The command took longer than %v and was ended (sandbox: timeout)", limit)
+}
+
+// OutOfMemory says that a command took more memory than there was; 0 is an unknown limit.
+func OutOfMemory(limit int64) string {
+	if limit == 0 {
+		return "The command was out of memory and was ended: give it more (sandbox: memory)"
+	}
+	return fmt.Sprintf("The command was out of memory with %s and was ended: give it more (sandbox: memory)", Size(limit))
+}
+
+// TooMuchOutput says that a command wrote too much.
+func TooMuchOutput(limit int64) string {
+	return fmt.Sprintf("The command wrote more than %s to its log and was ended: write to a file, or less (sandbox: output)", Size(limit))
+}
+
+// TooManyProcesses says that a command had too many processes.
+func TooManyProcesses(limit int) string {
+	return fmt.Sprintf("The command had more than %d processes and was ended (sandbox: processes)", limit)
+}
+
+// TooMuchDisk says that a command wrote too many bytes to its workspace.
+func TooMuchDisk(limit int64) string {
+	return fmt.Sprintf("The command wrote more than %s to its workspace and was ended (sandbox: disk)", Size(limit))
+}
