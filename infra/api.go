@@ -16,11 +16,15 @@ const (
 	burstLimit = 400
 )
 
-// createAPI makes the HTTP API: all paths by token, and below /iam the same by signed
-// requests of the account (SigV4).
-func (z *stack) createAPI() {
+// createEndpoint makes what the API is known by: functions are told before it has routes.
+func (z *stack) createEndpoint() {
 	p := &awsapigatewayv2.HttpApiProps{ApiName: z.name("api"), CreateDefaultStage: jsii.Bool(false)}
 	z.api = awsapigatewayv2.NewHttpApi(z.Stack, jsii.String("Api"), p)
+}
+
+// createAPI makes the routes of the HTTP API: all paths by token, and below /iam the same by signed
+// requests of the account (SigV4).
+func (z *stack) createAPI() {
 	function := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("ApiFunction"), z.functions["api"], nil)
 	all := &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod_ANY}
 	z.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/{path+}"), Methods: all, Integration: function})

@@ -85,15 +85,15 @@ func functions() []function {
 	return []function{
 		{name: "api", timeout: 29, memory: 512, may: slices.Concat(redrive, []right{table,
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
-			{[]string{"s3:GetObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
+			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}})},
 		{name: "upload", timeout: 5 * 60, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
 			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
-		{name: "tick", timeout: 55, memory: 512, may: slices.Concat(told, redrive, []right{table,
+		{name: "tick", timeout: 55, memory: 512, may: slices.Concat(told, redrive, launch(), []right{table,
 			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}})},
 		{name: "executor", timeout: 30, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
-		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onTasks}})},
+		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, launch(), []right{{workQueue, onTasks}})},
 	}
 }
 
@@ -113,7 +113,14 @@ func (z *stack) function(f function) awslambda.Function {
 	logs.GrantWrite(role)
 	for _, r := range f.may {
 		resources := r.on(z)
-		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(r.actions...), Resources: &resources}))
+		if len(resources) == 0 {
+			continue // there is no such thing in this deployment
+		}
+		p := &awsiam.PolicyStatementProps{Actions: jsii.Strings(r.actions...), Resources: &resources}
+		if slices.Contains(r.actions, "iam:PassRole") {
+			p.Conditions = &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
+		}
+		role.AddToPolicy(awsiam.NewPolicyStatement(p))
 	}
 	inside := f.operators && z.VPC != ""
 	if inside {
@@ -162,7 +169,7 @@ func (z *stack) environment() *map[string]*string {
 		Archives: *z.archives.BucketName(), Logs: *z.logs.BucketName(), Secrets: "/zerodag/" + z.Stage,
 		DeadEvents: *z.events.dead.QueueUrl(), DeadTasks: *z.tasks.dead.QueueUrl(),
 		Bus: *z.bus.EventBusName(), Topic: *z.topic.TopicArn(), Announce: z.Announce,
-		Attempts: z.Attempts, TaskLimit: z.TaskLimit, Lease: time.Duration(z.Lease) * time.Second, SmallLogs: z.SmallLogs,
+		Attempts: z.Attempts, TaskLimit: z.TaskLimit, Lease: time.Duration(z.Lease) * time.Second, SmallLogs: z.SmallLogs, Commands: z.commandSettings(),
 	}
 	variables := map[string]*string{}
 	for name, value := range c.Variables() {

@@ -32,7 +32,9 @@ func run() error {
 	if err := buildFunctions(s); err != nil {
 		return err
 	}
-	newStack(app, s)
+	if _, err := newStack(app, s); err != nil {
+		return err
+	}
 	app.Synth(nil)
 	return nil
 }
@@ -41,13 +43,19 @@ func run() error {
 // can: the same source gives the same asset, so that only what changed is deployed.
 func buildFunctions(s settings) error {
 	for _, f := range functions() {
-		out := filepath.Join(s.Assets, f.name, "bootstrap")
-		c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", out, "./functions/"+f.name)
-		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+s.goArchitecture())
-		c.Stderr = os.Stderr
-		if err := c.Run(); err != nil {
-			return fmt.Errorf("build function %s: %w", f.name, err)
+		if err := build("./functions/"+f.name, filepath.Join(s.Assets, f.name, "bootstrap"), goArchitecture(s.Architecture)); err != nil {
+			return err
 		}
+	}
+	return build("./cmd/runner", filepath.Join(s.Assets, programFile), goArchitecture(s.CommandArchitecture))
+}
+
+func build(program, out, architecture string) error {
+	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", out, program)
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)
+	c.Stderr = os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("build %s: %w", program, err)
 	}
 	return nil
 }

@@ -31,7 +31,16 @@ type settings struct {
 	Subnets        []string
 	SecurityGroups []string          // none: one is made
 	Tags           map[string]string // tags: name=value,name=value
-	Assets         string            // assets: folder of the built functions
+	Commands       bool              // commands: fargate, or none
+	Image          string            // image: of commands that name none
+	CommandCPU     int               // commandCpu and commandMemory: of their machines; 1024 is a vCPU, and MiB
+	CommandMemory  int
+	// commandArchitecture: of their images, x86_64 or arm64
+	CommandArchitecture string
+	TaskRoles           []string // taskRoles: ARNs of roles that commands may have
+	Spot                bool     // spot: machines may be taken away, and are cheaper
+	PublicIP            bool     // publicIp: machines in the VPC that was named have an address of their own
+	Assets              string   // assets: folder of the built functions
 }
 
 // reader collects the first wrong value.
@@ -112,6 +121,15 @@ func readSettings(node constructs.Node) (settings, error) {
 		SecurityGroups: r.list("securityGroups", "sg-"),
 		Assets:         r.text("assets", "bin/functions"),
 		Tags:           map[string]string{},
+		Commands:       r.text("commands", "fargate") == "fargate",
+		Image:          r.text("image", "public.ecr.aws/docker/library/python:3.13"),
+		CommandCPU:     r.number("commandCpu", 1024, 256, 16384),
+		CommandMemory:  r.number("commandMemory", 2048, 512, 122880),
+
+		CommandArchitecture: r.text("commandArchitecture", "x86_64"),
+		TaskRoles:           r.list("taskRoles", "arn:"),
+		Spot:                r.text("spot", "false") == "true",
+		PublicIP:            r.text("publicIp", "false") == "true",
 	}
 	if !stageName.MatchString(s.Stage) {
 		r.wrong("stage", "lower-case letters, digits and hyphens, at most 18", s.Stage)
@@ -121,6 +139,12 @@ func readSettings(node constructs.Node) (settings, error) {
 	}
 	if s.Architecture != "arm64" && s.Architecture != "x86_64" {
 		r.wrong("architecture", "arm64 or x86_64", s.Architecture)
+	}
+	if s.CommandArchitecture != "arm64" && s.CommandArchitecture != "x86_64" {
+		r.wrong("commandArchitecture", "arm64 or x86_64", s.CommandArchitecture)
+	}
+	if text := r.text("commands", "fargate"); text != "fargate" && text != "none" {
+		r.wrong("commands", "fargate or none", text)
 	}
 	if (s.Domain == "") != (s.Certificate == "") {
 		r.wrong("domain", "given together with certificate, the ARN of one for it", s.Domain)
@@ -143,8 +167,8 @@ func readSettings(node constructs.Node) (settings, error) {
 	return s, r.err
 }
 
-func (s settings) goArchitecture() string {
-	if s.Architecture == "arm64" {
+func goArchitecture(architecture string) string {
+	if architecture == "arm64" {
 		return "arm64"
 	}
 	return "amd64"

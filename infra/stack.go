@@ -31,12 +31,13 @@ type stack struct {
 	functions      map[string]awslambda.Function
 	scheduler      awsiam.Role // of schedules that start workflows
 	api            awsapigatewayv2.HttpApi
+	commands       *commands // nil: there are none
 }
 
 // queue is a queue and where its messages go that nobody can handle.
 type queue struct{ live, dead awssqs.Queue }
 
-func newStack(scope constructs.Construct, s settings) *stack {
+func newStack(scope constructs.Construct, s settings) (*stack, error) {
 	z := &stack{settings: s, functions: map[string]awslambda.Function{}}
 	z.Stack = awscdk.NewStack(scope, jsii.String("Zerodag-"+s.Stage), &awscdk.StackProps{
 		StackName:   jsii.String("zerodag-" + s.Stage),
@@ -50,6 +51,10 @@ func newStack(scope constructs.Construct, s settings) *stack {
 	z.createQueues()
 	z.createBus()
 	z.createNetwork()
+	z.createEndpoint()
+	if err := z.createCommands(); err != nil {
+		return nil, err
+	}
 	z.createFunctions()
 	z.createTriggers()
 	z.createUploadTrigger()
@@ -57,7 +62,7 @@ func newStack(scope constructs.Construct, s settings) *stack {
 	z.createAlarms()
 	z.createDashboard()
 	z.createOutputs()
-	return z
+	return z, nil
 }
 
 // name is the name of a resource that people look for.

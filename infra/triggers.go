@@ -35,6 +35,11 @@ func (z *stack) createTriggers() {
 		Schedule: awsevents.Schedule_Rate(minutes(1)), Targets: &[]awsevents.IRuleTarget{tick}})
 	awsevents.NewRule(z.Stack, jsii.String("Starts"), &awsevents.RuleProps{EventBus: z.bus,
 		EventPattern: &awsevents.EventPattern{Source: jsii.Strings("zerodag.start")}, Targets: &[]awsevents.IRuleTarget{tick}})
+	if z.commands != nil {
+		awsevents.NewRule(z.Stack, jsii.String("Machines"), &awsevents.RuleProps{Targets: &[]awsevents.IRuleTarget{tick},
+			EventPattern: &awsevents.EventPattern{Source: jsii.Strings("aws.ecs"), DetailType: jsii.Strings("ECS Task State Change"),
+				Detail: &map[string]any{"clusterArn": []*string{z.commands.cluster.AttrArn()}, "lastStatus": jsii.Strings("STOPPED")}}})
+	}
 	z.allowStarts()
 }
 

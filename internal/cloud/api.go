@@ -16,6 +16,7 @@ import (
 
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/sandbox"
 )
 
 // API answers calls of API Gateway with the handler that the server mounts.
@@ -23,6 +24,7 @@ type API struct {
 	engine  *Engine
 	byToken http.Handler
 	byIAM   http.Handler
+	runners http.Handler // nil: there are none
 }
 
 // Limits of a request and an answer that pass through API Gateway and Lambda: 6 MB, of
@@ -47,6 +49,9 @@ func (e *Engine) API(version string) (*API, error) {
 			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: 20 * time.Second}})
 	}
 	a := &API{engine: e}
+	if e.Sandbox != nil {
+		a.runners = e.Sandbox.Handler()
+	}
 	var err error
 	if a.byToken, err = handler(nil); err != nil {
 		return nil, err
@@ -76,6 +81,9 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 		return nil, err
 	}
 	handler := a.byToken
+	if a.runners != nil && strings.HasPrefix(r.URL.Path, sandbox.HandlerPath) {
+		handler = a.runners
+	}
 	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
 		who := principal(call)
 		if who == "" { // the gateway lets none through: this holds where somebody changed its routes

@@ -30,6 +30,7 @@ import (
 	"zerodag/internal/httpclient"
 	"zerodag/internal/notice"
 	"zerodag/internal/s3"
+	"zerodag/internal/sandbox"
 	"zerodag/internal/sns"
 	"zerodag/internal/sqs"
 	"zerodag/internal/ssm"
@@ -46,6 +47,8 @@ type Engine struct {
 	Events *sqs.Queue
 	Tasks  *sqs.Queue
 	Logger *slog.Logger
+	// Sandbox runs commands; nil where the deployment has no place for them.
+	Sandbox *sandbox.Service
 }
 
 // pack is how many tasks that became ready together are one message (DESIGN section 3).
@@ -94,6 +97,8 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	logStore := s3.NewLogs(account, logs)
+	secrets := ssm.New(account, ssm.Options{Prefix: config.Secrets})
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	var notices host.Notices
 	if config.Topic != "" {
@@ -103,17 +108,18 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 		Ticked: true, Relay: true, IDAt: dynamo.IDAt, Notices: notices,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
 		Log: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
-		Blobs: e.Blobs, Secrets: ssm.New(account, ssm.Options{Prefix: config.Secrets}), Logs: s3.NewLogs(account, logs),
+		Blobs: e.Blobs, Secrets: secrets, Logs: logStore,
 		Registry: all.Registry(), Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
-			s := workspaces.Of(ctx, w.Archive, id, func(string) operators.Commands { return noCommands{} })
-			return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil
+			s := workspaces.Of(ctx, w.Archive, id, nil)
+			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave}, nil
 		},
 		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 		Now:       time.Now, Logger: e.Logger,
 		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime},
 	})
+	e.Sandbox = e.sandbox(account, config.Commands, s3.Links{Blobs: e.Blobs, Logs: logStore}, secrets)
 	return e, nil
 }
 
@@ -142,11 +148,4 @@ type laterRows struct{ db *dynamo.DB }
 
 func (l *laterRows) Later(ctx context.Context, queue string, messages ...host.Message) error {
 	return l.db.Later(ctx, queue, messages...)
-}
-
-// noCommands refuses commands: there is no shell in a function.
-type noCommands struct{}
-
-func (noCommands) Run(context.Context, operators.Command) (operators.Exit, error) {
-	return operators.Exit{}, operators.Failf("commands (sh>, py>, rb>) have no place to run in this deployment yet: run this workflow on `zerodag server`")
 }

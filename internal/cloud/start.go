@@ -19,13 +19,16 @@ import (
 // with the input that events.StartDetail describes.
 func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	defer e.measure("tick")()
+	if done, err := e.machineEnded(ctx, payload); done {
+		return err
+	}
 	d, err := startOf(payload)
 	switch {
 	case err != nil:
 		e.Logger.Error("event starts nothing", "error", err)
 		return nil
 	case d == nil:
-		return e.TickOnce(ctx)
+		return errors.Join(e.TickOnce(ctx), e.checkMachines(ctx))
 	}
 	return e.startFrom(ctx, *d)
 }

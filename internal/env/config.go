@@ -1,6 +1,7 @@
 package env
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -26,6 +27,32 @@ type Config struct {
 	TaskLimit int           // tasks of an attempt; 0 is the default
 	Lease     time.Duration // of a task; 0 is the default
 	SmallLogs bool          // also small logs go to the bucket
+	Commands  Commands      // where commands run
+}
+
+// Commands is where commands run: nowhere, when Cluster is empty.
+type Commands struct {
+	Cluster        string   `json:"cluster,omitempty"`
+	Subnets        []string `json:"subnets,omitempty"`
+	SecurityGroups []string `json:"securityGroups,omitempty"`
+	PublicIP       bool     `json:"publicIp,omitempty"`
+	ExecutionRole  string   `json:"executionRole,omitempty"` // ARN
+	Roles          []string `json:"roles,omitempty"`         // ARNs that commands may have
+	LogGroup       string   `json:"logGroup,omitempty"`
+	Architecture   string   `json:"architecture,omitempty"`
+	URL            string   `json:"url,omitempty"` // of the API
+	Program        Object   `json:"program"`
+	Image          string   `json:"image,omitempty"` // of commands that name none
+	CPU            int      `json:"cpu,omitempty"`   // 1024 is a vCPU
+	Memory         int      `json:"memory,omitempty"`
+	Spot           bool     `json:"spot,omitempty"`
+}
+
+// Object is one of S3, and what its content must be.
+type Object struct {
+	Bucket string `json:"bucket,omitempty"`
+	Key    string `json:"key,omitempty"`
+	SHA256 string `json:"sha256,omitempty"` // hex
 }
 
 // field is one variable.
@@ -63,7 +90,17 @@ func fields() []field {
 			func(c *Config, s string) (err error) { c.Lease, err = time.ParseDuration(s); return err }},
 		{"ZERODAG_SMALL_LOGS", func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
 			func(c *Config, s string) (err error) { c.SmallLogs, err = strconv.ParseBool(s); return err }},
+		{"ZERODAG_COMMANDS", func(c *Config) string { return c.Commands.text() },
+			func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.Commands) }},
 	}
+}
+
+func (c Commands) text() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(fmt.Sprintf("env: encode settings of commands: %v", err)) // texts and numbers: cannot fail
+	}
+	return string(text)
 }
 
 // Variables are the environment of every function.

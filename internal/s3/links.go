@@ -53,6 +53,15 @@ func (l Links) Output(ctx context.Context, key string, size int64) (string, erro
 	return r.URL, nil
 }
 
+// Object is a link that reads an object of any bucket.
+func (l Links) Object(ctx context.Context, bucket, key string) (string, error) {
+	r, err := l.Blobs.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key}, s3.WithPresignExpires(readValid))
+	if err != nil {
+		return "", translate("sign link to "+key, err)
+	}
+	return r.URL, nil
+}
+
 // Read reads a file of output.
 func (l Links) Read(ctx context.Context, key string) ([]byte, error) {
 	r, size, err := l.Blobs.Open(ctx, key)

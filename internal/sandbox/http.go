@@ -30,7 +30,28 @@ func (s *Service) Handler() http.Handler {
 		url, blob, err := s.URL(ctx, token, w.Key, w.Upload)
 		return Given{url, blob}, err
 	}))
+	mux.HandleFunc("GET "+HandlerPath+"program", s.program)
 	return mux
+}
+
+// program leads a machine that starts to the program that it is to run. Its token is in the
+// query: the tools of small images send a header on to wherever they are led.
+func (s *Service) program(w http.ResponseWriter, r *http.Request) {
+	_, err := s.runner(r.Context(), r.URL.Query().Get("token"))
+	if errors.Is(err, ErrGone) {
+		http.Error(w, err.Error(), http.StatusGone)
+		return
+	}
+	var url string
+	if err == nil {
+		url, err = s.Program(r.Context())
+	}
+	if err != nil {
+		s.Logger.Error("no link to the program of runners", "error", err)
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return
+	}
+	http.Redirect(w, r, url, http.StatusFound)
 }
 
 // Finished is how a command ended.

@@ -20,6 +20,8 @@ type Options struct {
 	// Secrets are those of a project, for the commands that need some.
 	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
 	Links   Links
+	// Program is a link to the program of runners, for who starts one.
+	Program func(ctx context.Context) (string, error)
 	// Default is the class of commands that ask for nothing, but for their image: Default.Image
 	// is for those that name none.
 	Default Class

@@ -1,0 +1,90 @@
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/internal/env"
+	"zerodag/internal/fargate"
+	"zerodag/internal/host"
+	"zerodag/internal/s3"
+	"zerodag/internal/sandbox"
+	"zerodag/operators"
+)
+
+// sandbox makes what runs commands, if the deployment has a place for them.
+func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, secrets host.Secrets) *sandbox.Service {
+	if c.Cluster == "" {
+		return nil
+	}
+	return sandbox.New(sandbox.Options{
+		Commands: e.DB.Commands(), Runners: e.DB, Links: links, Secrets: secrets.ProjectSecrets, Logger: e.Logger,
+		Launcher: fargate.New(account, fargate.Options{Stage: e.Config.Stage, Cluster: c.Cluster, Subnets: c.Subnets, SecurityGroups: c.SecurityGroups,
+			PublicIP: c.PublicIP, ExecutionRole: c.ExecutionRole, Roles: c.Roles, LogGroup: c.LogGroup, Architecture: c.Architecture, URL: c.URL, SHA256: c.Program.SHA256}),
+		Default: sandbox.Class{Image: c.Image, CPU: c.CPU, Memory: c.Memory, Spot: c.Spot},
+		Program: func(ctx context.Context) (string, error) { return links.Object(ctx, c.Program.Bucket, c.Program.Key) },
+		Wake: func(ctx context.Context, project, attempt int64, run engine.Run) error {
+			return e.Host.Wake(ctx, project, attempt, run)
+		},
+	})
+}
+
+// commands runs the commands of one run of a task.
+func (e *Engine) commands(id operators.Identity, archive string) operators.Commands {
+	if e.Sandbox == nil {
+		return noCommands{}
+	}
+	return placed{e.Sandbox.For(id, archive)}
+}
+
+// placed refuses executors that are not to be had on AWS.
+type placed struct{ operators.Commands }
+
+func (p placed) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
+	if x := c.Sandbox.Executor; x != "" && x != operators.OnFargate {
+		return operators.Exit{}, param.Errorf("sandbox: the executor %s is not to be had in this deployment, %s is", x, operators.OnFargate)
+	}
+	return p.Commands.Run(ctx, c)
+}
+
+// noCommands refuses commands: there is no shell in a function.
+type noCommands struct{}
+
+func (noCommands) Run(context.Context, operators.Command) (operators.Exit, error) {
+	return operators.Exit{}, operators.Failf("commands (sh>, py>, rb>) have no place to run in this deployment: deploy with -c commands=fargate")
+}
+
+func (noCommands) Stop(context.Context, *param.Map) error { return nil }
+
+// machineEnded tells the sandbox of a machine that has ended, as ECS says; false when the
+// event is about something else.
+func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (bool, error) {
+	var call struct {
+		Source string          `json:"source"`
+		Detail json.RawMessage `json:"detail"`
+	}
+	if err := json.Unmarshal(payload, &call); err != nil || call.Source != "aws.ecs" {
+		return false, nil //nolint:nilerr // whoever reads the payload next says what is wrong with it
+	}
+	s, ended, err := fargate.ParseEvent(call.Detail)
+	if err != nil || !ended || e.Sandbox == nil {
+		return true, err
+	}
+	return true, e.Sandbox.Stopped(ctx, s.Runner, s.Why, s.Final)
+}
+
+// checkMachines looks after the machines of commands.
+func (e *Engine) checkMachines(ctx context.Context) error {
+	if e.Sandbox == nil {
+		return nil
+	}
+	if err := e.Sandbox.Check(ctx); err != nil {
+		return fmt.Errorf("look after machines: %w", err)
+	}
+	return nil
+}

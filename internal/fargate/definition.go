@@ -1,0 +1,141 @@
+package fargate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"zerodag/engine/param"
+	"zerodag/internal/border"
+	"zerodag/internal/sandbox"
+)
+
+// The containers of a task: the first one fetches the program of runners, the second one is
+// the image of the commands, in which that program runs.
+const (
+	fetcher = "fetch"
+	command = "command"
+)
+
+// fetchImage is small, and has what fetch needs.
+const fetchImage = "public.ecr.aws/docker/library/alpine:3.22"
+
+// The volume that both containers see.
+const (
+	volume = "zerodag"
+	folder = "/zerodag"
+)
+
+// fetch puts the program onto the volume, if it is the one that it must be; and certificates,
+// which many images lack.
+const fetch = `set -e
+wget -q -O ` + folder + `/runner "$PROGRAM"
+echo "$SHA256  ` + folder + `/runner" | sha256sum -c -
+chmod 755 ` + folder + `/runner
+cp /etc/ssl/cert.pem ` + folder + `/ca.pem || true
+mkdir -p ` + folder + `/work
+chmod 711 ` + folder + `/work`
+
+// stopTimeout is what a machine has to end its commands and to store their logs, in seconds.
+const stopTimeout = 30
+
+// basicDisk is what a task has without asking, in GiB.
+const basicDisk = 20
+
+// registered is what a class needs a task definition for.
+func (l *Launcher) registered(c sandbox.Class) *ecs.RegisterTaskDefinitionInput {
+	logs := func(prefix string) *types.LogConfiguration {
+		region := "us-east-1"
+		if parts := strings.Split(l.ExecutionRole, ":"); len(parts) > 3 && parts[3] != "" {
+			region = parts[3]
+		}
+		return &types.LogConfiguration{LogDriver: types.LogDriverAwslogs, Options: map[string]string{
+			"awslogs-group": l.LogGroup, "awslogs-region": region, "awslogs-stream-prefix": prefix}}
+	}
+	mount := []types.MountPoint{{SourceVolume: aws.String(volume), ContainerPath: aws.String(folder)}}
+	architecture := types.CPUArchitectureX8664
+	if l.Architecture == "arm64" {
+		architecture = types.CPUArchitectureArm64
+	}
+	in := &ecs.RegisterTaskDefinitionInput{
+		RequiresCompatibilities: []types.Compatibility{types.CompatibilityFargate}, NetworkMode: types.NetworkModeAwsvpc,
+		Cpu: aws.String(strconv.Itoa(c.CPU)), Memory: aws.String(strconv.Itoa(c.Memory)), ExecutionRoleArn: &l.ExecutionRole,
+		RuntimePlatform: &types.RuntimePlatform{CpuArchitecture: architecture, OperatingSystemFamily: types.OSFamilyLinux},
+		Volumes:         []types.Volume{{Name: aws.String(volume)}},
+		ContainerDefinitions: []types.ContainerDefinition{
+			{Name: aws.String(fetcher), Image: aws.String(fetchImage), Essential: aws.Bool(false), User: aws.String("0"),
+				EntryPoint: []string{"/bin/sh", "-c"}, Command: []string{fetch}, Environment: variables("SHA256", l.SHA256),
+				MountPoints: mount, LogConfiguration: logs(fetcher)},
+			{Name: aws.String(command), Image: &c.Image, Essential: aws.Bool(true), User: aws.String("0"), StopTimeout: aws.Int32(stopTimeout),
+				EntryPoint: []string{folder + "/runner"}, Command: []string{"run"}, MountPoints: mount, LogConfiguration: logs(command),
+				DependsOn: []types.ContainerDependency{{ContainerName: aws.String(fetcher), Condition: types.ContainerConditionSuccess}}},
+		},
+	}
+	if c.Role != "" {
+		in.TaskRoleArn = &c.Role
+	}
+	if c.Disk > basicDisk {
+		in.EphemeralStorage = &types.EphemeralStorage{SizeInGiB: int32(c.Disk)}
+	}
+	return in
+}
+
+// definition returns the task definition of a class: one is registered for each image and
+// size, and found again by its name, which is made of all that is in it.
+func (l *Launcher) definition(ctx context.Context, c sandbox.Class) (string, error) {
+	in := l.registered(c)
+	text, err := json.Marshal(in)
+	if err != nil {
+		return "", fmt.Errorf("encode task definition: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	family := "zerodag-" + l.Stage + "-" + hex.EncodeToString(sum[:10])
+	l.mu.Lock()
+	arn := l.known[family]
+	l.mu.Unlock()
+	if arn != "" {
+		return arn, nil
+	}
+	if arn, err = l.find(ctx, family, in); err != nil {
+		return "", err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known[family] = arn
+	return arn, nil
+}
+
+func (l *Launcher) find(ctx context.Context, family string, in *ecs.RegisterTaskDefinitionInput) (string, error) {
+	found, err := l.client.DescribeTaskDefinition(ctx, &ecs.DescribeTaskDefinitionInput{TaskDefinition: &family})
+	if err == nil && found.TaskDefinition.Status == types.TaskDefinitionStatusActive {
+		return aws.ToString(found.TaskDefinition.TaskDefinitionArn), nil
+	}
+	if err != nil && border.Code(err) != "ClientException" {
+		return "", busy(border.Translate("look for task definition "+family, err))
+	}
+	in.Family = &family
+	made, err := l.client.RegisterTaskDefinition(ctx, in)
+	if border.Code(err) == "ClientException" || border.Code(err) == "InvalidParameterException" {
+		return "", param.Errorf("Fargate takes no task definition for the image %s: %v", aws.ToString(in.ContainerDefinitions[1].Image), err)
+	}
+	if err != nil {
+		return "", busy(border.Translate("register task definition "+family, err))
+	}
+	return aws.ToString(made.TaskDefinition.TaskDefinitionArn), nil
+}
+
+// busy: calls that are throttled come later.
+func busy(err error) error {
+	if strings.Contains(err.Error(), "ThrottlingException") {
+		return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
+	}
+	return err
+}

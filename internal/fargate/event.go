@@ -1,0 +1,82 @@
+package fargate
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Stopped is what a task state change says of a runner whose machine has ended.
+type Stopped struct {
+	Runner string // sandbox.Runner.Name
+	Why    string // for the user
+	Final  bool   // another machine would fare no better
+}
+
+// detail is the form of the event.
+type detail struct {
+	StartedBy     string `json:"startedBy"`
+	LastStatus    string `json:"lastStatus"`
+	StopCode      string `json:"stopCode"`
+	StoppedReason string `json:"stoppedReason"`
+	Containers    []struct {
+		Name     string `json:"name"`
+		ExitCode *int   `json:"exitCode"`
+		Reason   string `json:"reason"`
+	} `json:"containers"`
+}
+
+// ParseEvent reads the detail of an "ECS Task State Change". false when it is about nothing
+// that has ended.
+func ParseEvent(text []byte) (Stopped, bool, error) {
+	var d detail
+	if err := json.Unmarshal(text, &d); err != nil {
+		return Stopped{}, false, fmt.Errorf("read task state change: %w", err)
+	}
+	if d.LastStatus != "STOPPED" || d.StartedBy == "" {
+		return Stopped{}, false, nil
+	}
+	s := Stopped{Runner: d.StartedBy, Why: d.why()}
+	s.Final = isFinal(s.Why)
+	return s, true, nil
+}
+
+// why is the reason of the container that has one, or else of the task.
+func (d detail) why() string {
+	reason := d.StoppedReason
+	for _, c := range d.Containers {
+		if c.Reason != "" {
+			reason = c.Reason
+			break
+		}
+		if c.Name == fetcher && c.ExitCode != nil && *c.ExitCode != 0 {
+			reason = fmt.Sprintf("the program of the machine could not be fetched (code %d)", *c.ExitCode)
+		}
+	}
+	switch {
+	case strings.Contains(reason, "OutOfMemory"):
+		return "the machine was out of memory"
+	case d.StopCode == "SpotInterruption":
+		return "the machine was taken back (Spot)"
+	case strings.Contains(reason, "CannotPullContainerError"):
+		return "The image cannot be pulled: " + reason
+	case reason == "":
+		return "the machine has ended: " + d.StopCode
+	}
+	return reason
+}
+
+// isFinal says that an image is not there or not allowed. A registry that does not answer, or
+// has had too many requests, may another time.
+func isFinal(why string) bool {
+	if !strings.Contains(why, "CannotPullContainerError") {
+		return false
+	}
+	text := strings.ToLower(why)
+	for _, word := range []string{"timeout", "toomanyrequests", "too many requests", "connection", "temporar", "5xx", "503", "500 internal"} {
+		if strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}

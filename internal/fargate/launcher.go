@@ -1,0 +1,139 @@
+package fargate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"zerodag/engine/param"
+	"zerodag/internal/border"
+	"zerodag/internal/sandbox"
+)
+
+// Options are what a Launcher is made of.
+type Options struct {
+	Stage          string
+	Cluster        string // ARN or name
+	Subnets        []string
+	SecurityGroups []string
+	PublicIP       bool
+	ExecutionRole  string   // ARN: pulls images and writes the log of runners
+	Roles          []string // ARNs that commands may have
+	LogGroup       string
+	Architecture   string // "x86_64" or "arm64"
+	URL            string // of the API
+	SHA256         string // of the program of runners, hex
+}
+
+// Launcher is a sandbox.Launcher. It is safe for concurrent use.
+type Launcher struct {
+	Options
+	client *ecs.Client
+
+	mu    sync.Mutex
+	known map[string]string // ARNs of task definitions by family
+}
+
+// New makes a Launcher over a cluster that exists.
+func New(c aws.Config, o Options) *Launcher {
+	client := ecs.NewFromConfig(c, func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // who is throttled comes later
+	return &Launcher{Options: o, client: client, known: map[string]string{}}
+}
+
+// Check refuses a role that is not allowed.
+func (l *Launcher) Check(class sandbox.Class) error {
+	if class.Role == "" || slices.Contains(l.Roles, class.Role) {
+		return nil
+	}
+	if len(l.Roles) == 0 {
+		return param.Errorf("sandbox: role %s is not allowed: this deployment allows none (cdk deploy -c taskRoles=ARN,…)", class.Role)
+	}
+	return param.Errorf("sandbox: role %s is not allowed: this deployment allows %s", class.Role, strings.Join(l.Roles, ", "))
+}
+
+// Launch runs a task for a runner. Repeated, it is the same task.
+func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner) (string, error) {
+	definition, err := l.definition(ctx, r.Of)
+	if err != nil {
+		return "", err
+	}
+	in := l.task(r, definition)
+	out, err := l.client.RunTask(ctx, in)
+	if err != nil {
+		return "", refusal(r, err)
+	}
+	for _, f := range out.Failures {
+		return "", fmt.Errorf("%w: %s", sandbox.ErrBusy, strings.TrimSpace(aws.ToString(f.Reason)+" "+aws.ToString(f.Detail)))
+	}
+	if len(out.Tasks) == 0 {
+		return "", fmt.Errorf("%w: ECS gave no task", sandbox.ErrBusy)
+	}
+	return aws.ToString(out.Tasks[0].TaskArn), nil
+}
+
+// task is the request: always the same for a runner, since its client token allows no other.
+func (l *Launcher) task(r sandbox.Runner, definition string) *ecs.RunTaskInput {
+	token := sha256.Sum256([]byte(r.Name()))
+	public := types.AssignPublicIpDisabled
+	if l.PublicIP {
+		public = types.AssignPublicIpEnabled
+	}
+	in := &ecs.RunTaskInput{
+		Cluster: &l.Cluster, TaskDefinition: &definition, Count: aws.Int32(1),
+		ClientToken: aws.String(hex.EncodeToString(token[:16])), StartedBy: aws.String(r.Name()), Group: aws.String("zerodag-" + l.Stage),
+		NetworkConfiguration: &types.NetworkConfiguration{AwsvpcConfiguration: &types.AwsVpcConfiguration{
+			Subnets: l.Subnets, SecurityGroups: l.SecurityGroups, AssignPublicIp: public}},
+		Overrides: &types.TaskOverride{ContainerOverrides: []types.ContainerOverride{
+			{Name: aws.String(fetcher), Environment: variables("PROGRAM", l.URL+sandbox.HandlerPath+"program?token="+r.Token())},
+			{Name: aws.String(command), Environment: variables("ZERODAG_URL", l.URL, "ZERODAG_TOKEN", r.Token(),
+				"ZERODAG_SLOTS", strconv.Itoa(r.Of.Slots()), "ZERODAG_IMAGE", r.Of.Image)},
+		}},
+	}
+	if r.Of.Spot {
+		in.CapacityProviderStrategy = []types.CapacityProviderStrategyItem{{CapacityProvider: aws.String("FARGATE_SPOT"), Weight: 1}}
+	} else {
+		in.LaunchType = types.LaunchTypeFargate
+	}
+	return in
+}
+
+func variables(pairs ...string) []types.KeyValuePair {
+	var list []types.KeyValuePair
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, types.KeyValuePair{Name: &pairs[i], Value: &pairs[i+1]})
+	}
+	return list
+}
+
+// refusal says whether a launch is to be tried later, or why it never will succeed.
+func refusal(r sandbox.Runner, err error) error {
+	err = border.Translate("launch a machine", err, "ThrottlingException", "LimitExceededException", "UpdateInProgressException", "ConflictException")
+	text := err.Error()
+	for _, word := range []string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "concurrently"} {
+		if strings.Contains(text, word) {
+			return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
+		}
+	}
+	if code := border.Code(err); code == "InvalidParameterException" || code == "ClientException" {
+		return param.Errorf("Fargate refuses to run the image %s: %v", r.Of.Image, err)
+	}
+	return err
+}
+
+// Stop stops a task.
+func (l *Launcher) Stop(ctx context.Context, task, why string) error {
+	_, err := l.client.StopTask(ctx, &ecs.StopTaskInput{Cluster: &l.Cluster, Task: &task, Reason: aws.String(why[:min(len(why), 255)])})
+	if border.Code(err) == "InvalidParameterException" { // ECS has forgotten it
+		return nil
+	}
+	return border.Translate("stop machine "+task, err)
+}
