@@ -55,19 +55,28 @@ class Container:
         os.makedirs(self.dir, exist_ok=True)
         read, write = os.pipe()
         try:
-            with open(self.log_path, "ab") as log:
-                self.process = subprocess.Popen(how.argv(self), cwd="/", env=how.env(self), stdin=write, stdout=log, stderr=log, start_new_session=True)
+            with open(self.log_path, "ab") as log, open(self.dir + ".err", "wb") as err:  # its own goes to its log, see sandbox.BEGIN
+                self.process = subprocess.Popen(how.argv(self), cwd="/", env=how.env(self), stdin=write, stdout=log, stderr=err, start_new_session=True)
         finally:
             os.close(write)
             if not self.process:
                 os.close(read)
         self.pid = self.process.pid
-        with open(read) as tells:
-            lines = tells.read().splitlines()
-        if how.namespaces and lines and lines[0].startswith("pid "):
-            self.pid = int(lines.pop(0)[4:])
-        threading.Thread(target=lambda: ended(self, self.process.wait()), daemon=True, name="ecs-wait").start()
-        return lines[-1] if lines and not lines[-1].startswith("pid ") else "the container's file system could not be made"
+        said = "the container's file system could not be made"
+        with open(read) as tells:  # to the first word only: unshare keeps its end open
+            for line in tells:
+                if not line.startswith("pid "):
+                    said = line.rstrip("\n")
+                    break
+                if how.namespaces:
+                    self.pid = int(line[4:])
+        threading.Thread(target=lambda: ended(self, self._exit()), daemon=True, name="ecs-wait").start()
+        return said
+
+    def _exit(self):
+        code = self.process.wait()
+        with open(self.dir + ".err", "rb") as err:
+            return -signal.SIGKILL if sandbox.killed(code, err.read()) else code
 
     @property
     def log_path(self):

@@ -1,5 +1,6 @@
 """The gateway's /_ecs, for tests and for containers.
 
+    GET  /_ecs                                     {"namespaces": whether containers have their own}
     GET, PUT, DELETE /_ecs/faults[?cluster=NAME]   see faults.py; PUT merges
     GET  /_ecs/tasks[?cluster=NAME]                every task since the start
     POST /_ecs/tasks/<id or ARN>/interrupt         a Spot interruption; {"grace": seconds}
@@ -14,7 +15,7 @@ import json
 from localstack.services.edge import ROUTER
 from werkzeug import Request, Response
 
-from . import events, faults
+from . import events, faults, sandbox
 from .task import TASKS
 
 
@@ -83,6 +84,7 @@ def _credentials(request: Request, key: str) -> Response:
 
 
 def register():
+    ROUTER.add("/_ecs", lambda request: _json({"namespaces": sandbox.choose().namespaces}), methods=["GET"])
     ROUTER.add("/_ecs/faults", _faults, methods=["GET", "PUT", "DELETE"])
     ROUTER.add("/_ecs/tasks", _tasks, methods=["GET"])
     for verb in ("interrupt", "lose"):

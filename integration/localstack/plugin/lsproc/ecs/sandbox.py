@@ -30,7 +30,7 @@ CAPABILITIES = "chown dac_override fowner fsetid kill setgid setuid setpcap net_
 NOFILE = 65535  # Fargate's, soft and hard
 FOLDERS = f"ecs-{os.environ.get('GATEWAY_LISTEN', ':4566').rsplit(':', 1)[-1]}-"  # how the folders of this LocalStack's tasks begin
 ELSEWHERE = ("/proc", "/sys", "/dev")
-BEGIN = "set -e\nexec 3>&0 </dev/null\nread -r pid _ </proc/self/stat\necho pid $pid >&3\n"
+BEGIN = "set -e\nexec 3>&0 </dev/null 2>&1\nread -r pid _ </proc/self/stat\necho pid $pid >&3\n"
 START = """
 fail() { echo "$1" >&3; exit 127; }
 found() {
@@ -71,6 +71,11 @@ def user_of(text):
         except KeyError:
             raise Unknown(f"unable to find group {group}: no matching entries in group file")
     return uid, gid
+
+
+def killed(code, stderr):
+    """Whether process 1 of a container died of a signal: util-linux 2.38 then stumbles over its own end."""
+    return code == 1 and b"unblock failed" in stderr
 
 
 class Plain:
@@ -197,8 +202,8 @@ def _try():
 
     try:
         with open(os.devnull, "wb") as tells:
-            done = subprocess.run(Namespaces().argv(Probe), stdin=tells, stderr=subprocess.PIPE, timeout=20, check=False)
-        return None if done.returncode == 0 else done.stderr.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
+            done = subprocess.run(Namespaces().argv(Probe), stdin=tells, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=20, check=False)
+        return None if done.returncode == 0 else done.stdout.decode("utf-8", "replace").strip() or f"exit {done.returncode}"
     except (OSError, subprocess.TimeoutExpired) as e:
         return str(e)
     finally:
