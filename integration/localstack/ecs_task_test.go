@@ -184,7 +184,7 @@ func TestInitContainer(t *testing.T) {
 	task := b.until(t, arn, "STOPPED")
 	want := "init=0, main=137" // a shell as process 1 ignores SIGTERM
 	if !b.Namespaces(t) {
-		want = "init=0, main=4" // nothing is read-only then
+		want = "init=0, main=143" // nor is anything process 1 or read-only
 		t.Log("NOT RUN: read-only mounts, for LocalStack is not root")
 	}
 	wantOutcome(t, task, types.TaskStopCodeUserInitiated, want)

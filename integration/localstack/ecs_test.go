@@ -96,10 +96,8 @@ func (b ecsBed) register(t *testing.T, in *ecs.RegisterTaskDefinitionInput) stri
 	}
 	arn := out.TaskDefinition.TaskDefinitionArn
 	localstack.Cleanup(t, func(ctx context.Context) error {
-		if _, err := b.client.DeregisterTaskDefinition(ctx, &ecs.DeregisterTaskDefinitionInput{TaskDefinition: arn}); err != nil && ctx.Err() == nil {
-			t.Logf("deregister %s: %v", *arn, err)
-		}
-		return nil
+		_, err := b.client.DeregisterTaskDefinition(ctx, &ecs.DeregisterTaskDefinitionInput{TaskDefinition: arn})
+		return err
 	})
 	return *arn
 }

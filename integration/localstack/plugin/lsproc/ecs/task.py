@@ -39,11 +39,12 @@ class Task:
         self.role = self.overrides.get("taskRoleArn") or definition.get("taskRoleArn")
         self.credentials = uuid.uuid4().hex
         self.dir = tempfile.mkdtemp(prefix=FOLDERS)
-        self.containers, self.streams = self._containers(), []
+        self.containers, self.streams, self.thread = self._containers(), [], None
         TASKS[self.arn] = self
 
     def begin(self):
-        threading.Thread(target=self._run, daemon=True, name=f"ecs-{self.id[:8]}").start()
+        self.thread = threading.Thread(target=self._run, daemon=True, name=f"ecs-{self.id[:8]}")
+        self.thread.start()
 
     def _containers(self):
         folders = {}
@@ -229,7 +230,7 @@ class Task:
                 c.stopped(None)
         self._become("DEPROVISIONING")
         self._ship(last=True)
-        shutil.rmtree(self.dir, ignore_errors=True)
+        _remove(self.dir)
         self._become("STOPPED", "stoppedAt")
 
 
@@ -254,10 +255,17 @@ def end_all():
     """Ends all tasks, when LocalStack does."""
     alive = [t for t in TASKS.values() if t.status != "STOPPED"]
     for t in alive:
-        t.stop("LocalStack stops", "TerminationNotice")
-        t.kill()
+        t.lose(event=False)
     for t in alive:
-        for c in t.containers:
-            if c.process:
-                c.process.wait(5)
-        shutil.rmtree(t.dir, ignore_errors=True)
+        if t.thread:
+            t.thread.join(5)
+        _remove(t.dir)
+
+
+def _remove(folder):
+    for _ in range(40):  # a container's end lets go of its mounts a moment later
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.exists(folder):
+            return
+        time.sleep(0.05)
+    LOG.warning("%s could not be removed", folder)
