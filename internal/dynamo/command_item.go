@@ -67,7 +67,7 @@ func commandOf(attempt int64, it item) (sandbox.Command, error) {
 //	RUN   <attempt>#<class>#<slot>   runner
 const (
 	runners   = "RUN"
-	rID       = aID
+	rID       = "id"
 	rOf       = "of"
 	rLaunched = "la"
 	rSeen     = "se"

@@ -71,7 +71,7 @@ func (db *DB) changeRunner(ctx context.Context, name string, change where) (sand
 	if err != nil {
 		return sandbox.Runner{}, err
 	}
-	is := where{text: "#i = :id AND attribute_not_exists(#fe)", names: []string{rID, rFenced}, values: item{":id": text(id)}}
+	is := where{text: "#id = :id AND attribute_not_exists(#fe)", names: []string{rID, rFenced}, values: item{":id": text(id)}}
 	it, err := db.updated(ctx, k, change, is)
 	switch {
 	case errors.Is(err, errCondition) && it.str(rID) == id:
@@ -122,7 +122,7 @@ func (db *DB) Remove(ctx context.Context, name string, asked int) error {
 	if err != nil {
 		return err
 	}
-	is := where{text: "#i = :id", names: []string{rID}, values: item{":id": text(id)}}
+	is := where{text: "#id = :id", names: []string{rID}, values: item{":id": text(id)}}
 	if asked >= 0 {
 		is.text += " AND #as = :as"
 		is.names = append(is.names, rAsked)
