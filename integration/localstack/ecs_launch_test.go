@@ -103,8 +103,7 @@ func TestRunTaskRefuses(t *testing.T) {
 			t.Errorf("%s: was taken: %+v", name, out)
 			continue
 		}
-		t.Log(name)
-		wantError(t, err, c.code, c.part)
+		wantError(t, fmt.Errorf("%s: %w", name, err), c.code, c.part)
 	}
 	if list := b.Tasks(t); len(list) != 0 {
 		t.Errorf("%d tasks were started by requests that were refused", len(list))
@@ -311,17 +310,18 @@ func TestStartDelay(t *testing.T) {
 // TestSpotInterruption warns a task and then ends it, and leaves others alone.
 func TestSpotInterruption(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ script, want string }{
-		"goes":  {"trap 'exit 5' TERM; while :; do sleep 0.1; done", "main=5"},
-		"stays": {"trap '' TERM; while :; do sleep 0.1; done", "main=137"},
+	for name, c := range map[string]struct{ trap, want string }{
+		"goes":  {"trap 'exit 5' TERM;", "main=5"},
+		"stays": {"trap '' TERM;", "main=137"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newECS(t)
 			events := b.listen(t)
-			arn := b.start(t, b.spot(b.register(t, definition(shell("main", c.script)))))
+			script, ready := waits(c.trap)
+			arn := b.start(t, b.spot(b.register(t, definition(shell("main", script)))))
+			ready(t)
 			b.until(t, arn, "RUNNING")
-			time.Sleep(300 * time.Millisecond) // a shell needs a moment for its trap
 			b.Interrupt(t, arn, time.Second)
 			wantOutcome(t, b.until(t, arn, "STOPPED"), types.TaskStopCodeSpotInterruption, c.want)
 			warned := false
