@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"zerodag/integration/localstack"
 )
 
 // TestClientToken starts one task however often it is asked for, also when it has stopped.
@@ -70,6 +72,13 @@ func TestRunTaskRefuses(t *testing.T) {
 	if _, err := b.client.DeregisterTaskDefinition(t.Context(), &ecs.DeregisterTaskDefinitionInput{TaskDefinition: &gone}); err != nil {
 		t.Fatal(err)
 	}
+	closed, err := b.client.CreateCluster(t.Context(), &ecs.CreateClusterInput{ClusterName: aws.String(localstack.Name())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.client.DeleteCluster(t.Context(), &ecs.DeleteClusterInput{Cluster: closed.Cluster.ClusterArn}); err != nil {
+		t.Fatal(err)
+	}
 	over := func(o types.TaskOverride) func(*ecs.RunTaskInput) {
 		return func(in *ecs.RunTaskInput) { in.Overrides = &o }
 	}
@@ -78,6 +87,7 @@ func TestRunTaskRefuses(t *testing.T) {
 		code, part string
 	}{
 		"cluster":       {func(in *ecs.RunTaskInput) { in.Cluster = aws.String("no-such") }, "ClusterNotFoundException", "Cluster not found."},
+		"closed":        {func(in *ecs.RunTaskInput) { in.Cluster = closed.Cluster.ClusterArn }, "ClusterNotFoundException", "Cluster not found."},
 		"no definition": {func(in *ecs.RunTaskInput) { in.TaskDefinition = aws.String("no-such") }, "ClientException", "Unable to describe task definition."},
 		"revision":      {func(in *ecs.RunTaskInput) { in.TaskDefinition = aws.String(arn + "7") }, "ClientException", "not found"},
 		"deregistered":  {func(in *ecs.RunTaskInput) { in.TaskDefinition = &gone }, "ClientException", "inactive"},
