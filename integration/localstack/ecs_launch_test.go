@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"zerodag/integration/localstack"
 )
 
 // TestClientToken starts one task however often it is asked for, also when it has stopped.
@@ -70,6 +72,13 @@ func TestRunTaskRefuses(t *testing.T) {
 	if _, err := b.client.DeregisterTaskDefinition(t.Context(), &ecs.DeregisterTaskDefinitionInput{TaskDefinition: &gone}); err != nil {
 		t.Fatal(err)
 	}
+	closed, err := b.client.CreateCluster(t.Context(), &ecs.CreateClusterInput{ClusterName: aws.String(localstack.Name())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.client.DeleteCluster(t.Context(), &ecs.DeleteClusterInput{Cluster: closed.Cluster.ClusterArn}); err != nil {
+		t.Fatal(err)
+	}
 	over := func(o types.TaskOverride) func(*ecs.RunTaskInput) {
 		return func(in *ecs.RunTaskInput) { in.Overrides = &o }
 	}
@@ -78,6 +87,7 @@ func TestRunTaskRefuses(t *testing.T) {
 		code, part string
 	}{
 		"cluster":       {func(in *ecs.RunTaskInput) { in.Cluster = aws.String("no-such") }, "ClusterNotFoundException", "Cluster not found."},
+		"closed":        {func(in *ecs.RunTaskInput) { in.Cluster = closed.Cluster.ClusterArn }, "ClusterNotFoundException", "Cluster not found."},
 		"no definition": {func(in *ecs.RunTaskInput) { in.TaskDefinition = aws.String("no-such") }, "ClientException", "Unable to describe task definition."},
 		"revision":      {func(in *ecs.RunTaskInput) { in.TaskDefinition = aws.String(arn + "7") }, "ClientException", "not found"},
 		"deregistered":  {func(in *ecs.RunTaskInput) { in.TaskDefinition = &gone }, "ClientException", "inactive"},
@@ -103,8 +113,7 @@ func TestRunTaskRefuses(t *testing.T) {
 			t.Errorf("%s: was taken: %+v", name, out)
 			continue
 		}
-		t.Log(name)
-		wantError(t, err, c.code, c.part)
+		wantError(t, fmt.Errorf("%s: %w", name, err), c.code, c.part)
 	}
 	if list := b.Tasks(t); len(list) != 0 {
 		t.Errorf("%d tasks were started by requests that were refused", len(list))
@@ -311,17 +320,18 @@ func TestStartDelay(t *testing.T) {
 // TestSpotInterruption warns a task and then ends it, and leaves others alone.
 func TestSpotInterruption(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ script, want string }{
-		"goes":  {"trap 'exit 5' TERM; while :; do sleep 0.1; done", "main=5"},
-		"stays": {"trap '' TERM; while :; do sleep 0.1; done", "main=137"},
+	for name, c := range map[string]struct{ trap, want string }{
+		"goes":  {"trap 'exit 5' TERM;", "main=5"},
+		"stays": {"trap '' TERM;", "main=137"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newECS(t)
 			events := b.listen(t)
-			arn := b.start(t, b.spot(b.register(t, definition(shell("main", c.script)))))
+			script, ready := waits(c.trap)
+			arn := b.start(t, b.spot(b.register(t, definition(shell("main", script)))))
+			ready(t)
 			b.until(t, arn, "RUNNING")
-			time.Sleep(300 * time.Millisecond) // a shell needs a moment for its trap
 			b.Interrupt(t, arn, time.Second)
 			wantOutcome(t, b.until(t, arn, "STOPPED"), types.TaskStopCodeSpotInterruption, c.want)
 			warned := false

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -344,28 +345,29 @@ func processes(t *testing.T, mark string) []string {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		script string
-		init   bool
-		want   string
+		trap string
+		init bool
+		late bool
+		want string
 	}{
-		"obeys":           {"trap 'exit 7' TERM; touch /tmp/x; while :; do sleep 0.1; done", false, "main=7"},
-		"ignores":         {"trap '' TERM; while :; do sleep 0.1; done", false, "main=137"},
-		"init passes on":  {"exec sleep 300", true, "main=143"},
-		"early, no start": {"", false, "main="},
+		"obeys":           {"trap 'exit 7' TERM;", false, false, "main=7"},
+		"ignores":         {"trap '' TERM;", false, false, "main=137"},
+		"init passes on":  {"", true, false, "main=143"},
+		"early, no start": {"", false, true, "main="},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newECS(t)
-			main := shell("main", c.script)
+			script, ready := waits(c.trap)
+			main := shell("main", script)
 			main.StopTimeout = aws.Int32(2)
 			main.LinuxParameters = &types.LinuxParameters{InitProcessEnabled: &c.init}
-			if c.script == "" {
+			if c.late {
 				b.Faults(t, map[string]any{"start_delay": 60})
 			}
 			arn := b.start(t, b.request(b.register(t, definition(main))))
-			if c.script != "" {
-				b.until(t, arn, "RUNNING")
-				time.Sleep(300 * time.Millisecond) // a shell needs a moment for its trap
+			if !c.late {
+				ready(t)
 			}
 			out, err := b.client.StopTask(t.Context(), &ecs.StopTaskInput{Cluster: &b.Cluster, Task: &arn})
 			if err != nil || *out.Task.DesiredStatus != "STOPPED" {
@@ -373,6 +375,19 @@ func TestStop(t *testing.T) {
 			}
 			wantOutcome(t, b.until(t, arn, "STOPPED"), types.TaskStopCodeUserInitiated, c.want)
 		})
+	}
+}
+
+// waits is a script that waits for a signal, and what waits until it does.
+func waits(trap string) (string, func(*testing.T)) {
+	n := 1_000_000_000 + rand.IntN(1_000_000_000)
+	return fmt.Sprintf("%s sleep $((%d+1)) & wait", trap, n), func(t *testing.T) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); len(processes(t, fmt.Sprint(n+1))) == 0; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the container does not come to wait")
+			}
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ def cluster_of(context, request):
     name, backend = (request.get("cluster") or "default").rsplit("/", 1)[-1], ecs_backends[context.account_id][context.region]
     if name == "default" and name not in backend.clusters:
         backend.create_cluster(name)
-    if name not in backend.clusters:
+    if name not in backend.clusters or backend.clusters[name].status != "ACTIVE":
         raise EcsError("ClusterNotFoundException", "Cluster not found.")
     return backend.clusters[name]
 
