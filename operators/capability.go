@@ -3,8 +3,10 @@ package operators
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"syscall"
 	"time"
 
 	"zerodag/engine/param"
@@ -77,8 +79,17 @@ type Command struct {
 // Exit says how a command ended.
 type Exit struct {
 	Code    int               // 128 + n when signal n ended it
+	Signal  int               // that n; 0 for none
 	Why     string            // it was ended: for what reason, as a sentence; "" when it ended by itself
 	Outputs map[string][]byte // those of Command.Outputs that exist
+}
+
+// String is the end as errors name it.
+func (e Exit) String() string {
+	if e.Signal == 0 {
+		return fmt.Sprintf("code %d", e.Code)
+	}
+	return fmt.Sprintf("code %d (signal %d, %v)", e.Code, e.Signal, syscall.Signal(e.Signal))
 }
 
 // Commands runs commands.

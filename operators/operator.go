@@ -12,7 +12,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"zerodag/engine/param"
@@ -139,6 +141,12 @@ type Identity struct {
 // services that can drop a repeated request.
 func (i Identity) IdempotencyKey() string {
 	return fmt.Sprintf("%d-%d-%d", i.SiteID, i.AttemptID, i.TaskID)
+}
+
+// FolderName is the name of the project's folder as a run has it; its form is the original's
+// (conformance README).
+func FolderName(i Identity) string {
+	return fmt.Sprintf("%d_%s_%d_%d_%018d", i.ProjectID, strings.NewReplacer("/", "_", "\x00", "_").Replace(i.Workflow), i.AttemptID, i.TaskID, rand.Int64N(1e18))
 }
 
 // Result is what a successful run gives back.

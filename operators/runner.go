@@ -137,7 +137,7 @@ func RunnerResult(exit Exit, failed, language string) (Result, error) {
 		}
 		return report.Result(), nil
 	}
-	message := fmt.Sprintf("%s with code %d", failed, exit.Code)
+	message := fmt.Sprintf("%s with %v", failed, exit)
 	if written {
 		report, err := ParseReport(output)
 		if err != nil {

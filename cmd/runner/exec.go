@@ -30,11 +30,11 @@ type becoming struct {
 	Image     string `json:"image"`
 }
 
-// Exit codes of a command that could not be started, as shells have them.
-const (
-	codeNotExecutable = 126
-	codeNotFound      = 127
-)
+// codeNotExecutable is the exit code of a command that could not be started, as shells have it.
+const codeNotExecutable = 126
+
+// failures is the descriptor on which become says why there is no command.
+const failures = 3
 
 // become sets limits and turns into the command. It does not return.
 func become(args []string) {
@@ -50,6 +50,7 @@ func become(args []string) {
 	if b.Processes > 0 {
 		syscall.Setrlimit(rlimitNproc, &syscall.Rlimit{Cur: b.Processes, Max: b.Processes})
 	}
+	syscall.CloseOnExec(failures) // closed without a word, it says that the command runs
 	program, err := exec.LookPath(args[0])
 	if err == nil || errors.Is(err, exec.ErrDot) {
 		if program == "" {
@@ -57,10 +58,7 @@ func become(args []string) {
 		}
 		err = syscall.Exec(program, args, os.Environ())
 	}
-	fmt.Fprintln(os.Stderr, "zerodag: "+whyNot(args[0], b.Image, err))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
-		os.Exit(codeNotFound)
-	}
+	syscall.Write(failures, []byte(whyNot(args[0], b.Image, err)))
 	os.Exit(codeNotExecutable)
 }
 

@@ -57,13 +57,14 @@ func (r *runner) execute(ctx context.Context, o order) result {
 type command struct {
 	*runner
 	order
-	user  int
-	root  string // the project's folder
-	home  string // beside it: HOME, and temporary files
-	log   *output
-	pid   int
-	why   reason
-	ended chan struct{}
+	user   int
+	root   string // the project's folder
+	home   string // beside it: HOME, and temporary files
+	log    *output
+	pid    int
+	signal int // that ended it
+	why    reason
+	ended  chan struct{}
 }
 
 // run makes the workspace, runs the command in it, and takes both away.
@@ -97,7 +98,11 @@ func (c *command) workspace(ctx context.Context) (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
-	c.root, c.home = filepath.Join(folder, "project"), filepath.Join(folder, "home")
+	name := filepath.Base(filepath.Clean("/" + c.Spec.Name))
+	if name == "/" {
+		name = "project"
+	}
+	c.root, c.home = filepath.Join(folder, name), filepath.Join(folder, "home")
 	if err := os.Chmod(folder, 0o700); err != nil {
 		return folder, err
 	}
@@ -183,20 +188,31 @@ func (c *command) process(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	x.Stdout, x.Stderr = w, w // one pipe: in their order
+	wrong, said, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer wrong.Close()
+	x.ExtraFiles = []*os.File{said}
 	ooms := oomKills()
 	if err := x.Start(); err != nil {
 		r.Close()
 		w.Close()
+		said.Close()
 		if _, e := os.Stat(dir); e != nil {
 			return 0, fmt.Errorf("there is no folder %s in the project", c.Spec.Dir)
 		}
 		return 0, err
 	}
 	w.Close()
+	said.Close()
 	c.pid = x.Process.Pid
 	copied := make(chan struct{})
 	go func() { defer close(copied); io.Copy(c.log, r) }()
 	go c.watch(ctx)
+	if text, _ := io.ReadAll(wrong); len(text) > 0 { // it ends when the command begins
+		c.why.set(string(text))
+	}
 	err = x.Wait()
 	close(c.ended)
 	sweep(c.user)
@@ -216,9 +232,6 @@ func (c *command) code(s *os.ProcessState, ooms int, err error) (int, error) {
 	}
 	if !status.Signaled() {
 		code := status.ExitStatus()
-		if code == codeNotFound && c.why.get() == "" {
-			c.log.say("code 127: the command, or a program that it calls, is not in the image %s", c.image)
-		}
 		if code == 128+int(syscall.SIGKILL) && oomKills() > ooms {
 			c.why.set(outOfMemory(c.Spec.Limits.Memory))
 		}
@@ -227,13 +240,13 @@ func (c *command) code(s *os.ProcessState, ooms int, err error) (int, error) {
 	if status.Signal() == syscall.SIGKILL && oomKills() > ooms {
 		c.why.set(outOfMemory(c.Spec.Limits.Memory))
 	}
-	c.log.say("the command was ended by signal %d (%v)", status.Signal(), status.Signal())
+	c.signal = int(status.Signal())
 	return 128 + int(status.Signal()), nil
 }
 
 // outputs reads what the command has written for its task.
 func (c *command) outputs(ctx context.Context, code int) result {
-	res := result{Code: code, Outputs: map[string][]byte{}, Blobs: map[string]string{}}
+	res := result{Code: code, Signal: c.signal, Outputs: map[string][]byte{}, Blobs: map[string]string{}}
 	root, err := os.OpenRoot(c.root)
 	if err != nil {
 		return result{Code: 1, Why: "The output of the command cannot be read: " + err.Error()}

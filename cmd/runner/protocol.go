@@ -28,6 +28,7 @@ type order struct {
 }
 
 type spec struct {
+	Name    string            `json:"name"`
 	Args    []string          `json:"args"`
 	Dir     string            `json:"dir"`
 	Env     []string          `json:"env"`
@@ -55,6 +56,7 @@ type finished struct {
 
 type result struct {
 	Code    int               `json:"code"`
+	Signal  int               `json:"signal,omitempty"`
 	Why     string            `json:"why,omitempty"`
 	Outputs map[string][]byte `json:"outputs,omitempty"`
 	Blobs   map[string]string `json:"blobs,omitempty"`

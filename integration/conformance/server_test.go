@@ -93,7 +93,14 @@ func carryOut(t *testing.T, c Case, stack target.Stack, server Remote, s *Surrou
 		return outcome{missing: "a web server, mail server or database on this machine, which the functions of an account cannot reach"}
 	}
 	out := filepath.Join(server.Temp, "out", c.Name)
+	if shared := os.Getenv("LSPROC_SHARED"); shared != "" && stack.URL != "" { // what the test bed's containers see
+		out = filepath.Join(shared, filepath.Base(server.Temp), c.Name)
+		defer os.RemoveAll(out)
+	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
+		return outcome{err: err}
+	}
+	if err := os.Chmod(out, 0o777); err != nil { // commands may be other users
 		return outcome{err: err}
 	}
 	got, err := c.RunOn(t.Context(), server, s, out)

@@ -21,10 +21,11 @@ PINS=$(sha256sum <"$HERE/requirements.lock" | cut -c1-12)
 VENV=$LS_HOME/venv-$PINS
 PIDFILE=$LS_HOME/pid-$LS_PORT
 LOG=$LS_HOME/log-$LS_PORT
+SHARED=/var/tmp/zerodag-localstack-$(id -u)-$LS_PORT # a folder that containers see: not below /tmp, which is their own
 
 client_env() {
   cat <<E
-export AWS_ENDPOINT_URL=http://127.0.0.1:$LS_PORT AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1
+export AWS_ENDPOINT_URL=http://127.0.0.1:$LS_PORT AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 LSPROC_SHARED=$SHARED
 E
 }
 
@@ -70,6 +71,7 @@ install() {
 }
 
 down() {
+  rm -rf "$SHARED"
   [ -f "$PIDFILE" ] || return 0
   local pid
   pid=$(cat "$PIDFILE")
@@ -106,6 +108,7 @@ start() {
   export LAMBDA_RUNTIME_EXECUTOR=process LAMBDA_RETRY_BASE_DELAY=1
   export LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC=${ESM_POLL:-0.05} LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC=${ESM_POLL:-0.1}
   export CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES=1
+  export LSPROC_SHARED=$SHARED
   export DEBUG=${DEBUG:-0}
   exec setsid "$VENV/bin/python" -m localstack.runtime.main
 }
@@ -117,7 +120,8 @@ up() {
   fi
   down
   install
-  mkdir -p "$LS_HOME/tmp-$LS_PORT" "$LS_HOME/cache"
+  mkdir -p "$LS_HOME/tmp-$LS_PORT" "$LS_HOME/cache" "$SHARED"
+  chmod 1777 "$SHARED"
   (start) >"$LOG" 2>&1 </dev/null 9>&- &
   local pid=$!
   echo "$pid" >"$PIDFILE"

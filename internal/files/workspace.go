@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
 	"zerodag/engine/param"
@@ -72,9 +70,7 @@ type Workspace struct {
 
 // Of returns the workspace of a run. in makes its commands.
 func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identity, in func(root string) operators.Commands) *Workspace {
-	// The form of the name is the original's (conformance README).
-	name := fmt.Sprintf("%d_%s_%d_%d_%018d", id.ProjectID, strings.NewReplacer("/", "_", "\x00", "_").Replace(id.Workflow), id.AttemptID, id.TaskID, rand.Int64N(1e18))
-	return &Workspace{ctx: ctx, all: w, key: archive, name: name, in: in}
+	return &Workspace{ctx: ctx, all: w, key: archive, name: operators.FolderName(id), in: in}
 }
 
 // shared returns the unpacked archive.

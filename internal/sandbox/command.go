@@ -42,6 +42,7 @@ type Command struct {
 // Result is how a command ended.
 type Result struct {
 	Code    int               `json:"code"`
+	Signal  int               `json:"signal,omitempty"`  // that ended it
 	Why     string            `json:"why,omitempty"`     // it was ended: why
 	Outputs map[string][]byte `json:"outputs,omitempty"` // small ones
 	Blobs   map[string]string `json:"blobs,omitempty"`   // keys of large ones, by name
@@ -51,6 +52,7 @@ type Result struct {
 
 // Spec is what a runner needs to know to run a command.
 type Spec struct {
+	Name    string            `json:"name"` // of the project's folder
 	Args    []string          `json:"args"`
 	Dir     string            `json:"dir,omitempty"`
 	Env     []string          `json:"env,omitempty"`

@@ -144,7 +144,7 @@ func (s *commands) add(ctx context.Context, c operators.Command, class Class) (C
 	nonce := make([]byte, 12)
 	rand.Read(nonce) // never fails
 	b := c.Sandbox
-	spec := seal(Spec{Args: c.Args, Dir: c.Dir, Env: c.Env, Scratch: c.Scratch, Files: c.Files, Outputs: c.Outputs, Archive: s.archive,
+	spec := seal(Spec{Name: operators.FolderName(s.id), Args: c.Args, Dir: c.Dir, Env: c.Env, Scratch: c.Scratch, Files: c.Files, Outputs: c.Outputs, Archive: s.archive,
 		LogID:  LogID{Site: s.id.SiteID, Attempt: s.id.AttemptID, Task: s.id.TaskName},
 		Limits: Limits{Seconds: int64(b.Time / time.Second), Processes: b.Processes, Output: b.Output, Disk: b.Disk, Memory: b.Memory},
 	}, c.Secrets, nonce)
@@ -248,7 +248,7 @@ func (s *commands) exit(ctx context.Context, c Command) (operators.Exit, error) 
 		}
 		outputs[name] = content
 	}
-	return operators.Exit{Code: r.Code, Why: r.Why, Outputs: outputs}, nil
+	return operators.Exit{Code: r.Code, Signal: r.Signal, Why: r.Why, Outputs: outputs}, nil
 }
 
 // Stop implements operators.Commands.

@@ -280,3 +280,5 @@ type refusing struct{}
 func (refusing) Run(context.Context, operators.Command) (operators.Exit, error) {
 	return operators.Exit{}, errors.New("no commands here")
 }
+
+func (refusing) Stop(context.Context, *param.Map) error { return nil }

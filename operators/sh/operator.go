@@ -44,7 +44,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 		},
 	})
 	if err == nil && exit.Code != 0 {
-		err = operators.Faultf("", "Command failed with code %d", exit.Code)
+		err = operators.Faultf("", "Command failed with %v", exit)
 	}
 	return operators.Result{}, err
 }

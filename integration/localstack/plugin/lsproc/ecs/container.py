@@ -9,6 +9,7 @@ import threading
 
 from . import sandbox
 
+IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # as most images have it
 NOT_STARTED = ("CannotStartContainerError: ResourceInitializationError: failed to create new container runtime task: failed to create shim task: "
                "OCI runtime create failed: runc create failed: unable to start container process: ")
 
@@ -26,7 +27,7 @@ class Container:
         self.grace = definition.get("stopTimeout", 30)
         self.memory = override.get("memory") or definition.get("memory")
         self.argv = _argv(definition, override)
-        self.env = {"PATH": os.environ["PATH"] + shims(), "HOME": "/tmp", **environment}
+        self.env = {"PATH": IMAGE_PATH + shims(), "HOME": "/tmp", **environment}
         for e in (definition.get("environment") or []) + (override.get("environment") or []):
             self.env[e["name"]] = e["value"]
         self.workdir = definition.get("workingDirectory")

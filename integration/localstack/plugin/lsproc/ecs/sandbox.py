@@ -137,6 +137,9 @@ class Namespaces:
             out.append(f"{mount} --bind {_q(folder)} {_q(root + at)}")
             if read_only:
                 out.append(f"{mount} -o remount,bind,ro {_q(root + at)}")
+        shared = os.environ.get("LSPROC_SHARED")
+        if shared:
+            out += [f"{shutil.which('mkdir')} -p {_q(root + shared)}", f"{mount} --bind {_q(shared)} {_q(root + shared)}"]
         out += [f"cd {_q(root)}", f"{shutil.which('pivot_root')} . .", f"{shutil.which('umount')} -l .", f"cd {_q(workdir)}"]
         return "\n".join(out) + "\n"
 
