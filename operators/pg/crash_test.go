@@ -10,6 +10,7 @@ import (
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
 	"zerodag/operators/operatortest/postgres"
+	"zerodag/operators/sql"
 )
 
 // scissors stand between a task and its server, and cut the connection at a request: before
@@ -82,8 +83,8 @@ func testCrashes(t *testing.T, s postgres.Server) {
 		for ; more; at++ {
 			table := fmt.Sprintf("crash_%t_%d", answered, at)
 			s.Rows(t, "create table "+table+" (a int)")
-			w := task(t, s, sql("insert into "+table+" values (1)")+fmt.Sprintf(`, "status_table": "status_of_%s"`, table))
-			w.State = param.New(queryKey, table)
+			w := task(t, s, data("insert into "+table+" values (1)")+fmt.Sprintf(`, "status_table": "status_of_%s"`, table))
+			w.State = param.New(sql.QueryKey, table)
 			first := w.Task
 			x := newScissors(t, s, at, answered)
 			tree := w.Params.All().Clone()
@@ -120,7 +121,7 @@ func testUnreachable(t *testing.T, s postgres.Server) {
 	tree := w.Params.All().Clone()
 	tree.Set("database", "none")
 	w.Params = operators.NewParams(tree)
-	w.State = param.New(queryKey, "q", unknownKey, true)
+	w.State = param.New(sql.QueryKey, "q", "commitUnknown", true)
 	if got := operatortest.RunOnce(t, Operator(), w); got.Kind != "later" {
 		t.Errorf("got %+v", got)
 	}
