@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zerodag/operators"
+	"zerodag/operators/athena"
 	"zerodag/operators/call"
 	"zerodag/operators/dynamodb"
 	"zerodag/operators/echo"
@@ -36,6 +37,7 @@ import (
 func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{
+			athena.Operator(),
 			call.Operator(),
 			dynamodb.Operator(),
 			echo.Operator(),

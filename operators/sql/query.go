@@ -12,16 +12,41 @@ import (
 type Query struct {
 	SQL          string
 	create, into *Table // where the rows of sql go; at most one
-	file         string // CSV of the rows; "" for none
-	store        string // which rows are stored: "", first, all
+	Wanted
 
 	Strict bool          // exactly once
 	Status Table         // of queries that are done
 	Keep   time.Duration // how long that is remembered
 }
 
+// Wanted is what is to become of the rows of a query.
+type Wanted struct {
+	file  string // CSV of the rows; "" for none
+	store string // which rows are stored: "", first, all
+}
+
 // ReadOnly says whether the rows are what is asked for.
-func (q *Query) ReadOnly() bool { return q.file != "" || q.store != "" }
+func (w Wanted) ReadOnly() bool { return w.file != "" || w.store != "" }
+
+// First says whether one row is enough.
+func (w Wanted) First() bool { return w.store == "first" }
+
+// ReadWanted reads `download_file` and `store_last_results`.
+func ReadWanted(p *operators.Params) (w Wanted, err error) {
+	if w.file, err = p.StringOr("download_file", ""); err != nil {
+		return w, err
+	}
+	w.store, err = operators.ReadOr(p, "store_last_results", asStore, "")
+	return w, err
+}
+
+// Check refuses what contradicts itself.
+func (w Wanted) Check() error {
+	if w.store != "" && w.file != "" {
+		return param.Errorf("Can't use both download_file and store_last_results at once")
+	}
+	return nil
+}
 
 // ReadQuery reads what a task asks for from its parameters.
 func ReadQuery(t *operators.Task, p *operators.Params) (*Query, error) {
@@ -36,10 +61,7 @@ func ReadQuery(t *operators.Task, p *operators.Params) (*Query, error) {
 	if q.create, err = operators.ReadOr(p, "create_table", AsTable, nil); err != nil {
 		return nil, err
 	}
-	if q.file, err = p.StringOr("download_file", ""); err != nil {
-		return nil, err
-	}
-	if q.store, err = operators.ReadOr(p, "store_last_results", asStore, ""); err != nil {
+	if q.Wanted, err = ReadWanted(p); err != nil {
 		return nil, err
 	}
 	if err := q.readStrict(p); err != nil {
@@ -71,10 +93,8 @@ func (q *Query) check() error {
 		return param.Errorf("Can't use download_file with insert_into or create_table")
 	case q.store != "" && (q.into != nil || q.create != nil):
 		return param.Errorf("Can't use store_last_results with insert_into or create_table")
-	case q.store != "" && q.file != "":
-		return param.Errorf("Can't use both download_file and store_last_results at once")
 	}
-	return nil
+	return q.Wanted.Check()
 }
 
 // Statement is what is executed of a query that writes.

@@ -46,19 +46,19 @@ func (q *Query) Read(ctx context.Context, t *operators.Task, at *Server) (operat
 }
 
 // WouldWrite is the failure of a query that is to be read and would write.
-func (q *Query) WouldWrite() error {
-	if q.store != "" {
+func (w Wanted) WouldWrite() error {
+	if w.store != "" {
 		return param.Errorf("Query must be read-only if store_last_results is set")
 	}
 	return param.Errorf("Query must be read-only if download_file is set")
 }
 
 // Rows makes who gets the rows of a query that is ReadOnly; results are stored under key.
-func (q *Query) Rows(t *operators.Task, key string) (Rows, error) {
-	if q.store != "" {
-		return newLastResults(t, key, q.store == "all")
+func (w Wanted) Rows(t *operators.Task, key string) (Rows, error) {
+	if w.store != "" {
+		return newLastResults(t, key, w.store == "all")
 	}
-	return newDownload(t, q.file)
+	return newDownload(t, w.file)
 }
 
 func asColumns(fields []pgconn.FieldDescription) []Column {
