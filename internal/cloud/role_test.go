@@ -24,6 +24,7 @@ func TestRoleIsNotLent(t *testing.T) {
 		"dynamodb":       `{"_command": "t", "get": {"k": 1}}`,
 		"step_functions": `{"_command": "arn:aws:states:us-east-1:0:stateMachine:m"}`,
 		"athena":         `{"query": "select 1"}`,
+		"glue":           `{"_command": "j"}`,
 	} {
 		w := operatortest.New(t, params)
 		w.Config = operatorSettings()

@@ -13,6 +13,7 @@ import (
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
 	"zerodag/operators/forrange"
+	"zerodag/operators/glue"
 	"zerodag/operators/http"
 	"zerodag/operators/ifelse"
 	"zerodag/operators/lambda"
@@ -44,6 +45,7 @@ func Registry() operators.Registry {
 			fail.Operator(),
 			foreach.Operator(),
 			forrange.Operator(),
+			glue.Operator(),
 			ifelse.Operator(),
 			lambda.Operator(),
 			loop.Operator(),
