@@ -37,7 +37,12 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if q.ReadOnly() {
 		return q.Read(ctx, t, at)
 	}
-	return operators.Result{}, q.Write(ctx, t, at, func(ctx context.Context, s *sql.Session, id string) error { return session{s}.once(ctx, q, id) })
+	return operators.Result{}, at.Write(ctx, t, func(ctx context.Context, s *sql.Session, id string) error {
+		if !q.Strict {
+			return s.Script(ctx, "execute given SQL script", q.Statement())
+		}
+		return session{s}.once(ctx, q, id)
+	})
 }
 
 // clean ends what a run before left behind on the server: a query goes on there when the

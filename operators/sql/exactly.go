@@ -33,26 +33,23 @@ func (k Kind) Identified(t *operators.Task) (id string, err error) {
 	return "", &operators.Later{State: next}
 }
 
-// Write executes the statement of a query, by once where it is strict; Later says that
-// somebody has to look again. What once begins it must either make last together with the
-// knowledge that it is done, or not at all; ErrLocked and ErrUnknown are for it to say.
-func (q *Query) Write(ctx context.Context, t *operators.Task, at *Server, once func(ctx context.Context, s *Session, id string) error) error {
-	id, err := at.kind.Identified(t)
+// Write does what changes the database; Later says that somebody has to look again. What do
+// begins it must either make last together with the knowledge that it is done, or not at
+// all; ErrLocked and ErrUnknown are for it to say.
+func (s *Server) Write(ctx context.Context, t *operators.Task, do func(ctx context.Context, s *Session, id string) error) error {
+	id, err := s.kind.Identified(t)
 	if err != nil {
 		return err
 	}
-	s, err := at.Connect(ctx)
+	c, err := s.Connect(ctx)
 	if err != nil {
 		if ctx.Err() == nil && t.State.Has(unknownKey) {
 			return again(t.State, err) // it may be done: saying that it failed would be a guess
 		}
 		return err
 	}
-	defer s.Close()
-	if !q.Strict {
-		return s.Script(ctx, "execute given SQL script", q.Statement())
-	}
-	err = once(ctx, s, id)
+	defer c.Close()
+	err = do(ctx, c, id)
 	switch {
 	case errors.Is(err, ErrLocked):
 		return again(t.State, nil)

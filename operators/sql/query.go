@@ -70,6 +70,12 @@ func ReadQuery(t *operators.Task, p *operators.Params) (*Query, error) {
 	return q, q.check()
 }
 
+// ReadStrict reads how exactly once is kept, for those whose statement is no parameter.
+func ReadStrict(p *operators.Params) (*Query, error) {
+	q := &Query{}
+	return q, q.readStrict(p)
+}
+
 func (q *Query) readStrict(p *operators.Params) error {
 	var err error
 	if q.Strict, err = p.BoolOr("strict_transaction", true); err != nil {

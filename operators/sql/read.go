@@ -71,7 +71,7 @@ func asColumns(fields []pgconn.FieldDescription) []Column {
 
 // typeNames finds out about types while the session is there.
 func (s *Session) typeNames(ctx context.Context) func([]Column) error {
-	if s.at.kind.Untyped {
+	if s.at.kind.Redshift {
 		return nil
 	}
 	return func(fields []Column) error { return s.nameTypes(ctx, fields) }

@@ -21,7 +21,11 @@ type Kind struct {
 	Name    string // of the operator and of the defaults that are exported: "pg"
 	Secrets string // what its secrets begin with: "pg"
 	Port    int64  // where there is none in the parameters
-	Untyped bool   // its pg_type does not tell what types are like
+
+	// Redshift says that it is one: its pg_type does not tell what types are like, schemas
+	// are set by a statement, and statements begin with a comment that says whose they are,
+	// for sessions have no names there.
+	Redshift bool
 }
 
 // Server is where a task's database is, and who asks.
@@ -35,6 +39,7 @@ type Server struct {
 	Application            string        // the name by which the server knows this task
 	project                string
 	kind                   Kind
+	secrets                []string
 	hide                   *strings.Replacer // of what is a secret
 }
 
@@ -65,7 +70,7 @@ func (k Kind) Find(t *operators.Task, p *operators.Params) (*Server, error) {
 	if s.password, err = k.password(t, p); err != nil {
 		return nil, err
 	}
-	s.hide = hiding(append(secrets, s.password))
+	s.Hide(append(secrets, s.password)...)
 	s.Application = "zerodag " + operators.Derived(t.IdempotencyKey(), t.SessionUUID)
 	return s, nil
 }
@@ -119,6 +124,20 @@ func (k Kind) password(t *operators.Task, p *operators.Params) (string, error) {
 	return t.OptionalSecret(k.Secrets + ".password")
 }
 
+// Hide takes further secrets out of the server's words.
+func (s *Server) Hide(secrets ...string) {
+	s.secrets = append(s.secrets, secrets...)
+	s.hide = hiding(slices.Clone(s.secrets))
+}
+
+// Tag is the comment that statements begin with, "" for none.
+func (s *Server) Tag() string {
+	if !s.kind.Redshift {
+		return ""
+	}
+	return "/* " + s.Application + " */ "
+}
+
 // hiding makes what takes secrets out of a server's words. Those that are shorter than
 // four letters would take half of a message with them, and are no secrets.
 func hiding(secrets []string) *strings.Replacer {
@@ -150,7 +169,7 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	}
 	// What the original's driver sets. Connection poolers refuse most other parameters.
 	config.RuntimeParams = map[string]string{"application_name": s.Application, "client_encoding": "UTF8", "DateStyle": "ISO", "TimeZone": "UTC"}
-	if s.schema != "" {
+	if s.schema != "" && !s.kind.Redshift {
 		config.RuntimeParams["search_path"] = s.schema
 	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
@@ -160,7 +179,14 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	if err != nil {
 		return nil, s.unreachable(ctx, err)
 	}
-	return &Session{conn, s}, nil
+	session := &Session{conn, s}
+	if s.schema != "" && s.kind.Redshift {
+		if err := session.Script(ctx, "set the schema", "SET search_path TO "+Quoted(s.schema)); err != nil {
+			session.Close()
+			return nil, err
+		}
+	}
+	return session, nil
 }
 
 // farewell is how long a server has to end a query that nobody waits for any more.

@@ -46,7 +46,7 @@ func (s *Session) patient(ctx context.Context) (limited context.Context, heard, 
 func (s *Session) Script(ctx context.Context, what, sql string) error {
 	limited, heard, done := s.patient(ctx)
 	defer done()
-	s.conn.Frontend().SendQuery(&pgproto3.Query{String: sql})
+	s.conn.Frontend().SendQuery(&pgproto3.Query{String: s.at.Tag() + sql})
 	failed := s.conn.Frontend().Flush()
 	for failed == nil || Code(failed) != "" { // what the server says is followed by more
 		message, err := s.conn.ReceiveMessage(limited)
@@ -76,7 +76,7 @@ func (s *Session) Query(ctx context.Context, what, sql string, args []string, ta
 	for i, a := range args {
 		values[i] = []byte(a)
 	}
-	rows := s.conn.ExecParams(limited, sql, values, nil, nil, nil)
+	rows := s.conn.ExecParams(limited, s.at.Tag()+sql, values, nil, nil, nil)
 	var refused error
 	if take != nil && rows.FieldDescriptions() != nil {
 		refused = take(rows.FieldDescriptions(), nil) // what the rows are, before the first
@@ -139,7 +139,7 @@ func (s *Server) words(err error) string {
 		}
 	}
 	if said.Position != 0 {
-		text += fmt.Sprintf("\n  Position: %d", said.Position)
+		text += fmt.Sprintf("\n  Position: %d", int(said.Position)-len(s.Tag()))
 	}
 	if said.Where != "" {
 		text += "\n  Where: " + said.Where
