@@ -25,6 +25,7 @@ func TestRoleIsNotLent(t *testing.T) {
 		"step_functions": `{"_command": "arn:aws:states:us-east-1:0:stateMachine:m"}`,
 		"athena":         `{"query": "select 1"}`,
 		"glue":           `{"_command": "j"}`,
+		"redshift":       `{"query": "select 1", "workgroup": "w", "database": "d"}`,
 	} {
 		w := operatortest.New(t, params)
 		w.Config = operatorSettings()

@@ -25,6 +25,7 @@ import (
 	"zerodag/operators/plugin"
 	"zerodag/operators/py"
 	"zerodag/operators/rb"
+	"zerodag/operators/redshift"
 	"zerodag/operators/require"
 	"zerodag/operators/s3"
 	"zerodag/operators/sh"
@@ -64,6 +65,7 @@ func Registry() operators.Registry {
 		},
 		http.Operators(),
 		paramstore.Operators(),
+		redshift.Operators(),
 		s3.Operators(),
 	)...)
 }
