@@ -250,13 +250,16 @@ func TestKill(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
-		group, client := bed(t)
-		w := world(t, group, `"query": "select 1 as a", "store_last_results": "first"`)
-		w.Vault["aws.athena.endpoint"] = localstack.FaultyEndpoint(t, seed, 0.2)
-		got := untilDone(t, w)
-		if n := len(queries(t, client, group)); n != 1 || !strings.HasSuffix(got.Store, `"last_results":{"a":1}}}`) {
-			t.Errorf("seed %d: %d queries, %+v", seed, n, got)
-		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			group, client := bed(t)
+			w := world(t, group, `"query": "select 1 as a", "store_last_results": "first"`)
+			w.Vault["aws.athena.endpoint"] = localstack.FaultyEndpoint(t, seed, 0.2)
+			got := untilDone(t, w)
+			if n := len(queries(t, client, group)); n != 1 || !strings.HasSuffix(got.Store, `"last_results":{"a":1}}}`) {
+				t.Errorf("%d queries, %+v", n, got)
+			}
+		})
 	}
 }
 

@@ -76,11 +76,7 @@ func (q *query) rows(ctx context.Context, e *types.QueryExecution, to receiver, 
 		if err != nil {
 			return q.call("read the result of query "+*e.QueryExecutionId, "athena:GetQueryResults, and s3:GetObject on its output,").Failure(ctx, err)
 		}
-		var columns []types.ColumnInfo
-		if page.ResultSet.ResultSetMetadata != nil {
-			columns = page.ResultSet.ResultSetMetadata.ColumnInfo
-		}
-		rows := page.ResultSet.Rows
+		rows, columns := contents(page.ResultSet)
 		if first {
 			if err := to.Columns(fields(columns)); err != nil {
 				return err
@@ -96,6 +92,14 @@ func (q *query) rows(ctx context.Context, e *types.QueryExecution, to receiver, 
 		}
 	}
 	return nil
+}
+
+// contents are the rows and columns of a page, none of a statement without a result.
+func contents(r *types.ResultSet) ([]types.Row, []types.ColumnInfo) {
+	if r == nil || r.ResultSetMetadata == nil {
+		return nil, nil
+	}
+	return r.Rows, r.ResultSetMetadata.ColumnInfo
 }
 
 // isHeader says whether a row has the names of the columns: that of a SELECT does.

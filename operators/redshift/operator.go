@@ -10,6 +10,7 @@ package redshift
 
 import (
 	"context"
+	"errors"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -20,7 +21,7 @@ import (
 // Operators are those for Amazon Redshift.
 func Operators() []operators.Operator {
 	account := &aws.Account{}
-	make := func(name, summary string, read func(*task) error) operators.Operator {
+	operator := func(name, summary string, read func(*task) error) operators.Operator {
 		return operators.Operator{Name: name, Summary: summary, Retries: true,
 			Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
 				w, err := open(ctx, account, t, name, read)
@@ -31,16 +32,20 @@ func Operators() []operators.Operator {
 			},
 			Clean: func(ctx context.Context, t *operators.Task) error {
 				w, err := open(ctx, account, t, name, read)
+				var wrong *param.ConfigError
+				if errors.As(err, &wrong) {
+					return nil // with such parameters nothing ever ran
+				}
 				if err != nil {
-					return nil //nolint:nilerr // with such parameters nothing ever ran
+					return err
 				}
 				return w.clean(ctx)
 			}}
 	}
 	return []operators.Operator{
-		make("redshift", "runs SQL on Amazon Redshift", readQuery),
-		make("redshift_load", "loads files into Amazon Redshift", readLoad),
-		make("redshift_unload", "writes rows of Amazon Redshift to files in S3", readUnload),
+		operator("redshift", "runs SQL on Amazon Redshift", readQuery),
+		operator("redshift_load", "loads files into Amazon Redshift", readLoad),
+		operator("redshift_unload", "writes rows of Amazon Redshift to files in S3", readUnload),
 	}
 }
 

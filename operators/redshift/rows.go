@@ -30,7 +30,7 @@ func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.Describ
 	}
 	defer to.Close()
 	pages := redshiftdata.NewGetStatementResultPaginator(api.client, &redshiftdata.GetStatementResultInput{Id: &id})
-	for first := true; pages.HasMorePages(); first = false {
+	for first := true; pages.HasMorePages() && (first || !w.query.First()); first = false {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return operators.Result{}, w.call("read the result of statement "+id, "redshift-data:GetStatementResult").Failure(ctx, err)
