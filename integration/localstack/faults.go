@@ -2,8 +2,10 @@ package localstack
 
 import (
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,37 @@ func Faulty(t testing.TB, c *aws.Config, seed uint64, share float64) {
 			t.Logf("faults came from seed %d", seed)
 		}
 	})
+}
+
+// FaultyEndpoint is an address of LocalStack behind which calls meet trouble, for those who
+// make their clients themselves.
+func FaultyEndpoint(t testing.TB, seed uint64, share float64) string {
+	t.Helper()
+	c := Config(t)
+	Faulty(t, &c, seed, share)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		forward(c.HTTPClient, w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func forward(client aws.HTTPClient, w http.ResponseWriter, r *http.Request) {
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, Endpoint()+r.URL.RequestURI(), r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	out.Header, out.ContentLength = r.Header, r.ContentLength
+	answer, err := client.Do(out)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer answer.Body.Close()
+	maps.Copy(w.Header(), answer.Header)
+	w.WriteHeader(answer.StatusCode)
+	io.Copy(w, answer.Body) // who asked notices an answer that ends early
 }
 
 type faulty struct {

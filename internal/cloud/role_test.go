@@ -23,6 +23,9 @@ func TestRoleIsNotLent(t *testing.T) {
 		"lambda":         `{"_command": "f"}`,
 		"dynamodb":       `{"_command": "t", "get": {"k": 1}}`,
 		"step_functions": `{"_command": "arn:aws:states:us-east-1:0:stateMachine:m"}`,
+		"athena":         `{"query": "select 1"}`,
+		"glue":           `{"_command": "j"}`,
+		"redshift":       `{"query": "select 1", "workgroup": "w", "database": "d"}`,
 	} {
 		w := operatortest.New(t, params)
 		w.Config = operatorSettings()

@@ -6,12 +6,14 @@ import (
 	"slices"
 
 	"zerodag/operators"
+	"zerodag/operators/athena"
 	"zerodag/operators/call"
 	"zerodag/operators/dynamodb"
 	"zerodag/operators/echo"
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
 	"zerodag/operators/forrange"
+	"zerodag/operators/glue"
 	"zerodag/operators/http"
 	"zerodag/operators/ifelse"
 	"zerodag/operators/lambda"
@@ -23,6 +25,7 @@ import (
 	"zerodag/operators/plugin"
 	"zerodag/operators/py"
 	"zerodag/operators/rb"
+	"zerodag/operators/redshift"
 	"zerodag/operators/require"
 	"zerodag/operators/s3"
 	"zerodag/operators/sh"
@@ -36,12 +39,14 @@ import (
 func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{
+			athena.Operator(),
 			call.Operator(),
 			dynamodb.Operator(),
 			echo.Operator(),
 			fail.Operator(),
 			foreach.Operator(),
 			forrange.Operator(),
+			glue.Operator(),
 			ifelse.Operator(),
 			lambda.Operator(),
 			loop.Operator(),
@@ -60,6 +65,7 @@ func Registry() operators.Registry {
 		},
 		http.Operators(),
 		paramstore.Operators(),
+		redshift.Operators(),
 		s3.Operators(),
 	)...)
 }

@@ -57,7 +57,7 @@ var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException", "UnauthorizedOperation",
 		"Forbidden", "KMSAccessDenied", "KMSAccessDeniedException"}
 	missing = []string{"NoSuchBucket", "NoSuchKey", "NotFound", "NotFoundException", "ResourceNotFoundException", "QueueDoesNotExist",
-		"AWS.SimpleQueueService.NonExistentQueue", "StateMachineDoesNotExist", "ExecutionDoesNotExist"}
+		"AWS.SimpleQueueService.NonExistentQueue", "StateMachineDoesNotExist", "ExecutionDoesNotExist", "EntityNotFoundException"}
 )
 
 // Code is what AWS calls an error; "" when it is none of its own.

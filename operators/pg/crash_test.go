@@ -3,75 +3,14 @@ package pg
 import (
 	"errors"
 	"fmt"
-	"net"
 	"testing"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
 	"zerodag/operators/operatortest/postgres"
+	"zerodag/operators/sql"
 )
-
-// scissors stand between a task and its server, and cut the connection at a request: before
-// it reaches the server, or when the server has answered.
-type scissors struct {
-	port     int // of the server
-	at       int // which request, from 1
-	answered bool
-	cut      chan struct{} // closed when they did
-	listener net.Listener
-}
-
-func newScissors(t *testing.T, s postgres.Server, at int, answered bool) *scissors {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := &scissors{port: s.Port, at: at, answered: answered, cut: make(chan struct{}), listener: l}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		client, err := l.Accept()
-		if err == nil {
-			x.forward(client)
-		}
-	}()
-	return x
-}
-
-// forward knows that a client sends a request at once, and waits for the answer.
-func (x *scissors) forward(client net.Conn) {
-	defer client.Close()
-	server, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", x.port))
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	requests, answers := make([]byte, 1<<16), make([]byte, 1<<16)
-	for n := 1; ; n++ {
-		size, err := client.Read(requests)
-		if err != nil {
-			return
-		}
-		if n == x.at && !x.answered {
-			close(x.cut)
-			return
-		}
-		if _, err := server.Write(requests[:size]); err != nil {
-			return
-		}
-		if size, err = server.Read(answers); err != nil {
-			return
-		}
-		if n == x.at {
-			close(x.cut)
-			return
-		}
-		if _, err := client.Write(answers[:size]); err != nil {
-			return
-		}
-	}
-}
 
 // testCrashes cuts a run at each of its requests and lets another one take over: whatever
 // the first one came to, the statement is executed once.
@@ -82,16 +21,16 @@ func testCrashes(t *testing.T, s postgres.Server) {
 		for ; more; at++ {
 			table := fmt.Sprintf("crash_%t_%d", answered, at)
 			s.Rows(t, "create table "+table+" (a int)")
-			w := task(t, s, sql("insert into "+table+" values (1)")+fmt.Sprintf(`, "status_table": "status_of_%s"`, table))
-			w.State = param.New(queryKey, table)
+			w := task(t, s, data("insert into "+table+" values (1)")+fmt.Sprintf(`, "status_table": "status_of_%s"`, table))
+			w.State = param.New(sql.QueryKey, table)
 			first := w.Task
-			x := newScissors(t, s, at, answered)
+			x := postgres.Cut(t, s, at, answered)
 			tree := w.Params.All().Clone()
-			tree.Set("port", int64(x.listener.Addr().(*net.TCPAddr).Port))
+			tree.Set("port", int64(x.Server.Port))
 			first.Params = operators.NewParams(tree)
 			_, err := run(t.Context(), &first)
 			select {
-			case <-x.cut:
+			case <-x.Done:
 			default:
 				more = false // the run has fewer requests
 			}
@@ -120,7 +59,7 @@ func testUnreachable(t *testing.T, s postgres.Server) {
 	tree := w.Params.All().Clone()
 	tree.Set("database", "none")
 	w.Params = operators.NewParams(tree)
-	w.State = param.New(queryKey, "q", unknownKey, true)
+	w.State = param.New(sql.QueryKey, "q", "commitUnknown", true)
 	if got := operatortest.RunOnce(t, Operator(), w); got.Kind != "later" {
 		t.Errorf("got %+v", got)
 	}

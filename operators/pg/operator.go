@@ -9,10 +9,9 @@ package pg
 
 import (
 	"context"
-	"errors"
 
-	"zerodag/engine/param"
 	"zerodag/operators"
+	"zerodag/operators/sql"
 )
 
 // Operator is `pg>`.
@@ -20,64 +19,30 @@ func Operator() operators.Operator {
 	return operators.Operator{Name: "pg", Summary: "runs SQL on a PostgreSQL database", Retries: true, Run: run, Clean: clean}
 }
 
-// What the state of a task that writes has.
-const (
-	queryKey   = "queryId"
-	waitKey    = "pollInterval"  // seconds until the next look, the next time
-	unknownKey = "commitUnknown" // the connection was lost while the server committed
-)
+func kind() sql.Kind { return sql.Kind{Name: "pg", Secrets: "pg", Port: 5432} }
 
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	p, err := t.Params.WithDefaults("pg")
 	if err != nil {
 		return operators.Result{}, err
 	}
-	at, err := findServer(t, p)
+	at, err := kind().Find(t, p)
 	if err != nil {
 		return operators.Result{}, err
 	}
-	q, err := readQuery(t, p)
+	q, err := sql.ReadQuery(t, p)
 	if err != nil {
 		return operators.Result{}, err
 	}
-	if q.readOnly() {
-		return q.read(ctx, t, at)
+	if q.ReadOnly() {
+		return q.Read(ctx, t, at)
 	}
-	if !t.State.Has(queryKey) {
-		next := t.State.Clone()
-		next.Set(queryKey, operators.Derived("pg", t.IdempotencyKey(), t.SessionUUID))
-		return operators.Result{}, &operators.Later{State: next} // at once: the id has to be kept before it is used
-	}
-	return operators.Result{}, q.write(ctx, t, at)
-}
-
-// write executes the statement; Later says that somebody has to look again.
-func (q *query) write(ctx context.Context, t *operators.Task, at *server) error {
-	id, err := operators.NewParams(t.State).String(queryKey)
-	if err != nil {
-		return err
-	}
-	s, err := at.connect(ctx)
-	if err != nil {
-		if ctx.Err() == nil && t.State.Has(unknownKey) {
-			return again(t.State, err) // it may be done: saying that it failed would be a guess
+	return operators.Result{}, at.Write(ctx, t, func(ctx context.Context, s *sql.Session, id string) error {
+		if !q.Strict {
+			return s.Script(ctx, "execute given SQL script", q.Statement())
 		}
-		return err
-	}
-	defer s.close()
-	if !q.strict {
-		return s.script(ctx, "execute given SQL script", q.statement())
-	}
-	err = s.once(ctx, q, id)
-	switch {
-	case errors.Is(err, errLocked):
-		return again(t.State, nil)
-	case errors.Is(err, errUnknown):
-		next := t.State.Clone()
-		next.Set(unknownKey, true)
-		return again(next, err)
-	}
-	return err
+		return session{s}.once(ctx, q, id)
+	})
 }
 
 // clean ends what a run before left behind on the server: a query goes on there when the
@@ -87,27 +52,15 @@ func clean(ctx context.Context, t *operators.Task) error {
 	if err != nil {
 		return nil //nolint:nilerr // with such parameters nothing ever ran
 	}
-	at, err := findServer(t, p)
+	at, err := kind().Find(t, p)
 	if err != nil {
 		return nil //nolint:nilerr // likewise
 	}
-	s, err := at.connect(ctx)
+	s, err := at.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	return s.query(ctx, "end queries of earlier runs", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-		WHERE application_name = $1 AND usename = current_user AND pid <> pg_backend_pid()`, []string{at.application}, nil)
-}
-
-// again asks for another run after 1, 2, 4 ... seconds.
-func again(state *param.Map, why error) error {
-	const longest = 1200
-	wait, err := operators.NewParams(state).IntOr(waitKey, 1)
-	if err != nil {
-		return err
-	}
-	next := state.Clone()
-	next.Set(waitKey, min(2*wait, longest))
-	return &operators.Later{After: seconds(wait), State: next, Err: why}
+	defer s.Close()
+	return s.Query(ctx, "end queries of earlier runs", `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE application_name = $1 AND usename = current_user AND pid <> pg_backend_pid()`, []string{at.Application}, nil)
 }

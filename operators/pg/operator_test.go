@@ -18,6 +18,7 @@ import (
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
 	"zerodag/operators/operatortest/postgres"
+	"zerodag/operators/sql"
 )
 
 // TestPg is everything that needs a server: one for all.
@@ -27,7 +28,7 @@ func TestPg(t *testing.T) {
 	s.Rows(t, "create type weather as enum ('sunny', 'wet'); create table sinks (a int)")
 	for name, test := range map[string]func(t *testing.T, s postgres.Server){
 		"reading": testReading, "writing": testWriting, "values": testValues, "download": testDownload, "limits": testLimits, "errors": testErrors,
-		"passwords": testPasswords, "ssl": testSSL, "nothing of the agent": testNothingOfTheAgent, "statements": testStatements,
+		"passwords": testPasswords, "ssl": testSSL, "statements": testStatements,
 		"crashes": testCrashes, "at the same time": testAtTheSameTime, "locked": testLocked, "status table": testStatusTable,
 		"kill": testKill, "clean": testClean, "silence": testSilence, "unreachable after a lost commit": testUnreachable,
 	} {
@@ -51,8 +52,8 @@ func task(t *testing.T, s postgres.Server, more string) *operatortest.World {
 	return w
 }
 
-// sql is the parameter of a query.
-func sql(text string) string { return `"_command": ` + param.Text(param.New("data", text)) }
+// data is the parameter of a query.
+func data(text string) string { return `"_command": ` + param.Text(param.New("data", text)) }
 
 // once runs a task as an agent does that gets it back at once, until it needs patience.
 func once(ctx context.Context, w *operatortest.World) error {
@@ -88,9 +89,9 @@ func finish(t *testing.T, w *operatortest.World) {
 func testReading(t *testing.T, s postgres.Server) {
 	operatortest.Exercise(t, operatortest.Subject{
 		Operator: Operator(),
-		Good: params(s, sql("select 1 as a")+`, "store_last_results": true, "ssl": false, "schema": "public", "connect_timeout": "9s",
+		Good: params(s, data("select 1 as a")+`, "store_last_results": true, "ssl": false, "schema": "public", "connect_timeout": "9s",
 			"socket_timeout": "9s", "password_override": "other"`),
-		Slow:    params(s, sql("select pg_sleep(1000)")+`, "store_last_results": "all"`),
+		Slow:    params(s, data("select pg_sleep(1000)")+`, "store_last_results": "all"`),
 		Prepare: func(_ *testing.T, w *operatortest.World) { w.Vault["pg.other"] = "x" },
 		Wrong: []string{
 			`{}`, `{"pg": 1}`, `{"host": "h", "user": "u", "query": "q"}`, `{"host": "h", "database": "d", "query": "q"}`,
@@ -105,7 +106,7 @@ func testReading(t *testing.T, s postgres.Server) {
 			params(s, `"query": "q", "download_file": "../b"`), params(s, `"query": "q", "strict_transaction": "x"`),
 			params(s, `"query": "q", "status_table": {}`), params(s, `"query": "q", "status_table_schema": {}`),
 			params(s, `"query": "q", "status_table_cleanup": "x"`),
-			params(s, sql("create table never (a int)")+`, "store_last_results": "all"`), params(s, sql("create table never (a int)")+`, "download_file": "b"`),
+			params(s, data("create table never (a int)")+`, "store_last_results": "all"`), params(s, data("create table never (a int)")+`, "download_file": "b"`),
 		},
 	})
 }
@@ -114,12 +115,12 @@ func testWriting(t *testing.T, s postgres.Server) {
 	s.Rows(t, "create table sink (a int)")
 	operatortest.Exercise(t, operatortest.Subject{
 		Operator: Operator(),
-		Good: params(s, sql("select 1 as a")+`, "insert_into": "sink", "strict_transaction": true, "status_table": "sink_status",
+		Good: params(s, data("select 1 as a")+`, "insert_into": "sink", "strict_transaction": true, "status_table": "sink_status",
 			"status_table_schema": "public", "status_table_cleanup": "1h"`),
-		Slow: params(s, sql("select pg_sleep(1000)")),
+		Slow: params(s, data("select pg_sleep(1000)")),
 		Prepare: func(_ *testing.T, w *operatortest.World) {
 			w.SessionUUID = rand.Text()
-			w.State = param.New(queryKey, rand.Text())
+			w.State = param.New(sql.QueryKey, rand.Text())
 		},
 	})
 }
@@ -131,14 +132,14 @@ const everyType = `select 1::smallint a, 2 b, 3::bigint c, 1.5::real d, 5::float
 
 func testValues(t *testing.T, s postgres.Server) {
 	for params, want := range map[string]string{
-		sql(everyType) + `, "store_last_results": "first"`: `{"a":1,"b":2,"c":3,"d":1.5,"e":5.0,"f":1.5,"g":"NaN","h":true,"i":"x","j":"y","k":"ab ",` +
+		data(everyType) + `, "store_last_results": "first"`: `{"a":1,"b":2,"c":3,"d":1.5,"e":5.0,"f":1.5,"g":"NaN","h":true,"i":"x","j":"y","k":"ab ",` +
 			`"l":"Af8=","m":1709164800000,"n":1709210096789,"o":1709177696000,"p":"12:34:56","q":null,"r":{"type":"jsonb","value":"{\"a\": 1}","null":false},` +
 			`"s":"{1,2}","t":"6f8b47dd-b3a7-4eb4-ba62-90ea1628ad93","u":12.5,"v":"infinity","w":"sunny","x":{"type":"inet","value":"10.0.0.1","null":false},` +
 			`"y":"Infinity","z":12345678901234567890}`,
-		sql("select * from (values (1, 'one'), (2, 'two')) as t(id, name)") + `, "store_last_results": "all"`:                                            `[{"name":"one","id":1},{"name":"two","id":2}]`,
-		sql("select * from (values (1, 'one'), (2, 'two')) as t(id, name);") + `, "store_last_results": true`:                                            `{"name":"one","id":1}`,
-		sql("select 1 as a where false") + `, "store_last_results": "true"`:                                                                              `{}`,
-		sql("select 1 as a where false") + `, "store_last_results": "all"`:                                                                               `[]`,
+		data("select * from (values (1, 'one'), (2, 'two')) as t(id, name)") + `, "store_last_results": "all"`:                                           `[{"name":"one","id":1},{"name":"two","id":2}]`,
+		data("select * from (values (1, 'one'), (2, 'two')) as t(id, name);") + `, "store_last_results": true`:                                           `{"name":"one","id":1}`,
+		data("select 1 as a where false") + `, "store_last_results": "true"`:                                                                             `{}`,
+		data("select 1 as a where false") + `, "store_last_results": "all"`:                                                                              `[]`,
 		`"pg": {"query": "select 1 as a, 2 as a"}, "store_last_results": "all"`:                                                                          `[{"a":2}]`,
 		`"query": "select current_schema as a, current_setting('TimeZone') as b", "pg": {"schema": "information_schema"}, "store_last_results": "first"`: `{"a":"information_schema","b":"UTC"}`,
 	} {
@@ -162,7 +163,7 @@ func testDownload(t *testing.T, s postgres.Server) {
 		`select '' as "a,b", null as c, E'x\r\ny' as d, E'\n' as e, '"' as f where true`: "\"a,b\",c,d,e,f\r\n\"\",,\"x\ny\",\"\n\",\"\"\"\"\r\n",
 		`select 1 as a where false`: "a\r\n",
 	} {
-		w := task(t, s, sql(query)+`, "download_file": "out/rows.csv"`)
+		w := task(t, s, data(query)+`, "download_file": "out/rows.csv"`)
 		if diff := cmp.Diff(operatortest.Ended{}, operatortest.RunOnce(t, Operator(), w)); diff != "" {
 			t.Errorf("%s: %s", query, diff)
 			continue
@@ -175,7 +176,7 @@ func testDownload(t *testing.T, s postgres.Server) {
 			t.Errorf("%s: %s", query, diff)
 		}
 	}
-	w := task(t, s, sql("select 1 / (3 - n) from generate_series(1, 5) n")+`, "download_file": "rows.csv"`)
+	w := task(t, s, data("select 1 / (3 - n) from generate_series(1, 5) n")+`, "download_file": "rows.csv"`)
 	if got := operatortest.RunOnce(t, Operator(), w); got.Error == "" {
 		t.Error("a query that fails in the middle succeeded")
 	}
@@ -186,11 +187,11 @@ func testDownload(t *testing.T, s postgres.Server) {
 
 func testLimits(t *testing.T, s postgres.Server) {
 	for params, want := range map[string]operatortest.Ended{
-		sql("select 1 from generate_series(1, 4)") + `, "store_last_results": "all"`:        {Error: "The number of result rows exceeded the limit: 4 > 3"},
-		sql("select 1 as a from generate_series(1, 4)") + `, "store_last_results": "first"`: {Store: `{"pg":{"last_results":{"a":1}}}`},
-		sql("select 1, 2, 3") + `, "store_last_results": "all"`:                             {Error: "The number of result columns exceeded the limit: 3 > 2"},
-		sql("select '😀123'") + `, "store_last_results": "first"`:                            {Error: "The size of result value exceeded the limit: 5 > 4"},
-		sql("select 12345 as a") + `, "store_last_results": "first"`:                        {Store: `{"pg":{"last_results":{"a":12345}}}`},
+		data("select 1 from generate_series(1, 4)") + `, "store_last_results": "all"`:        {Error: "The number of result rows exceeded the limit: 4 > 3"},
+		data("select 1 as a from generate_series(1, 4)") + `, "store_last_results": "first"`: {Store: `{"pg":{"last_results":{"a":1}}}`},
+		data("select 1, 2, 3") + `, "store_last_results": "all"`:                             {Error: "The number of result columns exceeded the limit: 3 > 2"},
+		data("select '😀123'") + `, "store_last_results": "first"`:                            {Error: "The size of result value exceeded the limit: 5 > 4"},
+		data("select 12345 as a") + `, "store_last_results": "first"`:                        {Store: `{"pg":{"last_results":{"a":12345}}}`},
 	} {
 		w := task(t, s, params)
 		w.Config = operatortest.Map(t, `{"pg": {"max_store_last_results_rows": 3, "max_store_last_results_value_size": 4},
@@ -203,29 +204,29 @@ func testLimits(t *testing.T, s postgres.Server) {
 
 func testErrors(t *testing.T, s postgres.Server) {
 	for params, want := range map[string]operatortest.Ended{
-		sql("select * from nowhere") + `, "store_last_results": "all"`: {
+		data("select * from nowhere") + `, "store_last_results": "all"`: {
 			Error: "Failed to execute given SELECT statement [ERROR: relation \"nowhere\" does not exist\n  Position: 15]"},
-		sql("select 1; select 2") + `, "store_last_results": "all"`: {
+		data("select 1; select 2") + `, "store_last_results": "all"`: {
 			Error: "Failed to execute given SELECT statement [ERROR: cannot insert multiple commands into a prepared statement]"},
-		sql("set x.y = 1") + `, "store_last_results": "all"`: {
+		data("set x.y = 1") + `, "store_last_results": "all"`: {
 			Error: "Failed to execute given SELECT statement [No results were returned by the query.]"},
-		sql("insert into sinks values (1)") + `, "store_last_results": "all"`: {
+		data("insert into sinks values (1)") + `, "store_last_results": "all"`: {
 			Error: "Query must be read-only if store_last_results is set", Kind: "config"},
-		sql("insert into sinks values (1)") + `, "download_file": "x"`: {
+		data("insert into sinks values (1)") + `, "download_file": "x"`: {
 			Error: "Query must be read-only if download_file is set", Kind: "config"},
-		sql("insert into nowhere values (1)"): {
+		data("insert into nowhere values (1)"): {
 			Error: "Failed to execute given SQL script [ERROR: relation \"nowhere\" does not exist\n  Position: 13]"},
-		sql("select 1") + `, "insert_into": "no.where"`: {
+		data("select 1") + `, "insert_into": "no.where"`: {
 			Error: "Failed to execute an update statement [ERROR: relation \"no.where\" does not exist\n  Position: 13]"},
-		sql("do $$ begin raise 'no' using detail = 'd', hint = 'h'; end $$") + `, "strict_transaction": false`: {
+		data("do $$ begin raise 'no' using detail = 'd', hint = 'h'; end $$") + `, "strict_transaction": false`: {
 			Error: "Failed to execute given SQL script [ERROR: no\n  Detail: d\n  Hint: h\n  Where: PL/pgSQL function inline_code_block line 1 at RAISE]"},
-		sql("copy sinks from stdin") + `, "strict_transaction": false`: {
+		data("copy sinks from stdin") + `, "strict_transaction": false`: {
 			Error: "Failed to execute given SQL script [ERROR: COPY from stdin failed: a task has no standard input, use INSERT\n  Where: COPY sinks, line 1]"},
-		sql("select 1") + `, "database": "none", "store_last_results": "all"`: {
+		data("select 1") + `, "database": "none", "store_last_results": "all"`: {
 			Error: "Failed to connect to the database [FATAL: database \"none\" does not exist]"},
-		sql("select 1") + `, "host": "/tmp", "store_last_results": "all"`: {
+		data("select 1") + `, "host": "/tmp", "store_last_results": "all"`: {
 			Error: "Failed to connect to the database [/tmp/.s.PGSQL." + fmt.Sprint(s.Port) + " (/tmp): dial error: /tmp is no name of a host]"},
-		sql("select 1") + `, "user": "encrypted", "store_last_results": "all"`: {
+		data("select 1") + `, "user": "encrypted", "store_last_results": "all"`: {
 			Error: `Failed to connect to the database [FATAL: pg_hba.conf rejects connection for host "127.0.0.1", user "encrypted", database "target", ` +
 				"no encryption]: set `ssl: true` if the server wants encrypted connections"},
 	} {
@@ -235,7 +236,7 @@ func testErrors(t *testing.T, s postgres.Server) {
 		}
 		w := operatortest.New(t, param.Text(m))
 		w.SessionUUID = rand.Text()
-		w.State = param.New(queryKey, rand.Text())
+		w.State = param.New(sql.QueryKey, rand.Text())
 		if diff := cmp.Diff(want, operatortest.RunOnce(t, Operator(), w)); diff != "" {
 			t.Errorf("%s: %s", params, diff)
 		}
@@ -297,35 +298,19 @@ func testSSL(t *testing.T, s postgres.Server) {
 	}
 }
 
-// testNothingOfTheAgent: what the library would take from its environment is not the
-// task's.
-func testNothingOfTheAgent(t *testing.T, s postgres.Server) {
-	at := &server{host: "127.0.0.1", port: uint16(s.Port), user: postgres.User, database: postgres.Database, connectTime: time.Minute, hide: hiding(nil)}
-	session, err := at.connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.close()
-	for name, want := range map[string]string{"client_encoding": "UTF8", "DateStyle": "ISO, MDY", "TimeZone": "UTC", "session_authorization": postgres.User} {
-		if got := session.conn.ParameterStatus(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
-}
-
 func testStatements(t *testing.T, s postgres.Server) {
 	s.Rows(t, `create schema "Sch"; create table plain (a int)`)
 	for _, c := range []struct {
 		params, check string
 		want          []string
 	}{
-		{sql("select 1 as a, 'x' as b") + `, "create_table": "Sch.New"`, `select * from "Sch"."New"`, []string{"1 x"}},
-		{sql("select 2 as a, 'y' as b;") + `, "create_table": "Sch.New"`, `select * from "Sch"."New"`, []string{"2 y"}},
-		{sql("select 3, 'z'") + `, "insert_into": "Sch.New"`, `select * from "Sch"."New" order by a`, []string{"2 y", "3 z"}},
-		{sql(`create table "quo""ted" (a int)`), `select count(*) from "quo""ted"`, []string{"0"}},
-		{sql("select 4 as a") + `, "insert_into": "quo\"ted"`, `select * from "quo""ted"`, []string{"4"}},
-		{sql("insert into plain values (1); select 1; insert into plain values (2)"), `select * from plain order by a`, []string{"1", "2"}},
-		{sql("insert into plain values (3)") + `, "strict_transaction": false`, `select * from plain order by a`, []string{"1", "2", "3"}},
+		{data("select 1 as a, 'x' as b") + `, "create_table": "Sch.New"`, `select * from "Sch"."New"`, []string{"1 x"}},
+		{data("select 2 as a, 'y' as b;") + `, "create_table": "Sch.New"`, `select * from "Sch"."New"`, []string{"2 y"}},
+		{data("select 3, 'z'") + `, "insert_into": "Sch.New"`, `select * from "Sch"."New" order by a`, []string{"2 y", "3 z"}},
+		{data(`create table "quo""ted" (a int)`), `select count(*) from "quo""ted"`, []string{"0"}},
+		{data("select 4 as a") + `, "insert_into": "quo\"ted"`, `select * from "quo""ted"`, []string{"4"}},
+		{data("insert into plain values (1); select 1; insert into plain values (2)"), `select * from plain order by a`, []string{"1", "2"}},
+		{data("insert into plain values (3)") + `, "strict_transaction": false`, `select * from plain order by a`, []string{"1", "2", "3"}},
 		{`"query": "insert into plain values (4)"`, `select max(a) from plain`, []string{"4"}},
 		{`"_command": "in.sql"`, `select max(a) from plain`, []string{"5"}},
 	} {
@@ -337,7 +322,7 @@ func testStatements(t *testing.T, s postgres.Server) {
 			t.Errorf("%s: %s", c.params, diff)
 		}
 	}
-	w := task(t, s, sql("insert into plain values (10); select 1 / 0"))
+	w := task(t, s, data("insert into plain values (10); select 1 / 0"))
 	if err := once(t.Context(), w); err == nil {
 		t.Error("a script that fails in the middle succeeded")
 	}
@@ -349,7 +334,7 @@ func testStatements(t *testing.T, s postgres.Server) {
 // testAtTheSameTime: an agent may believe that another one, which is only slow, is dead.
 func testAtTheSameTime(t *testing.T, s postgres.Server) {
 	s.Rows(t, "create table side_by_side (a int)")
-	w := task(t, s, sql("select pg_sleep(0.05); insert into side_by_side values (1)")+`, "status_table": "fresh_status"`)
+	w := task(t, s, data("select pg_sleep(0.05); insert into side_by_side values (1)")+`, "status_table": "fresh_status"`)
 	if _, err := run(t.Context(), &w.Task); err == nil {
 		t.Fatal("the query id is not kept before it is used")
 	} else if later := new(operators.Later); errors.As(err, &later) {
@@ -386,9 +371,9 @@ func testAtTheSameTime(t *testing.T, s postgres.Server) {
 
 func testLocked(t *testing.T, s postgres.Server) {
 	s.Rows(t, "create table behind (a int)")
-	w := task(t, s, sql("insert into behind values (1)")+`, "status_table": "lock_status"`)
-	holder := operatortest.New(t, params(s, sql("select pg_sleep(1000)")+`, "status_table": "lock_status"`))
-	w.State = param.New(queryKey, "q")
+	w := task(t, s, data("insert into behind values (1)")+`, "status_table": "lock_status"`)
+	holder := operatortest.New(t, params(s, data("select pg_sleep(1000)")+`, "status_table": "lock_status"`))
+	w.State = param.New(sql.QueryKey, "q")
 	holder.State = w.State
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -411,31 +396,28 @@ func testLocked(t *testing.T, s postgres.Server) {
 	if got := s.Rows(t, "select count(*) from behind"); got[0] != "1" {
 		t.Errorf("it was executed %s times", got[0])
 	}
-	if next := again(param.New(waitKey, int64(1200)), nil).(*operators.Later); next.After != 20*time.Minute || param.Text(next.State) != `{"pollInterval":1200}` {
-		t.Errorf("the longest wait: %v, then %s", next.After, param.Text(next.State))
-	}
 }
 
 // application is the name under which the server knows a task.
 func application(t *testing.T, w *operatortest.World) string {
 	t.Helper()
-	at, err := findServer(&w.Task, w.Params)
+	at, err := kind().Find(&w.Task, w.Params)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return at.application
+	return at.Application
 }
 
 // waitFor waits until a query has the answer it is to have.
-func waitFor(t *testing.T, s postgres.Server, sql, want string) {
+func waitFor(t *testing.T, s postgres.Server, query, want string) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		got := s.Rows(t, sql)
+		got := s.Rows(t, query)
 		if got[0] == want {
 			return
 		}
 		if time.Since(begin) > 30*time.Second {
-			t.Fatalf("%s: %s, want %s", sql, got[0], want)
+			t.Fatalf("%s: %s, want %s", query, got[0], want)
 		}
 	}
 }
@@ -445,17 +427,17 @@ func testStatusTable(t *testing.T, s postgres.Server) {
 		create table made_by_admin (query_id text not null unique, created_at timestamptz not null, completed_at timestamptz);
 		grant select, insert, update, delete on made_by_admin to careful;
 		insert into made_by_admin values ('old', now() - interval '3 hours', now() - interval '2 hours'), ('newer', now(), now()), ('open', now(), null)`)
-	w := task(t, s, sql("insert into worked values (1)")+`, "status_table": "st", "status_table_schema": "own"`)
+	w := task(t, s, data("insert into worked values (1)")+`, "status_table": "st", "status_table_schema": "own"`)
 	finish(t, w)
 	if got := s.Rows(t, "select count(*) from own.st where completed_at is not null"); got[0] != "1" {
 		t.Errorf("own.st has %s rows that are complete", got[0])
 	}
 	careful := func(more string) *operatortest.World {
-		m := operatortest.Map(t, params(s, sql("insert into worked values (2)")+more))
+		m := operatortest.Map(t, params(s, data("insert into worked values (2)")+more))
 		m.Set("user", postgres.Careful)
 		w := operatortest.New(t, param.Text(m))
 		w.Vault["pg.password"] = postgres.Password
-		w.State = param.New(queryKey, "mine")
+		w.State = param.New(sql.QueryKey, "mine")
 		return w
 	}
 	w = careful(`, "status_table": "made_by_admin", "status_table_cleanup": "1h"`)
@@ -479,7 +461,7 @@ func testStatusTable(t *testing.T, s postgres.Server) {
 // testKill: a query does not go on when nobody waits for it.
 func testKill(t *testing.T, s postgres.Server) {
 	for _, more := range []string{`, "store_last_results": "all"`, ``} {
-		w := task(t, s, sql("select pg_sleep(1000)")+more)
+		w := task(t, s, data("select pg_sleep(1000)")+more)
 		active := "select count(*) from pg_stat_activity where application_name = '" + application(t, w) + "'"
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -490,7 +472,7 @@ func testKill(t *testing.T, s postgres.Server) {
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		if took := time.Since(begin); took > farewell {
+		if took := time.Since(begin); took > 5*time.Second {
 			t.Errorf("it took %v to stop", took)
 		}
 		waitFor(t, s, active, "0")
@@ -499,12 +481,12 @@ func testKill(t *testing.T, s postgres.Server) {
 
 // testClean: the agent is dead, its query is not.
 func testClean(t *testing.T, s postgres.Server) {
-	w := task(t, s, sql("select pg_sleep(1000)"))
+	w := task(t, s, data("select pg_sleep(1000)"))
 	ended := make(chan error)
 	name := application(t, w)
 	orphan := w.Task
 	orphan.Params = operators.NewParams(w.Params.All())
-	orphan.State = param.New(queryKey, "orphan")
+	orphan.State = param.New(sql.QueryKey, "orphan")
 	go func() {
 		_, err := run(t.Context(), &orphan)
 		ended <- err
@@ -525,8 +507,8 @@ func testClean(t *testing.T, s postgres.Server) {
 
 func testSilence(t *testing.T, s postgres.Server) {
 	for _, more := range []string{`, "store_last_results": "all"`, `, "strict_transaction": false`} {
-		w := task(t, s, sql("select pg_sleep(1000)")+`, "socket_timeout": "1s"`+more)
-		w.State = param.New(queryKey, "q")
+		w := task(t, s, data("select pg_sleep(1000)")+`, "socket_timeout": "1s"`+more)
+		w.State = param.New(sql.QueryKey, "q")
 		got := operatortest.RunOnce(t, Operator(), w)
 		if !strings.HasSuffix(got.Error, "[the server said nothing for 1s: see socket_timeout]") || got.Kind != "" {
 			t.Errorf("got %+v", got)

@@ -1,4 +1,4 @@
-package pg
+package sql
 
 import (
 	"encoding/base64"
@@ -12,11 +12,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// column is a column of a result. kind and category are known of types without a form.
-type column struct {
-	name           string
-	oid            uint32
-	kind, category string // "jsonb", "U": pg_type.typname and typcategory
+// Column is a column of a result. OID says what its values are by the number that PostgreSQL
+// has given the type; Kind and Category are known of types without a form.
+type Column struct {
+	Name           string
+	OID            uint32
+	Kind, Category string // "jsonb", "U": pg_type.typname and typcategory
 }
 
 // form is what values of a type become: when stored, and in a CSV file, where nil is the
@@ -59,23 +60,23 @@ const (
 )
 
 // value is what is stored of a text of the server.
-func (c column) value(text string) param.Value {
-	f, known := forms[c.oid]
+func (c Column) value(text string) param.Value {
+	f, known := forms[c.OID]
 	if f.stored != nil {
 		if v, fits := f.stored(text); fits {
 			return v
 		}
 	}
 	// Arrays and enumerations are texts; what is left is what the driver had no class for.
-	if known || slices.Contains([]string{"A", "E", "S", ""}, c.category) {
+	if known || slices.Contains([]string{"A", "E", "S", ""}, c.Category) {
 		return text
 	}
-	return param.New("type", c.kind, "value", text, "null", false)
+	return param.New("type", c.Kind, "value", text, "null", false)
 }
 
 // csv is a text of the server as a file has it.
-func (c column) csv(text string) string {
-	if f := forms[c.oid]; f.csv != nil {
+func (c Column) csv(text string) string {
+	if f := forms[c.OID]; f.csv != nil {
 		return f.csv(text)
 	}
 	return text
@@ -155,7 +156,7 @@ func oidText(oid uint32) string { return strconv.FormatUint(uint64(oid), 10) }
 
 // mapOrder is the order in which the original writes the columns of a row: that of its hash
 // map. Workflows that print a row as JSON show it.
-func mapOrder(columns []column) []int {
+func mapOrder(columns []Column) []int {
 	buckets := 16
 	for 4*len(columns) > 3*buckets {
 		buckets *= 2
@@ -165,7 +166,7 @@ func mapOrder(columns []column) []int {
 		order[i] = i
 	}
 	bucket := func(i int) int {
-		hash := textHash(columns[i].name)
+		hash := textHash(columns[i].Name)
 		return int((hash ^ hash>>16) & uint32(buckets-1))
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return bucket(a) - bucket(b) })

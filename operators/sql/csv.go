@@ -1,16 +1,13 @@
-package pg
+package sql
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"strings"
-
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -22,7 +19,7 @@ type download struct {
 	root         *os.Root // these are there from the first row on
 	file         *os.File
 	out          *bufio.Writer
-	fields       []column
+	fields       []Column
 	whole        bool // the file has all rows
 }
 
@@ -49,8 +46,8 @@ func (d *download) open() error {
 	return nil
 }
 
-// close leaves no file that has only a part of the rows.
-func (d *download) close() {
+// Close leaves no file that has only a part of the rows.
+func (d *download) Close() {
 	if d.file != nil {
 		d.file.Close() // result has closed it where its content counts
 		if !d.whole {
@@ -62,19 +59,19 @@ func (d *download) close() {
 	}
 }
 
-func (d *download) columns(fields []pgconn.FieldDescription) error {
+func (d *download) Columns(fields []Column) error {
 	if err := d.open(); err != nil {
 		return err
 	}
+	d.fields = fields
 	names := make([]string, len(fields))
 	for i, f := range fields {
-		d.fields = append(d.fields, column{name: f.Name, oid: f.DataTypeOID})
 		names[i] = csvText(f.Name)
 	}
 	return d.line(names)
 }
 
-func (d *download) row(values [][]byte) error {
+func (d *download) Row(values [][]byte) error {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		if v != nil { // null is nothing at all, an empty text is ""
@@ -91,7 +88,7 @@ func (d *download) line(texts []string) error {
 	return nil
 }
 
-func (d *download) result(context.Context, *session) (operators.Result, error) {
+func (d *download) Result(func([]Column) error) (operators.Result, error) {
 	if err := errors.Join(d.out.Flush(), d.file.Close()); err != nil {
 		return operators.Result{}, fmt.Errorf("write the result: %w", err)
 	}

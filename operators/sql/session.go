@@ -1,4 +1,4 @@
-package pg
+package sql
 
 import (
 	"cmp"
@@ -14,14 +14,15 @@ import (
 	"zerodag/operators"
 )
 
-// session is a connection to a server. An error leaves it in a transaction that is lost:
+// Session is a connection to a server. An error leaves it in a transaction that is lost:
 // closing rolls back.
-type session struct {
+type Session struct {
 	conn *pgconn.PgConn
-	at   *server
+	at   *Server
 }
 
-func (s *session) close() {
+// Close ends the session.
+func (s *Session) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	s.conn.Close(ctx) // what had to be kept is committed
@@ -31,7 +32,7 @@ func (s *session) close() {
 var errSilent = errors.New("silent")
 
 // patient bounds the time in which the server says nothing; heard begins it anew.
-func (s *session) patient(ctx context.Context) (limited context.Context, heard, done func()) {
+func (s *Session) patient(ctx context.Context) (limited context.Context, heard, done func()) {
 	limited, cancel := context.WithCancelCause(ctx)
 	if s.at.silence <= 0 {
 		return limited, func() {}, func() { cancel(nil) }
@@ -40,14 +41,14 @@ func (s *session) patient(ctx context.Context) (limited context.Context, heard, 
 	return limited, func() { timer.Reset(s.at.silence) }, func() { timer.Stop(); cancel(nil) }
 }
 
-// script executes any number of statements, whose rows nobody wants. It reads the server's
+// Script executes any number of statements, whose rows nobody wants. It reads the server's
 // messages itself: the library would wait for ever when a statement asks for data of ours.
-func (s *session) script(ctx context.Context, what, sql string) error {
+func (s *Session) Script(ctx context.Context, what, sql string) error {
 	limited, heard, done := s.patient(ctx)
 	defer done()
-	s.conn.Frontend().SendQuery(&pgproto3.Query{String: sql})
+	s.conn.Frontend().SendQuery(&pgproto3.Query{String: s.at.Tag() + sql})
 	failed := s.conn.Frontend().Flush()
-	for failed == nil || code(failed) != "" { // what the server says is followed by more
+	for failed == nil || Code(failed) != "" { // what the server says is followed by more
 		message, err := s.conn.ReceiveMessage(limited)
 		if err != nil {
 			return s.failure(limited, what, cmp.Or(failed, err))
@@ -66,16 +67,16 @@ func (s *session) script(ctx context.Context, what, sql string) error {
 	return s.failure(limited, what, failed)
 }
 
-// query executes one statement with arguments $1, $2 ... and hands over its rows, if take
+// Query executes one statement with arguments $1, $2 ... and hands over its rows, if take
 // is there, in the server's text form. What take returns ends it.
-func (s *session) query(ctx context.Context, what, sql string, args []string, take func(fields []pgconn.FieldDescription, row [][]byte) error) error {
+func (s *Session) Query(ctx context.Context, what, sql string, args []string, take func(fields []pgconn.FieldDescription, row [][]byte) error) error {
 	limited, heard, done := s.patient(ctx)
 	defer done()
 	values := make([][]byte, len(args))
 	for i, a := range args {
 		values[i] = []byte(a)
 	}
-	rows := s.conn.ExecParams(limited, sql, values, nil, nil, nil)
+	rows := s.conn.ExecParams(limited, s.at.Tag()+sql, values, nil, nil, nil)
 	var refused error
 	if take != nil && rows.FieldDescriptions() != nil {
 		refused = take(rows.FieldDescriptions(), nil) // what the rows are, before the first
@@ -103,8 +104,8 @@ type databaseError struct {
 
 func (e *databaseError) Unwrap() []error { return []error{e.error, e.cause} }
 
-// code is the server's code of an error, "" when the server did not say it.
-func code(err error) string {
+// Code is the server's code of an error, "" when the server did not say it.
+func Code(err error) string {
 	var said *pgconn.PgError
 	if errors.As(err, &said) {
 		return said.Code
@@ -112,7 +113,7 @@ func code(err error) string {
 	return ""
 }
 
-func (s *session) failure(limited context.Context, what string, err error) error {
+func (s *Session) failure(limited context.Context, what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -126,7 +127,7 @@ func (s *session) failure(limited context.Context, what string, err error) error
 
 // words is what the server said, as the original's driver writes it, or else what went
 // wrong on the way to it.
-func (s *server) words(err error) string {
+func (s *Server) words(err error) string {
 	var said *pgconn.PgError
 	if !errors.As(err, &said) {
 		return s.hide.Replace(err.Error())
@@ -138,7 +139,7 @@ func (s *server) words(err error) string {
 		}
 	}
 	if said.Position != 0 {
-		text += fmt.Sprintf("\n  Position: %d", said.Position)
+		text += fmt.Sprintf("\n  Position: %d", int(said.Position)-len(s.Tag()))
 	}
 	if said.Where != "" {
 		text += "\n  Where: " + said.Where
@@ -146,19 +147,19 @@ func (s *server) words(err error) string {
 	return s.hide.Replace(text)
 }
 
-// Codes of the server.
+// Codes of a server.
 const (
 	noSuchPassword = "28P01"
 	notAuthorized  = "28000"
-	readOnly       = "25006"
-	lockNotFree    = "55P03"
-	notUnique      = "23505"
-	tableThere     = "42P07"
-	typeThere      = "42710" // every table has a type of its name
+	ReadOnly       = "25006"
+	LockNotFree    = "55P03"
+	NotUnique      = "23505"
+	TableThere     = "42P07"
+	TypeThere      = "42710" // every table has a type of its name
 )
 
 // unreachable is the failure of a connection, with what may help.
-func (s *server) unreachable(ctx context.Context, err error) error {
+func (s *Server) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -168,9 +169,9 @@ func (s *server) unreachable(ctx context.Context, err error) error {
 		why = connect.Unwrap()
 	}
 	advice := ""
-	switch c := code(err); {
+	switch c := Code(err); {
 	case c == noSuchPassword && s.password == "":
-		advice = fmt.Sprintf(": there is no secret pg.password, set it with `zerodag secrets --project %s --set pg.password`", s.project)
+		advice = fmt.Sprintf(": there is no secret %s.password, set it with `zerodag secrets --project %s --set %[1]s.password`", s.kind.Secrets, s.project)
 	case c == notAuthorized && !s.ssl && strings.Contains(err.Error(), "no encryption"):
 		advice = ": set `ssl: true` if the server wants encrypted connections"
 	}

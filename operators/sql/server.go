@@ -1,4 +1,4 @@
-package pg
+package sql
 
 import (
 	"context"
@@ -16,67 +16,82 @@ import (
 	"zerodag/operators"
 )
 
-// server is where a task's database is, and who asks.
-type server struct {
+// Kind is a kind of database, as tasks name it.
+type Kind struct {
+	Name    string // of the operator and of the defaults that are exported: "pg"
+	Secrets string // what its secrets begin with: "pg"
+	Port    int64  // where there is none in the parameters
+
+	// Redshift says that it is one: its pg_type does not tell what types are like, schemas
+	// are set by a statement, and statements begin with a comment that says whose they are,
+	// for sessions have no names there.
+	Redshift bool
+}
+
+// Server is where a task's database is, and who asks.
+type Server struct {
 	host, database         string
 	port                   uint16
 	user, password, schema string
 	ssl                    bool
 	connectTime            time.Duration
 	silence                time.Duration // how long the server may say nothing; 0 is for ever
-	application            string        // the name by which the server knows this task
+	Application            string        // the name by which the server knows this task
 	project                string
+	kind                   Kind
+	secrets                []string
 	hide                   *strings.Replacer // of what is a secret
 }
 
-// settings are read from secrets `pg.KEY` first, then from parameters.
+// settings are read from secrets `pg.KEY`, say, first, then from parameters.
 var settings = [...]string{"host", "port", "user", "database", "ssl", "schema", "connect_timeout", "socket_timeout"}
 
-func findServer(t *operators.Task, p *operators.Params) (*server, error) {
+// Find reads where the database of a task is.
+func (k Kind) Find(t *operators.Task, p *operators.Params) (*Server, error) {
 	found := param.New()
 	var secrets []string
 	for _, key := range settings {
 		if v, ok := p.Get(key); ok && v != nil {
 			found.Set(key, v)
 		}
-		secret, err := t.OptionalSecret("pg." + key)
+		secret, err := t.OptionalSecret(k.Secrets + "." + key)
 		if err != nil {
-			return nil, fmt.Errorf("read secret pg.%s: %w", key, err)
+			return nil, fmt.Errorf("read secret %s.%s: %w", k.Secrets, key, err)
 		}
 		if secret != "" {
 			found.Set(key, secret)
 			secrets = append(secrets, secret)
 		}
 	}
-	s, err := readServer(operators.NewParams(found), t.ProjectName)
+	s, err := k.readServer(operators.NewParams(found), t.ProjectName)
 	if err != nil {
 		return nil, err
 	}
-	if s.password, err = password(t, p); err != nil {
+	if s.password, err = k.password(t, p); err != nil {
 		return nil, err
 	}
-	s.hide = hiding(append(secrets, s.password))
-	s.application = "zerodag " + operators.Derived(t.IdempotencyKey(), t.SessionUUID)
+	s.Hide(append(secrets, s.password)...)
+	s.Application = "zerodag " + operators.Derived(t.IdempotencyKey(), t.SessionUUID)
 	return s, nil
 }
 
-func readServer(p *operators.Params, project string) (*server, error) {
-	s := &server{project: project}
+func (k Kind) readServer(p *operators.Params, project string) (*Server, error) {
+	s := &Server{project: project, kind: k}
 	for _, required := range []struct {
 		key  string
 		into *string
 	}{{"host", &s.host}, {"user", &s.user}, {"database", &s.database}} {
 		key := required.key
 		if !p.Has(key) {
-			return nil, param.Errorf("Parameter '%s' is required but not set: write it into `_export: {pg: {%s: ...}}`, "+
-				"or set the secret with `zerodag secrets --project %s --set pg.%s`", key, key, project, key)
+			return nil, param.Errorf("Parameter '%s' is required but not set: write it into `_export: {%s: {%s: ...}}`, "+
+				"or set the secret with `zerodag secrets --project %s --set %s.%s`", key, k.Name, key, project, k.Secrets, key)
 		}
 		var err error
 		if *required.into, err = p.String(key); err != nil {
 			return nil, err
 		}
 	}
-	port, err := p.IntOr("port", 5432)
+	port, err := p.IntOr("port", k.Port)
 	if err != nil {
 		return nil, err
 	}
@@ -98,15 +113,29 @@ func readServer(p *operators.Params, project string) (*server, error) {
 }
 
 // password is a secret, never a parameter. There may be none: some servers ask for none.
-func password(t *operators.Task, p *operators.Params) (string, error) {
+func (k Kind) password(t *operators.Task, p *operators.Params) (string, error) {
 	other, err := p.StringOr("password_override", "")
 	if err != nil {
 		return "", err
 	}
 	if other != "" {
-		return t.RequireSecret("pg." + other)
+		return t.RequireSecret(k.Secrets + "." + other)
 	}
-	return t.OptionalSecret("pg.password")
+	return t.OptionalSecret(k.Secrets + ".password")
+}
+
+// Hide takes further secrets out of the server's words.
+func (s *Server) Hide(secrets ...string) {
+	s.secrets = append(s.secrets, secrets...)
+	s.hide = hiding(slices.Clone(s.secrets))
+}
+
+// Tag is the comment that statements begin with, "" for none.
+func (s *Server) Tag() string {
+	if !s.kind.Redshift {
+		return ""
+	}
+	return "/* " + s.Application + " */ "
 }
 
 // hiding makes what takes secrets out of a server's words. Those that are shorter than
@@ -122,9 +151,9 @@ func hiding(secrets []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// connect opens a session. Nothing of the agent's own environment has a say in it: no
+// Connect opens a session. Nothing of the agent's own environment has a say in it: no
 // PGPASSWORD, no .pgpass, no socket of the agent's machine.
-func (s *server) connect(ctx context.Context) (*session, error) {
+func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	config, err := pgconn.ParseConfig("host=localhost port=5432 user=nobody password=none dbname=none sslmode=disable " +
 		"sslcertmode=disable target_session_attrs=any passfile=''")
 	if err != nil {
@@ -139,8 +168,8 @@ func (s *server) connect(ctx context.Context) (*session, error) {
 		config.TLSConfig = &tls.Config{ServerName: s.host, InsecureSkipVerify: true} // as in the original: encrypted, not verified
 	}
 	// What the original's driver sets. Connection poolers refuse most other parameters.
-	config.RuntimeParams = map[string]string{"application_name": s.application, "client_encoding": "UTF8", "DateStyle": "ISO", "TimeZone": "UTC"}
-	if s.schema != "" {
+	config.RuntimeParams = map[string]string{"application_name": s.Application, "client_encoding": "UTF8", "DateStyle": "ISO", "TimeZone": "UTC"}
+	if s.schema != "" && !s.kind.Redshift {
 		config.RuntimeParams["search_path"] = s.schema
 	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
@@ -150,13 +179,20 @@ func (s *server) connect(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, s.unreachable(ctx, err)
 	}
-	return &session{conn, s}, nil
+	session := &Session{conn, s}
+	if s.schema != "" && s.kind.Redshift {
+		if err := session.Script(ctx, "set the schema", "SET search_path TO "+Quoted(s.schema)); err != nil {
+			session.Close()
+			return nil, err
+		}
+	}
+	return session, nil
 }
 
 // farewell is how long a server has to end a query that nobody waits for any more.
 const farewell = 5 * time.Second
 
-func (s *server) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *Server) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if network != "tcp" {
 		return nil, fmt.Errorf("%s is no name of a host", s.host)
 	}

@@ -1,0 +1,145 @@
+// Package athena is `athena>`: it runs a query on Amazon Athena and waits for its end. Any
+// agent calls it; it must start one query for a try of a task, however often a run is
+// delivered, and hold no thread while it waits.
+package athena
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/athena"
+	"github.com/aws/aws-sdk-go-v2/service/athena/types"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/aws"
+)
+
+// Operator is `athena>`.
+func Operator() operators.Operator {
+	account := &aws.Account{}
+	return operators.Operator{Name: "athena", Summary: "runs a query on Amazon Athena", Retries: true,
+		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+			q, err := open(ctx, account, t)
+			if err != nil {
+				return operators.Result{}, err
+			}
+			return q.run(ctx)
+		},
+		Clean: func(ctx context.Context, t *operators.Task) error {
+			if !aws.Started(t) {
+				return nil
+			}
+			q, err := open(ctx, account, t)
+			if err != nil {
+				return err
+			}
+			return q.stop(ctx)
+		}}
+}
+
+// Between two looks at a query, and how often it is tried to start one.
+const (
+	shortestWait = time.Second
+	longestWait  = 30 * time.Second
+	patience     = 20
+)
+
+// run goes from the intent, which is kept before anything is started, to the id of the
+// query, to its end. With the intent alone a query may have been started: its token finds it.
+func (q *query) run(ctx context.Context) (operators.Result, error) {
+	if !aws.Started(q.task) {
+		return operators.Result{}, aws.Again(q.task, 0, param.New("looks", int64(0)))
+	}
+	job := aws.Job(q.task)
+	id, err := job.StringOr("query", "")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	looks, err := job.IntOr("looks", 0)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	if id == "" {
+		return operators.Result{}, q.begin(ctx, looks)
+	}
+	out, err := q.client.GetQueryExecution(ctx, &athena.GetQueryExecutionInput{QueryExecutionId: &id})
+	switch {
+	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && running(out.QueryExecution.Status.State):
+		return operators.Result{}, q.lookAgain(id, looks)
+	case err != nil:
+		return operators.Result{}, q.call("look at query "+id, "athena:GetQueryExecution").Failure(ctx, err)
+	case out.QueryExecution.Status.State != types.QueryExecutionStateSucceeded:
+		return operators.Result{}, operators.Failf("athena>: query %s ended as %s%s", id, out.QueryExecution.Status.State, reason(out.QueryExecution.Status))
+	}
+	return q.result(ctx, out.QueryExecution)
+}
+
+func running(s types.QueryExecutionState) bool {
+	return s == types.QueryExecutionStateQueued || s == types.QueryExecutionStateRunning
+}
+
+func reason(s *types.QueryExecutionStatus) string {
+	if text := deref(s.StateChangeReason); text != "" {
+		return ": " + text
+	}
+	return ""
+}
+
+// begin starts the query. A service that is busy, or whose answer is lost, is asked again:
+// the token makes it one query.
+func (q *query) begin(ctx context.Context, tries int64) error {
+	id, err := q.start(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil && aws.Temporary(err) && tries < patience:
+		q.task.Log.Line(operators.Warn, "AthenaOperator", "Athena takes no query now, trying again: "+err.Error())
+		return aws.Again(q.task, aws.Backoff(tries, shortestWait, longestWait), param.New("looks", tries+1))
+	case err != nil && strings.Contains(err.Error(), "Idempotent parameters do not match"):
+		return operators.Failf("athena>: an earlier run of this task started the query with other text or parameters, and its answer was lost: " +
+			"use values that stay the same, ${session_time} say, not those of the clock, and run it again")
+	case err != nil:
+		return q.call("start the query", "athena:StartQueryExecution").Failure(ctx, err)
+	}
+	q.task.Log.Line(operators.Info, "AthenaOperator", "Started query "+id)
+	return q.lookAgain(id, 0)
+}
+
+func (q *query) start(ctx context.Context) (string, error) {
+	out, err := q.client.StartQueryExecution(ctx, q.input)
+	if err != nil {
+		return "", err
+	}
+	return *out.QueryExecutionId, nil
+}
+
+func (q *query) lookAgain(id string, looks int64) error {
+	return aws.Again(q.task, aws.Backoff(looks, shortestWait, longestWait), param.New("query", id, "looks", looks+1))
+}
+
+func (q *query) call(doing, needs string) aws.Call {
+	return aws.Call{Operator: "athena", Doing: doing, Needs: needs}
+}
+
+// stop ends the query after a kill, also one whose id nobody has heard: to start it again
+// tells it.
+func (q *query) stop(ctx context.Context) error {
+	id, err := aws.Job(q.task).StringOr("query", "")
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		if id, err = q.start(ctx); err != nil {
+			return q.call("find the query", "athena:StartQueryExecution").Failure(ctx, err)
+		}
+	}
+	_, err = q.client.StopQueryExecution(ctx, &athena.StopQueryExecutionInput{QueryExecutionId: &id})
+	return q.call("stop query "+id, "athena:StopQueryExecution").Failure(ctx, err)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

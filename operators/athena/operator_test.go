@@ -1,0 +1,299 @@
+package athena_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/athena"
+	"github.com/aws/aws-sdk-go-v2/service/athena/types"
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/param"
+	"zerodag/integration/localstack"
+	"zerodag/operators"
+	ours "zerodag/operators/athena"
+	"zerodag/operators/operatortest"
+)
+
+// endless is a query that ends when it is stopped.
+const endless = `"query": "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"`
+
+func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.Secrets("athena")) }
+
+// bed is a workgroup of LocalStack, which runs queries on SQLite.
+func bed(t *testing.T) (group string, client *athena.Client) {
+	t.Helper()
+	client = athena.NewFromConfig(localstack.Config(t))
+	group = localstack.Name()
+	if _, err := client.CreateWorkGroup(t.Context(), &athena.CreateWorkGroupInput{Name: &group, Configuration: &types.WorkGroupConfiguration{}}); err != nil {
+		t.Fatal(err)
+	}
+	return group, client
+}
+
+// world is a task in a workgroup; its attempt is that of no other test.
+func world(t *testing.T, group, params string) *operatortest.World {
+	t.Helper()
+	w := operatortest.New(t, `{"workgroup": "`+group+`", "output": "s3://results/`+group+`", `+params+`}`)
+	w.SessionUUID = group
+	grant(t, w)
+	return w
+}
+
+// look runs the task once; it must ask for another run.
+func look(t *testing.T, w *operatortest.World) *operators.Later {
+	t.Helper()
+	_, err := ours.Operator().Run(t.Context(), &w.Task)
+	var later *operators.Later
+	if !errors.As(err, &later) {
+		t.Fatalf("want another look, got %v", err)
+	}
+	return later
+}
+
+// untilDone looks until the query has ended; time passes only between looks.
+func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		result, err := ours.Operator().Run(t.Context(), &w.Task)
+		var later *operators.Later
+		if !errors.As(err, &later) {
+			if err != nil {
+				return operatortest.Ended{Error: err.Error()}
+			}
+			return operatortest.Ended{Store: param.Text(result.Store)}
+		}
+		w.State = later.State
+	}
+	t.Fatal("the query does not end within a minute")
+	return operatortest.Ended{}
+}
+
+// queries are the ids of those that were started in a workgroup.
+func queries(t *testing.T, client *athena.Client, group string) []string {
+	t.Helper()
+	out, err := client.ListQueryExecutions(t.Context(), &athena.ListQueryExecutionsInput{WorkGroup: &group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.QueryExecutionIds
+}
+
+func TestExercise(t *testing.T) {
+	t.Parallel()
+	group, _ := bed(t)
+	operatortest.Exercise(t, operatortest.Subject{
+		Operator: ours.Operator(),
+		Good: `{"query": "select 1 as a", "database": "d", "catalog": "c", "workgroup": "` + group + `", "output": "s3://b/k", "params": [], "result_reuse": "1h",
+			"store_last_results": true, "preview": true, "region": "us-east-1"}`,
+		Wrong: []string{
+			`{}`, `{"query": " "}`, `{"_command": "none.sql"}`, `{"query": "q", "output": "b/k"}`, `{"query": "q", "params": "x"}`, `{"query": "q", "params": [{}]}`,
+			`{"query": "q", "result_reuse": "1s"}`, `{"query": "q", "result_reuse": "8d"}`, `{"query": "q", "store_last_results": "some"}`,
+			`{"query": "q", "store_last_results": "all", "download_file": "f"}`, `{"query": "q", "preview": "x"}`, `{"query": "q", "athena": 1}`,
+		},
+		Prepare: func(t *testing.T, w *operatortest.World) {
+			grant(t, w)
+			delete(w.Vault, "aws.region")
+		},
+	})
+}
+
+// TestResults proves what is stored of a query and of its rows.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	for params, want := range map[string]string{
+		`"query": "select 1 as a"`: ``,
+		`"query": "select 1 as a, 1.5 as b, 'x' as c, null as d", "store_last_results": "first"`:                         `,"last_results":{"a":1,"b":1.5,"c":"x","d":null}`,
+		`"query": "select 1 as a union all select 2", "store_last_results": "all"`:                                       `,"last_results":[{"a":1},{"a":2}]`,
+		`"query": "select 1 as a where 1 = 0", "store_last_results": "first"`:                                            `,"last_results":{}`,
+		`"query": "create table t (a int)", "store_last_results": "all"`:                                                 `,"last_results":[]`,
+		`"query": "select ? as a, ? as b, ? as c", "params": ["it's", 7, null], "athena": {"store_last_results": "all"}`: `,"last_results":[{"a":"it's","b":7,"c":null}]`,
+		`"_command": "q.sql", "store_last_results": "first"`:                                                             `,"last_results":{"a":5}`,
+	} {
+		group, client := bed(t)
+		w := world(t, group, params)
+		w.File(t, "q.sql", "select ${n} as a")
+		w.Template = func(text string) (string, error) { return strings.ReplaceAll(text, "${n}", "5"), nil }
+		got := untilDone(t, w)
+		ids := queries(t, client, group)
+		if len(ids) != 1 {
+			t.Fatalf("%s: %d queries ran: %+v", params, len(ids), got)
+		}
+		scanned := 1 + strings.Count(want, "},{") - strings.Count(params, "1 = 0") - strings.Count(params, "create")
+		want = fmt.Sprintf(`{"athena":{"last_query":{"id":"%[1]s","state":"SUCCEEDED","scanned_bytes":%[2]d,"output":"s3://results/%[3]s/%[1]s.csv"}%[4]s}}`, ids[0], scanned, group, want)
+		if diff := cmp.Diff(operatortest.Ended{Store: want}, got); diff != "" {
+			t.Errorf("%s: %s", params, diff)
+		}
+	}
+}
+
+// TestPages proves that all rows arrive, however many pages they are.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	group, _ := bed(t)
+	const many = `"query": "with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500) select i, case when i = 2 then '' end as b from n"`
+	w := world(t, group, many+`, "download_file": "out/n.csv", "preview": true`)
+	if got := untilDone(t, w); got.Error != "" {
+		t.Fatal(got.Error)
+	}
+	file, err := w.Project.Read("out/n.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(file), "\r\n")
+	if len(lines) != 2502 || lines[0] != "i,b" || lines[1] != "1," || lines[2] != `2,""` || lines[2500] != "2500," {
+		t.Errorf("the file has %d lines: %q ... %q", len(lines), lines[:3], lines[len(lines)-2:])
+	}
+	if log := w.Output.String(); !strings.Contains(log, "i\tb\n1\t\n") || !strings.Contains(log, "\n20\t\n") || strings.Contains(log, "\n21\t") {
+		t.Errorf("the preview: %s", log)
+	}
+	w = world(t, group, many+`, "store_last_results": "all"`)
+	w.TaskID = 77
+	w.Config = operatortest.Map(t, `{"athena": {"max_store_last_results_rows": 2000}}`)
+	if got, want := untilDone(t, w).Error, "The number of result rows exceeded the limit: 2001 > 2000"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestFails proves that the reason of a query is the task's error, and that another try of
+// the task runs another query.
+func TestFails(t *testing.T) {
+	t.Parallel()
+	group, client := bed(t)
+	w := world(t, group, `"query": "select * from nowhere"`)
+	for try := range 2 {
+		if got := untilDone(t, w); !strings.HasSuffix(got.Error, "ended as FAILED: SYNTAX_ERROR: no such table: nowhere") {
+			t.Errorf("got %+v", got)
+		}
+		w.State = param.New("retry_count", int64(try+1)) // as `_retry` leaves it
+	}
+	if n := len(queries(t, client, group)); n != 2 {
+		t.Errorf("there were %d queries, want one for each try", n)
+	}
+}
+
+// TestStartsOnce proves that nothing is started before the intent is kept, and that one
+// query is started however often a run is delivered.
+func TestStartsOnce(t *testing.T) {
+	t.Parallel()
+	group, client := bed(t)
+	w := world(t, group, `"query": "select 1"`)
+	intent := look(t, w)
+	if n := len(queries(t, client, group)); n != 0 || intent.After != 0 {
+		t.Fatalf("%d queries before the intent is kept, next run after %v", n, intent.After)
+	}
+	var ids []string
+	for range 3 {
+		w.State = intent.State
+		later := look(t, w)
+		ids = append(ids, param.Text(later.State))
+	}
+	if ids[0] != ids[1] || ids[0] != ids[2] || len(queries(t, client, group)) != 1 {
+		t.Errorf("states %q after the start of %d queries", ids, len(queries(t, client, group)))
+	}
+	other := world(t, group, `"query": "select 2"`)
+	other.State = intent.State
+	if got := operatortest.RunOnce(t, ours.Operator(), other); !strings.Contains(got.Error, "started the query with other text or parameters") {
+		t.Errorf("another text: %+v", got)
+	}
+}
+
+// TestLooks proves how long it waits between looks.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	group, _ := bed(t)
+	w := world(t, group, endless)
+	for i, want := range []time.Duration{0, 1, 2, 4, 8, 16, 30, 30} {
+		later := look(t, w)
+		if later.After != want*time.Second {
+			t.Errorf("run %d asks for another after %v, want %v", i+1, later.After, want*time.Second)
+		}
+		w.State = later.State
+	}
+	if err := ours.Operator().Clean(t.Context(), &w.Task); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKill proves that a query is stopped, also one whose id is lost, and that nothing is
+// started where nothing was.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	group, client := bed(t)
+	w := world(t, group, endless)
+	if err := ours.Operator().Clean(t.Context(), &w.Task); err != nil {
+		t.Errorf("nothing to stop: %v", err)
+	}
+	w.State = look(t, w).State
+	started := look(t, w) // its state is lost
+	for _, state := range []*param.Map{w.State, started.State} {
+		w.State = state
+		if err := ours.Operator().Clean(t.Context(), &w.Task); err != nil {
+			t.Error(err)
+		}
+	}
+	ids := queries(t, client, group)
+	if len(ids) != 1 {
+		t.Fatalf("there were %d queries, want 1", len(ids))
+	}
+	out, err := client.GetQueryExecution(t.Context(), &athena.GetQueryExecutionInput{QueryExecutionId: &ids[0]})
+	if err != nil || out.QueryExecution.Status.State != types.QueryExecutionStateCancelled {
+		t.Errorf("the query is %+v (%v)", out.QueryExecution.Status, err)
+	}
+}
+
+// TestFaults proves that one query runs, and its rows arrive, whatever the service does.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			group, client := bed(t)
+			w := world(t, group, `"query": "select 1 as a", "store_last_results": "first"`)
+			w.Vault["aws.athena.endpoint"] = localstack.FaultyEndpoint(t, seed, 0.2)
+			got := untilDone(t, w)
+			if n := len(queries(t, client, group)); n != 1 || !strings.HasSuffix(got.Store, `"last_results":{"a":1}}}`) {
+				t.Errorf("%d queries, %+v", n, got)
+			}
+		})
+	}
+}
+
+// TestBusy proves that a service that takes nothing is asked again later.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	group, _ := bed(t)
+	w := world(t, group, `"query": "select 1"`)
+	w.Vault["aws.athena.endpoint"] = localstack.FaultyEndpoint(t, 1, 1)
+	w.State = look(t, w).State
+	later := look(t, w)
+	if want := `{"commandStatus":{"looks":1}}`; later.After != time.Second || param.Text(later.State) != want {
+		t.Errorf("it looks again after %v with %s", later.After, param.Text(later.State))
+	}
+}
+
+// TestPatience proves that this is not done for ever.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	group, _ := bed(t)
+	w := world(t, group, `"query": "select 1"`)
+	w.Vault["aws.athena.endpoint"] = localstack.FaultyEndpoint(t, 1, 1)
+	w.State = param.New("commandStatus", param.New("looks", int64(20)))
+	if got := operatortest.RunOnce(t, ours.Operator(), w); !strings.HasPrefix(got.Error, "athena>: can't start the query: AWS is not answering") {
+		t.Errorf("in the end: %+v", got)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	localstack.Config(t)
+	w := world(t, "nobody-made-this", `"query": "select 1"`)
+	w.State = look(t, w).State
+	if got := operatortest.RunOnce(t, ours.Operator(), w); !strings.HasPrefix(got.Error, "athena>: can't start the query: ") {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,101 @@
+package glue
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/glue"
+	"github.com/aws/aws-sdk-go-v2/service/glue/types"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/aws"
+)
+
+// crawler is a crawl. There is one at a time of a crawler, and of the last it is known when
+// it began: that tells the task's own from those before.
+type crawler struct {
+	service
+	name string
+}
+
+// run waits until nobody else crawls and keeps which crawl was the last, then starts one and
+// waits for another last.
+func (c *crawler) run(ctx context.Context) (operators.Result, error) {
+	state := aws.Job(c.task)
+	looks, err := state.IntOr("looks", 0)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	before, err := state.StringOr("before", "")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	tries, err := state.IntOr("tries", 0)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	out, err := c.client.GetCrawler(ctx, &glue.GetCrawlerInput{Name: &c.name})
+	switch {
+	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && out.Crawler.State != types.CrawlerStateReady:
+		return operators.Result{}, c.lookAgain(before, looks)
+	case err != nil:
+		return operators.Result{}, c.call("look at crawler "+c.name, "glue:GetCrawler").Failure(ctx, err)
+	case before == "":
+		return operators.Result{}, aws.Again(c.task, 0, param.New("before", began(out.Crawler.LastCrawl)))
+	case before == began(out.Crawler.LastCrawl):
+		return operators.Result{}, c.begin(ctx, before, tries)
+	}
+	return c.result(out.Crawler.LastCrawl)
+}
+
+// began is when a crawl began, "never" for none.
+func began(last *types.LastCrawlInfo) string {
+	if last == nil || last.StartTime == nil {
+		return "never"
+	}
+	return last.StartTime.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+func (c *crawler) begin(ctx context.Context, before string, tries int64) error {
+	_, err := c.client.StartCrawler(ctx, &glue.StartCrawlerInput{Name: &c.name}, onlyRefused)
+	if err != nil && aws.Code(err) != "CrawlerRunningException" { // that is the one of an earlier run, or as good
+		if again, later := c.notStarted(ctx, err, tries, param.New("before", before)); again {
+			return later
+		}
+		return c.call("start crawler "+c.name, "glue:StartCrawler").Failure(ctx, err)
+	}
+	c.log(operators.Info, "Started crawler "+c.name)
+	return c.lookAgain(before, 0)
+}
+
+func (c *crawler) lookAgain(before string, looks int64) error {
+	job := param.New("looks", looks+1)
+	if before != "" {
+		job.Set("before", before)
+	}
+	return aws.Again(c.task, aws.Backoff(looks, shortestWait, longestWait), job)
+}
+
+func (c *crawler) result(last *types.LastCrawlInfo) (operators.Result, error) {
+	if last.Status != types.LastCrawlStatusSucceeded {
+		text := deref(last.ErrorMessage)
+		if text != "" {
+			text = ": " + text
+		}
+		return operators.Result{}, operators.Failf("glue>: crawler %s ended as %s%s", c.name, last.Status, text)
+	}
+	crawl := param.New("crawler", c.name, "state", string(last.Status), "started", began(last))
+	return operators.Result{Store: param.New("glue", param.New("last_crawl", crawl)), ResetStore: [][]string{{"glue", "last_crawl"}}}, nil
+}
+
+// stop ends the crawl after a kill, unless the task had begun none: then it is another's.
+func (c *crawler) stop(ctx context.Context) error {
+	if before, err := aws.Job(c.task).StringOr("before", ""); err != nil || before == "" {
+		return err
+	}
+	_, err := c.client.StopCrawler(ctx, &glue.StopCrawlerInput{Name: &c.name})
+	if code := aws.Code(err); code == "CrawlerNotRunningException" || code == "CrawlerStoppingException" {
+		return nil
+	}
+	return c.call("stop crawler "+c.name, "glue:StopCrawler").Failure(ctx, err)
+}

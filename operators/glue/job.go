@@ -1,0 +1,268 @@
+package glue
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/glue"
+	"github.com/aws/aws-sdk-go-v2/service/glue/types"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/aws"
+)
+
+// keyArgument is the argument by which a run is known to be this task's.
+const keyArgument = "--zerodag-key"
+
+// job is a run of a job.
+type job struct {
+	service
+	input *glue.StartJobRunInput
+}
+
+func jobInput(t *operators.Task, p *operators.Params) (*glue.StartJobRunInput, error) {
+	name, err := p.String("_command")
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, param.Errorf("glue> needs the name of a job, or a 'crawler'")
+	}
+	in := &glue.StartJobRunInput{JobName: &name}
+	if in.Arguments, err = operators.ReadOr(p, "arguments", asArguments, nil); err != nil {
+		return nil, err
+	}
+	if in.Arguments == nil {
+		in.Arguments = map[string]string{}
+	}
+	in.Arguments[keyArgument] = aws.Name(t)
+	return in, readSize(p, in)
+}
+
+// asArguments reads a mapping of names, "--" before them or not.
+func asArguments(key string, v param.Value) (map[string]string, error) {
+	m, err := param.AsMap(key, v)
+	if err != nil {
+		return nil, err
+	}
+	arguments := map[string]string{}
+	for name, v := range m.All() {
+		if v == nil {
+			continue
+		}
+		text, isText := v.(string)
+		if !isText {
+			text = param.Text(v)
+		}
+		if !strings.HasPrefix(name, "--") {
+			name = "--" + name
+		}
+		if name == keyArgument {
+			return nil, param.Errorf("%s: %s is the argument by which this task finds its run", key, name)
+		}
+		arguments[name] = text
+	}
+	return arguments, nil
+}
+
+func readSize(p *operators.Params, in *glue.StartJobRunInput) error {
+	kind, err := p.StringOr("worker_type", "")
+	if err != nil {
+		return err
+	}
+	in.WorkerType = types.WorkerType(kind)
+	workers, err := p.IntOr("workers", 0)
+	if err != nil {
+		return err
+	}
+	if workers < 0 || workers > 1<<20 {
+		return param.Errorf("Parameter 'workers' is no number of workers: %d", workers)
+	}
+	if workers > 0 {
+		in.NumberOfWorkers = new(int32(workers))
+	}
+	if in.MaxCapacity, err = operators.ReadOr(p, "max_capacity", asCapacity, nil); err != nil {
+		return err
+	}
+	if in.MaxCapacity != nil && (kind != "" || workers > 0) {
+		return param.Errorf("Can't use max_capacity with worker_type or workers")
+	}
+	limit, err := p.DurationOr("timeout", 0)
+	if err != nil {
+		return err
+	}
+	if limit != 0 && (limit < time.Minute || limit > 7*24*time.Hour) {
+		return param.Errorf("Parameter 'timeout' is from 1 minute to 7 days: %v", limit)
+	}
+	if limit != 0 {
+		in.Timeout = new(int32(limit / time.Minute))
+	}
+	class, err := p.StringOr("execution_class", "")
+	if err != nil {
+		return err
+	}
+	in.ExecutionClass = types.ExecutionClass(strings.ToUpper(class))
+	if class != "" && !slices.Contains(in.ExecutionClass.Values(), in.ExecutionClass) {
+		return param.Errorf("Parameter 'execution_class' is either standard or flex: %s", class)
+	}
+	security, err := p.StringOr("security_configuration", "")
+	if security != "" {
+		in.SecurityConfiguration = &security
+	}
+	return err
+}
+
+func asCapacity(key string, v param.Value) (*float64, error) {
+	if text, isText := v.(string); isText {
+		if n, err := param.ParseNumber(text); err == nil {
+			v = n
+		}
+	}
+	switch n := v.(type) {
+	case int64:
+		return new(float64(n)), nil
+	case float64:
+		return &n, nil
+	}
+	return nil, param.Errorf("Parameter '%s' is no number: %s", key, param.Text(v))
+}
+
+// run goes from the intent, which is kept before anything is started, to the id of the run,
+// to its end.
+func (j *job) run(ctx context.Context) (operators.Result, error) {
+	if !aws.Started(j.task) {
+		return operators.Result{}, aws.Again(j.task, 0, param.New("since", j.task.Now.Unix(), "tries", int64(0)))
+	}
+	state := aws.Job(j.task)
+	id, err := state.StringOr("run", "")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	if id == "" {
+		return operators.Result{}, j.begin(ctx, state)
+	}
+	looks, err := state.IntOr("looks", 0)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	out, err := j.client.GetJobRun(ctx, &glue.GetJobRunInput{JobName: j.input.JobName, RunId: &id})
+	switch {
+	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && running(out.JobRun.JobRunState):
+		return operators.Result{}, j.lookAgain(id, looks)
+	case err != nil:
+		return operators.Result{}, j.call("look at run "+id, "glue:GetJobRun").Failure(ctx, err)
+	case out.JobRun.JobRunState != types.JobRunStateSucceeded:
+		text := deref(out.JobRun.ErrorMessage)
+		if text != "" {
+			text = ": " + text
+		}
+		return operators.Result{}, operators.Failf("glue>: run %s of %s ended as %s%s", id, *j.input.JobName, out.JobRun.JobRunState, text)
+	}
+	last := param.New("id", id, "job", *j.input.JobName, "state", string(out.JobRun.JobRunState), "seconds", int64(out.JobRun.ExecutionTime))
+	return operators.Result{Store: param.New("glue", param.New("last_run", last)), ResetStore: [][]string{{"glue", "last_run"}}}, nil
+}
+
+func running(s types.JobRunState) bool {
+	return slices.Contains([]types.JobRunState{types.JobRunStateStarting, types.JobRunStateRunning, types.JobRunStateStopping, types.JobRunStateWaiting}, s)
+}
+
+// begin finds the run that an earlier run of the task started, whose answer or state was
+// lost, or else starts it.
+func (j *job) begin(ctx context.Context, state *operators.Params) error {
+	since, err := state.Int("since")
+	if err != nil {
+		return err
+	}
+	tries, err := state.IntOr("tries", 0)
+	if err != nil {
+		return err
+	}
+	id, err := j.find(ctx, time.Unix(since, 0))
+	needs, doing := "glue:GetJobRuns", "look at the runs of "+*j.input.JobName
+	if err == nil && id == "" {
+		needs, doing = "glue:StartJobRun", "start job "+*j.input.JobName
+		var out *glue.StartJobRunOutput
+		if out, err = j.client.StartJobRun(ctx, j.input, onlyRefused); err == nil {
+			id = *out.JobRunId
+		}
+	}
+	if err != nil {
+		if again, later := j.notStarted(ctx, err, tries, param.New("since", since)); again {
+			return later
+		}
+		return j.call(doing, needs).Failure(ctx, err)
+	}
+	j.log(operators.Info, "Started run "+id+" of "+*j.input.JobName)
+	return j.lookAgain(id, 0)
+}
+
+// skew is how far the clocks of this host and of AWS may be apart.
+const skew = time.Hour
+
+// find returns the run that has this task's key, "" for none. The list begins with the
+// newest, so it need not be read beyond the time at which the task began.
+func (j *job) find(ctx context.Context, since time.Time) (string, error) {
+	pages := glue.NewGetJobRunsPaginator(j.client, &glue.GetJobRunsInput{JobName: j.input.JobName, MaxResults: new(int32(100))})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return "", err
+		}
+		old := false
+		for _, r := range page.JobRuns {
+			if r.Arguments[keyArgument] == j.input.Arguments[keyArgument] {
+				return deref(r.Id), nil
+			}
+			old = r.StartedOn != nil && r.StartedOn.Before(since.Add(-skew))
+		}
+		if old { // the last of the page
+			break
+		}
+	}
+	return "", nil
+}
+
+func (j *job) lookAgain(id string, looks int64) error {
+	return aws.Again(j.task, aws.Backoff(looks, shortestWait, longestWait), param.New("run", id, "looks", looks+1))
+}
+
+// stop ends the run after a kill, also one of whose start nobody has heard.
+func (j *job) stop(ctx context.Context) error {
+	state := aws.Job(j.task)
+	id, err := state.StringOr("run", "")
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		since, err := state.IntOr("since", 0)
+		if err != nil {
+			return err
+		}
+		if id, err = j.find(ctx, time.Unix(since, 0)); err != nil {
+			return j.call("look at the runs of "+*j.input.JobName, "glue:GetJobRuns").Failure(ctx, err)
+		}
+		if id == "" {
+			return nil
+		}
+	}
+	out, err := j.client.BatchStopJobRun(ctx, &glue.BatchStopJobRunInput{JobName: j.input.JobName, JobRunIds: []string{id}})
+	if err != nil {
+		return j.call("stop run "+id, "glue:BatchStopJobRun").Failure(ctx, err)
+	}
+	return j.stopped(ctx, id, out.Errors)
+}
+
+// stopped says whether the run goes on: one that had ended before is no failure.
+func (j *job) stopped(ctx context.Context, id string, errors []types.BatchStopJobRunError) error {
+	if len(errors) == 0 || errors[0].ErrorDetail == nil {
+		return nil
+	}
+	out, err := j.client.GetJobRun(ctx, &glue.GetJobRunInput{JobName: j.input.JobName, RunId: &id})
+	if err == nil && (!running(out.JobRun.JobRunState) || out.JobRun.JobRunState == types.JobRunStateStopping) {
+		return nil
+	}
+	return operators.Failf("glue>: can't stop run %s of %s: %s", id, *j.input.JobName, deref(errors[0].ErrorDetail.ErrorMessage))
+}

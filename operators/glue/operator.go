@@ -1,0 +1,164 @@
+// Package glue is `glue>`: it runs a job or a crawler of AWS Glue and waits for its end. Any
+// agent calls it; it must start one run for a try of a task, however often that is
+// delivered, and hold no thread while it waits.
+//
+// Glue knows no token of the client's. So what is about to be started is kept first; a job
+// run carries the task's key among its arguments, where a later run of the task finds it,
+// and of a crawler it is known which crawl was its last before.
+package glue
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/glue"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/aws"
+)
+
+// Operator is `glue>`.
+func Operator() operators.Operator {
+	account := &aws.Account{}
+	return operators.Operator{Name: "glue", Summary: "runs a job or a crawler of AWS Glue", Retries: true,
+		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+			w, err := open(ctx, account, t)
+			if err != nil {
+				return operators.Result{}, err
+			}
+			return w.run(ctx)
+		},
+		Clean: func(ctx context.Context, t *operators.Task) error {
+			if !aws.Started(t) {
+				return nil
+			}
+			w, err := open(ctx, account, t)
+			if err != nil {
+				return err
+			}
+			return w.stop(ctx)
+		}}
+}
+
+// Between two looks at a run, and how often a service that does not answer is asked to
+// start one. A new run is in the list of runs when the first look is due.
+const (
+	shortestWait = 5 * time.Second
+	longestWait  = time.Minute
+	patience     = 20
+)
+
+// work is a job or a crawler.
+type work interface {
+	run(ctx context.Context) (operators.Result, error)
+	stop(ctx context.Context) error
+}
+
+func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, error) {
+	p, err := params(t)
+	if err != nil {
+		return nil, err
+	}
+	name, err := p.StringOr("crawler", "")
+	if err != nil {
+		return nil, err
+	}
+	s := service{task: t}
+	switch {
+	case name != "" && p.Has("_command"):
+		return nil, param.Errorf("glue> runs either a job, its command, or the 'crawler', not both")
+	case name != "":
+		if err := s.connect(ctx, account, p); err != nil {
+			return nil, err
+		}
+		return &crawler{s, name}, nil
+	}
+	j := &job{}
+	if j.input, err = jobInput(t, p); err != nil {
+		return nil, err
+	}
+	if err := s.connect(ctx, account, p); err != nil {
+		return nil, err
+	}
+	j.service = s
+	return j, nil
+}
+
+// params have the defaults of `glue: {...}`, then those of `aws: {glue: {...}}`.
+func params(t *operators.Task) (*operators.Params, error) {
+	own, err := operators.ReadOr(t.Params, "glue", param.AsMap, param.New())
+	if err != nil {
+		return nil, err
+	}
+	with := *t
+	with.Params = t.Params.Defaulted(own.Without("last_run", "last_crawl")) // those are no defaults
+	return aws.Params(&with, "glue")
+}
+
+// service is Glue as a task sees it.
+type service struct {
+	task   *operators.Task
+	client *glue.Client
+}
+
+func (s *service) connect(ctx context.Context, account *aws.Account, p *operators.Params) error {
+	c, err := account.Config(ctx, s.task, p, "glue")
+	if err != nil {
+		return err
+	}
+	s.client = glue.NewFromConfig(c)
+	return nil
+}
+
+func (s *service) call(doing, needs string) aws.Call {
+	return aws.Call{Operator: "glue", Doing: doing, Needs: needs}
+}
+
+func (s *service) log(level operators.Level, text string) {
+	s.task.Log.Line(level, "GlueOperator", text)
+}
+
+// onlyRefused repeats what Glue was too busy to take, and nothing that may have started a
+// run.
+func onlyRefused(o *glue.Options) {
+	o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = 4
+		o.RateLimiter = ratelimit.None
+		o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: map[string]struct{}{"ThrottlingException": {}}}}
+	})
+}
+
+// full says that there is no room for a run now.
+func full(err error) bool {
+	return slices.Contains([]string{"ConcurrentRunsExceededException", "ResourceNumberLimitExceededException"}, aws.Code(err))
+}
+
+// notStarted is what to do about a start that failed: it may be tried again after a look at
+// what there is.
+func (s *service) notStarted(ctx context.Context, err error, tries int64, intent *param.Map) (bool, error) {
+	next := intent.Clone()
+	switch {
+	case ctx.Err() != nil:
+		return false, nil
+	case full(err):
+		s.log(operators.Info, "Waiting for others to end: "+aws.Code(err))
+		next.Set("tries", min(tries+1, 4)) // that may take as long as it likes
+	case tries < patience && (aws.Temporary(err) || aws.Code(err) == "OperationTimeoutException"):
+		s.log(operators.Warn, "Glue does not answer, looking again: "+err.Error())
+		next.Set("tries", tries+1)
+	default:
+		return false, nil
+	}
+	return true, aws.Again(s.task, aws.Backoff(tries, shortestWait, longestWait), next)
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

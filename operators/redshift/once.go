@@ -1,0 +1,110 @@
+package redshift
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"zerodag/operators/sql"
+)
+
+// session is a connection with status tables in view.
+type session struct{ *sql.Session }
+
+// once executes what execute does unless the status table of the query says that it is
+// done. A table that is there is complete: it was made by the transaction that did the work.
+// While another run is in the middle of it, the making of the table waits for its end.
+func (s session) once(ctx context.Context, q *sql.Query, id string, execute func() error) error {
+	status := sql.Table{Schema: q.Status.Schema, Name: q.Status.Name + "_" + id}
+	if err := s.Script(ctx, "begin a transaction", "BEGIN"); err != nil {
+		return err
+	}
+	done, err := s.begin(ctx, status, id)
+	if err != nil {
+		return err
+	}
+	if done {
+		return s.Script(ctx, "rollback a transaction", "ROLLBACK")
+	}
+	if err := execute(); err != nil {
+		return err
+	}
+	if err := s.Script(ctx, "update status row", "UPDATE "+status.Quoted()+" SET completed_at = GETDATE()::timestamptz"); err != nil {
+		return err
+	}
+	if err := s.Commit(ctx); err != nil {
+		return err
+	}
+	s.forget(ctx, q)
+	return nil
+}
+
+// begin makes the status table; done says that it is there.
+func (s session) begin(ctx context.Context, status sql.Table, id string) (done bool, err error) {
+	name := status.Quoted()
+	err = s.Script(ctx, "create a status table "+name+".\n"+
+		"hint: if you don't have permission to create tables, please try one of these options:\n"+
+		"1. add 'strict_transaction: false' option to disable exactly-once transaction control that depends on this table.\n"+
+		"2. ask system administrator to create a schema that this user can create a table and set 'status_table_schema' option to it\n",
+		fmt.Sprintf("CREATE TABLE %s AS SELECT '%s'::text AS query_id, GETDATE()::timestamptz AS created_at, NULL::timestamptz AS completed_at", name, id))
+	if c := sql.Code(err); c == sql.NotUnique || c == sql.TableThere {
+		return true, nil
+	}
+	return false, err
+}
+
+// idForm is that of the ids of queries, so of what is behind the name of a status table.
+var idForm = regexp.MustCompile(`^_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+
+// forget drops the status tables that nobody asks for any more. The work is done, whatever
+// comes of this.
+func (s session) forget(ctx context.Context, q *sql.Query) {
+	where, args := "schemaname = current_schema()", []string{q.Status.Name + "_"}
+	if q.Status.Schema != "" {
+		where, args = "schemaname = $2", append(args, q.Status.Schema)
+	}
+	var found []sql.Table
+	err := s.Query(ctx, "look for old status tables", "SELECT schemaname, tablename FROM pg_tables WHERE substring(tablename, 1, length($1)) = $1 AND "+where, args,
+		func(_ []pgconn.FieldDescription, row [][]byte) error {
+			if row != nil && idForm.MatchString(strings.TrimPrefix(string(row[1]), q.Status.Name)) {
+				found = append(found, sql.Table{Schema: string(row[0]), Name: string(row[1])})
+			}
+			return nil
+		})
+	if err != nil {
+		return
+	}
+	for _, status := range found {
+		old := false
+		err := s.Query(ctx, "look at a status table", fmt.Sprintf("SELECT 1 FROM %s WHERE completed_at < GETDATE()::timestamptz - interval '%d seconds'",
+			status.Quoted(), int64(q.Keep.Seconds())), nil, func(_ []pgconn.FieldDescription, row [][]byte) error {
+			old = old || row != nil
+			return nil
+		})
+		if err == nil && old {
+			_ = s.Script(ctx, "drop a status table", "DROP TABLE "+status.Quoted())
+		}
+	}
+}
+
+// end ends the statements that begin with a tag: they go on when the agent that waits for
+// them dies. It takes two queries since functions of the leader may not meet system tables.
+func (s session) end(ctx context.Context, tag string) error {
+	var running []string
+	err := s.Query(ctx, "look for queries of earlier runs", "SELECT pid FROM stv_recents WHERE status = 'Running' AND substring(query, 1, length($1)) = $1",
+		[]string{tag}, func(_ []pgconn.FieldDescription, row [][]byte) error {
+			if row != nil {
+				running = append(running, string(row[0]))
+			}
+			return nil
+		})
+	for _, pid := range running {
+		if err == nil {
+			err = s.Query(ctx, "end queries of earlier runs", "SELECT pg_terminate_backend("+pid+") WHERE pg_backend_pid() <> "+pid, nil, nil)
+		}
+	}
+	return err
+}

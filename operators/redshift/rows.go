@@ -1,0 +1,103 @@
+package redshift
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/redshiftdata"
+	"github.com/aws/aws-sdk-go-v2/service/redshiftdata/types"
+
+	"zerodag/operators"
+	"zerodag/operators/sql"
+)
+
+// read does with the rows of the last statement what the task wants.
+func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.DescribeStatementOutput) (operators.Result, error) {
+	id := *out.Id
+	has := out.HasResultSet != nil && *out.HasResultSet
+	if n := len(out.SubStatements); n > 0 {
+		last := out.SubStatements[n-1]
+		id, has = *last.Id, last.HasResultSet != nil && *last.HasResultSet
+	}
+	if !has {
+		return operators.Result{}, operators.Failf("Failed to execute given SELECT statement [No results were returned by the query.]")
+	}
+	to, err := w.query.Rows(w.Task, "redshift")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	defer to.Close()
+	pages := redshiftdata.NewGetStatementResultPaginator(api.client, &redshiftdata.GetStatementResultInput{Id: &id})
+	for first := true; pages.HasMorePages() && (first || !w.query.First()); first = false {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return operators.Result{}, w.call("read the result of statement "+id, "redshift-data:GetStatementResult").Failure(ctx, err)
+		}
+		if first {
+			if err := to.Columns(columns(page.ColumnMetadata)); err != nil {
+				return operators.Result{}, err
+			}
+		}
+		for _, row := range page.Records {
+			if err := to.Row(values(row)); err != nil {
+				return operators.Result{}, err
+			}
+		}
+	}
+	return to.Result(nil)
+}
+
+// numbers are those that PostgreSQL has given to types; of others the values are texts.
+func numberOf(typeName string) uint32 {
+	if n, known := map[string]uint32{"bool": 16, "int8": 20, "int2": 21, "int4": 23, "oid": 26, "float4": 700, "float8": 701, "bpchar": 1042, "varchar": 1043,
+		"date": 1082, "time": 1083, "timestamp": 1114, "timestamptz": 1184, "numeric": 1700}[typeName]; known {
+		return n
+	}
+	return 25
+}
+
+func columns(list []types.ColumnMetadata) []sql.Column {
+	columns := make([]sql.Column, len(list))
+	for i, c := range list {
+		name := c.Label
+		if name == nil {
+			name = c.Name
+		}
+		if name != nil {
+			columns[i].Name = *name
+		}
+		if c.TypeName != nil {
+			columns[i].OID = numberOf(*c.TypeName)
+		}
+	}
+	return columns
+}
+
+// values are those of a row in the text form of PostgreSQL.
+func values(row []types.Field) [][]byte {
+	list := make([][]byte, len(row))
+	for i, field := range row {
+		switch v := field.(type) {
+		case *types.FieldMemberBooleanValue:
+			list[i] = []byte(strconv.FormatBool(v.Value)[:1])
+		case *types.FieldMemberLongValue:
+			list[i] = strconv.AppendInt(nil, v.Value, 10)
+		case *types.FieldMemberDoubleValue:
+			list[i] = strconv.AppendFloat(nil, v.Value, 'g', -1, 64)
+		case *types.FieldMemberStringValue:
+			list[i] = []byte(v.Value)
+		case *types.FieldMemberBlobValue:
+			list[i] = fmt.Appendf(nil, `\x%x`, v.Value)
+		}
+	}
+	return list
+}
+
+// credentials are those in the text of a statement that an error may show.
+var credentials = regexp.MustCompile(`(aws_access_key_id|aws_secret_access_key|token)=[^;'\s]*`)
+
+// hideKeys takes credentials out of a text: who looks at a statement need not be who
+// started it, and does not know them.
+func hideKeys(text string) string { return credentials.ReplaceAllString(text, "$1=***") }

@@ -1,0 +1,161 @@
+package sql
+
+import (
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Query is what a task asks of a database.
+type Query struct {
+	SQL          string
+	create, into *Table // where the rows of sql go; at most one
+	Wanted
+
+	Strict bool          // exactly once
+	Status Table         // of queries that are done
+	Keep   time.Duration // how long that is remembered
+}
+
+// Wanted is what is to become of the rows of a query.
+type Wanted struct {
+	file  string // CSV of the rows; "" for none
+	store string // which rows are stored: "", first, all
+}
+
+// ReadOnly says whether the rows are what is asked for.
+func (w Wanted) ReadOnly() bool { return w.file != "" || w.store != "" }
+
+// First says whether one row is enough.
+func (w Wanted) First() bool { return w.store == "first" }
+
+// ReadWanted reads `download_file` and `store_last_results`.
+func ReadWanted(p *operators.Params) (w Wanted, err error) {
+	if w.file, err = p.StringOr("download_file", ""); err != nil {
+		return w, err
+	}
+	w.store, err = operators.ReadOr(p, "store_last_results", asStore, "")
+	return w, err
+}
+
+// Check refuses what contradicts itself.
+func (w Wanted) Check() error {
+	if w.store != "" && w.file != "" {
+		return param.Errorf("Can't use both download_file and store_last_results at once")
+	}
+	return nil
+}
+
+// ReadQuery reads what a task asks for from its parameters.
+func ReadQuery(t *operators.Task, p *operators.Params) (*Query, error) {
+	q := &Query{}
+	var err error
+	if q.SQL, err = t.CommandText(p, "query"); err != nil {
+		return nil, err
+	}
+	if q.into, err = operators.ReadOr(p, "insert_into", AsTable, nil); err != nil {
+		return nil, err
+	}
+	if q.create, err = operators.ReadOr(p, "create_table", AsTable, nil); err != nil {
+		return nil, err
+	}
+	if q.Wanted, err = ReadWanted(p); err != nil {
+		return nil, err
+	}
+	if err := q.readStrict(p); err != nil {
+		return nil, err
+	}
+	return q, q.check()
+}
+
+// ReadStrict reads how exactly once is kept, for those whose statement is no parameter.
+func ReadStrict(p *operators.Params) (*Query, error) {
+	q := &Query{}
+	return q, q.readStrict(p)
+}
+
+func (q *Query) readStrict(p *operators.Params) error {
+	var err error
+	if q.Strict, err = p.BoolOr("strict_transaction", true); err != nil {
+		return err
+	}
+	if q.Status.Name, err = p.StringOr("status_table", "__digdag_status"); err != nil {
+		return err
+	}
+	if q.Status.Schema, err = p.StringOr("status_table_schema", ""); err != nil {
+		return err
+	}
+	q.Keep, err = p.DurationOr("status_table_cleanup", 24*time.Hour)
+	return err
+}
+
+func (q *Query) check() error {
+	switch {
+	case q.into != nil && q.create != nil:
+		return param.Errorf("Can't use both of insert_into and create_table")
+	case q.file != "" && (q.into != nil || q.create != nil):
+		return param.Errorf("Can't use download_file with insert_into or create_table")
+	case q.store != "" && (q.into != nil || q.create != nil):
+		return param.Errorf("Can't use store_last_results with insert_into or create_table")
+	}
+	return q.Wanted.Check()
+}
+
+// Statement is what is executed of a query that writes.
+func (q *Query) Statement() string {
+	switch {
+	case q.into != nil:
+		return "INSERT INTO " + q.into.Quoted() + "\n" + q.SQL
+	case q.create != nil:
+		return "DROP TABLE IF EXISTS " + q.create.Quoted() + "; CREATE TABLE " + q.create.Quoted() + " AS \n" + q.SQL
+	}
+	return q.SQL
+}
+
+// What says in words what the statement does.
+func (q *Query) What() string {
+	if q.into == nil && q.create == nil {
+		return "execute given SQL script"
+	}
+	return "execute an update statement"
+}
+
+func asStore(key string, v param.Value) (string, error) {
+	switch v {
+	case false, "false":
+		return "", nil
+	case true, "true", "first":
+		return "first", nil
+	case "all":
+		return "all", nil
+	}
+	return "", param.Errorf("%s must be either of \"first\" or \"all\": %s", key, param.Text(v))
+}
+
+// Table is a name of a table, with that of its schema or "".
+type Table struct{ Schema, Name string }
+
+// AsTable reads "[schema.]table".
+func AsTable(key string, v param.Value) (*Table, error) {
+	text, err := param.AsString(key, v)
+	if err != nil {
+		return nil, err
+	}
+	if schema, name, two := strings.Cut(text, "."); two {
+		return &Table{schema, name}, nil
+	}
+	return &Table{"", text}, nil
+}
+
+// Quoted is the name as SQL has it.
+func (t Table) Quoted() string {
+	if t.Schema == "" {
+		return Quoted(t.Name)
+	}
+	return Quoted(t.Schema) + "." + Quoted(t.Name)
+}
+
+// Quoted is an identifier as SQL has it.
+func Quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
