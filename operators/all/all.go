@@ -9,6 +9,7 @@ import (
 	"zerodag/operators/call"
 	"zerodag/operators/dynamodb"
 	"zerodag/operators/echo"
+	"zerodag/operators/embulk"
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
 	"zerodag/operators/forrange"
@@ -39,6 +40,7 @@ func Registry() operators.Registry {
 			call.Operator(),
 			dynamodb.Operator(),
 			echo.Operator(),
+			embulk.Operator(),
 			fail.Operator(),
 			foreach.Operator(),
 			forrange.Operator(),
