@@ -27,6 +27,7 @@ import (
 	"zerodag/operators/require"
 	"zerodag/operators/s3"
 	"zerodag/operators/sh"
+	"zerodag/operators/slack"
 	"zerodag/operators/sns"
 	"zerodag/operators/sqs"
 	"zerodag/operators/stepfunctions"
@@ -55,6 +56,7 @@ func Registry() operators.Registry {
 			rb.Operator(),
 			require.Operator(),
 			sh.Operator(),
+			slack.Operator(),
 			sns.Operator(),
 			sqs.Operator(),
 			stepfunctions.Operator(),
