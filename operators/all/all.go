@@ -9,6 +9,7 @@ import (
 	"zerodag/operators/call"
 	"zerodag/operators/dynamodb"
 	"zerodag/operators/echo"
+	"zerodag/operators/ecs"
 	"zerodag/operators/embulk"
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
@@ -41,6 +42,7 @@ func Registry() operators.Registry {
 			call.Operator(),
 			dynamodb.Operator(),
 			echo.Operator(),
+			ecs.Operator(),
 			embulk.Operator(),
 			fail.Operator(),
 			foreach.Operator(),
