@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zerodag/operators"
+	"zerodag/operators/batch"
 	"zerodag/operators/call"
 	"zerodag/operators/dynamodb"
 	"zerodag/operators/echo"
@@ -39,6 +40,7 @@ import (
 func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{
+			batch.Operator(),
 			call.Operator(),
 			dynamodb.Operator(),
 			echo.Operator(),
