@@ -23,6 +23,7 @@ func TestRoleIsNotLent(t *testing.T) {
 		"lambda":         `{"_command": "f"}`,
 		"dynamodb":       `{"_command": "t", "get": {"k": 1}}`,
 		"step_functions": `{"_command": "arn:aws:states:us-east-1:0:stateMachine:m"}`,
+		"emr":            `{"cluster": "j-1", "steps": [{"type": "command", "command": "c"}]}`,
 		"batch":          `{"_command": "d", "queue": "q"}`,
 		"ecs":            `{"_command": "d"}`,
 	} {

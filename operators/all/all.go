@@ -12,6 +12,7 @@ import (
 	"zerodag/operators/echo"
 	"zerodag/operators/ecs"
 	"zerodag/operators/embulk"
+	"zerodag/operators/emr"
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
 	"zerodag/operators/forrange"
@@ -46,6 +47,7 @@ func Registry() operators.Registry {
 			echo.Operator(),
 			ecs.Operator(),
 			embulk.Operator(),
+			emr.Operator(),
 			fail.Operator(),
 			foreach.Operator(),
 			forrange.Operator(),

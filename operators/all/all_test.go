@@ -57,7 +57,7 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"sh", "py", "rb", "call", "require", "embulk", "slack", "http", "http_call", "mail", "param_set", "param_get", "pg", "wait",
-		"s3_wait", "s3_copy", "s3_move", "s3_delete", "sns", "sqs", "lambda", "dynamodb", "step_functions", "ecs", "batch"} {
+		"s3_wait", "s3_copy", "s3_move", "s3_delete", "sns", "sqs", "lambda", "dynamodb", "step_functions", "ecs", "batch", "emr"} {
 		if _, ok := all.Registry()[name]; !ok {
 			t.Errorf("%s> is missing", name)
 		}

@@ -267,7 +267,7 @@ def _download(context, uri, folder):
     return path
 
 
-def _describe_cluster(context, request):
+def _look(context, request):
     from moto.emr.models import emr_backends
 
     if request["ClusterId"] not in emr_backends[context.account_id][context.region].clusters:
@@ -318,7 +318,7 @@ def _terminate(context, request):
 
 def emr_overrides():
     return {"RunJobFlow": _run_job_flow, "AddJobFlowSteps": _add_steps, "CancelSteps": _cancel_steps, "TerminateJobFlows": _terminate,
-            "DescribeCluster": _describe_cluster}
+            "DescribeCluster": _look, "ListSteps": _look, "DescribeStep": _look}
 
 
 # EMR Serverless
