@@ -385,6 +385,32 @@ func TestKeepsOne(t *testing.T) {
 	}
 }
 
+// TestKeepsFirst proves the same of steps that were added twice to a cluster.
+func TestKeepsFirst(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	cluster := p.cluster(t)
+	w := p.world(t, `{"cluster": "`+cluster+`", "steps": [{"type": "command", "command": "sleep", "args": ["2"]}]}`)
+	state := look(t, w).State
+	first := p.steps(t, cluster)[0]
+	_, err := p.emr.AddJobFlowSteps(t.Context(), &emr.AddJobFlowStepsInput{JobFlowId: &cluster, Steps: []types.StepConfig{
+		{Name: first.Name, HadoopJarStep: &types.HadoopJarStepConfig{Jar: new("command-runner.jar"), Args: []string{"false"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.State = state
+	if got := untilDone(t, w); got.Error != "" {
+		t.Error(got)
+	}
+	var states []types.StepState
+	for _, s := range p.steps(t, cluster) {
+		states = append(states, s.Status.State)
+	}
+	if diff := cmp.Diff([]types.StepState{types.StepStateCancelled, types.StepStateCompleted}, states); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	p := open(t)

@@ -124,9 +124,12 @@ func (w *stepsWork) run(ctx context.Context) (operators.Result, error) {
 	case w.last == "":
 		return operators.Result{}, w.await(ctx)
 	}
+	if w.fresh == nil && w.looks == 1 {
+		w.keepFirst(ctx)
+	}
 	out, err := w.client.DescribeStep(ctx, &emr.DescribeStepInput{ClusterId: &w.cluster, StepId: &w.last})
 	if err != nil {
-		return operators.Result{}, w.lookFailed(ctx, err, shortestWait, "emr:DescribeStep")
+		return operators.Result{}, w.lookFailed(ctx, err, shortestWait, "elasticmapreduce:DescribeStep")
 	}
 	switch out.Step.Status.State {
 	case types.StepStatePending, types.StepStateRunning:
@@ -160,7 +163,7 @@ func (w *stepsWork) start(ctx context.Context) error {
 	}
 	list, err := w.clusters(ctx)
 	if err != nil {
-		return unanswered(ctx, w.task, err, w.call("list clusters", "emr:ListClusters"))
+		return unanswered(ctx, w.task, err, w.call("list clusters", "elasticmapreduce:ListClusters"))
 	}
 	if len(list) > 0 {
 		return w.started(list[0])
@@ -171,7 +174,7 @@ func (w *stepsWork) start(ctx context.Context) error {
 	w.fresh.Steps = w.steps
 	out, err := w.client.RunJobFlow(ctx, w.fresh, func(o *emr.Options) { o.Retryer = onlyRefused() })
 	if err != nil {
-		return unanswered(ctx, w.task, err, w.call("start a cluster", "emr:RunJobFlow, and iam:PassRole on its roles"))
+		return unanswered(ctx, w.task, err, w.call("start a cluster", "elasticmapreduce:RunJobFlow, and iam:PassRole on its roles"))
 	}
 	return w.started(*out.JobFlowId)
 }
@@ -197,7 +200,7 @@ func (w *stepsWork) addSteps(ctx context.Context) error {
 	w.cluster = w.existing
 	ids, err := w.stepIDs(ctx)
 	if err != nil {
-		return unanswered(ctx, w.task, err, w.call("list the steps of cluster "+w.existing, "emr:ListSteps"))
+		return unanswered(ctx, w.task, err, w.call("list the steps of cluster "+w.existing, "elasticmapreduce:ListSteps"))
 	}
 	if len(ids) == 0 {
 		if err := w.prepare(ctx); err != nil {
@@ -205,7 +208,7 @@ func (w *stepsWork) addSteps(ctx context.Context) error {
 		}
 		out, err := w.client.AddJobFlowSteps(ctx, &emr.AddJobFlowStepsInput{JobFlowId: &w.existing, Steps: w.steps}, func(o *emr.Options) { o.Retryer = onlyRefused() })
 		if err != nil {
-			return unanswered(ctx, w.task, err, w.call("add steps to cluster "+w.existing, "emr:AddJobFlowSteps"))
+			return unanswered(ctx, w.task, err, w.call("add steps to cluster "+w.existing, "elasticmapreduce:AddJobFlowSteps"))
 		}
 		ids = out.StepIds
 	}
@@ -221,7 +224,7 @@ func (w *stepsWork) await(ctx context.Context) error {
 	}
 	out, err := w.client.DescribeCluster(ctx, &emr.DescribeClusterInput{ClusterId: &w.cluster})
 	if err != nil {
-		return w.lookFailed(ctx, err, shortestBoot, "emr:DescribeCluster")
+		return w.lookFailed(ctx, err, shortestBoot, "elasticmapreduce:DescribeCluster")
 	}
 	status := out.Cluster.Status
 	if status.State == types.ClusterStateStarting || status.State == types.ClusterStateBootstrapping {
@@ -230,7 +233,7 @@ func (w *stepsWork) await(ctx context.Context) error {
 	ids, err := w.stepIDs(ctx)
 	switch {
 	case err != nil:
-		return w.lookFailed(ctx, err, shortestBoot, "emr:ListSteps")
+		return w.lookFailed(ctx, err, shortestBoot, "elasticmapreduce:ListSteps")
 	case len(ids) < len(w.steps):
 		return operators.Failf("emr>: cluster %s has %d of the %d steps: it is %s%s", w.cluster, len(ids), len(w.steps), status.State, because(status.StateChangeReason))
 	}
@@ -328,11 +331,23 @@ func (w *stepsWork) keepOne(ctx context.Context) {
 	}
 }
 
+// keepFirst is keepOne for steps on a cluster that is not the task's own.
+func (w *stepsWork) keepFirst(ctx context.Context) {
+	list, err := w.listedSteps(ctx)
+	if err != nil || len(list) <= len(w.steps) {
+		return
+	}
+	w.last = *list[len(w.steps)-1].Id
+	if err := w.cancel(ctx, list[len(w.steps):]); err != nil {
+		w.task.Log.Line(operators.Error, "EmrOperator", "The steps were added twice: "+err.Error())
+	}
+}
+
 // failure tells how each step ended, in the log, and why, in the error.
 func (w *stepsWork) failure(ctx context.Context) error {
 	list, err := w.listedSteps(ctx)
 	if err != nil {
-		return w.lookFailed(ctx, err, shortestWait, "emr:ListSteps")
+		return w.lookFailed(ctx, err, shortestWait, "elasticmapreduce:ListSteps")
 	}
 	why := ""
 	for _, s := range list {
@@ -391,7 +406,7 @@ func (w *stepsWork) stop(ctx context.Context) error {
 func (w *stepsWork) stopCluster(ctx context.Context) error {
 	ids, err := w.clusters(ctx)
 	if err != nil && w.cluster == "" {
-		return w.call("list clusters", "emr:ListClusters").Failure(ctx, err)
+		return w.call("list clusters", "elasticmapreduce:ListClusters").Failure(ctx, err)
 	}
 	if w.cluster != "" && !slices.Contains(ids, w.cluster) {
 		ids = append(ids, w.cluster)
@@ -402,11 +417,11 @@ func (w *stepsWork) stopCluster(ctx context.Context) error {
 	if deref(w.fresh.Instances.TerminationProtected) {
 		_, err := w.client.SetTerminationProtection(ctx, &emr.SetTerminationProtectionInput{JobFlowIds: ids, TerminationProtected: new(false)})
 		if err != nil {
-			return w.call("end the protection of cluster "+strings.Join(ids, ", "), "emr:SetTerminationProtection").Failure(ctx, err)
+			return w.call("end the protection of cluster "+strings.Join(ids, ", "), "elasticmapreduce:SetTerminationProtection").Failure(ctx, err)
 		}
 	}
 	if _, err := w.client.TerminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids}); err != nil {
-		return w.call("terminate cluster "+strings.Join(ids, ", "), "emr:TerminateJobFlows").Failure(ctx, err)
+		return w.call("terminate cluster "+strings.Join(ids, ", "), "elasticmapreduce:TerminateJobFlows").Failure(ctx, err)
 	}
 	return nil
 }
@@ -416,19 +431,28 @@ func (w *stepsWork) cancelSteps(ctx context.Context) error {
 	list, err := w.listedSteps(ctx)
 	var failed []error
 	if err != nil {
-		failed = append(failed, w.call("list the steps of cluster "+w.cluster, "emr:ListSteps").Failure(ctx, err))
+		failed = append(failed, w.call("list the steps of cluster "+w.cluster, "elasticmapreduce:ListSteps").Failure(ctx, err))
 	}
+	if err := w.cancel(ctx, list); err != nil {
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// cancel ends those of the steps that have not ended.
+func (w *stepsWork) cancel(ctx context.Context, list []types.StepSummary) error {
 	var ids []string
 	for _, s := range list {
 		if s.Status.State == types.StepStatePending || s.Status.State == types.StepStateRunning {
 			ids = append(ids, *s.Id)
 		}
 	}
-	if len(ids) > 0 {
-		_, err := w.client.CancelSteps(ctx, &emr.CancelStepsInput{ClusterId: &w.cluster, StepIds: ids, StepCancellationOption: types.StepCancellationOptionTerminateProcess})
-		if err != nil {
-			failed = append(failed, w.call("cancel the steps "+strings.Join(ids, ", "), "emr:CancelSteps").Failure(ctx, err))
-		}
+	if len(ids) == 0 {
+		return nil
 	}
-	return errors.Join(failed...)
+	_, err := w.client.CancelSteps(ctx, &emr.CancelStepsInput{ClusterId: &w.cluster, StepIds: ids, StepCancellationOption: types.StepCancellationOptionTerminateProcess})
+	if err != nil {
+		return w.call("cancel the steps "+strings.Join(ids, ", "), "elasticmapreduce:CancelSteps").Failure(ctx, err)
+	}
+	return nil
 }
