@@ -2,9 +2,7 @@ package emr
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -248,101 +246,6 @@ func because(r *types.ClusterStateChangeReason) string {
 	return ": " + *r.Message
 }
 
-// ours says whether a name has the tag of this try.
-func (w *stepsWork) ours(name *string) bool { return strings.HasSuffix(deref(name), "("+w.tag+")") }
-
-// listedSteps are the steps of this try, in the order of their submission; EMR lists the last
-// first. What a second submission added is left out.
-func (w *stepsWork) listedSteps(ctx context.Context) ([]types.StepSummary, error) {
-	var list []types.StepSummary
-	for pages := emr.NewListStepsPaginator(w.client, &emr.ListStepsInput{ClusterId: &w.cluster}); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range page.Steps {
-			if w.ours(s.Name) {
-				list = append(list, s)
-			}
-		}
-	}
-	slices.Reverse(list)
-	return list, nil
-}
-
-func (w *stepsWork) stepIDs(ctx context.Context) ([]string, error) {
-	list, err := w.listedSteps(ctx)
-	ids := make([]string, 0, len(list))
-	for _, s := range list[:min(len(list), len(w.steps))] {
-		ids = append(ids, *s.Id)
-	}
-	return ids, err
-}
-
-// clusters are those of this try that are there or were, the first started first.
-func (w *stepsWork) clusters(ctx context.Context) ([]string, error) {
-	since := w.task.StartedAt
-	if since.IsZero() {
-		since = w.task.Now
-	}
-	since = since.Add(-time.Hour) // clocks differ
-	var list []types.ClusterSummary
-	for pages := emr.NewListClustersPaginator(w.client, &emr.ListClustersInput{CreatedAfter: &since}); pages.HasMorePages(); {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range page.Clusters {
-			if w.ours(c.Name) {
-				list = append(list, c)
-			}
-		}
-	}
-	slices.SortFunc(list, func(a, b types.ClusterSummary) int {
-		if n := created(a).Compare(created(b)); n != 0 {
-			return n
-		}
-		return strings.Compare(deref(a.Id), deref(b.Id))
-	})
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = *c.Id
-	}
-	return ids, nil
-}
-
-func created(c types.ClusterSummary) time.Time {
-	if c.Status == nil || c.Status.Timeline == nil {
-		return time.Time{}
-	}
-	return deref(c.Status.Timeline.CreationDateTime)
-}
-
-// keepOne ends all clusters of this try but the first: two runs that were under way at the
-// same time saw none and started one each. It is a precaution, which may fail.
-func (w *stepsWork) keepOne(ctx context.Context) {
-	ids, err := w.clusters(ctx)
-	if err != nil || len(ids) < 2 {
-		return
-	}
-	w.cluster = ids[0]
-	if _, err := w.client.TerminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids[1:]}); err != nil {
-		w.task.Log.Line(operators.Error, "EmrOperator", fmt.Sprintf("Can't terminate the clusters %v, of which there should be one: %v", ids[1:], err))
-	}
-}
-
-// keepFirst is keepOne for steps on a cluster that is not the task's own.
-func (w *stepsWork) keepFirst(ctx context.Context) {
-	list, err := w.listedSteps(ctx)
-	if err != nil || len(list) <= len(w.steps) {
-		return
-	}
-	w.last = *list[len(w.steps)-1].Id
-	if err := w.cancel(ctx, list[len(w.steps):]); err != nil {
-		w.task.Log.Line(operators.Error, "EmrOperator", "The steps were added twice: "+err.Error())
-	}
-}
-
 // failure tells how each step ended, in the log, and why, in the error.
 func (w *stepsWork) failure(ctx context.Context) error {
 	list, err := w.listedSteps(ctx)
@@ -387,72 +290,4 @@ func details(s *types.StepStatus) string {
 		list = append(list, *r.Message)
 	}
 	return strings.Join(list, ", ")
-}
-
-// stop ends a cluster that was started for the task, or the steps that it added.
-func (w *stepsWork) stop(ctx context.Context) error {
-	var failed error
-	if w.fresh != nil {
-		failed = w.stopCluster(ctx)
-	} else {
-		failed = w.cancelSteps(ctx)
-	}
-	if failed == nil {
-		w.clear(ctx, w.objects)
-	}
-	return failed
-}
-
-func (w *stepsWork) stopCluster(ctx context.Context) error {
-	ids, err := w.clusters(ctx)
-	if err != nil && w.cluster == "" {
-		return w.call("list clusters", "elasticmapreduce:ListClusters").Failure(ctx, err)
-	}
-	if w.cluster != "" && !slices.Contains(ids, w.cluster) {
-		ids = append(ids, w.cluster)
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	if deref(w.fresh.Instances.TerminationProtected) {
-		_, err := w.client.SetTerminationProtection(ctx, &emr.SetTerminationProtectionInput{JobFlowIds: ids, TerminationProtected: new(false)})
-		if err != nil {
-			return w.call("end the protection of cluster "+strings.Join(ids, ", "), "elasticmapreduce:SetTerminationProtection").Failure(ctx, err)
-		}
-	}
-	if _, err := w.client.TerminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids}); err != nil {
-		return w.call("terminate cluster "+strings.Join(ids, ", "), "elasticmapreduce:TerminateJobFlows").Failure(ctx, err)
-	}
-	return nil
-}
-
-func (w *stepsWork) cancelSteps(ctx context.Context) error {
-	w.cluster = w.existing
-	list, err := w.listedSteps(ctx)
-	var failed []error
-	if err != nil {
-		failed = append(failed, w.call("list the steps of cluster "+w.cluster, "elasticmapreduce:ListSteps").Failure(ctx, err))
-	}
-	if err := w.cancel(ctx, list); err != nil {
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
-}
-
-// cancel ends those of the steps that have not ended.
-func (w *stepsWork) cancel(ctx context.Context, list []types.StepSummary) error {
-	var ids []string
-	for _, s := range list {
-		if s.Status.State == types.StepStatePending || s.Status.State == types.StepStateRunning {
-			ids = append(ids, *s.Id)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := w.client.CancelSteps(ctx, &emr.CancelStepsInput{ClusterId: &w.cluster, StepIds: ids, StepCancellationOption: types.StepCancellationOptionTerminateProcess})
-	if err != nil {
-		return w.call("cancel the steps "+strings.Join(ids, ", "), "elasticmapreduce:CancelSteps").Failure(ctx, err)
-	}
-	return nil
 }
