@@ -26,6 +26,9 @@ func TestRoleIsNotLent(t *testing.T) {
 		"athena":         `{"query": "select 1"}`,
 		"glue":           `{"_command": "j"}`,
 		"redshift":       `{"query": "select 1", "workgroup": "w", "database": "d"}`,
+		"emr":            `{"cluster": "j-1", "steps": [{"type": "command", "command": "c"}]}`,
+		"batch":          `{"_command": "d", "queue": "q"}`,
+		"ecs":            `{"_command": "d"}`,
 	} {
 		w := operatortest.New(t, params)
 		w.Config = operatorSettings()

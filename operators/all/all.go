@@ -7,9 +7,13 @@ import (
 
 	"zerodag/operators"
 	"zerodag/operators/athena"
+	"zerodag/operators/batch"
 	"zerodag/operators/call"
 	"zerodag/operators/dynamodb"
 	"zerodag/operators/echo"
+	"zerodag/operators/ecs"
+	"zerodag/operators/embulk"
+	"zerodag/operators/emr"
 	"zerodag/operators/fail"
 	"zerodag/operators/foreach"
 	"zerodag/operators/forrange"
@@ -29,6 +33,7 @@ import (
 	"zerodag/operators/require"
 	"zerodag/operators/s3"
 	"zerodag/operators/sh"
+	"zerodag/operators/slack"
 	"zerodag/operators/sns"
 	"zerodag/operators/sqs"
 	"zerodag/operators/stepfunctions"
@@ -40,9 +45,13 @@ func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{
 			athena.Operator(),
+			batch.Operator(),
 			call.Operator(),
 			dynamodb.Operator(),
 			echo.Operator(),
+			ecs.Operator(),
+			embulk.Operator(),
+			emr.Operator(),
 			fail.Operator(),
 			foreach.Operator(),
 			forrange.Operator(),
@@ -58,6 +67,7 @@ func Registry() operators.Registry {
 			rb.Operator(),
 			require.Operator(),
 			sh.Operator(),
+			slack.Operator(),
 			sns.Operator(),
 			sqs.Operator(),
 			stepfunctions.Operator(),

@@ -58,7 +58,7 @@ func TestRegistry(t *testing.T) {
 	}
 	for _, name := range []string{"sh", "py", "rb", "call", "require", "http", "http_call", "mail", "param_set", "param_get", "pg", "wait",
 		"s3_wait", "s3_copy", "s3_move", "s3_delete", "sns", "sqs", "lambda", "dynamodb", "step_functions", "athena", "glue",
-		"redshift", "redshift_load", "redshift_unload"} {
+		"redshift", "redshift_load", "redshift_unload", "embulk", "slack", "ecs", "batch", "emr"} {
 		if _, ok := all.Registry()[name]; !ok {
 			t.Errorf("%s> is missing", name)
 		}

@@ -1,0 +1,273 @@
+// Package batch is `batch>`: it submits a job to AWS Batch and waits for its end. Any agent
+// calls it; it must submit one job for a try of a task, though the API has no token for
+// that, and hold no thread while it waits.
+package batch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/batch"
+	"github.com/aws/aws-sdk-go-v2/service/batch/types"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/aws"
+)
+
+// Operator is `batch>`.
+func Operator() operators.Operator {
+	account := &aws.Account{}
+	return operators.Operator{Name: "batch", Summary: "runs a job of AWS Batch", Retries: true,
+		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+			j, err := open(ctx, account, t)
+			if err != nil {
+				return operators.Result{}, err
+			}
+			return j.run(ctx)
+		},
+		Clean: func(ctx context.Context, t *operators.Task) error {
+			j, err := open(ctx, account, t)
+			if err != nil {
+				return err
+			}
+			return j.stop(ctx)
+		}}
+}
+
+// How long to wait between looks at a job, and before a submission that had no answer is
+// looked for: lists of jobs follow a moment later.
+const (
+	shortestWait = 2 * time.Second
+	longestWait  = time.Minute
+	settling     = 10 * time.Second
+)
+
+// What is borne before it is the task's failure.
+const (
+	mostOutages = 10 // submissions without an answer, none of which made a job
+	mostMissing = 5  // looks at a job that Batch does not know, yet or any more
+)
+
+// job is the one of a task.
+type job struct {
+	task   *operators.Task
+	client *batch.Client
+	spec   spec
+	name   string // by which it is found: that of no other try
+
+	progress
+}
+
+// progress is what is known of a job from one run to the next.
+type progress struct {
+	id      string // "" before it was submitted
+	outages int64  // submissions that had no answer
+	looks   int64
+	missing int64 // looks in a row at which Batch did not know it
+}
+
+func open(ctx context.Context, account *aws.Account, t *operators.Task) (*job, error) {
+	p, err := aws.Params(t, "batch")
+	if err != nil {
+		return nil, err
+	}
+	j := &job{task: t}
+	if j.spec, err = read(p); err != nil {
+		return nil, err
+	}
+	j.name = j.spec.prefix + "-" + aws.Name(t)
+	if j.progress, err = remembered(t); err != nil {
+		return nil, err
+	}
+	c, err := account.Config(ctx, t, p, "batch")
+	if err != nil {
+		return nil, err
+	}
+	if parts := strings.Split(j.spec.definition, ":"); len(parts) >= 6 && parts[0] == "arn" {
+		c.Region = parts[3] // it is found in its own region only
+	}
+	j.client = batch.NewFromConfig(c)
+	return j, nil
+}
+
+func remembered(t *operators.Task) (progress, error) {
+	p := aws.Job(t)
+	var g progress
+	var err error
+	if g.id, err = p.StringOr("job", ""); err != nil {
+		return g, err
+	}
+	for key, to := range map[string]*int64{"outages": &g.outages, "looks": &g.looks, "missing": &g.missing} {
+		if *to, err = p.IntOr(key, 0); err != nil {
+			return g, err
+		}
+	}
+	return g, nil
+}
+
+func (j *job) again(after time.Duration) error {
+	return aws.Again(j.task, after, param.New("job", j.id, "outages", j.outages, "looks", j.looks, "missing", j.missing))
+}
+
+func (j *job) lookAgain() error {
+	j.looks++
+	return j.again(aws.Backoff(j.looks-1, shortestWait, longestWait))
+}
+
+func (j *job) call(doing, needs string) aws.Call {
+	return aws.Call{Operator: "batch", Doing: doing, Needs: needs}
+}
+
+func (j *job) run(ctx context.Context) (operators.Result, error) {
+	if j.id == "" {
+		return operators.Result{}, j.submit(ctx)
+	}
+	if j.looks == 1 {
+		if err := j.keepOne(ctx); err != nil {
+			return operators.Result{}, err
+		}
+	}
+	out, err := j.client.DescribeJobs(ctx, &batch.DescribeJobsInput{Jobs: []string{j.id}})
+	switch {
+	case err != nil && ctx.Err() == nil && aws.Temporary(err):
+		return operators.Result{}, j.lookAgain()
+	case err != nil:
+		return operators.Result{}, j.call("look at job "+j.id, "batch:DescribeJobs").Failure(ctx, err)
+	case len(out.Jobs) == 0:
+		if j.missing++; j.missing > mostMissing {
+			return operators.Result{}, operators.Failf("batch>: AWS Batch does not know job %s: it ended days ago, so nobody can say how", j.id)
+		}
+		return operators.Result{}, j.lookAgain()
+	}
+	j.missing = 0
+	switch found := out.Jobs[0]; found.Status {
+	case types.JobStatusSucceeded:
+		return j.result(found), nil
+	case types.JobStatusFailed:
+		return operators.Result{}, j.failure(found)
+	}
+	return operators.Result{}, j.lookAgain()
+}
+
+// submit submits the job unless one of its name is there: a run before submitted it, whose
+// answer or state was lost. A submission without an answer is looked for before another.
+func (j *job) submit(ctx context.Context) error {
+	list, err := j.find(ctx)
+	switch {
+	case err != nil:
+		return j.unanswered(ctx, err, j.call("list the jobs of "+j.spec.queue, "batch:ListJobs"))
+	case len(list) > 0:
+		return j.submitted(*list[0].JobId)
+	}
+	out, err := j.client.SubmitJob(ctx, j.spec.input(j.name), func(o *batch.Options) { o.Retryer = onlyRefused() })
+	if err != nil {
+		return j.unanswered(ctx, err, j.call("submit "+j.spec.definition+" to "+j.spec.queue, "batch:SubmitJob on both"))
+	}
+	return j.submitted(*out.JobId)
+}
+
+func (j *job) submitted(id string) error {
+	j.id = id
+	j.task.Log.Line(operators.Info, "BatchOperator", "Submitted job "+id+" as "+j.name)
+	return j.lookAgain()
+}
+
+// unanswered comes back after a call that may be answered another time.
+func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
+	if ctx.Err() == nil && aws.Temporary(err) && j.outages < mostOutages {
+		j.outages++
+		return j.again(settling)
+	}
+	return c.Failure(ctx, err)
+}
+
+// onlyRefused repeats a submission that Batch was too busy to take, and none that may have
+// made a job.
+func onlyRefused() sdk.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = 6
+		o.RateLimiter = ratelimit.None
+		o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: map[string]struct{}{
+			"TooManyRequestsException": {}, "ThrottlingException": {}, "RequestLimitExceeded": {}}}}
+	})
+}
+
+// find lists the jobs of this try, the first submitted first.
+func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
+	in := &batch.ListJobsInput{JobQueue: &j.spec.queue, Filters: []types.KeyValuesPair{{Name: new("JOB_NAME"), Values: []string{j.name}}}}
+	var list []types.JobSummary
+	for pages := batch.NewListJobsPaginator(j.client, in); pages.HasMorePages(); {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, page.JobSummaryList...)
+	}
+	slices.SortFunc(list, func(a, b types.JobSummary) int {
+		return cmp.Or(cmp.Compare(deref(a.CreatedAt), deref(b.CreatedAt)), cmp.Compare(deref(a.JobId), deref(b.JobId)))
+	})
+	return list, nil
+}
+
+// keepOne ends all jobs of this try but the first: two runs that were under way at the same
+// time saw none and submitted one each.
+func (j *job) keepOne(ctx context.Context) error {
+	list, err := j.find(ctx)
+	if err != nil || len(list) < 2 {
+		return nil //nolint:nilerr // it is a precaution: what matters is the job
+	}
+	j.id = *list[0].JobId
+	for _, other := range list[1:] {
+		if err := j.terminate(ctx, *other.JobId, "the same job was submitted before"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends the job after a kill, also one whose submission nobody has heard of.
+func (j *job) stop(ctx context.Context) error {
+	list, err := j.find(ctx)
+	if err != nil && j.id == "" {
+		return j.call("list the jobs of "+j.spec.queue, "batch:ListJobs").Failure(ctx, err)
+	}
+	ids := []string{}
+	if j.id != "" {
+		ids = append(ids, j.id)
+	}
+	for _, one := range list {
+		if *one.JobId != j.id {
+			ids = append(ids, *one.JobId)
+		}
+	}
+	var failed error
+	for _, id := range ids {
+		failed = errors.Join(failed, j.terminate(ctx, id, fmt.Sprintf("attempt %d of %s was killed", j.task.AttemptID, j.task.ProjectName)))
+	}
+	return failed
+}
+
+func (j *job) terminate(ctx context.Context, id, why string) error {
+	_, err := j.client.TerminateJob(ctx, &batch.TerminateJobInput{JobId: &id, Reason: &why})
+	if err != nil {
+		return j.call("terminate job "+id, "batch:TerminateJob").Failure(ctx, err)
+	}
+	return nil
+}
+
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

@@ -1,0 +1,316 @@
+// Package ecs is `ecs>`: it runs a task of any task definition on Amazon ECS and waits for
+// its end. Any agent calls it; it must run one task for a try, however often a run is
+// delivered, and hold no thread while it waits.
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/aws"
+)
+
+// Operator is `ecs>`.
+func Operator() operators.Operator {
+	account := &aws.Account{}
+	return operators.Operator{Name: "ecs", Summary: "runs a task of Amazon ECS", Retries: true,
+		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+			j, err := open(ctx, account, t)
+			if err != nil {
+				return operators.Result{}, err
+			}
+			return j.run(ctx)
+		},
+		Clean: func(ctx context.Context, t *operators.Task) error {
+			j, err := open(ctx, account, t)
+			if err != nil {
+				return err
+			}
+			return j.stop(ctx)
+		}}
+}
+
+// How long to wait between looks at a task, and before another try to start it.
+const (
+	shortestWait = 2 * time.Second
+	longestWait  = 30 * time.Second
+	shortestIdle = 5 * time.Second
+	longestIdle  = time.Minute
+)
+
+// What is borne before it is the task's failure.
+const (
+	mostOutages = 10 // runs of a start without an answer, each of which has tried several times
+	mostMissing = 5  // looks at a task that ECS does not know, yet or any more
+)
+
+// job is the ECS task of a task.
+type job struct {
+	task   *operators.Task
+	client *ecs.Client
+	spec   spec
+	name   string // by which it is found
+
+	progress
+}
+
+// progress is what is known of a job from one run to the next.
+type progress struct {
+	arn       string // "" before it was started
+	container string // whose exit code counts
+	log       string // where its output is, "" for unknown
+	refused   int64  // starts for which there was no capacity
+	outages   int64  // starts that had no answer
+	looks     int64
+	missing   int64 // looks in a row at which ECS did not know it
+}
+
+func open(ctx context.Context, account *aws.Account, t *operators.Task) (*job, error) {
+	p, err := aws.Params(t, "ecs")
+	if err != nil {
+		return nil, err
+	}
+	j := &job{task: t, name: aws.Name(t)}
+	if j.spec, err = read(p); err != nil {
+		return nil, err
+	}
+	if j.progress, err = remembered(t); err != nil {
+		return nil, err
+	}
+	c, err := account.Config(ctx, t, p, "ecs")
+	if err != nil {
+		return nil, err
+	}
+	if parts := strings.Split(j.spec.definition, ":"); len(parts) >= 6 && parts[0] == "arn" {
+		c.Region = parts[3] // it is found in its own region only
+	}
+	j.client = ecs.NewFromConfig(c)
+	return j, nil
+}
+
+func remembered(t *operators.Task) (progress, error) {
+	p := aws.Job(t)
+	var g progress
+	var err error
+	for key, to := range map[string]*string{"task": &g.arn, "container": &g.container, "log": &g.log} {
+		if *to, err = p.StringOr(key, ""); err != nil {
+			return g, err
+		}
+	}
+	for key, to := range map[string]*int64{"refused": &g.refused, "outages": &g.outages, "looks": &g.looks, "missing": &g.missing} {
+		if *to, err = p.IntOr(key, 0); err != nil {
+			return g, err
+		}
+	}
+	return g, nil
+}
+
+func (j *job) again(after time.Duration) error {
+	return aws.Again(j.task, after, param.New("task", j.arn, "container", j.container, "log", j.log,
+		"refused", j.refused, "outages", j.outages, "looks", j.looks, "missing", j.missing))
+}
+
+func (j *job) call(doing, needs string) aws.Call {
+	return aws.Call{Operator: "ecs", Doing: doing, Needs: needs}
+}
+
+func (j *job) run(ctx context.Context) (operators.Result, error) {
+	if j.arn == "" {
+		return operators.Result{}, j.start(ctx)
+	}
+	out, err := j.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &j.spec.cluster, Tasks: []string{j.arn}})
+	switch {
+	case err != nil && ctx.Err() == nil && aws.Temporary(err):
+		return operators.Result{}, j.lookAgain()
+	case err != nil:
+		return operators.Result{}, j.call("look at "+j.arn, "ecs:DescribeTasks").Failure(ctx, err)
+	case len(out.Tasks) == 0:
+		return operators.Result{}, j.unknown()
+	}
+	j.missing = 0
+	found := out.Tasks[0]
+	if text(found.LastStatus) != "STOPPED" {
+		return operators.Result{}, j.lookAgain()
+	}
+	if noCapacity(text(found.StoppedReason)) && found.StartedAt == nil {
+		return operators.Result{}, j.refuse(*found.StoppedReason)
+	}
+	return j.result(found)
+}
+
+func (j *job) lookAgain() error {
+	j.looks++
+	return j.again(aws.Backoff(j.looks-1, shortestWait, longestWait))
+}
+
+// unknown: ECS learns of a task a moment after it was started, and forgets it an hour after
+// its end.
+func (j *job) unknown() error {
+	if j.missing++; j.missing > mostMissing {
+		return operators.Failf("ecs>: Amazon ECS does not know task %s: it ended more than an hour ago, so nobody can say how", j.arn)
+	}
+	return j.lookAgain()
+}
+
+// start runs the task. The client token makes ECS answer a start that is repeated with the
+// task of the first; one for which there was no capacity has made none, so the next has
+// another token.
+func (j *job) start(ctx context.Context) error {
+	if err := j.define(ctx); err != nil {
+		return j.unanswered(ctx, err, j.call("look at "+j.spec.definition, "ecs:DescribeTaskDefinition"))
+	}
+	token := fmt.Sprintf("%s-%d", j.name, j.refused)
+	out, err := j.client.RunTask(ctx, j.spec.input(j.container, j.name, token))
+	var conflict *types.ConflictException
+	switch {
+	case errors.As(err, &conflict) && len(conflict.ResourceIds) > 0:
+		// The parameters were evaluated to something else meanwhile: the task of the first start it is.
+		return j.started(conflict.ResourceIds[0])
+	case err != nil && ctx.Err() == nil && noCapacity(err.Error()):
+		return j.refuse(err.Error())
+	case err != nil:
+		return j.unanswered(ctx, err, j.call("run "+j.spec.definition, "ecs:RunTask on it, and iam:PassRole on its roles"))
+	case len(out.Tasks) > 0:
+		return j.started(*out.Tasks[0].TaskArn)
+	case len(out.Failures) == 0:
+		return operators.Failf("ecs>: can't run %s: Amazon ECS started no task and did not say why", j.spec.definition)
+	}
+	f := out.Failures[0]
+	why := strings.TrimSuffix(text(f.Reason)+": "+text(f.Detail), ": ")
+	if noCapacity(text(f.Reason)) {
+		return j.refuse(why)
+	}
+	return operators.Failf("ecs>: can't run %s: %s%s", j.spec.definition, why, remedy(text(f.Reason)))
+}
+
+// unanswered comes back after a call that may be answered another time: nothing was started
+// that would be started twice.
+func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
+	var plain *operators.Failure
+	switch {
+	case errors.As(err, &plain): // says already what is wrong
+		return err
+	case ctx.Err() == nil && aws.Temporary(err) && j.outages < mostOutages:
+		j.outages++
+		return j.again(aws.Backoff(j.outages-1, shortestIdle, longestIdle))
+	}
+	return c.Failure(ctx, err)
+}
+
+func (j *job) started(arn string) error {
+	j.arn = arn
+	j.task.Log.Line(operators.Info, "EcsOperator", "Started task "+arn)
+	if j.log != "" {
+		parts := strings.Split(arn, "/")
+		j.log += "/" + parts[len(parts)-1]
+		j.task.Log.Line(operators.Info, "EcsOperator", "Its output is in "+j.log)
+	}
+	return j.lookAgain()
+}
+
+// refuse comes back when there may be capacity; no thread waits for it.
+func (j *job) refuse(why string) error {
+	j.arn = ""
+	j.refused++
+	wait := aws.Backoff(j.refused-1, shortestIdle, longestIdle)
+	j.task.Log.Line(operators.Warn, "EcsOperator", fmt.Sprintf("No capacity for the task (%s): retrying in %d seconds", why, wait/time.Second))
+	return j.again(wait)
+}
+
+// noCapacity says whether a reason of ECS is one that passes.
+func noCapacity(reason string) bool {
+	return strings.HasPrefix(reason, "RESOURCE:") || reason == "AGENT" || reason == "EMPTY CAPACITY PROVIDER" ||
+		strings.Contains(reason, "Capacity is unavailable at this time") || strings.Contains(reason, "limit on the number of tasks")
+}
+
+// remedy is what helps against the failures of ECS that are told by one word.
+func remedy(reason string) string {
+	switch reason {
+	case "INACTIVE":
+		return ": the cluster has no active machines, name a 'launch_type' or a 'capacity_provider'"
+	case "ATTRIBUTE":
+		return ": no machine of the cluster has what the task definition asks for"
+	case "MISSING":
+		return ": it is not there"
+	}
+	return ""
+}
+
+// result judges a task that has ended by the exit code of its container.
+func (j *job) result(found types.Task) (operators.Result, error) {
+	var container types.Container
+	for _, c := range found.Containers {
+		if text(c.Name) == j.container {
+			container = c
+		}
+	}
+	last := param.New("arn", j.arn, "container", j.container)
+	if container.ExitCode != nil {
+		last.Set("exit_code", int64(*container.ExitCode))
+	}
+	if container.ExitCode != nil && *container.ExitCode == 0 {
+		return operators.Result{Store: param.New("ecs", param.New("last_task", last)), ResetStore: [][]string{{"ecs", "last_task"}}}, nil
+	}
+	what := "did not run"
+	if container.ExitCode != nil {
+		what = fmt.Sprintf("failed with code %d", *container.ExitCode)
+	}
+	message := fmt.Sprintf("ecs>: container %s of task %s %s%s", j.container, j.arn, what, reasons(found, container))
+	if j.log != "" {
+		message += "; its output is in " + j.log
+	}
+	return operators.Result{}, &operators.Failure{Message: message, Properties: param.New("task", last)}
+}
+
+// reasons are what ECS says about an end, without what an exit code says already.
+func reasons(found types.Task, c types.Container) string {
+	var list []string
+	if code := found.StopCode; code != "" && code != types.TaskStopCodeEssentialContainerExited {
+		list = append(list, string(code))
+	}
+	if why := text(found.StoppedReason); why != "" && why != "Essential container in task exited" {
+		list = append(list, why)
+	}
+	if why := text(c.Reason); why != "" && why != text(found.StoppedReason) {
+		list = append(list, why)
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ": ")
+}
+
+// stop ends the task after a kill, also one whose start nobody has heard of.
+func (j *job) stop(ctx context.Context) error {
+	arns := []string{j.arn}
+	if j.arn == "" {
+		out, err := j.client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: &j.spec.cluster, StartedBy: &j.name})
+		if err != nil {
+			return j.call("list the tasks of "+j.spec.cluster, "ecs:ListTasks").Failure(ctx, err)
+		}
+		arns = out.TaskArns
+	}
+	for _, arn := range arns {
+		_, err := j.client.StopTask(ctx, &ecs.StopTaskInput{Cluster: &j.spec.cluster, Task: &arn,
+			Reason: new(fmt.Sprintf("attempt %d of %s was killed", j.task.AttemptID, j.task.ProjectName))})
+		if err != nil && !strings.Contains(err.Error(), "referenced task was not found") {
+			return j.call("stop "+arn, "ecs:StopTask").Failure(ctx, err)
+		}
+	}
+	return nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -1,0 +1,105 @@
+// Package embulk is `embulk>`: it runs a bulk load of Embulk. Agents with a sandbox call
+// it; it must start nothing but through Commands, and must never log the configuration of
+// a load, which may hold secrets.
+package embulk
+
+import (
+	"context"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Operator is `embulk>`.
+func Operator() operators.Operator {
+	return operators.Operator{Name: "embulk", Summary: "loads data with Embulk", Retries: true, Run: run}
+}
+
+// loadFile is the configuration as Embulk reads it: the name says YAML, and JSON is YAML.
+const loadFile = "load.yml"
+
+// notFound is how the shell says that there is no such program.
+const notFound = 127
+
+func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
+	p, err := t.Params.WithDefaults("embulk")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	config, err := config(t, p)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	exit, err := t.RunScript(ctx, operators.Script{
+		Operator: "embulk",
+		Files:    map[string][]byte{loadFile: param.AppendJSON(nil, config)},
+		Args: func(_ string, file func(string) string) []string {
+			return []string{"/bin/sh", "-c", start, "embulk", "run", file(loadFile)}
+		},
+	})
+	switch {
+	case err != nil:
+		return operators.Result{}, err
+	case exit.Code == notFound:
+		return operators.Result{}, operators.Failf("embulk>: there is no program `embulk`, or it finds no Java: install both where commands run, " +
+			"or name an image that has them in `docker: {image: …}`")
+	case exit.Code != 0:
+		return operators.Result{}, operators.Faultf("", "Command failed with code %d", exit.Code)
+	}
+	return operators.Result{}, nil
+}
+
+// start is how the shell starts embulk: so a missing program is told in the same way wherever
+// commands run, and the configuration with its secrets goes when the load ends, whatever
+// becomes of the folder.
+const start = `trap 'rm -f "$2"' EXIT; trap 'exit 143' TERM; embulk "$@"`
+
+// config is that of the load: a file with `${...}` and secrets in place, or the mapping
+// `config`, whose secrets stay as they are written (spec operators.md 3.2).
+func config(t *operators.Task, p *operators.Params) (param.Value, error) {
+	if !p.Has("_command") {
+		return operators.Read(p, "config", param.AsMap)
+	}
+	text, err := t.CommandText(p, "")
+	if err != nil {
+		return nil, err
+	}
+	v, err := dig.ParseYAML("embulk>", []byte(text))
+	if err != nil {
+		return nil, param.Errorf("%v", err)
+	}
+	m, err := param.AsMap("embulk>", v)
+	if err != nil {
+		return nil, err
+	}
+	return withSecrets(t, m)
+}
+
+// withSecrets replaces `${secret:key}` in all texts of a tree.
+func withSecrets(t *operators.Task, v param.Value) (param.Value, error) {
+	switch x := v.(type) {
+	case string:
+		return t.SecretText(x)
+	case *param.Map:
+		out := param.New()
+		for k, e := range x.All() {
+			e, err := withSecrets(t, e)
+			if err != nil {
+				return nil, err
+			}
+			out.Set(k, e)
+		}
+		return out, nil
+	case []param.Value:
+		out := make([]param.Value, len(x))
+		for i := range x {
+			var err error
+			if out[i], err = withSecrets(t, x[i]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}

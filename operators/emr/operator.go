@@ -1,0 +1,183 @@
+// Package emr is `emr>`: it runs steps on a cluster of Amazon EMR, one that is there or one
+// that it starts, or a job on an application of EMR Serverless, and waits for the end. Any
+// agent calls it; it must start one cluster or one list of steps for a try of a task, though
+// the API has no token for that, and hold no thread while it waits.
+package emr
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/aws"
+)
+
+// Operator is `emr>`.
+func Operator() operators.Operator {
+	account := &aws.Account{}
+	return operators.Operator{Name: "emr", Summary: "runs steps on Amazon EMR, or a job on EMR Serverless", Retries: true,
+		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+			w, err := open(ctx, account, t)
+			if err != nil {
+				return operators.Result{}, err
+			}
+			return w.run(ctx)
+		},
+		Clean: func(ctx context.Context, t *operators.Task) error {
+			w, err := open(ctx, account, t)
+			if err != nil {
+				return err
+			}
+			return w.stop(ctx)
+		}}
+}
+
+// work is what a task has done elsewhere.
+type work interface {
+	run(context.Context) (operators.Result, error)
+	// stop ends it after a kill, also when nobody has heard of its start.
+	stop(context.Context) error
+}
+
+func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, error) {
+	p, err := aws.Params(t, "emr")
+	if err != nil {
+		return nil, err
+	}
+	s := source{task: t, params: p, tag: tag(t)}
+	if p.Has("application") {
+		if p.Has("cluster") || p.Has("steps") {
+			return nil, param.Errorf("emr>: 'application' is for EMR Serverless, it can't be set together with 'cluster' or 'steps'")
+		}
+		return openServerless(ctx, account, s)
+	}
+	return openSteps(ctx, account, s)
+}
+
+// tag is what is in the names of everything that this try of the task makes: 13 characters,
+// as the original's are.
+func tag(t *operators.Task) string {
+	return strings.ToUpper(strings.ReplaceAll(operators.Derived("emr", aws.Name(t)), "-", ""))[:13]
+}
+
+// onlyRefused repeats a start that EMR was too busy to take, and none that may have made
+// something.
+func onlyRefused() sdk.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = 6
+		o.RateLimiter = ratelimit.None
+		o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: map[string]struct{}{
+			"ThrottlingException": {}, "TooManyRequestsException": {}, "RequestLimitExceeded": {}}}}
+	})
+}
+
+// How long to wait.
+const (
+	shortestBoot = 30 * time.Second // for a cluster
+	shortestWait = 15 * time.Second // for a step or a job
+	longestWait  = 5 * time.Minute
+	settling     = 30 * time.Second // before a start that had no answer is looked for
+)
+
+// mostOutages is how many starts without an answer, none of which made anything, are borne.
+const mostOutages = 10
+
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// optional is nil for "".
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// config is as whom and where the task calls one of the services that it needs. The literal
+// keys `emr.region`, `s3.endpoint` ... are the original's (spec operators.md 3.6).
+func (s source) config(ctx context.Context, account *aws.Account, service string) (sdk.Config, bool, error) {
+	region, err := s.params.StringOr(service+".region", "")
+	if err != nil {
+		return sdk.Config{}, false, err
+	}
+	endpoint, err := s.params.StringOr(service+".endpoint", "")
+	if err != nil {
+		return sdk.Config{}, false, err
+	}
+	c, err := account.Config(ctx, s.task, s.params.Defaulted(places("emr", s.params)), "emr")
+	if err != nil || service == "emr" {
+		return c, false, err
+	}
+	return s.other(c, service, region, endpoint)
+}
+
+// places are region and endpoint under the keys that all operators of AWS have.
+func places(service string, p *operators.Params) *param.Map {
+	m := param.New()
+	for _, key := range []string{"region", "endpoint"} {
+		if v, ok := p.Get(service + "." + key); ok {
+			m.Set(key, v)
+		}
+	}
+	return m
+}
+
+// other leads the configuration of EMR to another service, with the same credentials; it
+// says whether that has an address of its own.
+func (s source) other(c sdk.Config, service, region, endpoint string) (sdk.Config, bool, error) {
+	secretRegion, err := s.task.OptionalSecret("aws." + service + ".region")
+	if err != nil {
+		return c, false, err
+	}
+	secretEndpoint, err := s.task.OptionalSecret("aws." + service + ".endpoint")
+	if err != nil {
+		return c, false, err
+	}
+	ownEndpoint, err := s.task.OptionalSecret("aws.emr.endpoint")
+	if err != nil {
+		return c, false, err
+	}
+	if ownEndpoint != "" || s.params.Has("endpoint") || s.params.Has("emr.endpoint") {
+		c.BaseEndpoint = nil // that is of EMR alone
+	}
+	for _, r := range []string{region, secretRegion} {
+		if r != "" {
+			c.Region = r
+		}
+	}
+	for _, e := range []string{endpoint, secretEndpoint} {
+		if e == "" {
+			continue
+		}
+		if !strings.Contains(e, "://") {
+			e = "https://" + e
+		}
+		c.BaseEndpoint = &e
+	}
+	return c, c.BaseEndpoint != nil, nil
+}
+
+// unanswered is the failure of a start, or another run when it may be answered then.
+func unanswered(ctx context.Context, t *operators.Task, err error, c aws.Call) error {
+	outages, unreadable := aws.Job(t).IntOr("outages", 0)
+	var plain *operators.Failure
+	if unreadable != nil || errors.As(err, &plain) {
+		return errors.Join(err, unreadable)
+	}
+	if ctx.Err() == nil && aws.Temporary(err) && outages < mostOutages {
+		return aws.Again(t, settling, param.New("outages", outages+1))
+	}
+	return c.Failure(ctx, err)
+}

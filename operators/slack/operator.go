@@ -1,0 +1,113 @@
+// Package slack is `slack>`: it posts a message to Slack, by an incoming webhook or by the
+// method chat.postMessage. Any agent calls it; it must open no connection but through the
+// task's client, never show a token or the address of a webhook, and never send a message
+// again that Slack may have taken.
+package slack
+
+import (
+	"context"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Operator is `slack>`.
+func Operator() operators.Operator {
+	return operators.Operator{Name: "slack", Summary: "posts a message to Slack", Retries: true, Run: run}
+}
+
+func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
+	p, err := t.Params.WithDefaults("slack")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	m, err := read(t, p)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	to, err := target(t, p, m)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	posted, err := to.post(ctx, t, m)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	result := operators.Result{ResetStore: [][]string{{"slack", "last_message"}}}
+	if posted.Len() > 0 {
+		result.Store = param.New("slack", param.New("last_message", posted))
+	}
+	return result, nil
+}
+
+// What Slack takes in one message.
+const (
+	mostText        = 40000 // characters; Slack cuts what is longer without a word
+	mostBlocks      = 50
+	mostAttachments = 100
+)
+
+// read makes the message that the parameters describe, with the names that Slack has for
+// its parts.
+func read(t *operators.Task, p *operators.Params) (*param.Map, error) {
+	m := param.New()
+	text, err := text(t, p)
+	if err != nil {
+		return nil, err
+	}
+	if n := len([]rune(text)); n > mostText {
+		return nil, param.Errorf("'text' has %d characters, Slack takes %d: post a link to it", n, mostText)
+	}
+	if text != "" {
+		m.Set("text", text)
+	}
+	if err := list(p, m, "blocks", mostBlocks); err != nil {
+		return nil, err
+	}
+	if err := list(p, m, "attachments", mostAttachments); err != nil {
+		return nil, err
+	}
+	if m.Len() == 0 {
+		return nil, param.Errorf("slack> needs a message: a file, 'text', 'blocks' or 'attachments'")
+	}
+	for _, key := range []string{"channel", "thread_ts", "username", "icon_emoji", "icon_url"} {
+		value, err := p.StringOr(key, "")
+		if err != nil {
+			return nil, err
+		}
+		if value != "" {
+			m.Set(key, value)
+		}
+	}
+	for _, key := range []string{"reply_broadcast", "mrkdwn", "unfurl_links", "unfurl_media"} {
+		if !p.Has(key) {
+			continue
+		}
+		value, err := p.BoolOr(key, false)
+		if err != nil {
+			return nil, err
+		}
+		m.Set(key, value)
+	}
+	return m, nil
+}
+
+// text is a file of the project with `${...}` evaluated, or the parameter; "" for none.
+func text(t *operators.Task, p *operators.Params) (string, error) {
+	if !p.Has("_command") && !p.Has("text") {
+		return "", nil
+	}
+	return t.CommandText(p, "text")
+}
+
+func list(p *operators.Params, m *param.Map, key string, most int) error {
+	v, err := operators.ReadOr(p, key, param.ParseList, nil)
+	if err != nil || len(v) == 0 {
+		return err
+	}
+	if len(v) > most {
+		return param.Errorf("'%s' has %d entries, Slack takes %d", key, len(v), most)
+	}
+	m.Set(key, v)
+	return nil
+}
