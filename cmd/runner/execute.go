@@ -81,7 +81,6 @@ func (c *command) run(ctx context.Context) result {
 		return result{Code: 1, Why: "The command could not be started: " + err.Error()}
 	}
 	if why := c.why.get(); why != "" {
-		c.log.say("%s", why)
 		return result{Code: code, Why: why}
 	}
 	return c.outputs(ctx, code)

@@ -100,7 +100,7 @@ func carryOut(t *testing.T, c Case, stack target.Stack, server Remote, s *Surrou
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return outcome{err: err}
 	}
-	if err := os.Chmod(out, 0o777); err != nil { // commands may be other users
+	if err := open(out); err != nil {
 		return outcome{err: err}
 	}
 	got, err := c.RunOn(t.Context(), server, s, out)

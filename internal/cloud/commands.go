@@ -28,6 +28,10 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 			PublicIP: c.PublicIP, ExecutionRole: c.ExecutionRole, Roles: c.Roles, LogGroup: c.LogGroup, Architecture: c.Architecture, URL: c.URL, SHA256: c.Program.SHA256}),
 		Default: sandbox.Class{Image: c.Image, CPU: c.CPU, Memory: c.Memory, Spot: c.Spot},
 		Program: func(ctx context.Context) (string, error) { return links.Object(ctx, c.Program.Bucket, c.Program.Key) },
+		Done: func(ctx context.Context, site, attempt int64) (bool, error) {
+			a, err := e.DB.Attempt(ctx, site, attempt)
+			return err == nil && a.Done, err
+		},
 		Wake: func(ctx context.Context, project, attempt int64, run engine.Run) error {
 			return e.Host.Wake(ctx, project, attempt, run)
 		},

@@ -74,13 +74,27 @@ func (s *Service) Poll(ctx context.Context, token string, b Beat) (Orders, error
 	}
 	if len(o.Commands) > 0 {
 		o.Wait = 0
-	} else if len(b.Running) == 0 && time.Duration(b.Idle)*time.Millisecond >= idleTime {
-		err = s.Runners.Remove(ctx, name, r.Asked)
-		if o.Leave = err == nil; errors.Is(err, host.ErrConflict) {
-			return o, nil // a command came in between
-		}
+	} else if len(b.Running) == 0 {
+		o.Leave, err = s.leave(ctx, r, time.Duration(b.Idle)*time.Millisecond)
 	}
 	return o, err
+}
+
+// leave lets a runner go that nobody needs any more.
+func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool, error) {
+	if idle < pauseTime {
+		return false, nil
+	}
+	if idle < idleTime {
+		if done, err := s.Done(ctx, r.Site, r.Attempt); err != nil || !done {
+			return false, err
+		}
+	}
+	err := s.Runners.Remove(ctx, r.Name(), r.Asked)
+	if errors.Is(err, host.ErrConflict) {
+		return false, nil // a command came in between
+	}
+	return err == nil, err
 }
 
 // waitFor is how long a runner may be silent: short while commands are likely to come.

@@ -17,6 +17,8 @@ type Options struct {
 	Launcher Launcher
 	// Wake has a task that waits run now: see host.Host.Wake.
 	Wake func(ctx context.Context, project, attempt int64, run engine.Run) error
+	// Done says whether an attempt is over: then its runners leave at once.
+	Done func(ctx context.Context, site, attempt int64) (bool, error)
 	// Secrets are those of a project, for the commands that need some.
 	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
 	Links   Links
@@ -50,6 +52,8 @@ const (
 	impatience = 45 * time.Second
 	// idleTime is how long a runner stays that has nothing to do.
 	idleTime = time.Minute
+	// pauseTime is how long a runner has nothing to do before it is asked whether more can come.
+	pauseTime = 500 * time.Millisecond
 	// patience is how long an agent waits for a command that a runner can take at once.
 	patience = 3 * time.Second
 	// slowLook is when a task looks at its command by itself, should nobody have told it.

@@ -50,6 +50,7 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	w.Machines = &Machines{runner: runner, t: t, Env: []string{"ZERODAG_GRACE=500ms"}}
 	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"},
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return w.Secrets, nil },
+		Done: func(context.Context, int64, int64) (bool, error) { return false, nil },
 		Wake: func(_ context.Context, _, _ int64, run engine.Run) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -72,7 +73,7 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 
 // Task is the identity of a run of a task.
 func Task(attempt int64, task int64, dispatch int) operators.Identity {
-	return operators.Identity{SiteID: 0, ProjectID: 7, AttemptID: attempt, TaskID: task, TaskName: fmt.Sprintf("+w+t%d", task), Dispatch: dispatch, RetryCount: dispatch - 1}
+	return operators.Identity{SiteID: 0, ProjectID: 7, AttemptID: attempt, TaskID: task, Workflow: "w", TaskName: fmt.Sprintf("+w+t%d", task), Dispatch: dispatch, RetryCount: dispatch - 1}
 }
 
 // Run runs a command as a task does: again each time that it is told, until it is over.
