@@ -76,6 +76,10 @@ func scalarRetry(v param.Value) (RetryPolicy, error) {
 // retryCount is the key in state params that counts retries of every kind.
 const retryCount = "retry_count"
 
+// jobState is the key in state params of what a try has started elsewhere: the next try must
+// not take it for its own.
+const jobState = "commandStatus"
+
 // Next returns the state params of the next try and how long to wait for it, or false
 // when no try is left. state is that of the try that failed.
 func (p RetryPolicy) Next(state *param.Map) (*param.Map, time.Duration, bool) {
@@ -84,7 +88,7 @@ func (p RetryPolicy) Next(state *param.Map) (*param.Map, time.Duration, bool) {
 	if n >= p.Limit {
 		return nil, 0, false
 	}
-	next := state.Clone()
+	next := state.Without(jobState).Clone()
 	next.Set(retryCount, n+1)
 	return next, p.wait(n), true
 }

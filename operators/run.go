@@ -219,7 +219,6 @@ func (j *Job) try(ctx context.Context, op Operator) (Result, error) {
 		return result, err
 	}
 	if next, wait, ok := policy.Next(j.State); ok {
-		next.Delete("commandStatus") // of the run that failed
 		return Result{}, &Later{After: wait, State: next, Err: err}
 	}
 	return Result{}, err

@@ -157,9 +157,11 @@ func (db commandRows) End(ctx context.Context, attempt int64, name, runner strin
 	k := commandKey(attempt, name)
 	it, err := db.updated(ctx, k, where{text: "SET #st = :to, #re = :re", names: []string{cState, cResult},
 		values: item{":to": text(string(sandbox.Over)), ":re": binaryOf(pack(result))}}, inState(runner, sandbox.Waiting, sandbox.Claimed))
-	if errors.Is(err, errCondition) {
+	again := errors.Is(err, errCondition) && it.str(cState) == string(sandbox.Over) && (runner == "" || it.str(cRunner) == runner) &&
+		bytes.Equal(it.bytes(cResult), pack(result)) // the answer was lost
+	if errors.Is(err, errCondition) && !again {
 		return sandbox.Command{}, fmt.Errorf("end command %s: %w", name, host.ErrConflict)
-	} else if err != nil {
+	} else if err != nil && !again {
 		return sandbox.Command{}, err
 	}
 	c, err := commandOf(attempt, it)

@@ -2,6 +2,7 @@ package dynamo_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/sandbox/sandboxtest"
 	"zerodag/internal/sqlite"
 )
 
@@ -90,4 +92,13 @@ func TestContract(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSandbox runs the suite of the ports that keep commands and runners.
+func TestSandbox(t *testing.T) {
+	t.Parallel()
+	db, _ := open(t, options(t))
+	id := atomic.Int64{}
+	id.Store(1 << 45)
+	sandboxtest.Suite(t, sandboxtest.Stores{Commands: db.Commands(), Runners: db, Attempt: func() int64 { return id.Add(1) }})
 }

@@ -25,7 +25,7 @@ type Commands interface {
 	// then: when it is over, nobody will be told.
 	Park(ctx context.Context, attempt int64, key string, dispatch int) (Command, error)
 	// End ends a command that is not over and that runner has ("" is any, or none yet), and
-	// returns it. ErrConflict.
+	// returns it; the same end twice is one. ErrConflict.
 	End(ctx context.Context, attempt int64, key, runner string, r Result) (Command, error)
 	// Note adds a trouble to one that waits, and returns it. ErrConflict.
 	Note(ctx context.Context, attempt int64, key, trouble string) (Command, error)

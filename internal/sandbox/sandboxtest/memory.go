@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -132,7 +133,9 @@ func (m *Memory) Park(_ context.Context, attempt int64, key string, dispatch int
 
 // End implements sandbox.Commands.
 func (m *Memory) End(_ context.Context, attempt int64, key, runner string, r sandbox.Result) (sandbox.Command, error) {
-	c, err := m.change(attempt, key, func(c *sandbox.Command) bool { return open(c) && (runner == "" || c.Runner == runner) },
+	c, err := m.change(attempt, key, func(c *sandbox.Command) bool {
+		return (open(c) || reflect.DeepEqual(c.Result, r)) && (runner == "" || c.Runner == runner)
+	},
 		func(c *sandbox.Command) { c.State, c.Result = sandbox.Over, r })
 	if err != nil {
 		return sandbox.Command{}, host.ErrConflict

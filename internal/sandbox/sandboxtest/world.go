@@ -50,7 +50,7 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	w.Machines = &Machines{runner: runner, t: t, Env: []string{"ZERODAG_GRACE=500ms"}}
 	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"},
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return w.Secrets, nil },
-		Done: func(context.Context, int64, int64) (bool, error) { return false, nil },
+		Done:    func(context.Context, int64, int64) (bool, error) { return false, nil },
 		Wake: func(_ context.Context, _, _ int64, run engine.Run) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -1,0 +1,248 @@
+package aws_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/integration/aws"
+	"zerodag/integration/localstack"
+	"zerodag/integration/stack"
+)
+
+// sandbox is the stack with its test bed's ECS.
+type sandbox struct {
+	*stack.Stack
+	ecs localstack.ECS
+}
+
+// commands returns the stack, if its machines can be seen: the test bed's can.
+func commands(t *testing.T) sandbox {
+	t.Helper()
+	aws.Deployed(t)
+	localstack.Config(t)
+	s, _ := stack.Find()
+	return sandbox{s, localstack.ECS{Endpoint: localstack.Endpoint(), Cluster: "zerodag-" + s.Stage + "-commands"}}
+}
+
+// machines are the tasks of an attempt.
+func (s sandbox) machines(t *testing.T, attempt string) []localstack.ECSTask {
+	t.Helper()
+	var list []localstack.ECSTask
+	for _, x := range s.ecs.Tasks(t) {
+		if strings.HasPrefix(x.StartedBy, attempt+"-") {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// begin pushes a workflow and starts it.
+func (s sandbox) begin(t *testing.T, dig string) stack.Attempt {
+	t.Helper()
+	name := "sandbox-" + strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-")
+	p, err := s.Push(t.Context(), name, map[string]string{"main.dig": dig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Start(t.Context(), p.Workflows["main"], time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// end waits for the end of an attempt.
+func (s sandbox) end(t *testing.T, a stack.Attempt, limit time.Duration) stack.Attempt {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	a, err := s.Wait(ctx, a.ID)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, s.log(t, a.ID))
+	}
+	return a
+}
+
+func (s sandbox) log(t *testing.T, attempt string) string {
+	t.Helper()
+	var list struct{ Files []struct{ FileName, Direct string } }
+	if err := s.Get(context.WithoutCancel(t.Context()), "/api/logs/"+attempt+"/files", &list); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, f := range list.Files {
+		if f.Direct != "" {
+			_, text := download(t, f.Direct)
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// until asks every 50 ms whether something is so, and says after how long it was.
+func until(t *testing.T, limit time.Duration, what string, is func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for !is() {
+		if time.Since(began) > limit {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// stopped waits until an attempt has no machine any more: none is left to be paid for.
+func (s sandbox) stopped(t *testing.T, attempt string) {
+	t.Helper()
+	until(t, time.Minute, "the attempt's machines are stopped", func() bool {
+		for _, x := range s.machines(t, attempt) {
+			if x.Status != "STOPPED" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestOneMachine proves that a workflow of twenty commands in one image starts one Fargate
+// task, which leaves with the attempt.
+func TestOneMachine(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, `
++some:
+  for_range>: {from: 0, to: 10, step: 1}
+  _do:
+    sh>: printf 'one %s\n' by-one-${range.from}
++more:
+  for_range>: {from: 0, to: 10, step: 1}
+  _parallel: true
+  _do:
+    sh>: printf 'all %s\n' together-${range.from}
+`)
+	if a = s.end(t, a, 2*time.Minute); !a.Success {
+		t.Errorf("it failed:\n%s", s.log(t, a.ID))
+	}
+	log := s.log(t, a.ID)
+	if one, more := strings.Count(log, "one by-one-"), strings.Count(log, "all together-"); one != 10 || more != 10 {
+		t.Errorf("%d and %d commands have run, want 10 and 10:\n%s", one, more, log)
+	}
+	if list := s.machines(t, a.ID); len(list) != 1 {
+		t.Errorf("%d tasks were started, want 1", len(list))
+	}
+	s.stopped(t, a.ID)
+}
+
+// TestKillCommand proves that a kill ends a running command and its machine within 5 s, and
+// that what a command says can be read within 2 s.
+func TestKillCommand(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, "+long:\n  sh>: printf 'it %s\\n' runs; sleep 5; date +said-%s; sleep 1000 & wait\n")
+	until(t, time.Minute, "the command runs", func() bool { return strings.Contains(s.log(t, a.ID), "it runs") })
+	var seen time.Duration
+	until(t, 30*time.Second, "the second line is in the log", func() bool {
+		_, after, found := strings.Cut(s.log(t, a.ID), "said-")
+		var at int64
+		if fmt.Sscan(after, &at); found && at > 0 {
+			seen = time.Since(time.Unix(at, 0))
+		}
+		return found
+	})
+	t.Logf("a line was seen %v after it was written, counted from its whole second", seen)
+	if seen > 4*time.Second { // 2 s, and one of the clock, and one of a busy machine
+		t.Errorf("a line was seen after %v", seen)
+	}
+	if status, text, err := s.Call(t.Context(), http.MethodPost, "/api/attempts/"+a.ID+"/kill", "application/json", []byte("{}")); err != nil || status/100 != 2 {
+		t.Fatalf("kill: %d %s %v", status, text, err)
+	}
+	took := until(t, 20*time.Second, "the machine is stopped", func() bool {
+		list := s.machines(t, a.ID)
+		return len(list) > 0 && list[0].Status == "STOPPED"
+	})
+	t.Logf("killed, and stopped after %v", took)
+	if took > 5*time.Second {
+		t.Errorf("it took %v to stop the command", took)
+	}
+	if a = s.end(t, a, 30*time.Second); a.Success {
+		t.Error("a killed attempt is a success")
+	}
+}
+
+// TestLostMachine proves that a command whose machine is lost in the middle runs again once,
+// soon, on another one; with the event that says so, and without.
+func TestLostMachine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		event  bool
+		within time.Duration
+	}{"told": {true, time.Minute}, "silent": {false, 110 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := commands(t)
+			a := s.begin(t, "+work:\n  sh>: |\n    printf 'it %s\\n' begins\n    sleep 8\n    printf 'it %s\\n' ends\n")
+			until(t, time.Minute, "the command runs", func() bool { return strings.Contains(s.log(t, a.ID), "it begins") })
+			s.ecs.Lose(t, s.machines(t, a.ID)[0].ARN, c.event)
+			took := until(t, c.within, "another machine was started", func() bool { return len(s.machines(t, a.ID)) > 1 })
+			t.Logf("another machine after %v", took)
+			if a = s.end(t, a, 2*time.Minute); !a.Success {
+				t.Errorf("it failed:\n%s", s.log(t, a.ID))
+			}
+			if log := s.log(t, a.ID); strings.Count(log, "it begins") != 2 || strings.Count(log, "it ends") != 1 {
+				t.Errorf("log:\n%s", log)
+			}
+			s.stopped(t, a.ID)
+		})
+	}
+}
+
+// TestMissingImage proves that an image that is not there fails the task at once, and says so.
+func TestMissingImage(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, "+work:\n  sh>: echo never\n  docker: {image: \"registry.example/missing:1\"}\n  _retry: 0\n")
+	if a = s.end(t, a, 90*time.Second); a.Success {
+		t.Error("it succeeded")
+	}
+	var tasks struct {
+		Tasks []struct {
+			FullName string
+			Error    map[string]any
+		}
+	}
+	if err := s.Get(t.Context(), "/api/attempts/"+a.ID+"/tasks", &tasks); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(tasks)
+	if !strings.Contains(text, "The image cannot be pulled") || !strings.Contains(text, "registry.example/missing:1") {
+		t.Errorf("the error does not say why: %s", text)
+	}
+}
+
+// TestBusyFargate proves that launches that are refused are tried again, and that nine hundred
+// commands at once take no more than ten machines, at the rate that the account has; each
+// runs once.
+func TestBusyFargate(t *testing.T) {
+	s := sandbox{stack.Alone(t), localstack.ECS{}}
+	s.ecs = localstack.ECS{Endpoint: localstack.Endpoint(), Cluster: "zerodag-" + s.Stack.Stack.Stage + "-commands"}
+	s.ecs.Faults(t, map[string]any{"capacity": 2, "throttle": 1})
+	a := s.begin(t, "+some:\n  sh>: printf 'in the %s' end\n")
+	if a = s.end(t, a, 3*time.Minute); !a.Success || !strings.Contains(s.log(t, a.ID), "in the end") {
+		t.Errorf("without capacity at first it failed:\n%s", s.log(t, a.ID))
+	}
+	began := time.Now()
+	a = s.begin(t, "+many:\n  for_range>: {from: 0, to: 900, step: 1}\n  _parallel: true\n  _do:\n    sh>: echo number ${range.from}.\n")
+	if a = s.end(t, a, 8*time.Minute); !a.Success {
+		t.Errorf("it failed")
+	}
+	t.Logf("900 commands in %v on %d machines", time.Since(began).Round(time.Second), len(s.machines(t, a.ID)))
+	if n := len(s.machines(t, a.ID)); n > 10 {
+		t.Errorf("%d machines", n)
+	}
+	s.stopped(t, a.ID)
+}

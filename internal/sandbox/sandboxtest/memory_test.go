@@ -1,0 +1,15 @@
+package sandboxtest_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"zerodag/internal/sandbox/sandboxtest"
+)
+
+// TestMemory proves that the model keeps the contract.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	m, n := sandboxtest.NewMemory(), atomic.Int64{}
+	sandboxtest.Suite(t, sandboxtest.Stores{Commands: m, Runners: m, Attempt: func() int64 { return n.Add(1) }})
+}

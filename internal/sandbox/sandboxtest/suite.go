@@ -1,0 +1,341 @@
+package sandboxtest
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/sandbox"
+)
+
+// Stores are the two ports, of one driver. Attempts of tests differ: a store may be shared.
+type Stores struct {
+	Commands sandbox.Commands
+	Runners  sandbox.Runners
+	Attempt  func() int64 // an id that no other test has
+}
+
+// Suite is what every driver of the two ports passes.
+func Suite(t *testing.T, s Stores) {
+	for name, f := range map[string]func(*testing.T, Stores){
+		"a command is there once":                 addOnce,
+		"one claim wins":                          claimOnce,
+		"who waits is listed by class and age":    waiting,
+		"an end counts once":                      endOnce,
+		"to park after the end tells the end":     park,
+		"troubles are counted while it waits":     note,
+		"a large command comes back whole":        large,
+		"a slot has one runner":                   slots,
+		"a runner leaves only if nobody asked":    leave,
+		"a fenced runner has no rights":           fence,
+		"a runner forgets its secret when it can": launched,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f(t, s)
+		})
+	}
+}
+
+func command(attempt int64, key, class string, at time.Time) sandbox.Command {
+	return sandbox.Command{Attempt: attempt, Key: key, Site: 3, Project: 7, Task: "+w+t", Class: class, Spec: []byte(`{"args":["sh"]}`), CreatedAt: at.UTC().Truncate(time.Microsecond), State: sandbox.Waiting}
+}
+
+func (s Stores) add(t *testing.T, attempt int64, key, class string) sandbox.Command {
+	t.Helper()
+	c, err := s.Commands.Add(t.Context(), command(attempt, key, class, time.Now()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func addOnce(t *testing.T, s Stores) {
+	a := s.Attempt()
+	first := command(a, "2.0", "k", time.Now())
+	if _, err := s.Commands.Add(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commands.Claim(t.Context(), a, "2.0", "r"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Commands.Add(t.Context(), command(a, "2.0", "other", time.Now()))
+	if err != nil || got.State != sandbox.Claimed || got.Class != "k" || got.Runner != "r" {
+		t.Errorf("added again: %+v, %v", got, err)
+	}
+	if list, err := s.Commands.Waiting(t.Context(), a, "other", 0); err != nil || len(list) != 0 {
+		t.Errorf("it waits twice: %+v, %v", list, err)
+	}
+	got, err = s.Commands.Command(t.Context(), a, "2.0")
+	if err != nil || got.Site != 3 || got.Project != 7 || got.Task != "+w+t" || !got.CreatedAt.Equal(first.CreatedAt) || got.Spec != nil {
+		t.Errorf("read: %+v, %v", got, err)
+	}
+	if _, err := s.Commands.Command(t.Context(), a, "3.0"); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+}
+
+func claimOnce(t *testing.T, s Stores) {
+	a := s.Attempt()
+	s.add(t, a, "2.0", "k")
+	var won atomic.Int32
+	var all sync.WaitGroup
+	for _, r := range strings.Fields("r1 r2 r3 r4 r5 r6") {
+		all.Go(func() {
+			c, err := s.Commands.Claim(t.Context(), a, "2.0", r)
+			switch {
+			case err == nil && c.Runner == r && string(c.Spec) == `{"args":["sh"]}`:
+				won.Add(1)
+			case !errors.Is(err, host.ErrConflict):
+				t.Errorf("%s: %+v, %v", r, c, err)
+			}
+		})
+	}
+	all.Wait()
+	if won.Load() != 1 {
+		t.Errorf("%d claims have won", won.Load())
+	}
+	c, err := s.Commands.Command(t.Context(), a, "2.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := s.Commands.Claim(t.Context(), a, "2.0", c.Runner); err != nil || string(again.Spec) == "" {
+		t.Errorf("the winner again: %+v, %v", again, err)
+	}
+	if list, err := s.Commands.Claimed(t.Context(), a, c.Runner); err != nil || len(list) != 1 || list[0].Key != "2.0" {
+		t.Errorf("claimed: %+v, %v", list, err)
+	}
+	if list, err := s.Commands.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
+		t.Errorf("it still waits: %+v, %v", list, err)
+	}
+}
+
+func waiting(t *testing.T, s Stores) {
+	a, now := s.Attempt(), time.Now()
+	for i, key := range []string{"9.0", "2.0", "30.1"} {
+		if _, err := s.Commands.Add(t.Context(), command(a, key, "k", now.Add(time.Duration(i)*time.Second))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.add(t, a, "4.0", "other")
+	var keys []string
+	list, err := s.Commands.Waiting(t.Context(), a, "k", 0)
+	for _, c := range list {
+		keys = append(keys, c.Key)
+	}
+	if got := strings.Join(keys, " "); err != nil || got != "9.0 2.0 30.1" {
+		t.Errorf("waiting: %s, %v", got, err)
+	}
+	if list, err := s.Commands.Waiting(t.Context(), a, "k", 2); err != nil || len(list) != 2 {
+		t.Errorf("two of them: %+v, %v", list, err)
+	}
+}
+
+func endOnce(t *testing.T, s Stores) {
+	a := s.Attempt()
+	s.add(t, a, "2.0", "k")
+	if _, err := s.Commands.Claim(t.Context(), a, "2.0", "r"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commands.End(t.Context(), a, "2.0", "other", sandbox.Result{}); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("somebody else ended it: %v", err)
+	}
+	if _, err := s.Commands.Park(t.Context(), a, "2.0", 5); err != nil {
+		t.Fatal(err)
+	}
+	r := sandbox.Result{Code: 3, Signal: 9, Why: "because", Outputs: map[string][]byte{"o": []byte("x")}, Blobs: map[string]string{"b": "k"}}
+	c, err := s.Commands.End(t.Context(), a, "2.0", "r", r)
+	if err != nil || c.Parked != 5 || c.State != sandbox.Over {
+		t.Errorf("ended: %+v, %v", c, err)
+	}
+	if c, err := s.Commands.End(t.Context(), a, "2.0", "r", r); err != nil || c.Parked != 5 {
+		t.Errorf("the same end again: %+v, %v", c, err)
+	}
+	if _, err := s.Commands.End(t.Context(), a, "2.0", "r", sandbox.Result{}); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("ended twice: %v", err)
+	}
+	c, err = s.Commands.Command(t.Context(), a, "2.0")
+	if err != nil || c.Result.Code != 3 || c.Result.Signal != 9 || c.Result.Why != "because" || string(c.Result.Outputs["o"]) != "x" || c.Result.Blobs["b"] != "k" {
+		t.Errorf("read: %+v, %v", c, err)
+	}
+	s.add(t, a, "3.0", "k")
+	if _, err := s.Commands.End(t.Context(), a, "3.0", "", sandbox.Result{Stopped: true}); err != nil {
+		t.Errorf("one that waits: %v", err)
+	}
+	if list, err := s.Commands.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
+		t.Errorf("what is over waits: %+v, %v", list, err)
+	}
+	if _, err := s.Commands.Claim(t.Context(), a, "3.0", "r"); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("what is over was claimed: %v", err)
+	}
+}
+
+func park(t *testing.T, s Stores) {
+	a := s.Attempt()
+	s.add(t, a, "2.0", "k")
+	if c, err := s.Commands.Park(t.Context(), a, "2.0", 4); err != nil || c.Parked != 4 || c.State != sandbox.Waiting {
+		t.Errorf("parked: %+v, %v", c, err)
+	}
+	if _, err := s.Commands.End(t.Context(), a, "2.0", "", sandbox.Result{Code: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.Commands.Park(t.Context(), a, "2.0", 5); err != nil || c.State != sandbox.Over || c.Result.Code != 7 {
+		t.Errorf("parked too late: %+v, %v", c, err)
+	}
+}
+
+func note(t *testing.T, s Stores) {
+	a := s.Attempt()
+	s.add(t, a, "2.0", "k")
+	for i, text := range []string{"no room", "", "no room at all"} {
+		if c, err := s.Commands.Note(t.Context(), a, "2.0", text); err != nil || c.Troubles != []int{1, 1, 2}[i] {
+			t.Errorf("%q: %+v, %v", text, c, err)
+		}
+	}
+	if _, err := s.Commands.Claim(t.Context(), a, "2.0", "r"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commands.Note(t.Context(), a, "2.0", "x"); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("it waits no more: %v", err)
+	}
+	if c, err := s.Commands.Command(t.Context(), a, "2.0"); err != nil || c.Troubles != 2 || c.Trouble != "no room at all" {
+		t.Errorf("read: %+v, %v", c, err)
+	}
+}
+
+func large(t *testing.T, s Stores) {
+	a := s.Attempt()
+	c := command(a, "2.0", "k", time.Now())
+	var b strings.Builder
+	for i := range 60_000 { // nothing that compresses well
+		b.WriteByte(byte(i*i*7919>>3) | 1)
+	}
+	c.Spec = []byte(b.String())
+	if _, err := s.Commands.Add(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Commands.Claim(t.Context(), a, "2.0", "r"); err != nil || string(got.Spec) != b.String() {
+		t.Errorf("%d bytes came back of %d, %v", len(got.Spec), b.Len(), err)
+	}
+}
+
+func runnerIn(attempt int64, slot int, id string) sandbox.Runner {
+	of := sandbox.Class{Image: "i", CPU: 1024, Memory: 2048}
+	return sandbox.Runner{Attempt: attempt, Class: of.Key(), Slot: slot, ID: id, Of: of, Site: 3, Project: 7, Launched: time.Now().UTC().Truncate(time.Microsecond),
+		Secret: "s", Hash: []byte{1, 2}, Asked: 1}
+}
+
+func (s Stores) runner(t *testing.T, r sandbox.Runner) string {
+	t.Helper()
+	if err := s.Runners.AddRunner(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Name()
+}
+
+func slots(t *testing.T, s Stores) {
+	a := s.Attempt()
+	name := s.runner(t, runnerIn(a, 0, "one"))
+	if err := s.Runners.AddRunner(t.Context(), runnerIn(a, 0, "two")); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("a second one: %v", err)
+	}
+	s.runner(t, runnerIn(a, 1, "two"))
+	if err := s.Runners.AddRunner(t.Context(), runnerIn(a, 1, "two")); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	if list, err := s.Runners.Runners(t.Context(), a); err != nil || len(list) != 2 || list[0].Name() != name || list[0].Of.Image != "i" || list[0].Project != 7 {
+		t.Errorf("listed: %+v, %v", list, err)
+	}
+	all, err := s.Runners.Runners(t.Context(), 0)
+	found := 0
+	for _, r := range all {
+		if r.Attempt == a {
+			found++
+		}
+	}
+	if err != nil || found != 2 {
+		t.Errorf("%d of them among all, %v", found, err)
+	}
+	if _, err := s.Runners.Runner(t.Context(), runnerIn(a, 0, "other").Name()); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("an earlier one of the slot: %v", err)
+	}
+	for _, name := range []string{"", "x", "1-2-3", "a-b-c-d"} {
+		if _, err := s.Runners.Runner(t.Context(), name); err == nil {
+			t.Errorf("%q is a runner", name)
+		}
+	}
+}
+
+func leave(t *testing.T, s Stores) {
+	a := s.Attempt()
+	name := s.runner(t, runnerIn(a, 0, "one"))
+	at := time.Now().UTC().Truncate(time.Microsecond)
+	r, err := s.Runners.Beat(t.Context(), name, at, 3)
+	if err != nil || !r.Seen.Equal(at) || r.Load != 3 || r.Asked != 1 {
+		t.Errorf("beat: %+v, %v", r, err)
+	}
+	if err := s.Runners.Ask(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Runners.Remove(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("it left although it was asked: %v", err)
+	}
+	if err := s.Runners.Remove(t.Context(), name, 2); err != nil {
+		t.Errorf("it cannot leave: %v", err)
+	}
+	if err := s.Runners.Ask(t.Context(), name); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("asked when it had left: %v", err)
+	}
+	if err := s.Runners.Remove(t.Context(), name, 2); err != nil {
+		t.Errorf("removed twice: %v", err)
+	}
+	next := s.runner(t, runnerIn(a, 0, "two"))
+	if err := s.Runners.Remove(t.Context(), name, -1); err != nil {
+		t.Errorf("an earlier one of the slot: %v", err)
+	}
+	if _, err := s.Runners.Runner(t.Context(), next); err != nil {
+		t.Errorf("the later one is gone: %v", err)
+	}
+}
+
+func fence(t *testing.T, s Stores) {
+	a := s.Attempt()
+	name := s.runner(t, runnerIn(a, 0, "one"))
+	if r, err := s.Runners.Fence(t.Context(), name); err != nil || !r.Fenced {
+		t.Errorf("fenced: %+v, %v", r, err)
+	}
+	if _, err := s.Runners.Fence(t.Context(), name); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("fenced twice: %v", err)
+	}
+	_, beat := s.Runners.Beat(t.Context(), name, time.Now(), 0)
+	if ask, launched := s.Runners.Ask(t.Context(), name), s.Runners.Launched(t.Context(), name, "t"); !errors.Is(beat, host.ErrNotFound) || !errors.Is(ask, host.ErrNotFound) || !errors.Is(launched, host.ErrNotFound) {
+		t.Errorf("it has rights: %v, %v, %v", beat, ask, launched)
+	}
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Fenced {
+		t.Errorf("read: %+v, %v", r, err)
+	}
+	if err := s.Runners.Remove(t.Context(), name, -1); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Runners.Fence(t.Context(), name); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("one that is gone: %v", err)
+	}
+}
+
+func launched(t *testing.T, s Stores) {
+	a := s.Attempt()
+	name := s.runner(t, runnerIn(a, 0, "one"))
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "s" || r.Task != "" {
+		t.Errorf("before: %+v, %v", r, err)
+	}
+	if err := s.Runners.Launched(t.Context(), name, "task"); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "" || r.Task != "task" || string(r.Hash) != "\x01\x02" {
+		t.Errorf("after: %+v, %v", r, err)
+	}
+}
