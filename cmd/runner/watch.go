@@ -16,8 +16,11 @@ import (
 	"time"
 )
 
-// watchTime is how often a command is looked at.
-const watchTime = time.Second
+// How often a command's processes are counted, and how often it is looked at as a whole.
+const (
+	countTime = 100 * time.Millisecond
+	watchTime = time.Second
+)
 
 // watch ends the command when it is to end: it was killed, its time is over, or it takes more
 // than it may.
@@ -28,10 +31,10 @@ func (c *command) watch(ctx context.Context) {
 		defer timer.Stop()
 		late = timer.C
 	}
-	tick := time.NewTicker(watchTime)
+	count, tick := time.NewTicker(countTime), time.NewTicker(watchTime)
+	defer count.Stop()
 	defer tick.Stop()
 	disk := diskWatch{limit: c.Spec.Limits.Disk}
-	crowded := 0
 	for {
 		select {
 		case <-c.ended:
@@ -41,17 +44,14 @@ func (c *command) watch(ctx context.Context) {
 			return
 		case <-late:
 			c.end(tooLong(c.Spec.Limits.time()))
+		case <-count.C:
+			if most := c.Spec.Limits.Processes; howMany() > most && living(c.user) > most {
+				c.end(tooManyProcesses(most))
+			}
 		case <-tick.C:
 			reap(c.user, c.pid)
-			list := members(c.user)
-			// A bomb sits at the limit and cannot be talked to; others get there by chance.
-			if crowded++; len(list) < c.Spec.Limits.Processes {
-				crowded = 0
-			}
 			switch {
-			case len(list) > c.Spec.Limits.Processes, crowded >= 3:
-				c.end(tooManyProcesses(c.Spec.Limits.Processes))
-			case c.Spec.Limits.Memory > 0 && memoryOf(list) > c.Spec.Limits.Memory:
+			case c.Spec.Limits.Memory > 0 && memoryOf(members(c.user)) > c.Spec.Limits.Memory:
 				c.end(outOfMemory(c.Spec.Limits.Memory))
 			case disk.full(filepath.Dir(c.root)):
 				c.end(tooMuchDisk(c.Spec.Limits.Disk))
@@ -86,6 +86,34 @@ func (c *command) stop() {
 	case <-time.After(c.grace):
 		c.end("killed")
 	}
+}
+
+// living counts the processes of a command that are not over.
+func living(user int) int {
+	n := 0
+	for _, p := range members(user) {
+		if !p.dead {
+			n++
+		}
+	}
+	return n
+}
+
+// howMany counts the processes of all, which is cheap.
+func howMany() int {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return 0
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1) // what could be read
+	n := 0
+	for _, name := range names {
+		if name[0] >= '1' && name[0] <= '9' {
+			n++
+		}
+	}
+	return n
 }
 
 func memoryOf(list []process) (total int64) {
