@@ -170,7 +170,7 @@ func (c *command) process(ctx context.Context) (code int, err error) {
 	}
 	// Above the limit there is room until the watch has seen that it is passed: who is refused
 	// at once ends in many ways, and none says why.
-	processes := uint64(c.Spec.Limits.Processes + max(c.Spec.Limits.Processes, 500))
+	processes := uint64(c.Spec.Limits.Processes + max(c.Spec.Limits.Processes, 1000))
 	if c.user == 0 {
 		processes = 0 // it would be counted with others of this user
 	}

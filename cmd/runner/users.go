@@ -5,7 +5,6 @@ package main
 import (
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -84,54 +83,57 @@ func hide() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
 
-// process is one line of /proc.
+// process is one of /proc, as its status file says: the owner of its folder would be root's
+// for one that hides itself.
 type process struct {
-	pid, parent, group, session, user int
-	memory                            int64 // bytes in RAM
-	dead                              bool
+	pid, parent, user int
+	memory            int64 // bytes in RAM
+	dead              bool
 }
 
 // processes lists all.
 func processes() []process {
-	names, err := os.ReadDir("/proc")
+	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1) // what could be read
 	var list []process
 	for _, name := range names {
-		pid, err := strconv.Atoi(name.Name())
-		if err != nil {
-			continue
-		}
-		if p, ok := readProcess(pid); ok {
-			list = append(list, p)
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, ok := readProcess(pid); ok {
+				list = append(list, p)
+			}
 		}
 	}
 	return list
 }
 
 func readProcess(pid int) (process, bool) {
-	folder := filepath.Join("/proc", strconv.Itoa(pid))
-	text, err := os.ReadFile(filepath.Join(folder, "stat"))
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return process{}, false
 	}
-	at := strings.LastIndexByte(string(text), ')')
-	fields := strings.Fields(string(text[at+1:]))
-	if at < 0 || len(fields) < 22 {
-		return process{}, false
+	p := process{pid: pid, user: -1}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		value, _, _ = strings.Cut(strings.TrimSpace(value), "\t")
+		number := func() int { n, _ := strconv.Atoi(strings.TrimSuffix(value, " kB")); return n } // the kernel's: always a number
+		switch name {
+		case "State":
+			p.dead = strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X")
+		case "PPid":
+			p.parent = number()
+		case "Uid":
+			p.user = number()
+		case "VmRSS":
+			p.memory = int64(number()) << 10
+		case "Threads": // behind all of these
+			return p, p.user >= 0
+		}
 	}
-	number := func(i int) int { n, _ := strconv.Atoi(fields[i]); return n } // the kernel's: always numbers
-	p := process{pid: pid, parent: number(1), group: number(2), session: number(3), memory: int64(number(21)) * int64(os.Getpagesize()), dead: fields[0] == "Z" || fields[0] == "X"}
-	// The owner of the folder would be root's for a process that hides itself.
-	status, err := os.ReadFile(filepath.Join(folder, "status"))
-	if err != nil {
-		return process{}, false
-	}
-	_, after, _ := strings.Cut(string(status), "\nUid:")
-	uid, _, _ := strings.Cut(strings.TrimSpace(after), "\t")
-	p.user, err = strconv.Atoi(uid)
-	return p, err == nil
+	return p, p.user >= 0
 }
 
 // members are the processes of a command: those of its user or, where it has none of its
@@ -171,18 +173,33 @@ func signalAll(user int, s syscall.Signal) int {
 // sweep ends everything that a command left, however often it forks meanwhile. Its first
 // process is over and reaped.
 func sweep(user int) {
-	for signalAll(user, syscall.SIGKILL) > 0 {
-		reap(user, 0)
+	for {
+		left := 0
+		for _, p := range members(user) {
+			if !p.dead && syscall.Kill(p.pid, syscall.SIGKILL) == nil {
+				left++
+			}
+			p.reap()
+		}
+		if left == 0 {
+			return
+		}
 		time.Sleep(time.Millisecond)
 	}
-	reap(user, 0)
 }
 
 // reap takes away dead orphans of a command, but for its first process, which is waited for.
 func reap(user, first int) {
 	for _, p := range members(user) {
-		if p.dead && p.pid != first && p.parent == os.Getpid() {
-			syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
+		if p.pid != first {
+			p.reap()
 		}
+	}
+}
+
+// reap takes a process away that is dead, and was left to this one.
+func (p process) reap() {
+	if p.dead && p.parent == os.Getpid() {
+		syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)
 	}
 }

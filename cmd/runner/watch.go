@@ -18,7 +18,7 @@ import (
 
 // How often a command's processes are counted, and how often it is looked at as a whole.
 const (
-	countTime = 100 * time.Millisecond
+	countTime = 25 * time.Millisecond
 	watchTime = time.Second
 )
 

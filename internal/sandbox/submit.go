@@ -216,7 +216,7 @@ func (s *commands) refuse(ctx context.Context, c Command, why error) (operators.
 // costs more than to wait.
 func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
 	end := s.Now().Add(patience)
-	for wait := 2 * time.Millisecond; c.State != Over && s.Now().Before(end); wait = min(2*wait, 250*time.Millisecond) {
+	for wait := 2 * time.Millisecond; c.State != Over && s.Now().Before(end); wait = min(wait+wait/2, 250*time.Millisecond) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
