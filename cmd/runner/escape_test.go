@@ -142,11 +142,15 @@ func TestBombs(t *testing.T) {
 		t.Errorf("10 GB of output: %v %q, %v", exit, exit.Why, err)
 	}
 	if os.Getuid() == 0 {
-		exit, err = w.Run(ctx, sandboxtest.Task(1, 3, 1), sh("bomb() { bomb | bomb & }; bomb; sleep 100", func(c *operators.Command) {
+		exit, err = w.Run(ctx, sandboxtest.Task(1, 3, 1), sh("while :; do sleep 100 & done", func(c *operators.Command) {
 			c.Sandbox.Processes = 100
 		}))
 		if want := operators.TooManyProcesses(100); err != nil || exit.Why != want {
 			t.Errorf("process bomb: %v %q, %v", exit, exit.Why, err)
+		}
+		// This one dies of the limit by itself, within a moment, if it is not met before.
+		if exit, err = w.Run(ctx, sandboxtest.Task(1, 7, 1), sh("bomb() { bomb | bomb & }; bomb")); err != nil {
+			t.Errorf("a bomb that forks itself: %v, %v", exit, err)
 		}
 	} else {
 		t.Log("NOT RUN: a process bomb needs root to have a user of its own")

@@ -39,8 +39,14 @@ func (r *runner) execute(ctx context.Context, o order) result {
 	if o.Spec.Limits.Output == 0 {
 		o.Spec.Limits.Output = mostOutput
 	}
-	c := &command{runner: r, order: o, user: r.users.user(), ended: make(chan struct{})}
+	c := &command{runner: r, order: o, user: r.users.user(), refused: make(chan struct{}, 1), ended: make(chan struct{})}
 	c.log = &output{api: r.api, key: o.Key, mask: newMasker(o.Mask), limit: o.Spec.Limits.Output, exceed: func() { c.end(tooMuchOutput(o.Spec.Limits.Output)) }}
+	c.log.refused = func() {
+		select {
+		case c.refused <- struct{}{}:
+		default:
+		}
+	}
 	following, stop := context.WithCancel(context.Background())
 	go c.log.follow(following)
 	res := c.run(ctx)
@@ -57,14 +63,15 @@ func (r *runner) execute(ctx context.Context, o order) result {
 type command struct {
 	*runner
 	order
-	user   int
-	root   string // the project's folder
-	home   string // beside it: HOME, and temporary files
-	log    *output
-	pid    int
-	signal int // that ended it
-	why    reason
-	ended  chan struct{}
+	user    int
+	root    string // the project's folder
+	home    string // beside it: HOME, and temporary files
+	log     *output
+	pid     int
+	signal  int // that ended it
+	why     reason
+	refused chan struct{} // it says that it cannot start a process
+	ended   chan struct{}
 }
 
 // run makes the workspace, runs the command in it, and takes both away.

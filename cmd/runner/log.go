@@ -25,11 +25,12 @@ const (
 // output is the log of one command: what it writes, without secrets, in parts that are
 // objects. A part is stored again and again while it grows.
 type output struct {
-	api    *api
-	key    string
-	mask   masker
-	limit  int64
-	exceed func() // called once when the limit is passed
+	api     *api
+	key     string
+	mask    masker
+	limit   int64
+	exceed  func() // called once when the limit is passed
+	refused func() // called when the command says that it cannot start a process
 
 	mu     sync.Mutex
 	text   []byte
@@ -47,6 +48,9 @@ type output struct {
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if bytes.Contains(p, []byte("annot fork")) || bytes.Contains(p, []byte("fork: ")) || bytes.Contains(p, []byte("fork(2)")) {
+		o.refused()
+	}
 	before := o.total
 	o.total += int64(len(p))
 	if o.limit > 0 && o.total > o.limit {

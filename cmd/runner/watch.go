@@ -44,10 +44,10 @@ func (c *command) watch(ctx context.Context) {
 			return
 		case <-late:
 			c.end(tooLong(c.Spec.Limits.time()))
+		case <-c.refused: // a bomb may be over before it is met by chance
+			c.count()
 		case <-count.C:
-			if most := c.Spec.Limits.Processes; howMany() > most && living(c.user) > most {
-				c.end(tooManyProcesses(most))
-			}
+			c.count()
 		case <-tick.C:
 			reap(c.user, c.pid)
 			switch {
@@ -57,6 +57,13 @@ func (c *command) watch(ctx context.Context) {
 				c.end(tooMuchDisk(c.Spec.Limits.Disk))
 			}
 		}
+	}
+}
+
+// count ends the command if it has too many processes.
+func (c *command) count() {
+	if most := c.Spec.Limits.Processes; howMany() > most && living(c.user) > most {
+		c.end(tooManyProcesses(most))
 	}
 }
 
