@@ -20,6 +20,7 @@ import (
 	"zerodag/internal/httpclient"
 	"zerodag/internal/local"
 	"zerodag/internal/process"
+	"zerodag/internal/scratch"
 	"zerodag/operators"
 	"zerodag/operators/all"
 )
@@ -217,7 +218,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		return nil, err
 	}
 	driver := process.New(process.Options{})
-	defer process.Leave(r.files.Root())
+	defer scratch.Leave(r.files.Root())
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	view := newView(r)
 	host := local.New(local.Options{

@@ -16,6 +16,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/process"
+	"zerodag/internal/scratch"
 	"zerodag/operators"
 )
 
@@ -56,7 +57,7 @@ memory unless --database is given.`,
 		}
 		c.memory = c.database == ""
 		c.local = &localProject{files: p}
-		defer process.Leave(p.Root())
+		defer scratch.Leave(p.Root())
 		return c.run(cmd.Context())
 	}
 	return cmd
