@@ -13,9 +13,9 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/internal/embedded"
+	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
-	"zerodag/internal/process"
 	"zerodag/internal/scratch"
 	"zerodag/operators"
 )
@@ -64,9 +64,10 @@ memory unless --database is given.`,
 }
 
 // workspace is the folder itself, for every task.
-func (p *localProject) workspace(driver *process.Driver) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
-	w := host.Workspace{Files: p.files, Commands: driver.In(p.files.Root()), Leave: func() {}}
-	return func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) { return w, nil }
+func (p *localProject) workspace(in executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
+	return func(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
+		return host.Workspace{Files: p.files, Commands: in(p.files.Root(), id), Leave: func() {}}, nil
+	}
 }
 
 // watch stores a new revision whenever the workflows changed.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"zerodag/operators"
 )
 
 // DefaultOutput is how much a command may write to its log unless it asks otherwise, in bytes.
@@ -80,8 +82,13 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Say adds a line of zerodag's own.
+// Say adds a line of zerodag's own: where it goes to a task's log it is no output of the
+// command's.
 func (o *Output) Say(format string, args ...any) {
+	if log, ok := o.to.(operators.Log); ok {
+		log.Line(operators.Warn, "CommandExecutor", fmt.Sprintf(format, args...))
+		return
+	}
 	start := "zerodag: "
 	if o.inside {
 		start = "\nzerodag: "

@@ -37,10 +37,6 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 		c.Sandbox.Processes = mostProcesses
 	}
 	w := &watch{driver: d, limits: c.Sandbox, mark: mark, disk: limits.NewDisk(root, c.Sandbox.Disk)}
-	if d.options.User != nil {
-		w.forks.to = c.Stdout
-		c.Stdout = &w.forks
-	}
 	w.output = limits.NewOutput(c.Stdout, c.Sandbox.Output, w.tooMuchOutput)
 	if c.Sandbox.CPU > 0 {
 		w.output.Say("sandbox: cpu has no effect on a plain process (it has in docker)")
@@ -64,8 +60,12 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 		reader.SetReadDeadline(time.Now().Add(d.options.Grace))
 		return status, err
 	})
+	var out io.Writer = w.output
+	if d.options.User != nil {
+		w.forks.to, out = out, &w.forks
+	}
 	reader.SetReadDeadline(time.Now().Add(soon))
-	if errors.Is(d.pass(reader, w.output), os.ErrDeadlineExceeded) {
+	if errors.Is(d.pass(reader, out), os.ErrDeadlineExceeded) {
 		reader.SetReadDeadline(time.Time{})
 		ended := make(chan struct{})
 		go func() { defer close(ended); wait() }()
@@ -73,7 +73,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 		if w.needed() {
 			looking.Go(w.look)
 		}
-		d.pass(reader, w.output)
+		d.pass(reader, out)
 		<-ended
 		looking.Wait()
 	}
@@ -199,7 +199,7 @@ func (g *group) stop(o Options) {
 }
 
 // pass copies output as it comes, line or part of a line, and returns why it ended.
-func (d *Driver) pass(from io.Reader, to *limits.Output) error {
+func (d *Driver) pass(from io.Reader, to io.Writer) error {
 	buffer := d.buffers.Get().(*[32 << 10]byte)
 	defer d.buffers.Put(buffer)
 	for {
