@@ -142,6 +142,11 @@ func (e *Engine) wire(o Options) error {
 	if err != nil {
 		return err
 	}
+	if o.Commands.User != "" {
+		if err := e.workspaces.Share(); err != nil {
+			return fmt.Errorf("let %s reach workspaces: %w", o.Commands.User, err)
+		}
+	}
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Apart: o.LogsApart, Now: o.Now}))
 	if o.NoLogs {

@@ -99,14 +99,17 @@ func (s Strict) Remove() {
 	}
 }
 
-// Give makes everything in a project's folder a user's, who is to run a command there. No
-// link is followed.
+// Give makes everything in a project's folder a user's, who is to run a command there, and
+// nobody else's. No link is followed.
 func Give(root string, user, group int) error {
 	folder, err := os.OpenRoot(root)
 	if err != nil {
 		return err
 	}
 	defer folder.Close()
+	if err := folder.Chmod(".", 0o700); err != nil {
+		return err
+	}
 	return fs.WalkDir(folder.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
