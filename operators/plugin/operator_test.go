@@ -277,8 +277,8 @@ func TestWithoutCommands(t *testing.T) {
 
 type refusing struct{}
 
-func (refusing) Stop(context.Context, *param.Map) error { return nil }
-
 func (refusing) Run(context.Context, operators.Command) (operators.Exit, error) {
 	return operators.Exit{}, errors.New("no commands here")
 }
+
+func (refusing) Stop(context.Context, *param.Map) error { return nil }
