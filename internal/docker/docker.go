@@ -140,7 +140,7 @@ func (d *Driver) reach(ctx context.Context, program string) error {
 // info asks an engine whether it is there. An old client says no with exit code 0.
 func info(ctx context.Context, program string) error {
 	if _, err := exec.LookPath(program); err != nil {
-		return fmt.Errorf("the docker engine cannot be reached: there is no program %s on the PATH: install it, or leave out `docker:` to run the command as a process", program)
+		return fmt.Errorf("the docker engine cannot be reached: install it, or leave out `docker:` to run the command as a process: there is no program %s on the PATH", program)
 	}
 	out, err := ask(ctx, program, "info")
 	why := lastLine(out)
@@ -150,7 +150,7 @@ func info(ctx context.Context, program string) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("the docker engine cannot be reached: %s: start it, or leave out `docker:` to run the command as a process", cmp.Or(why, fmt.Sprint(err)))
+	return fmt.Errorf("the docker engine cannot be reached: start it, or leave out `docker:` to run the command as a process: %s", cmp.Or(why, fmt.Sprint(err)))
 }
 
 // ask runs a short command of the engine's and returns all that it says.

@@ -127,7 +127,7 @@ func TestEngineTroubles(t *testing.T) {
 		word, text, state, want string
 		code                    int
 	}{
-		{"info", "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?", "", "the docker engine cannot be reached: Cannot connect", 1},
+		{"info", "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?", "", "as a process: Cannot connect", 1},
 		{"run", "docker: Cannot connect to the Docker daemon at unix:///x.\n\nRun 'docker run --help' for more information", "", "the docker engine cannot be reached: Cannot connect to the Docker daemon at unix:///x.", 125},
 		{"run", "Unable to find image 'img:1' locally\ndocker: Error response from daemon: pull access denied for img, repository does not exist\nSee 'docker run --help'.", "", "the image img:1 cannot be had: pull access denied for img", 125},
 		{"run", `docker: Error response from daemon: failed to create task: exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown`, "false created x", "the image img:1 has no /bin/sh", 127},
