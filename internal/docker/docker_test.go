@@ -170,6 +170,26 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
+// TestKillBeforeTheContainer proves that a command is ended at once whose image is still being
+// fetched.
+func TestKillBeforeTheContainer(t *testing.T) {
+	t.Parallel()
+	f := dockertest.New(t)
+	f.Hang(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	began := time.Now()
+	_, err := docker.New(docker.Options{Grace: time.Minute, KillNow: true}).In(t.TempDir(), docker.Project{}).Run(ctx,
+		operators.Command{Args: []string{"true"}, Stdout: writer(cancel), Sandbox: operators.Sandbox{Docker: options(t, f.Program(), `{}`)}})
+	if took := time.Since(began); err != nil || took > 30*time.Second {
+		t.Errorf("%v after %v", err, took)
+	}
+}
+
+// writer is called at every output.
+type writer func()
+
+func (w writer) Write(p []byte) (int, error) { w(); return len(p), nil }
+
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

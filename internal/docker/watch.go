@@ -93,10 +93,16 @@ func (r *run) stop() {
 // kill forces the container to end. One that is not there yet, its image is being fetched
 // say, is never made: its client ends.
 func (r *run) kill() {
-	ask(context.Background(), r.settings.program, "kill", r.name) // see above
+	if _, err := ask(context.Background(), r.settings.program, "kill", r.name); err == nil {
+		select {
+		case <-r.over:
+			return
+		case <-time.After(r.driver.options.Grace):
+		}
+	}
 	select {
 	case <-r.over:
-	case <-time.After(r.driver.options.Grace):
+	default:
 		syscall.Kill(-r.client.Process.Pid, syscall.SIGKILL)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Main makes a test binary that was started under the name docker be the fake. TestMain
@@ -92,6 +93,14 @@ func (f Fake) Containers() []string {
 func (f Fake) Leave(t *testing.T, name string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.folder, "container-"+name), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Hang makes it take for ever to have an image: no container is made.
+func (f Fake) Hang(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(f.folder, "hang"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -179,6 +188,10 @@ func (f fake) run(args []string) int {
 			name = value
 		}
 	}
+	if _, err := os.Stat(filepath.Join(f.folder, "hang")); err == nil {
+		fmt.Println("Unable to find image")
+		time.Sleep(time.Hour)
+	}
 	x := exec.Command(args[1], args[2:]...)
 	x.Dir, x.Env, x.Stdout, x.Stderr = dir, env, os.Stdout, os.Stderr
 	x.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -196,7 +209,7 @@ func (f fake) run(args []string) int {
 }
 
 func (f fake) end(args []string) int {
-	signal := syscall.SIGKILL
+	signal, found := syscall.SIGKILL, 0
 	if slices.Contains(args, "TERM") {
 		signal = syscall.SIGTERM
 	}
@@ -206,12 +219,17 @@ func (f fake) end(args []string) int {
 		if err != nil {
 			continue
 		}
+		found++
 		if pid, err := strconv.Atoi(string(text)); err == nil {
 			syscall.Kill(-pid, signal)
 		}
 		if args[0] == "rm" {
 			os.Remove(file)
 		}
+	}
+	if args[0] == "kill" && found == 0 {
+		fmt.Fprintln(os.Stderr, "Error response from daemon: No such container")
+		return 1
 	}
 	return 0
 }
