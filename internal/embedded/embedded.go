@@ -122,13 +122,17 @@ func (e *Engine) wire(o Options) error {
 	if err != nil {
 		return err
 	}
-	n, err := commands.Reclaim(context.Background())
-	if n > 0 {
-		o.Logger.Warn("ended commands that an earlier server left running", "processes", n)
+	ended := func(what string, n int) {
+		if n > 0 {
+			o.Logger.Warn("ended commands that an earlier server left running", what, n)
+		}
 	}
-	if err != nil {
-		o.Logger.Warn("containers that an earlier server left are still there: " + err.Error())
-	}
+	ended("processes", commands.Reclaim(context.Background(), func(n int, err error) {
+		ended("containers", n)
+		if err != nil {
+			o.Logger.Warn("containers that an earlier server left may still be there: " + err.Error())
+		}
+	}))
 	blobs, err := files.NewBlobs(e.archives)
 	if err != nil {
 		return err

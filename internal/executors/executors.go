@@ -52,6 +52,7 @@ type Executors struct {
 	settings Settings
 	process  *process.Driver
 	docker   *docker.Driver
+	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: nobody looks
 }
 
 // In makes the Commands of a run, in its project's folder root.
@@ -114,11 +115,17 @@ func userOf(name string) (*process.User, error) {
 }
 
 // Reclaim ends what commands of the same name left running when their program was killed, and
-// says how many processes and containers that were. It is called before the first command.
-func (e *Executors) Reclaim(ctx context.Context) (int, error) {
-	n := e.process.Reclaim()
-	containers, err := e.docker.Reclaim(ctx)
-	return n + containers, err
+// says how many processes that were. Containers go meanwhile, for an engine may take its time:
+// told hears how many, and commands in docker wait for it. It is called before the first
+// command.
+func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err error)) int {
+	clean := make(chan struct{})
+	e.clean = clean
+	go func() {
+		defer close(clean)
+		told(e.docker.Reclaim(ctx))
+	}()
+	return e.process.Reclaim()
 }
 
 // In makes the Commands of a run.
@@ -141,6 +148,13 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	command.Sandbox = c.settings.limited(command.Sandbox)
 	if name == operators.InProcess {
 		return c.process.In(c.root).Run(ctx, command)
+	}
+	if c.clean != nil {
+		select {
+		case <-c.clean:
+		case <-ctx.Done():
+			return operators.Exit{}, ctx.Err()
+		}
 	}
 	command.Sandbox.Docker = c.settings.imaged(command.Sandbox.Docker)
 	return c.docker.In(c.root, docker.Project{ID: c.id.ProjectID, Revision: c.id.Revision}).Run(ctx, command)

@@ -99,3 +99,33 @@ func TestWrongSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestReclaim proves that a command in docker begins when what an earlier program left is
+// gone.
+func TestReclaim(t *testing.T) {
+	f := dockertest.New(t)
+	t.Setenv("PATH", strings.TrimSuffix(f.Program(), "docker")+":"+os.Getenv("PATH"))
+	f.Leave(t, "zerodag-old")
+	e, err := executors.New(executors.Settings{Name: "n", Image: "i", Default: operators.InDocker})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan int, 1)
+	e.Reclaim(t.Context(), func(n int, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		told <- n
+	})
+	if _, err := e.In(t.TempDir(), operators.Identity{}).Run(t.Context(), operators.Command{Args: []string{"/bin/true"}}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-told:
+		if n != 1 || len(f.Containers()) > 0 {
+			t.Errorf("%d containers were removed, left are %v", n, f.Containers())
+		}
+	default:
+		t.Error("the command did not wait")
+	}
+}
