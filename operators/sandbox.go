@@ -121,16 +121,24 @@ func cpus(key string, v param.Value) (float64, error) {
 
 var sizeForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmgt])(?:i?b)?$`)
 
-// sizeOf reads a size as docker writes it: 512m, 2g.
 func sizeOf(key string, v param.Value) (int64, error) {
-	m := sizeForm.FindStringSubmatch(strings.ToLower(param.Text(v)))
+	n, err := ParseSize(param.Text(v))
+	if err != nil {
+		return 0, param.Errorf("sandbox: %s %v", key, err)
+	}
+	return n, nil
+}
+
+// ParseSize reads a number of bytes as docker writes it: 512m, 2g.
+func ParseSize(text string) (int64, error) {
+	m := sizeForm.FindStringSubmatch(strings.ToLower(text))
 	if m == nil {
-		return 0, param.Errorf("sandbox: %s must be a size with its unit, 512m or 2g say, but is %s", key, param.Text(v))
+		return 0, fmt.Errorf("must be a size with its unit, 512m or 2g say, but is %s", text)
 	}
 	n, err := strconv.ParseFloat(m[1], 64)
 	bytes := n * float64(int64(1)<<(10*(1+strings.Index("kmgt", m[2]))))
 	if err != nil || bytes < 1 || bytes > 1<<60 {
-		return 0, param.Errorf("sandbox: %s cannot be %s", key, param.Text(v))
+		return 0, fmt.Errorf("cannot be %s", text)
 	}
 	return int64(bytes), nil
 }

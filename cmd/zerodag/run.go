@@ -16,10 +16,11 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
+	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/httpclient"
 	"zerodag/internal/local"
-	"zerodag/internal/process"
+	"zerodag/internal/scratch"
 	"zerodag/operators"
 	"zerodag/operators/all"
 )
@@ -216,8 +217,12 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 	if err != nil {
 		return nil, err
 	}
-	driver := process.New(process.Options{})
-	defer process.Leave(r.files.Root())
+	reading := r.settings.reading()
+	commands, err := executors.New(ownFolder(commandSettings(reading)))
+	if err = cmp.Or(reading.err, err); err != nil {
+		return nil, err
+	}
+	defer scratch.Leave(r.files.Root())
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	view := newView(r)
 	host := local.New(local.Options{
@@ -230,7 +235,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		Project:   local.Project{ID: 1, Name: "default", Revision: time.Now().UTC().Format(time.RFC3339)},
 		Workflows: r.workflows,
 		Secrets:   secrets,
-		Workspace: r.workspace(driver),
+		Workspace: r.workspace(commands.In),
 		Log:       view.log,
 		Limit:     limit,
 		Threads:   r.threads,
@@ -251,9 +256,10 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 }
 
 // workspace is the project's own folder: locally tasks share their files.
-func (r *localRun) workspace(driver *process.Driver) func(operators.Identity) (local.Workspace, error) {
-	w := local.Workspace{Files: r.files, Commands: driver.In(r.files.Root()), Leave: func() {}}
-	return func(operators.Identity) (local.Workspace, error) { return w, nil }
+func (r *localRun) workspace(in executors.In) func(operators.Identity) (local.Workspace, error) {
+	return func(id operators.Identity) (local.Workspace, error) {
+		return local.Workspace{Files: r.files, Commands: in(r.files.Root(), id), Leave: func() {}}, nil
+	}
 }
 
 // before takes saved results for tasks that are not to be run again, and carries out

@@ -13,9 +13,10 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/internal/embedded"
+	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
-	"zerodag/internal/process"
+	"zerodag/internal/scratch"
 	"zerodag/operators"
 )
 
@@ -56,16 +57,17 @@ memory unless --database is given.`,
 		}
 		c.memory = c.database == ""
 		c.local = &localProject{files: p}
-		defer process.Leave(p.Root())
+		defer scratch.Leave(p.Root())
 		return c.run(cmd.Context())
 	}
 	return cmd
 }
 
 // workspace is the folder itself, for every task.
-func (p *localProject) workspace(driver *process.Driver) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
-	w := host.Workspace{Files: p.files, Commands: driver.In(p.files.Root()), Leave: func() {}}
-	return func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) { return w, nil }
+func (p *localProject) workspace(in executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
+	return func(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
+		return host.Workspace{Files: p.files, Commands: in(p.files.Root(), id), Leave: func() {}}, nil
+	}
 }
 
 // watch stores a new revision whenever the workflows changed.

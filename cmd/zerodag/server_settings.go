@@ -173,6 +173,9 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	if total := int64(r.number("api.max_archive_total_size_limit", 0)); total > 0 {
 		o.Archive = files.Limits{Compressed: total, Total: total, File: total}
 	}
+	if o.Commands = commandSettings(r); c.local != nil {
+		o.Commands = ownFolder(o.Commands)
+	}
 	c.logOptions(r, &o)
 	o.Limits = host.Limits{
 		Attempts: r.number("executor.attempt_max_run", 0), Tasks: r.number("executor.task_max_run", 0),

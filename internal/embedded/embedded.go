@@ -1,5 +1,5 @@
 // Package embedded wires the drivers of one machine to a host: SQLite for the log, the
-// catalogue and the queues, files for archives and logs, processes for commands.
+// catalogue and the queues, files for archives and logs, processes and docker for commands.
 //
 // `zerodag server` and the embedding package use it. It must hold no rule of its own.
 package embedded
@@ -20,10 +20,10 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
+	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
-	"zerodag/internal/process"
 	"zerodag/internal/sqlite"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -52,8 +52,9 @@ type Options struct {
 	Defaults  *param.Map // parameters below those of attempts
 	Notices   host.Notices
 	Registry  operators.Registry // nil: all built-in operators
+	Commands  executors.Settings // Name and KillNow are chosen here
 	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
-	Workspace func(*process.Driver) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
+	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
 	Logger    *slog.Logger     // nil: none
 	Now       func() time.Time // nil: time.Now
 }
@@ -116,10 +117,22 @@ func (e *Engine) wire(o Options) error {
 	e.archives = cmp.Or(o.Archives, filepath.Join(o.Folder, archivesName))
 	e.logs = cmp.Or(o.Logs, filepath.Join(o.Folder, logsName))
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
-	driver := process.New(process.Options{KillNow: true, Name: name})
-	if n := driver.Reclaim(); n > 0 {
-		o.Logger.Warn("ended commands that an earlier server left running", "processes", n)
+	o.Commands.Name, o.Commands.KillNow = name, true
+	commands, err := executors.New(o.Commands)
+	if err != nil {
+		return err
 	}
+	ended := func(what string, n int) {
+		if n > 0 {
+			o.Logger.Warn("ended commands that an earlier server left running", what, n)
+		}
+	}
+	ended("processes", commands.Reclaim(context.Background(), func(n int, err error) {
+		ended("containers", n)
+		if err != nil {
+			o.Logger.Warn("containers that an earlier server left may still be there: " + err.Error())
+		}
+	}))
 	blobs, err := files.NewBlobs(e.archives)
 	if err != nil {
 		return err
@@ -133,17 +146,22 @@ func (e *Engine) wire(o Options) error {
 	if err != nil {
 		return err
 	}
+	if o.Commands.User != "" {
+		if err := e.workspaces.Share(); err != nil {
+			return fmt.Errorf("let %s reach workspaces: %w", o.Commands.User, err)
+		}
+	}
 	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Apart: o.LogsApart, Now: o.Now}))
 	if o.NoLogs {
 		logs = host.NoLogs{}
 	}
 	workspace := func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
-		s := e.workspaces.Of(ctx, w.Archive, id, driver.In)
+		s := e.workspaces.Of(ctx, w.Archive, id, func(root string) operators.Commands { return commands.In(root, id) })
 		return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil
 	}
 	if o.Workspace != nil {
-		workspace = o.Workspace(driver)
+		workspace = o.Workspace(commands.In)
 	}
 	e.Host = host.New(host.Options{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),

@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -50,6 +51,12 @@ func NewWorkspaces(folder string, limits Limits, archive func(ctx context.Contex
 		}
 	}
 	return &Workspaces{folder: folder, archive: archive, limits: limits, unpacked: map[string]*unpacked{}}, nil
+}
+
+// Share lets other users of the machine reach a workspace whose name they know: those whom
+// commands run as.
+func (w *Workspaces) Share() error {
+	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711))
 }
 
 // Close deletes everything.

@@ -4,6 +4,7 @@
 // The local server and the command line call it. It must never leave a process behind:
 // when a command is over, everything that it started is gone, also what moved to another
 // session. (What cleared its environment as well as changed its session is not found.)
+// It isolates nothing: a command may do what the user may do who runs it.
 package process
 
 import (
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/internal/scratch"
 	"zerodag/operators"
 )
 
@@ -31,6 +33,17 @@ type Options struct {
 	// Name tells the commands of this driver from those of others, over restarts of the
 	// program; "" is a random one.
 	Name string
+	User *User // whom commands run as; nil is who this program runs as
+}
+
+// mostProcesses is how many processes a command of another user may have that asks for no
+// number: what it forks is bounded anyhow.
+const mostProcesses = 1024
+
+// User is another user of this machine, whom commands run as. Only root can have one.
+type User struct {
+	ID, Group  int
+	Name, Home string
 }
 
 // Driver starts commands; one is enough for a program. It is safe for concurrent use.
@@ -43,6 +56,7 @@ type Driver struct {
 
 	mu      sync.Mutex
 	count   int          // commands started so far
+	ooms    int          // processes that the kernel had ended for memory when that was last looked at
 	running map[int]bool // process ids of commands
 }
 
@@ -52,7 +66,7 @@ func New(o Options) *Driver {
 		o.Grace = defaultGrace
 	}
 	adoptOrphans()
-	return &Driver{options: o, name: cmp.Or(o.Name, rand.Text()), running: map[int]bool{},
+	return &Driver{options: o, ooms: oomKills(), name: cmp.Or(o.Name, rand.Text()), running: map[int]bool{},
 		null:    sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) }),
 		buffers: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
 }
@@ -62,7 +76,7 @@ func New(o Options) *Driver {
 func (d *Driver) Reclaim() int {
 	total := 0
 	for {
-		found := marked(func(mark string) bool { return strings.HasPrefix(mark, d.name+"-") })
+		found := d.freeze(func(mark string) bool { return strings.HasPrefix(mark, d.name+"-") })
 		if len(found) == 0 {
 			return total
 		}
@@ -84,20 +98,36 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	if err := ctx.Err(); err != nil {
 		return operators.Exit{}, err
 	}
-	s := scratch{root: c.root, command: command}
-	if err := s.fill(); err != nil {
+	s := c.driver.scratch(c.root, command)
+	if err := s.Fill(); err != nil {
 		return operators.Exit{}, fmt.Errorf("prepare scratch folder: %w", err)
 	}
-	defer s.remove()
-	code, err := c.driver.run(ctx, c.root, command)
-	if err != nil {
-		return operators.Exit{}, err
+	defer s.Remove()
+	if u := c.driver.options.User; u != nil {
+		if err := scratch.Give(c.root, u.ID, u.Group); err != nil {
+			return operators.Exit{}, fmt.Errorf("give the workspace to user %s: %w", u.Name, err)
+		}
 	}
-	outputs, err := s.outputs()
-	if err != nil {
+	exit, err := c.driver.run(ctx, c.root, command)
+	if err != nil || exit.Why != "" {
+		return exit, err
+	}
+	if exit.Outputs, err = s.Outputs(); err != nil {
 		return operators.Exit{}, fmt.Errorf("read scratch folder: %w", err)
 	}
-	return operators.Exit{Code: code, Outputs: outputs}, nil
+	return exit, nil
+}
+
+// scratch is the folder of a command: one that runs as another user has no rights of ours.
+func (d *Driver) scratch(root string, c operators.Command) interface {
+	Fill() error
+	Outputs() (map[string][]byte, error)
+	Remove()
+} {
+	if d.options.User != nil {
+		return scratch.Strict{Root: root, Command: c}
+	}
+	return scratch.Folder{Root: root, Command: c}
 }
 
 // Stop implements operators.Commands: nothing is ever pending here.
@@ -133,22 +163,33 @@ func (d *Driver) isRunning(pid int) bool {
 }
 
 // environment is the host's, then what belongs to the run; of one name the last counts.
-func environment(mark, dir string, own []string) []string {
+func (d *Driver) environment(mark, dir string, own []string) []string {
 	if around := os.Getenv(markName); around != "" {
 		mark = around + "," + mark
 	}
-	env := append(append(append(os.Environ(), "PWD="+dir), own...), markName+"="+mark)
+	env := append(os.Environ(), "PWD="+dir)
+	if u := d.options.User; u != nil {
+		env = append(env, "HOME="+u.Home, "USER="+u.Name, "LOGNAME="+u.Name)
+	}
+	env = append(append(env, own...), markName+"="+mark)
 	last := make(map[string]int, len(env))
 	for i, pair := range env {
 		name, _, _ := strings.Cut(pair, "=")
 		last[name] = i
 	}
+	theirs := len(os.Environ())
 	kept := env[:0]
 	for i, pair := range env {
 		name, _, found := strings.Cut(pair, "=")
-		if found && last[name] == i {
+		if found && last[name] == i && (i >= theirs || !d.keeps(name)) {
 			kept = append(kept, pair)
 		}
 	}
 	return kept
+}
+
+// keeps says whether a variable of this program's environment is kept from commands: the key
+// of all secrets and, from another user, what configures this program.
+func (d *Driver) keeps(name string) bool {
+	return name == "ZERODAG_SECRET_KEY" || d.options.User != nil && (strings.HasPrefix(name, "ZERODAG_") || strings.HasPrefix(name, "DIGDAG_") || strings.HasPrefix(name, "SUDO_") || name == "XDG_CONFIG_HOME")
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"zerodag/internal/limits"
 	"zerodag/operators"
 )
 
@@ -21,41 +22,66 @@ import (
 // output and then waits for them; only later another one waits beside it.
 const soon = 10 * time.Millisecond
 
-// run starts a command, passes its output on and returns its exit code.
-func (d *Driver) run(ctx context.Context, root string, c operators.Command) (int, error) {
+// run starts a command, passes its output on and returns how it ended.
+func (d *Driver) run(ctx context.Context, root string, c operators.Command) (operators.Exit, error) {
 	if len(c.Args) == 0 {
-		return 0, errors.New("run a command: it has no program")
+		return operators.Exit{}, errors.New("run a command: it has no program")
 	}
 	reader, writer, err := pipe()
 	if err != nil {
-		return 0, fmt.Errorf("make a pipe: %w", err)
+		return operators.Exit{}, fmt.Errorf("make a pipe: %w", err)
 	}
 	defer reader.Close()
 	mark := d.mark()
+	if d.options.User != nil && c.Sandbox.Processes == 0 {
+		c.Sandbox.Processes = mostProcesses
+	}
+	w := &watch{driver: d, limits: c.Sandbox, mark: mark, disk: limits.NewDisk(root, c.Sandbox.Disk)}
+	w.output = limits.NewOutput(c.Stdout, c.Sandbox.Output, w.tooMuchOutput)
+	if c.Sandbox.CPU > 0 {
+		w.output.Say("sandbox: cpu has no effect on a plain process (it has in docker)")
+	}
 	p, err := d.start(filepath.Join(root, filepath.FromSlash(c.Dir)), c, writer, mark)
 	writer.Close()
 	if err != nil {
-		return 0, err
+		return operators.Exit{}, err
 	}
 	d.started(p.Pid)
 	g := &group{id: p.Pid, over: make(chan struct{})}
+	w.group = g
 	defer context.AfterFunc(ctx, func() { g.stop(d.options) })()
-	wait := sync.OnceValues(func() (int, error) {
-		code, err := d.wait(p, g)
+	if c.Sandbox.Time > 0 {
+		defer time.AfterFunc(c.Sandbox.Time, func() { w.end(operators.TooLong(c.Sandbox.Time)) }).Stop()
+	}
+	wait := sync.OnceValues(func() (syscall.WaitStatus, error) {
+		status, err := d.wait(p, g)
 		d.sweep(p.Pid, mark)
 		// Whoever might still hold the pipe was not to be found: it must not hold us.
 		reader.SetReadDeadline(time.Now().Add(d.options.Grace))
-		return code, err
+		return status, err
 	})
+	var out io.Writer = w.output
+	if d.options.User != nil {
+		w.forks.to, out = out, &w.forks
+	}
 	reader.SetReadDeadline(time.Now().Add(soon))
-	if errors.Is(d.pass(reader, c.Stdout), os.ErrDeadlineExceeded) {
+	if errors.Is(d.pass(reader, out), os.ErrDeadlineExceeded) {
 		reader.SetReadDeadline(time.Time{})
 		ended := make(chan struct{})
 		go func() { defer close(ended); wait() }()
-		d.pass(reader, c.Stdout)
+		var looking sync.WaitGroup
+		if w.needed() {
+			looking.Go(w.look)
+		}
+		d.pass(reader, out)
 		<-ended
+		looking.Wait()
 	}
-	return wait()
+	status, err := wait()
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	return w.exit(ctx, status), nil
 }
 
 // pipe makes a pipe of which only the end that is read can have a deadline: the other one
@@ -86,12 +112,20 @@ func (d *Driver) start(dir string, c operators.Command, output *os.File, mark st
 	if err != nil {
 		return nil, err
 	}
-	p, err := os.StartProcess(program, c.Args, &os.ProcAttr{Dir: dir, Env: environment(mark, dir, c.Env),
-		Files: []*os.File{null, output, output}, Sys: &syscall.SysProcAttr{Setpgid: true}})
+	attr := &os.ProcAttr{Dir: dir, Env: d.environment(mark, dir, c.Env),
+		Files: []*os.File{null, output, output}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	p, err := d.spawn(program, c, attr)
 	if err != nil {
 		return nil, startError(dir, c.Args[0], err)
 	}
 	return p, nil
+}
+
+func (d *Driver) spawn(program string, c operators.Command, attr *os.ProcAttr) (*os.Process, error) {
+	if d.options.User != nil {
+		return d.spawnAs(d.options.User, program, c, attr)
+	}
+	return os.StartProcess(program, c.Args, attr)
 }
 
 // startError is the user's text for a command that did not start: what, where and why.
@@ -109,9 +143,8 @@ func startError(dir, program string, err error) error {
 	return fmt.Errorf("Cannot run program %q (in directory %q): %w", program, dir, cause)
 }
 
-// wait waits for the command itself. When it is cancelled it is asked to end and, after
-// the grace time, forced.
-func (d *Driver) wait(p *os.Process, g *group) (int, error) {
+// wait waits for the command itself.
+func (d *Driver) wait(p *os.Process, g *group) (syscall.WaitStatus, error) {
 	state, err := p.Wait()
 	g.end()
 	d.ended(g.id)
@@ -122,10 +155,7 @@ func (d *Driver) wait(p *os.Process, g *group) (int, error) {
 	if !known {
 		return 0, errors.New("wait for a command: its end is not known")
 	}
-	if status.Signaled() {
-		return 128 + int(status.Signal()), nil
-	}
-	return status.ExitStatus(), nil
+	return status, nil
 }
 
 // group is a process group whose leader runs until over is closed. The lock keeps signals
@@ -147,8 +177,11 @@ func (g *group) end() {
 func (g *group) signal(s syscall.Signal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.done {
-		syscall.Kill(-g.id, s)
+	if g.done {
+		return
+	}
+	if syscall.Kill(-g.id, s) != nil { // it has moved to another group
+		syscall.Kill(g.id, s)
 	}
 }
 
@@ -165,20 +198,14 @@ func (g *group) stop(o Options) {
 	g.signal(syscall.SIGKILL)
 }
 
-// pass copies output as it comes, line or part of a line, and returns why it ended. A
-// receiver that fails does not stop the command: it must not block on a full pipe.
+// pass copies output as it comes, line or part of a line, and returns why it ended.
 func (d *Driver) pass(from io.Reader, to io.Writer) error {
-	if to == nil {
-		to = io.Discard
-	}
 	buffer := d.buffers.Get().(*[32 << 10]byte)
 	defer d.buffers.Put(buffer)
 	for {
 		n, err := from.Read(buffer[:])
 		if n > 0 {
-			if _, e := to.Write(buffer[:n]); e != nil {
-				to = io.Discard
-			}
+			to.Write(buffer[:n])
 		}
 		if err != nil {
 			return err

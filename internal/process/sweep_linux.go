@@ -2,8 +2,9 @@ package process
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,14 +31,44 @@ func (d *Driver) sweep(group int, mark string) {
 			break // the rest are no children of ours yet: they have parents elsewhere
 		}
 	}
-	if !hasChildren() || !d.hasStrays() {
+	if !hasChildren() {
 		return
 	}
-	mine := func(m string) bool { return m == mark }
-	for found := marked(mine); len(found) > 0; found = marked(mine) {
+	for d.hasStrays() {
+		found := d.freeze(func(m string) bool { return m == mark })
+		if len(found) == 0 {
+			return // they are another command's
+		}
 		endAll(found)
 	}
 }
+
+// freeze stops the processes that carry such a mark, and all below them, until there are no
+// new ones: what is killed one by one may fork meanwhile, what is stopped does not.
+func (d *Driver) freeze(mine func(mark string) bool) []int {
+	var list []int
+	stopped := map[int]bool{}
+	for quiet := 0; quiet < mostQuiet; quiet++ {
+		found, unsure := d.marked(mine)
+		for _, pid := range found {
+			if !stopped[pid] {
+				syscall.Kill(pid, syscall.SIGSTOP)
+				stopped[pid], quiet = true, -1
+				list = append(list, pid)
+			}
+		}
+		if quiet >= 0 && !unsure {
+			break
+		}
+		if quiet >= 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return list
+}
+
+// mostQuiet is how often processes are looked at again that do not show a mark yet.
+const mostQuiet = 50
 
 // endAll kills processes and waits until they are gone.
 func endAll(pids []int) {
@@ -118,20 +149,45 @@ func ownSession() int {
 	return int(id)
 }
 
-// marked finds the processes that carry a mark which is one of those meant.
-func marked(mine func(mark string) bool) []int {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	var pids []int
-	for _, file := range files {
-		env, err := os.ReadFile(file)
-		if err != nil || !carries(env, mine) {
-			continue
-		}
-		if pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file))); pid != os.Getpid() {
-			pids = append(pids, pid)
+// marked finds the processes that carry a mark which is one of those meant, and those below
+// them. unsure says that an orphan shows no environment: that of a program which is just
+// starting is not there yet.
+func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
+	all, self := processes(), os.Getpid()
+	found, alive, blank := map[int]bool{}, map[int]bool{}, []status(nil)
+	for _, p := range all {
+		alive[p.pid] = !p.dead
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+		switch {
+		case p.pid == self || p.dead || errors.Is(err, fs.ErrNotExist):
+		case carries(env, mine):
+			found[p.pid] = true
+		case len(env) == 0:
+			blank = append(blank, p)
 		}
 	}
-	return pids
+	for _, p := range blank {
+		unsure = unsure || p.parent != 0 && !alive[p.parent] || p.parent == self && !d.isRunning(p.pid) && isStray(p.pid)
+	}
+	grow(all, found)
+	for _, p := range all {
+		if found[p.pid] && !p.dead {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids, unsure
+}
+
+// grow adds all processes that are below those of a set.
+func grow(all []status, set map[int]bool) {
+	for more := true; more; {
+		more = false
+		for _, p := range all {
+			if set[p.parent] && !set[p.pid] {
+				set[p.pid], more = true, true
+			}
+		}
+	}
 }
 
 // carries says whether an environment, as the kernel shows it, has such a mark in its list.

@@ -2,7 +2,13 @@
 
 package process
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"zerodag/operators"
+)
 
 // adoptOrphans has no counterpart here: orphans go to the first process of the system.
 func adoptOrphans() {}
@@ -10,7 +16,16 @@ func adoptOrphans() {}
 // sweep ends what is left of the command's process group.
 func (d *Driver) sweep(group int, _ string) { syscall.Kill(-group, syscall.SIGKILL) }
 
-// marked finds nothing: this system does not show the environment of processes.
-func marked(func(mark string) bool) []int { return nil }
+// freeze finds nothing: this system does not show the environment of processes.
+func (d *Driver) freeze(func(mark string) bool) []int { return nil }
 
 func endAll([]int) {}
+
+// usage is not known: this system does not show processes as files.
+func (d *Driver) usage(int, string) (count int, memory int64) { return 0, 0 }
+
+func oomKills() int { return 0 }
+
+func (d *Driver) spawnAs(*User, string, operators.Command, *os.ProcAttr) (*os.Process, error) {
+	return nil, errors.New("commands run as another user on Linux only")
+}

@@ -1,4 +1,9 @@
-package process
+// Package scratch is the folder in which a command finds its script and leaves its results.
+//
+// The drivers of operators.Commands that run commands on this machine call it. It must not
+// follow a link that a command has made when the command had fewer rights than this
+// program: see Strict.
+package scratch
 
 import (
 	"errors"
@@ -21,23 +26,23 @@ const spare = ".spare-"
 // maxSpare is how many are kept in one place.
 const maxSpare = 8
 
-// scratch is the folder of one run of a command.
-type scratch struct {
-	root    string
-	command operators.Command
+// Folder is the folder of one run of a command.
+type Folder struct {
+	Root    string // of the project, an absolute path
+	Command operators.Command
 }
 
-func (s scratch) path(name string) string {
-	return filepath.Join(s.root, filepath.FromSlash(s.command.Scratch), name)
+func (s Folder) path(name string) string {
+	return filepath.Join(s.Root, filepath.FromSlash(s.Command.Scratch), name)
 }
 
-func (s scratch) parent() string {
-	return filepath.Join(s.root, filepath.FromSlash(path.Dir(s.command.Scratch)))
+func (s Folder) parent() string {
+	return filepath.Join(s.Root, filepath.FromSlash(path.Dir(s.Command.Scratch)))
 }
 
-// fill makes the folder anew: an interrupted run may have left one with its outputs.
-func (s scratch) fill() error {
-	if s.command.Scratch == "" {
+// Fill makes the folder anew: an interrupted run may have left one with its outputs.
+func (s Folder) Fill() error {
+	if s.Command.Scratch == "" {
 		return nil
 	}
 	if s.reuse() {
@@ -45,14 +50,14 @@ func (s scratch) fill() error {
 	}
 	err := os.Mkdir(s.path(""), 0o755)
 	if errors.Is(err, fs.ErrExist) {
-		s.remove()
+		s.Remove()
 	}
 	if err != nil {
 		if err = os.MkdirAll(s.path(""), 0o755); err != nil {
 			return err
 		}
 	}
-	for name, content := range s.command.Files {
+	for name, content := range s.Command.Files {
 		if err := os.WriteFile(s.path(name), content, 0o644); err != nil {
 			return err
 		}
@@ -61,7 +66,7 @@ func (s scratch) fill() error {
 }
 
 // reuse makes a spare folder the command's; false when there is none that can be.
-func (s scratch) reuse() bool {
+func (s Folder) reuse() bool {
 	list, _ := spares(s.parent())
 	for _, name := range list {
 		if os.Rename(filepath.Join(s.parent(), name), s.path("")) == nil {
@@ -83,17 +88,17 @@ func spares(parent string) ([]string, error) {
 	return names, err
 }
 
-func (s scratch) refill() bool {
+func (s Folder) refill() bool {
 	entries, err := os.ReadDir(s.path(""))
 	if err != nil {
 		return false
 	}
 	for _, e := range entries {
-		if _, again := s.command.Files[e.Name()]; !again && os.Remove(s.path(e.Name())) != nil {
+		if _, again := s.Command.Files[e.Name()]; !again && os.Remove(s.path(e.Name())) != nil {
 			return false
 		}
 	}
-	for name, content := range s.command.Files {
+	for name, content := range s.Command.Files {
 		if overwrite(s.path(name), content) != nil {
 			return false
 		}
@@ -128,9 +133,10 @@ func overwrite(file string, content []byte) error {
 // maxOutput bounds a file of output, in bytes: it is read into memory.
 const maxOutput = 16 << 20
 
-func (s scratch) outputs() (map[string][]byte, error) {
+// Outputs reads those of Command.Outputs that exist.
+func (s Folder) Outputs() (map[string][]byte, error) {
 	outputs := map[string][]byte{}
-	for _, name := range s.command.Outputs {
+	for _, name := range s.Command.Outputs {
 		info, err := os.Stat(s.path(name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -149,13 +155,13 @@ func (s scratch) outputs() (map[string][]byte, error) {
 	return outputs, nil
 }
 
-// remove takes the folder away. When it holds what we put there and no more, as nearly
+// Remove takes the folder away. When it holds what we put there and no more, as nearly
 // always, it is kept for the next command.
-func (s scratch) remove() {
-	if s.command.Scratch == "" {
+func (s Folder) Remove() {
+	if s.Command.Scratch == "" {
 		return
 	}
-	for _, name := range s.command.Outputs {
+	for _, name := range s.Command.Outputs {
 		os.Remove(s.path(name))
 	}
 	if !s.keep() {
@@ -164,20 +170,20 @@ func (s scratch) remove() {
 }
 
 // keep makes the folder a spare one, if its files are plain ones that we put there.
-func (s scratch) keep() bool {
+func (s Folder) keep() bool {
 	entries, err := os.ReadDir(s.path(""))
 	if err != nil {
 		return false
 	}
 	for _, e := range entries {
-		if _, known := s.command.Files[e.Name()]; !known || !e.Type().IsRegular() {
+		if _, known := s.Command.Files[e.Name()]; !known || !e.Type().IsRegular() {
 			return false
 		}
 	}
 	if list, err := spares(s.parent()); err != nil || len(list) >= maxSpare {
 		return false
 	}
-	return os.Rename(s.path(""), filepath.Join(s.parent(), spare+path.Base(s.command.Scratch))) == nil
+	return os.Rename(s.path(""), filepath.Join(s.parent(), spare+path.Base(s.Command.Scratch))) == nil
 }
 
 // Leave deletes the spare folders in a project's folder: nobody will run commands there.

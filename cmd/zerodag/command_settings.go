@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+
+	"zerodag/internal/executors"
+	"zerodag/operators"
+)
+
+// commandSettings reads where commands run, and within which limits (spec server.md 6.4).
+func commandSettings(r *reading) executors.Settings {
+	const keys = "agent.command_executor."
+	s := executors.Settings{Image: r.text(keys+"docker.image", ""), User: r.text(keys+"process.user", "")}
+	// The original's default is ecs, which without settings of its own is simple.
+	switch r.oneOf(keys+"type", "ecs", "simple", operators.InProcess, operators.InDocker) {
+	case operators.InDocker:
+		s.Default = operators.InDocker
+	case operators.InProcess, "simple":
+		s.Default = operators.InProcess
+	}
+	for name := range strings.SplitSeq(r.text(keys+"allow", ""), ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			s.Allow = append(s.Allow, name)
+		}
+	}
+	if r.text(keys+"docker.options", "") != "" {
+		free := r.bool(keys+"docker.options", false)
+		s.Options = &free
+	}
+	s.Limits = executors.Limits{Time: r.duration(keys+"limits.timeout", 0), Processes: r.number(keys+"limits.processes", 0),
+		Memory: r.size(keys + "limits.memory"), Disk: r.size(keys + "limits.disk"), Output: r.size(keys + "limits.output")}
+	return s
+}
+
+// size reads a number of bytes as docker writes it; 0 when the key is absent.
+func (r *reading) size(key string) int64 {
+	text := r.text(key, "")
+	if text == "" {
+		return 0
+	}
+	n, err := operators.ParseSize(text)
+	if err != nil {
+		r.wrong(key, "a size with its unit like 512m or 2g")
+	}
+	return n
+}
+
+// ownFolder is for commands that work in the folder of whoever started this program: they
+// run as nobody else, to whom its files would have to be given.
+func ownFolder(s executors.Settings) executors.Settings {
+	s.User = ""
+	return s
+}

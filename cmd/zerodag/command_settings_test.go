@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/executors"
+	"zerodag/operators"
+)
+
+func TestCommandSettings(t *testing.T) {
+	t.Parallel()
+	const k = "agent.command_executor."
+	yes := true
+	for _, c := range []struct {
+		in   settings
+		want executors.Settings
+	}{
+		{settings{}, executors.Settings{}},
+		{settings{k + "type": "ecs"}, executors.Settings{}},
+		{settings{k + "type": "simple"}, executors.Settings{Default: operators.InProcess}},
+		{settings{k + "type": "docker", k + "docker.image": "a:1", k + "docker.options": "true", k + "allow": "docker, process", k + "process.user": "nobody",
+			k + "limits.timeout": "2h", k + "limits.memory": "2g", k + "limits.disk": "512m", k + "limits.output": "1k", k + "limits.processes": "9"},
+			executors.Settings{Default: operators.InDocker, Image: "a:1", Options: &yes, Allow: []string{"docker", "process"}, User: "nobody",
+				Limits: executors.Limits{Time: 2 * time.Hour, Memory: 2 << 30, Disk: 512 << 20, Output: 1024, Processes: 9}}},
+	} {
+		r := c.in.reading()
+		got := commandSettings(r)
+		if diff := cmp.Diff(c.want, got); diff != "" || r.err != nil || len(r.unread()) > 0 {
+			t.Errorf("%v: %v, unread %v\n%s", c.in, r.err, r.unread(), diff)
+		}
+	}
+	for key, value := range map[string]string{"type": "kubernetes", "limits.memory": "2", "limits.timeout": "soon", "docker.options": "maybe"} {
+		r := settings{k + key: value}.reading()
+		if commandSettings(r); r.err == nil || !strings.Contains(r.err.Error(), k+key) {
+			t.Errorf("%s = %s: got %v", key, value, r.err)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package docker
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// arguments is the command line that runs the command; envFile may be "". Values of variables
+// are not in it: everybody on the machine can read it.
+func (r *run) arguments(image string, names []string, envFile string) []string {
+	s, limit := r.settings, r.command.Sandbox
+	args := append([]string{"run"}, s.runOptions...)
+	args = append(args, "--name", r.name, "--label", label+"="+r.driver.name, "--init")
+	if !s.ownUser() {
+		args = append(args, user(s.program)...)
+	}
+	if limit.CPU > 0 {
+		args = append(args, "--cpus", strconv.FormatFloat(limit.CPU, 'f', -1, 64))
+	}
+	if limit.Memory > 0 { // without swap, which is no memory
+		bytes := strconv.FormatInt(limit.Memory, 10)
+		args = append(args, "--memory", bytes, "--memory-swap", bytes)
+	}
+	if !s.has("--pids-limit") || limit.Processes > 0 {
+		args = append(args, "--pids-limit", strconv.Itoa(r.processes()))
+	}
+	args = append(args, volume(r.root, s.selinux)...)
+	args = append(args, "-w", workdir(r.root, r.command.Dir))
+	if envFile != "" {
+		args = append(args, "--env-file", envFile)
+	}
+	for _, name := range names {
+		args = append(args, "-e", name)
+	}
+	return append(append(args, image), r.command.Args...)
+}
+
+func (r *run) processes() int {
+	if n := r.command.Sandbox.Processes; n > 0 {
+		return n
+	}
+	return mostProcesses
+}
+
+// user makes files that the command writes belong to who runs this program. With an engine
+// of one's own, podman, root inside is that user already, and others are not.
+func user(program string) []string {
+	if filepath.Base(program) == "podman" && os.Getuid() != 0 {
+		return []string{"--userns=keep-id"}
+	}
+	return []string{"--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid())}
+}
+
+// volume puts the project's folder into the container, under its own name.
+func volume(root string, selinux bool) []string {
+	if strings.ContainsAny(root, ":") { // -v takes it for the end of the name
+		return []string{"--mount", `type=bind,"source=` + strings.ReplaceAll(root, `"`, `""`) + `","target=` + strings.ReplaceAll(root, `"`, `""`) + `"`}
+	}
+	flags := "rw"
+	if selinux {
+		flags += ",Z"
+	}
+	return []string{"-v", root + ":" + root + ":" + flags}
+}
+
+// variables sorts those of the command: names whose values the client passes on from its own
+// environment, that environment, and lines of a file for those that would change the client.
+func variables(env []string) (names, client, lines []string, err error) {
+	client = os.Environ()
+	last := map[string]string{}
+	var order []string
+	for _, pair := range env {
+		name, value, found := strings.Cut(pair, "=")
+		if !found {
+			continue
+		}
+		if _, again := last[name]; !again {
+			order = append(order, name)
+		}
+		last[name] = value
+	}
+	for _, name := range order {
+		pair := name + "=" + last[name]
+		if !changesClient(name) {
+			names, client = append(names, name), append(client, pair)
+			continue
+		}
+		if strings.ContainsAny(pair, "\n\r") || len(pair) > 60<<10 {
+			return nil, nil, nil, param.Errorf("docker: the variable %s cannot have lines, or more than 60 KB: give it another name", name)
+		}
+		lines = append(lines, pair)
+	}
+	return names, client, lines, nil
+}
+
+// changesClient says whether the client itself reads such a variable.
+func changesClient(name string) bool {
+	for _, start := range []string{"DOCKER_", "BUILDKIT_", "BUILDX_", "COMPOSE_", "CONTAINER", "PODMAN_", "XDG_", "LD_", "GO", "SSL_", "SSH_", "OTEL_", "DBUS_", "NO_"} {
+		if strings.HasPrefix(name, start) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"PATH", "HOME", "USER", "TMPDIR", "TERM", "TZ"}, name) || strings.HasSuffix(strings.ToUpper(name), "_PROXY")
+}
+
+// fileOfVariables writes lines to a file that only this user can read; it is outside of the project.
+func fileOfVariables(lines []string) (name string, err error) {
+	f, err := os.CreateTemp("", "zerodag-env-")
+	if err != nil {
+		return "", fmt.Errorf("write the variables of a command: %w", err)
+	}
+	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return "", fmt.Errorf("write the variables of a command: %w", err)
+	}
+	return f.Name(), nil
+}
+
+// dockerfile is the text of which an image is built.
+func dockerfile(image string, build []string) string {
+	var b strings.Builder
+	b.WriteString("FROM " + image + "\n")
+	for _, item := range build {
+		for line := range strings.Lines(item) {
+			if line = strings.TrimRight(line, "\r\n"); line != "" {
+				b.WriteString("RUN " + line + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// dockerfileName is where the text goes, as the original has it.
+func dockerfileName(image string) string {
+	return path.Join(".digdag/tmp/docker", "Dockerfile."+strings.ReplaceAll(image, ":", "."))
+}

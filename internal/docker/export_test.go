@@ -1,0 +1,16 @@
+package docker
+
+import (
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Arguments is the command line of a command in the root of a project.
+func Arguments(d *Driver, root string, options *param.Map, s operators.Sandbox) []string {
+	read, err := d.read(options)
+	if err != nil {
+		panic(err)
+	}
+	r := &run{driver: d, settings: read, root: root, name: "zerodag-x", command: operators.Command{Args: []string{"/bin/sh", "x"}, Sandbox: s}}
+	return r.arguments(read.image, []string{"A"}, "/dev/null")
+}

@@ -1,0 +1,100 @@
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha1" //nolint:gosec // a name, as the original makes it
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// prepare makes sure that the image is there where that is to be done before.
+func (r *run) prepare(ctx context.Context) error {
+	s := r.settings
+	r.image = s.image
+	if len(s.build) > 0 {
+		r.image = r.project.image(s)
+		return r.build(ctx)
+	}
+	if s.pullAlways {
+		return r.pull(ctx)
+	}
+	if r.command.Sandbox.Time > 0 { // which is for the command, not for its image
+		if _, err := ask(ctx, s.program, "image", "inspect", "--format", "{{.Id}}", r.image); err != nil {
+			return r.pull(ctx)
+		}
+	}
+	return nil
+}
+
+func (r *run) pull(ctx context.Context) error {
+	if err := r.step(ctx, []string{"pull", r.image}, ""); err != nil {
+		return failed("Docker pull failed", r.image, err)
+	}
+	return nil
+}
+
+func failed(what, image string, err error) error {
+	return operators.Failf("%s: %s: %v", what, image, err)
+}
+
+// image is the name of what is built for a project: by its id, so that nobody gets an image
+// that another one has built. Without a revision it is never the same.
+func (p Project) image(s settings) string {
+	revision := p.Revision
+	if revision == "" {
+		revision = rand.Text()
+	}
+	tree := param.New()
+	tree.Set("image", s.image)
+	var lines []param.Value
+	for _, line := range s.build {
+		lines = append(lines, line)
+	}
+	tree.Set("build", lines)
+	tree.Set("revision", revision)
+	return fmt.Sprintf("digdag-project-%d:%x", p.ID, sha1.Sum([]byte(param.Text(tree)))) //nolint:gosec // see above
+}
+
+// build makes the image unless it is there. What the engine says goes into the task's log.
+func (r *run) build(ctx context.Context) error {
+	one := r.driver.building(r.image)
+	one.Lock()
+	defer one.Unlock()
+	out, err := ask(ctx, r.settings.program, "images", "-q", r.image)
+	if err != nil || strings.TrimSpace(out) != "" {
+		return err
+	}
+	file := dockerfileName(r.image)
+	root, err := os.OpenRoot(r.root)
+	if err != nil {
+		return fmt.Errorf("write the Dockerfile: %w", err)
+	}
+	defer root.Close()
+	if err := root.MkdirAll(".digdag/tmp/docker", 0o755); err != nil {
+		return fmt.Errorf("write the Dockerfile: %w", err)
+	}
+	if err := root.WriteFile(file, []byte(dockerfile(r.settings.image, r.settings.build)), 0o644); err != nil {
+		return fmt.Errorf("write the Dockerfile: %w", err)
+	}
+	args := append([]string{"build"}, r.settings.buildOptions...)
+	if err := r.step(ctx, append(args, "-f", file, "--force-rm", "-t", r.image, r.root), r.root); err != nil {
+		return failed("Docker build failed", r.image, err)
+	}
+	return nil
+}
+
+// building is the lock of an image: what several tasks need is built once.
+func (d *Driver) building(image string) *sync.Mutex {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.builds[image] == nil {
+		d.builds[image] = &sync.Mutex{}
+	}
+	return d.builds[image]
+}

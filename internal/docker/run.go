@@ -1,0 +1,213 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"zerodag/internal/limits"
+	"zerodag/operators"
+)
+
+// run is one command.
+type run struct {
+	driver   *Driver
+	settings settings
+	command  operators.Command
+	root     string
+	project  Project
+	name     string // of the container
+	image    string // the named one, or the one that was built
+	output   *limits.Output
+	disk     *limits.Disk
+	why      limits.Reason
+	client   *exec.Cmd
+	over     chan struct{} // closed when the client has ended
+}
+
+// step runs a program of the engine's with its output in the task's log.
+func (r *run) step(ctx context.Context, args []string, dir string) error {
+	x := exec.CommandContext(ctx, r.settings.program, args...)
+	said := &tail{to: r.output}
+	x.Dir, x.Stdout, x.Stderr, x.WaitDelay = dir, said, said, time.Second
+	if err := x.Run(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if line := lastLine(said.String()); line != "" {
+			return errors.New(line)
+		}
+		return err
+	}
+	return nil
+}
+
+// tail passes output on and keeps the last of it.
+type tail struct {
+	to   io.Writer
+	last []byte
+}
+
+// maxTail is how much of it is kept, in bytes.
+const maxTail = 8 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.last = append(t.last, p[max(0, len(p)-maxTail):]...)
+	t.last = t.last[max(0, len(t.last)-maxTail):]
+	return t.to.Write(p)
+}
+
+func (t *tail) String() string { return string(t.last) }
+
+// do runs the container from its beginning to its end, and removes it.
+func (r *run) do(ctx context.Context) (operators.Exit, error) {
+	names, env, lines, err := variables(r.command.Env)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	file := ""
+	if len(lines) > 0 {
+		if file, err = fileOfVariables(lines); err != nil {
+			return operators.Exit{}, err
+		}
+		defer os.Remove(file)
+	}
+	said := &tail{to: r.output}
+	r.client = exec.Command(r.settings.program, r.arguments(r.image, names, file)...)
+	r.client.Env, r.client.Stdout, r.client.Stderr = env, said, said
+	r.client.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us
+	r.client.WaitDelay = r.driver.options.Grace
+	if err := r.client.Start(); err != nil {
+		return operators.Exit{}, fmt.Errorf("run %s: %w", r.settings.program, err)
+	}
+	defer r.remove()
+	stop := context.AfterFunc(ctx, r.stop)
+	watched := make(chan struct{})
+	go func() { defer close(watched); r.watch() }()
+	err = r.client.Wait()
+	stop()
+	close(r.over)
+	<-watched
+	return r.exit(ctx, said.String(), err)
+}
+
+// exit is how the container ended. What the engine says of it is asked before it is removed.
+func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit, error) {
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) && !errors.Is(err, exec.ErrWaitDelay) {
+		return operators.Exit{}, fmt.Errorf("run %s: %w", r.settings.program, err)
+	}
+	if r.disk.Full() {
+		r.why.Set(operators.TooMuchDisk(r.command.Sandbox.Disk))
+	}
+	code := 0
+	if ended != nil {
+		code = codeOf(ended.ProcessState)
+	}
+	if code == 0 || ctx.Err() != nil || r.why.Get() != "" {
+		return operators.Exit{Code: code, Why: r.why.Get()}, nil
+	}
+	state, err := r.state()
+	if err != nil || !state.ran {
+		return operators.Exit{}, r.notRun(code, said, state.trouble)
+	}
+	if state.outOfMemory {
+		return operators.Exit{Code: code, Why: operators.OutOfMemory(r.command.Sandbox.Memory)}, nil
+	}
+	if signal := syscall.Signal(code - 128); signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGSEGV || signal == syscall.SIGABRT {
+		r.output.Say("the command was ended by signal %d (%v), or its code says so", signal, signal)
+	}
+	return operators.Exit{Code: code}, nil
+}
+
+func codeOf(s *os.ProcessState) int {
+	if status, ok := s.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return s.ExitCode()
+}
+
+// state is what the engine knows of a container.
+type state struct {
+	outOfMemory bool
+	ran         bool   // its program was started
+	trouble     string // why not
+}
+
+func (r *run) state() (s state, err error) {
+	out, err := ask(context.Background(), r.settings.program, "inspect", "--type", "container",
+		"--format", "{{.State.OOMKilled}} {{.State.Status}} {{.State.Error}}", r.name)
+	if err != nil {
+		return s, err
+	}
+	words := strings.SplitN(strings.TrimSpace(out), " ", 3)
+	if len(words) < 2 {
+		return s, fmt.Errorf("%s inspect: %q is no answer", r.settings.program, out)
+	}
+	s.outOfMemory = words[0] == "true"
+	if len(words) > 2 {
+		s.trouble = words[2]
+	}
+	s.ran = words[1] != "created" && words[1] != "initialized" && (s.trouble == "" || s.outOfMemory)
+	return s, nil
+}
+
+// notRun says why the engine did not run the command: 125 to 127 are its own codes then.
+func (r *run) notRun(code int, said, trouble string) error {
+	text := engineText(said)
+	if trouble != "" {
+		text = trouble
+	}
+	program := r.command.Args[0]
+	has := func(parts ...string) bool {
+		for _, part := range parts {
+			if strings.Contains(said+trouble, part) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("Cannot connect to the Docker daemon", "permission denied while trying to connect", "error during connect"):
+		return fmt.Errorf("the docker engine cannot be reached: %s", text)
+	case code == 127 || has("executable file not found", "no such file or directory: unknown", "stat "+program+":"):
+		return operators.Failf("the image %s has no %s, which this command needs: choose another image (docker: {image: …})", r.image, program)
+	case has("exec format error"):
+		return operators.Failf("%s in the image %s cannot be run by this machine: it is for another architecture, or a script without its first line", program, r.image)
+	case has("pull access denied", "manifest unknown", "not found: manifest", "repository does not exist", "failed to resolve reference", "No such image"):
+		return operators.Failf("the image %s cannot be had: %s", r.image, text)
+	case code == 126:
+		return operators.Failf("%s in the image %s cannot be run: %s", program, r.image, text)
+	}
+	return operators.Failf("docker could not run the command (code %d): %s", code, text)
+}
+
+// engineText finds what the client says in its output: the line that it begins with its name,
+// or else the last one that is no hint.
+func engineText(said string) string {
+	text := ""
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "See '") || strings.HasPrefix(line, "Run '") {
+			continue
+		}
+		for _, start := range []string{"docker: ", "Error: "} {
+			if rest, found := strings.CutPrefix(line, start); found {
+				return strings.TrimPrefix(rest, "Error response from daemon: ")
+			}
+		}
+		text = line
+	}
+	return text
+}
+
+// remove takes the container away, whatever state it is in.
+func (r *run) remove() {
+	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // one that was never made is no trouble
+}

@@ -1,0 +1,108 @@
+package docker
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"syscall"
+	"time"
+
+	"zerodag/internal/limits"
+	"zerodag/operators"
+)
+
+// How often a container is looked at: its disk, which is ours, and its processes, for which
+// the engine must be asked.
+const (
+	diskTime    = time.Second
+	processTime = 5 * time.Second
+)
+
+// watch ends the container when it takes more than it may, until it is over. CPU and memory
+// are the engine's to keep, and that no process too many is started.
+func (r *run) watch() {
+	var late <-chan time.Time
+	if limit := r.command.Sandbox.Time; limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	disk, processes := time.NewTicker(diskTime), time.NewTicker(processTime)
+	defer disk.Stop()
+	defer processes.Stop()
+	crowded := 0
+	for {
+		select {
+		case <-r.over:
+			return
+		case <-late:
+			r.end(operators.TooLong(r.command.Sandbox.Time))
+		case <-disk.C:
+			if r.disk.Full() {
+				r.end(operators.TooMuchDisk(r.command.Sandbox.Disk))
+			}
+		case <-processes.C:
+			// A bomb sits at the limit; others get there by chance.
+			if crowded++; !r.crowded() {
+				crowded = 0
+			}
+			if crowded >= 2 {
+				r.end(operators.TooManyProcesses(r.processes()))
+			}
+		}
+	}
+}
+
+// crowded says whether the container has about as many processes as it may have. One is the
+// engine's, and threads count as well.
+func (r *run) crowded() bool {
+	out, err := ask(context.Background(), r.settings.program, "top", r.name)
+	if err != nil {
+		return false
+	}
+	limit := r.processes()
+	return strings.Count(strings.TrimSpace(out), "\n") >= limit-limit/20
+}
+
+func (r *run) tooMuchOutput() {
+	limit := cmp.Or(r.command.Sandbox.Output, limits.DefaultOutput)
+	r.why.Set(operators.TooMuchOutput(limit))
+	go r.kill() // the output goes on being read meanwhile
+}
+
+// end forces the container to end, for a reason.
+func (r *run) end(why string) {
+	r.why.Set(why)
+	r.kill()
+}
+
+// stop asks the container to end and, after the grace time, forces it.
+func (r *run) stop() {
+	if !r.driver.options.KillNow {
+		if _, err := ask(context.Background(), r.settings.program, "kill", "--signal", "TERM", r.name); err == nil {
+			select {
+			case <-r.over:
+				return
+			case <-time.After(r.driver.options.Grace):
+			}
+		}
+	}
+	r.kill()
+}
+
+// kill forces the container to end. One that is not there yet, its image is being fetched
+// say, is never made: its client ends.
+func (r *run) kill() {
+	if _, err := ask(context.Background(), r.settings.program, "kill", r.name); err == nil {
+		select {
+		case <-r.over:
+			return
+		case <-time.After(r.driver.options.Grace):
+		}
+	}
+	select {
+	case <-r.over:
+	default:
+		syscall.Kill(-r.client.Process.Pid, syscall.SIGKILL)
+	}
+}

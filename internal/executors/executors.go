@@ -1,0 +1,205 @@
+// Package executors chooses where a command of this machine runs, as a process or in docker,
+// and within which limits: by what its task says (`sandbox:`, `docker:`), then by what the
+// server is configured to do.
+//
+// `zerodag server`, `zerodag scheduler` and `zerodag run` share it. It must hold no rule of
+// how a command is run: its two drivers do.
+package executors
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/docker"
+	"zerodag/internal/process"
+	"zerodag/operators"
+)
+
+// Settings are what an administrator chooses; zero values are good.
+type Settings struct {
+	Default string   // operators.InProcess or InDocker, of commands whose task says nothing; "" is InProcess
+	Allow   []string // executors that commands may have; none: both
+	Image   string   // of commands in docker that name none
+	// Options lets tasks hand docker options of their own; nil: where processes are allowed,
+	// which may do as they like anyhow.
+	Options *bool
+	User    string // name of the user whom processes run as; "" is who runs this program
+	Limits  Limits // of commands that ask for none
+	Name    string // of the commands, to find them after a crash; "" is a random one
+	KillNow bool   // a cancelled command is not asked to end, it is killed
+}
+
+// Limits of commands; 0 is none, or the driver's own.
+type Limits struct {
+	Time      time.Duration
+	Processes int
+	Memory    int64 // bytes
+	Disk      int64 // bytes
+	Output    int64 // bytes
+}
+
+// Executors run commands. They are safe for concurrent use.
+type Executors struct {
+	settings Settings
+	process  *process.Driver
+	docker   *docker.Driver
+	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: nobody looks
+}
+
+// In makes the Commands of a run, in its project's folder root.
+type In func(root string, id operators.Identity) operators.Commands
+
+// here are the executors of one machine.
+func here() []string { return []string{operators.InProcess, operators.InDocker} }
+
+// New makes Executors, or says which setting is wrong.
+func New(s Settings) (*Executors, error) {
+	if len(s.Allow) == 0 {
+		s.Allow = here()
+	}
+	for _, name := range s.Allow {
+		if !slices.Contains(here(), name) {
+			return nil, fmt.Errorf("configuration key agent.command_executor.allow: %q is none of %s", name, strings.Join(here(), ", "))
+		}
+	}
+	if s.Default == "" {
+		s.Default = s.Allow[0]
+		if slices.Contains(s.Allow, operators.InProcess) {
+			s.Default = operators.InProcess
+		}
+	}
+	if !slices.Contains(s.Allow, s.Default) {
+		return nil, fmt.Errorf("configuration key agent.command_executor.type is %s, which agent.command_executor.allow does not allow", s.Default)
+	}
+	free := slices.Contains(s.Allow, operators.InProcess)
+	if s.Options != nil {
+		free = *s.Options
+	}
+	whom, err := userOf(s.User)
+	if err != nil {
+		return nil, err
+	}
+	return &Executors{settings: s,
+		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom}),
+		docker:  docker.New(docker.Options{KillNow: s.KillNow, Name: s.Name, NoOptions: !free})}, nil
+}
+
+// userOf looks up the user whom commands run as.
+func userOf(name string) (*process.User, error) {
+	if name == "" {
+		return nil, nil
+	}
+	const key = "configuration key agent.command_executor.process.user"
+	if os.Getuid() != 0 {
+		return nil, errors.New(key + ": only root can run commands as another user: start the server as root, or leave the key out")
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	id, err1 := strconv.Atoi(u.Uid)
+	group, err2 := strconv.Atoi(u.Gid)
+	if err := errors.Join(err1, err2); err != nil || id == 0 {
+		return nil, fmt.Errorf("%s: %s must be a user without privileges", key, name)
+	}
+	return &process.User{ID: id, Group: group, Name: u.Username, Home: u.HomeDir}, nil
+}
+
+// Reclaim ends what commands of the same name left running when their program was killed, and
+// says how many processes that were. Containers go meanwhile, for an engine may take its time:
+// told hears how many, and commands in docker wait for it. It is called before the first
+// command.
+func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err error)) int {
+	clean := make(chan struct{})
+	e.clean = clean
+	go func() {
+		defer close(clean)
+		told(e.docker.Reclaim(ctx))
+	}()
+	return e.process.Reclaim()
+}
+
+// In makes the Commands of a run.
+func (e *Executors) In(root string, id operators.Identity) operators.Commands {
+	return commands{e, root, id}
+}
+
+type commands struct {
+	*Executors
+	root string
+	id   operators.Identity
+}
+
+// Run implements operators.Commands.
+func (c commands) Run(ctx context.Context, command operators.Command) (operators.Exit, error) {
+	name, err := c.choose(command.Sandbox)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	command.Sandbox = c.settings.limited(command.Sandbox)
+	if name == operators.InProcess {
+		return c.process.In(c.root).Run(ctx, command)
+	}
+	if c.clean != nil {
+		select {
+		case <-c.clean:
+		case <-ctx.Done():
+			return operators.Exit{}, ctx.Err()
+		}
+	}
+	command.Sandbox.Docker = c.settings.imaged(command.Sandbox.Docker)
+	return c.docker.In(c.root, docker.Project{ID: c.id.ProjectID, Revision: c.id.Revision}).Run(ctx, command)
+}
+
+// Stop implements operators.Commands: no driver here leaves a command pending.
+func (c commands) Stop(context.Context, *param.Map) error { return nil }
+
+// choose says which executor a command has.
+func (e *Executors) choose(s operators.Sandbox) (string, error) {
+	name := s.Executor
+	if name == "" && s.Docker != nil {
+		name = operators.InDocker
+	}
+	name = cmp.Or(name, e.settings.Default)
+	if !slices.Contains(here(), name) {
+		return "", param.Errorf("sandbox: executor %s is not on this machine: it has %s", name, strings.Join(e.settings.Allow, " and "))
+	}
+	if !slices.Contains(e.settings.Allow, name) {
+		return "", param.Errorf("sandbox: executor %s is not allowed on this server: it has %s (agent.command_executor.allow)", name, strings.Join(e.settings.Allow, " and "))
+	}
+	if s.Role != "" {
+		return "", param.Errorf("sandbox: role has no meaning on this machine: commands have the credentials that their variables and secrets give them")
+	}
+	return name, nil
+}
+
+// limited adds the server's limits where the task has none.
+func (s Settings) limited(b operators.Sandbox) operators.Sandbox {
+	b.Time = cmp.Or(b.Time, s.Limits.Time)
+	b.Processes = cmp.Or(b.Processes, s.Limits.Processes)
+	b.Memory = cmp.Or(b.Memory, s.Limits.Memory)
+	b.Disk = cmp.Or(b.Disk, s.Limits.Disk)
+	b.Output = cmp.Or(b.Output, s.Limits.Output)
+	return b
+}
+
+// imaged adds the server's image where the task names none.
+func (s Settings) imaged(tree *param.Map) *param.Map {
+	if tree == nil {
+		tree = param.New()
+	}
+	if s.Image != "" && !tree.Has("image") {
+		tree = tree.Clone()
+		tree.Set("image", s.Image)
+	}
+	return tree
+}

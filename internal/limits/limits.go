@@ -1,0 +1,143 @@
+// Package limits is what drivers of operators.Commands share to keep a command within what
+// it may take: its output, its disk, and the reason for which it was ended.
+//
+// It measures and tells; it must not start, end or look for processes.
+package limits
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"zerodag/operators"
+)
+
+// DefaultOutput is how much a command may write to its log unless it asks otherwise, in bytes.
+const DefaultOutput = 1 << 30
+
+// Reason is why a command was ended: the first one counts.
+type Reason struct {
+	mu   sync.Mutex
+	text string
+}
+
+// Set sets the reason unless there is one.
+func (r *Reason) Set(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.text == "" {
+		r.text = text
+	}
+}
+
+// Get returns the reason, "" for none.
+func (r *Reason) Get() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text
+}
+
+// Output passes what a command writes on, up to a limit; the rest is thrown away. One
+// goroutine writes to it at a time.
+type Output struct {
+	to     io.Writer
+	left   int64
+	exceed func() // called once, when there is more; nil after
+	inside bool   // the last byte passed on is no end of a line
+}
+
+// NewOutput makes an Output; to may be nil.
+func NewOutput(to io.Writer, limit int64, exceed func()) *Output {
+	if limit == 0 {
+		limit = DefaultOutput
+	}
+	if to == nil {
+		to = io.Discard
+	}
+	return &Output{to: to, left: limit, exceed: exceed}
+}
+
+// Write never fails: a receiver that fails does not stop the command, which must not block
+// on a full pipe.
+func (o *Output) Write(p []byte) (int, error) {
+	n := len(p)
+	if int64(n) > o.left {
+		p = p[:o.left]
+		if o.exceed != nil {
+			o.exceed()
+			o.exceed = nil
+		}
+	}
+	o.left -= int64(len(p))
+	if len(p) > 0 {
+		o.inside = p[len(p)-1] != '\n'
+		if _, err := o.to.Write(p); err != nil {
+			o.to = io.Discard
+		}
+	}
+	return n, nil
+}
+
+// Say adds a line of zerodag's own: where it goes to a task's log it is no output of the
+// command's.
+func (o *Output) Say(format string, args ...any) {
+	if log, ok := o.to.(operators.Log); ok {
+		log.Line(operators.Warn, "CommandExecutor", fmt.Sprintf(format, args...))
+		return
+	}
+	start := "zerodag: "
+	if o.inside {
+		start = "\nzerodag: "
+	}
+	o.inside = false
+	fmt.Fprintf(o.to, start+format+"\n", args...)
+}
+
+// Disk measures by how much a folder has grown, the seldomer the longer that takes.
+type Disk struct {
+	folder string
+	limit  int64
+	began  int64
+	next   time.Time
+}
+
+// diskTime is how often a small folder is measured.
+const diskTime = time.Second
+
+// NewDisk looks at a folder before a command runs there. A limit of 0 is none.
+func NewDisk(folder string, limit int64) *Disk {
+	d := &Disk{folder: folder, limit: limit}
+	if limit > 0 {
+		d.began = size(folder)
+	}
+	return d
+}
+
+// Full says whether the folder has grown beyond the limit.
+func (d *Disk) Full() bool {
+	now := time.Now()
+	if d.limit == 0 || now.Before(d.next) {
+		return false
+	}
+	grown := size(d.folder) - d.began
+	d.next = now.Add(max(diskTime, 20*time.Since(now)))
+	return grown > d.limit
+}
+
+func size(folder string) (total int64) {
+	filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				if s, ok := info.Sys().(*syscall.Stat_t); ok {
+					total += s.Blocks * 512
+				}
+			}
+		}
+		return nil // what vanishes meanwhile does not count
+	})
+	return total
+}

@@ -1,0 +1,56 @@
+package process
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"zerodag/operators"
+)
+
+// bounded is a shell that bounds the processes of its user and becomes the command: only a
+// process itself can always do so. Shells differ in the letter.
+const bounded = `n=$1; shift; { ulimit -p $n || ulimit -u $n; } 2>/dev/null; unset n; exec "$@"`
+
+// spawnAs starts a command as another user, with a bound to that user's processes. The watch
+// knows the limit of the command; the bound is for what forks faster than it looks.
+func (d *Driver) spawnAs(u *User, program string, c operators.Command, attr *os.ProcAttr) (*os.Process, error) {
+	if err := executable(attr.Dir, program); err != nil {
+		return nil, err
+	}
+	bound := strconv.Itoa(threadsOf(u.ID) + 2*c.Sandbox.Processes)
+	attr.Sys.Credential = &syscall.Credential{Uid: uint32(u.ID), Gid: uint32(u.Group)}
+	return os.StartProcess("/bin/sh", append([]string{"sh", "-c", bounded, "sh", bound, program}, c.Args[1:]...), attr)
+}
+
+// executable says why a program that is named by its path cannot be run: the shell would only
+// have an exit code for that.
+func executable(dir, program string) error {
+	if !strings.HasPrefix(program, "/") {
+		program = dir + "/" + program
+	}
+	_, err := os.Stat(program)
+	return err
+}
+
+// threadsOf counts the threads of a user, which is what the kernel bounds.
+func threadsOf(user int) (n int) {
+	for _, p := range processesOf(user) {
+		n += p.threads
+	}
+	return n
+}
+
+func processesOf(user int) (list []status) {
+	for _, p := range processes() {
+		info, err := os.Stat("/proc/" + strconv.Itoa(p.pid))
+		if err != nil {
+			continue
+		}
+		if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) == user {
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -1,0 +1,95 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/operators"
+)
+
+// nobody makes a driver whose commands are another user's, and a project that they reach.
+func nobody(t *testing.T, id int) (*Driver, string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		if strings.Contains(os.Getenv("REQUIRE"), "root") {
+			t.Fatal("commands of another user need root, and REQUIRE names it")
+		}
+		t.Skip("NOT RUN: commands of another user need root")
+	}
+	parent, err := os.MkdirTemp("", "zerodag-user-") // those of testing are closed to others
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(parent) })
+	root := filepath.Join(parent, "project")
+	for _, err := range []error{os.Chmod(parent, 0o711), os.Mkdir(root, 0o700), os.WriteFile(root+"/file", []byte("text"), 0o600)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return New(Options{User: &User{ID: id, Group: id, Name: "somebody", Home: "/nohome"}}), root
+}
+
+func TestAnotherUser(t *testing.T) {
+	t.Parallel()
+	d, root := nobody(t, 31_001)
+	var out bytes.Buffer
+	c := operators.Command{Args: []string{"/bin/sh", "tmp/x/run.sh", "a b"}, Env: []string{"MINE=1"}, Stdout: &out, Scratch: "tmp/x",
+		Files:   map[string][]byte{"run.sh": []byte(`id -u; id -G; cat file; echo; echo "$MINE $HOME $1"; cat /etc/shadow 2>&1 | wc -l; echo 5 >tmp/x/out; ls -d /proc/self/fd/3 2>&1 | grep -c cannot`)},
+		Outputs: []string{"out"}}
+	exit, err := d.In(root).Run(t.Context(), c)
+	if want := "31001\n31001\ntext\n1 /nohome a b\n1\n1\n"; err != nil || exit.Code != 0 || out.String() != want || string(exit.Outputs["out"]) != "5\n" {
+		t.Errorf("got %+v, %v\n%s\nwant\n%s", exit, err, out.String(), want)
+	}
+	if _, err := d.In(root).Run(t.Context(), operators.Command{Args: []string{"/nosuch/program"}}); err == nil || !strings.HasPrefix(err.Error(), "Cannot run program") {
+		t.Errorf("a program that is not there: %v", err)
+	}
+}
+
+// TestOutputsOfAnotherUser proves that a link which a command leaves is not followed by root.
+func TestOutputsOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	d, root := nobody(t, 31_002)
+	for _, script := range []string{"ln -s /etc/shadow tmp/x/out", "mkfifo tmp/x/out", "rm -r tmp/x; ln -s /etc tmp/x"} {
+		c := sh(script)
+		c.Scratch, c.Files, c.Outputs = "tmp/x", map[string][]byte{"a": nil}, []string{"out"}
+		if exit, err := d.In(root).Run(t.Context(), c); err == nil && len(exit.Outputs) > 0 {
+			t.Errorf("%s: got %+v", script, exit)
+		}
+		if _, err := os.Stat("/etc/passwd"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestProcessBombs proves that what forks without end is ended, with its reason, and that
+// nothing of it is left. It runs alone: it takes the whole machine for a moment.
+func TestProcessBombs(t *testing.T) {
+	for i, bomb := range []string{
+		`b() { while :; do b & done; }; b`,
+		`b() { setsid sh -c "$BOMB" & setsid sh -c "$BOMB" & while :; do sleep 0.1 & wait; done; }; b`,
+	} {
+		id := 31_010 + i
+		d, root := nobody(t, id)
+		c := sh(bomb)
+		c.Env, c.Stdout, c.Sandbox = []string{"BOMB=" + bomb}, io.Discard, operators.Sandbox{Processes: 100, Time: time.Minute}
+		began := time.Now()
+		exit, err := d.In(root).Run(t.Context(), c)
+		if err != nil || exit.Why != operators.TooManyProcesses(100) {
+			t.Errorf("%s: got %+v, %v", bomb, exit, err)
+		}
+		if list := processesOf(id); len(list) > 0 {
+			t.Errorf("%s: %d processes are left: %+v", bomb, len(list), list[0])
+		}
+		t.Log(fmt.Sprintf("ended after %v", time.Since(began)))
+		if exit, err := d.In(root).Run(t.Context(), sh("exit 3")); err != nil || exit.Code != 3 {
+			t.Errorf("the next command: %+v, %v", exit, err)
+		}
+	}
+}

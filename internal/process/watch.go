@@ -1,0 +1,130 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"syscall"
+	"time"
+
+	"zerodag/internal/limits"
+	"zerodag/operators"
+)
+
+// watchTime is how often a command is looked at that is not new.
+const watchTime = 250 * time.Millisecond
+
+// watch ends a command that takes more than it may.
+type watch struct {
+	driver *Driver
+	group  *group
+	mark   string
+	limits operators.Sandbox
+	output *limits.Output
+	forks  forks
+	disk   *limits.Disk
+	why    limits.Reason
+}
+
+// end forces the command to end, for a reason.
+func (w *watch) end(why string) {
+	w.why.Set(why)
+	w.group.signal(syscall.SIGKILL) // and its end is the end of all that it started
+}
+
+func (w *watch) tooMuchOutput() {
+	limit := w.limits.Output
+	if limit == 0 {
+		limit = limits.DefaultOutput
+	}
+	w.end(operators.TooMuchOutput(limit))
+}
+
+// needed says whether somebody must look at the command while it runs.
+func (w *watch) needed() bool {
+	return w.limits.Processes > 0 || w.limits.Memory > 0 || w.limits.Disk > 0
+}
+
+// look looks at the command until it is over, the seldomer the older it is and the longer that
+// takes. It begins when most commands are over.
+func (w *watch) look() {
+	pause := soon
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-w.group.over:
+			return
+		case <-timer.C:
+		}
+		began := time.Now()
+		if why := w.tooMuch(); why != "" {
+			w.end(why)
+			return
+		}
+		pause = min(2*pause, watchTime)
+		timer.Reset(max(pause, 20*time.Since(began)))
+	}
+}
+
+// tooMuch says what the command has too much of; "" is nothing.
+func (w *watch) tooMuch() string {
+	if w.limits.Processes > 0 || w.limits.Memory > 0 {
+		count, memory := w.driver.usage(w.group.id, w.mark)
+		if w.limits.Processes > 0 && count > w.limits.Processes {
+			return operators.TooManyProcesses(w.limits.Processes)
+		}
+		if w.limits.Memory > 0 && memory > w.limits.Memory {
+			return operators.OutOfMemory(w.limits.Memory)
+		}
+	}
+	if w.disk.Full() {
+		return operators.TooMuchDisk(w.limits.Disk)
+	}
+	return ""
+}
+
+// forks passes output on and notes whether a command complains that it cannot fork: a bomb that has reached the
+// bound of its user may end by itself before anybody has counted it.
+type forks struct {
+	to      io.Writer
+	refused bool
+}
+
+func (f *forks) Write(p []byte) (int, error) {
+	for _, text := range []string{"annot fork", "an't fork", "Resource temporarily unavailable"} {
+		f.refused = f.refused || bytes.Contains(p, []byte(text))
+	}
+	return f.to.Write(p)
+}
+
+// exit is how the command ended. Nobody writes its output any more.
+func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
+	if w.disk.Full() { // a short one ends before it is looked at
+		w.why.Set(operators.TooMuchDisk(w.limits.Disk))
+	}
+	if w.forks.refused && (s.Signaled() || s.ExitStatus() != 0) {
+		w.why.Set(operators.TooManyProcesses(w.limits.Processes))
+	}
+	if !s.Signaled() {
+		return operators.Exit{Code: s.ExitStatus(), Why: w.why.Get()}
+	}
+	if w.why.Get() == "" && ctx.Err() == nil {
+		if s.Signal() == syscall.SIGKILL && w.driver.ranOutOfMemory() {
+			w.why.Set(operators.OutOfMemory(w.limits.Memory))
+		}
+		w.output.Say("the command was ended by signal %d (%v)", s.Signal(), s.Signal())
+	}
+	return operators.Exit{Code: 128 + int(s.Signal()), Why: w.why.Get()}
+}
+
+// ranOutOfMemory says whether the kernel has ended processes for their memory since that was
+// last asked.
+func (d *Driver) ranOutOfMemory() bool {
+	n := oomKills()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	more := n > d.ooms
+	d.ooms = n
+	return more
+}

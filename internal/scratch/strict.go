@@ -1,0 +1,119 @@
+package scratch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"zerodag/operators"
+)
+
+// Strict is the folder of a command that has fewer rights than this program: nothing it
+// leaves there can make this program read or write elsewhere.
+type Strict struct {
+	Root    string // of the project, an absolute path
+	Command operators.Command
+	Open    bool // the command may be any user: all may write to the folder
+}
+
+func (s Strict) path(name string) string {
+	return filepath.Join(filepath.FromSlash(s.Command.Scratch), name)
+}
+
+// Fill makes the folder anew.
+func (s Strict) Fill() error {
+	if s.Command.Scratch == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(s.Root)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := errors.Join(root.RemoveAll(s.path("")), root.MkdirAll(s.path(""), 0o755)); err != nil {
+		return err
+	}
+	for name, content := range s.Command.Files {
+		if err := root.WriteFile(s.path(name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	if s.Open {
+		return root.Chmod(s.path(""), 0o777)
+	}
+	return nil
+}
+
+// Outputs reads those of Command.Outputs that exist.
+func (s Strict) Outputs() (map[string][]byte, error) {
+	root, err := os.OpenRoot(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	outputs := map[string][]byte{}
+	for _, name := range s.Command.Outputs {
+		content, err := read(root, s.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		outputs[name] = content
+	}
+	return outputs, nil
+}
+
+// read reads a plain file. It is opened without waiting: it may be a pipe.
+func read(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no plain file")
+	case info.Size() > maxOutput:
+		return nil, fmt.Errorf("it has %d bytes, more than the %d that it may have", info.Size(), maxOutput)
+	}
+	return io.ReadAll(io.LimitReader(f, maxOutput))
+}
+
+// Remove takes the folder away.
+func (s Strict) Remove() {
+	if s.Command.Scratch == "" {
+		return
+	}
+	if root, err := os.OpenRoot(s.Root); err == nil {
+		root.RemoveAll(s.path(""))
+		root.Close()
+	}
+}
+
+// Give makes everything in a project's folder a user's, who is to run a command there, and
+// nobody else's. No link is followed.
+func Give(root string, user, group int) error {
+	folder, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := folder.Chmod(".", 0o700); err != nil {
+		return err
+	}
+	return fs.WalkDir(folder.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return folder.Lchown(name, user, group)
+	})
+}
