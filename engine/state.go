@@ -193,6 +193,34 @@ func (s *State) Tasks() []*Task {
 	return all
 }
 
+// Next returns the tasks that will run when a task has succeeded and nothing else has to: those
+// that wait for no other one, and the first ones of groups that do.
+func (s *State) Next(id TaskID) []*Task {
+	var list []*Task
+	t := s.Task(id)
+	if t == nil {
+		return nil
+	}
+	for _, d := range t.downstream {
+		if x := s.task(d); x.waiting == 1 && x.State == Blocked {
+			list = s.firstOf(x, list)
+		}
+	}
+	return list
+}
+
+func (s *State) firstOf(t *Task, list []*Task) []*Task {
+	if !t.Group {
+		return append(list, t)
+	}
+	for _, id := range t.children {
+		if c := s.task(id); c.waiting == 0 {
+			list = s.firstOf(c, list)
+		}
+	}
+	return list
+}
+
 // Params returns the parameters given at start.
 func (s *State) Params() *param.Map { return s.params }
 

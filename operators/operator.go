@@ -34,6 +34,9 @@ type Operator struct {
 	// (spec operators.md 3.0, "base operator"); errors of evaluation are never repeated.
 	Retries bool
 
+	// Commands says that it runs a command, so that a machine for it may be prepared.
+	Commands bool
+
 	// Run does the work of one run. A Later error asks for another run, a Failure or a
 	// ConfigError fails the task, any other error fails it as "(runtime)".
 	Run func(ctx context.Context, t *Task) (Result, error)

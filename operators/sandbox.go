@@ -40,13 +40,16 @@ const (
 // Executors are the values of `sandbox: {executor: …}`.
 func Executors() []string { return []string{InProcess, InDocker, OnFargate, OnLambda} }
 
-// sandbox reads `docker` and `sandbox` of the task.
-func (t *Task) sandbox() (Sandbox, error) {
-	docker, err := ReadOr(t.Params, "docker", param.AsMap, nil)
+// sandbox is that of the task.
+func (t *Task) sandbox() (Sandbox, error) { return ReadSandbox(t.Params) }
+
+// ReadSandbox reads `docker` and `sandbox` of parameters.
+func ReadSandbox(p *Params) (Sandbox, error) {
+	docker, err := ReadOr(p, "docker", param.AsMap, nil)
 	if err != nil {
 		return Sandbox{}, err
 	}
-	tree, err := ReadOr(t.Params, "sandbox", param.AsMap, param.New())
+	tree, err := ReadOr(p, "sandbox", param.AsMap, param.New())
 	if err != nil {
 		return Sandbox{}, err
 	}

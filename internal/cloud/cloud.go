@@ -114,6 +114,7 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 			s := workspaces.Of(ctx, w.Archive, id, nil)
 			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave}, nil
 		},
+		Near:      e.prepare,
 		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 		Now:       time.Now, Logger: e.Logger,

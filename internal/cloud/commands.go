@@ -46,6 +46,13 @@ func (e *Engine) commands(id operators.Identity, archive string) operators.Comma
 	return placed{e.Sandbox.For(id, archive)}
 }
 
+// prepare launches a machine for a command that is near.
+func (e *Engine) prepare(ctx context.Context, id operators.Identity, s operators.Sandbox) {
+	if e.Sandbox != nil {
+		e.Sandbox.Prepare(ctx, id, s)
+	}
+}
+
 // placed refuses executors that are not to be had on AWS.
 type placed struct{ operators.Commands }
 

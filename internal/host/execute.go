@@ -33,6 +33,7 @@ type job struct {
 	*operators.Job
 	workflow Workflow
 	created  time.Time
+	near     []operators.Sandbox // where the commands after it will run
 }
 
 // job collects what a run can see; what it holds is frozen. The lock is held.

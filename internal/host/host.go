@@ -43,6 +43,9 @@ type Options struct {
 	Defaults *param.Map
 	// Workspace gives one run of a task the project's files.
 	Workspace func(context.Context, operators.Identity, Workflow) (Workspace, error)
+	// Near, unless nil, is told that a command is likely to run soon in a sandbox that is slow to
+	// start: after this task, which now begins.
+	Near func(ctx context.Context, id operators.Identity, s operators.Sandbox)
 	// Evaluator makes an evaluator; they are pooled, one goroutine uses one at a time.
 	Evaluator func() operators.Evaluator
 	// Unpack opens an archive for validation; it checks size, number, paths and types.

@@ -80,7 +80,9 @@ func (h *Host) runOne(ctx context.Context, l *live, guard string, run engine.Run
 	if err != nil || j == nil {
 		return nil, err
 	}
+	prepared := h.prepare(runCtx, j)
 	outcome := h.execute(runCtx, j)
+	prepared()
 	l.mu.Lock()
 	delete(l.stops, run)
 	l.mu.Unlock()
@@ -124,6 +126,9 @@ func (h *Host) begin(ctx context.Context, l *live, guard string, run engine.Run,
 	j := h.job(l, run, h.clock(l))
 	if !j.Cancel {
 		l.stops[run] = stop
+	}
+	if h.Near != nil && !j.Cancel && j.RetryCount == 0 {
+		j.near = h.near(l, run.Task)
 	}
 	return j, nil
 }

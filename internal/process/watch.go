@@ -109,13 +109,10 @@ func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
 	if !s.Signaled() {
 		return operators.Exit{Code: s.ExitStatus(), Why: w.why.Get()}
 	}
-	if w.why.Get() == "" && ctx.Err() == nil {
-		if s.Signal() == syscall.SIGKILL && w.driver.ranOutOfMemory() {
-			w.why.Set(operators.OutOfMemory(w.limits.Memory))
-		}
-		w.output.Say("the command was ended by signal %d (%v)", s.Signal(), s.Signal())
+	if w.why.Get() == "" && ctx.Err() == nil && s.Signal() == syscall.SIGKILL && w.driver.ranOutOfMemory() {
+		w.why.Set(operators.OutOfMemory(w.limits.Memory))
 	}
-	return operators.Exit{Code: 128 + int(s.Signal()), Why: w.why.Get()}
+	return operators.Exit{Code: 128 + int(s.Signal()), Signal: int(s.Signal()), Why: w.why.Get()}
 }
 
 // ranOutOfMemory says whether the kernel has ended processes for their memory since that was

@@ -13,7 +13,7 @@ import (
 
 // Operator is `embulk>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "embulk", Summary: "loads data with Embulk", Retries: true, Run: run}
+	return operators.Operator{Name: "embulk", Summary: "loads data with Embulk", Retries: true, Commands: true, Run: run}
 }
 
 // loadFile is the configuration as Embulk reads it: the name says YAML, and JSON is YAML.

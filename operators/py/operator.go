@@ -16,7 +16,7 @@ const runner = "runner.py"
 
 // Operator is `py>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "py", Summary: "calls a Python function, method or class", Retries: true, Run: run}
+	return operators.Operator{Name: "py", Summary: "calls a Python function, method or class", Retries: true, Commands: true, Run: run}
 }
 
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {

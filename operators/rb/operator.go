@@ -16,7 +16,7 @@ const runner = "runner.rb"
 
 // Operator is `rb>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "rb", Summary: "calls a Ruby method", Retries: true, Run: run}
+	return operators.Operator{Name: "rb", Summary: "calls a Ruby method", Retries: true, Commands: true, Run: run}
 }
 
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {

@@ -10,7 +10,7 @@ import (
 
 // Operator is `sh>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "sh", Summary: "runs a shell script", Retries: true, Run: run}
+	return operators.Operator{Name: "sh", Summary: "runs a shell script", Retries: true, Commands: true, Run: run}
 }
 
 const runner = "runner.sh"

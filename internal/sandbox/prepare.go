@@ -1,0 +1,34 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// Prepare launches a machine for a command that is near, unless the attempt has one of its
+// class: to launch takes longer than most tasks before a command. What fails here is met
+// again, and told, by the command itself.
+func (s *Service) Prepare(ctx context.Context, id operators.Identity, b operators.Sandbox) {
+	if b.Fresh || b.Executor != "" && b.Executor != operators.OnFargate {
+		return
+	}
+	class, err := (&commands{s, id, ""}).class(b, "", 0)
+	if err != nil {
+		return
+	}
+	list, err := s.Runners.Runners(ctx, id.AttemptID)
+	for _, r := range list {
+		if r.Class == class.Key() {
+			return
+		}
+	}
+	if err == nil {
+		err = s.start(ctx, Command{Attempt: id.AttemptID, Class: class.Key(), Site: id.SiteID, Project: id.ProjectID}, class, 0)
+	}
+	if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, host.ErrUnavailable) {
+		s.Logger.Warn("no machine was launched early", "attempt", id.AttemptID, "error", err)
+	}
+}

@@ -1,0 +1,470 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+	"zerodag/internal/sandbox"
+	"zerodag/internal/sandbox/sandboxtest"
+	"zerodag/operators"
+)
+
+// fake launches nothing, and remembers what it was asked for.
+type fake struct {
+	mu       sync.Mutex
+	runners  []sandbox.Runner
+	stopped  []string
+	refuse   error
+	launches int
+}
+
+func (f *fake) Check(sandbox.Class) error { return nil }
+
+func (f *fake) Launch(_ context.Context, r sandbox.Runner) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.launches++
+	if f.refuse != nil {
+		return "", f.refuse
+	}
+	f.runners = append(f.runners, r)
+	return r.Name(), nil
+}
+
+func (f *fake) Stop(_ context.Context, task, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = append(f.stopped, task)
+	return nil
+}
+
+// links give nothing but names.
+type links struct{}
+
+func (links) Archive(_ context.Context, key string) (string, error) { return "archive:" + key, nil }
+func (links) Log(_ context.Context, id sandbox.LogID, runner string, _ time.Time) (string, error) {
+	return fmt.Sprint("log:", id.Task, runner), nil
+}
+func (links) Output(_ context.Context, key string, _ int64) (string, error) { return "put:" + key, nil }
+func (links) Read(_ context.Context, key string) ([]byte, error)            { return []byte(key), nil }
+
+// bench is a service over the model, without machines.
+type bench struct {
+	*sandbox.Service
+	t       *testing.T
+	memory  *sandboxtest.Memory
+	fake    *fake
+	woke    []engine.Run
+	secrets map[string]string
+	done    bool
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, memory: sandboxtest.NewMemory(), fake: &fake{}, secrets: map[string]string{}}
+	b.Service = sandbox.New(sandbox.Options{Commands: b.memory, Runners: b.memory, Launcher: b.fake, Links: links{}, Default: sandbox.Class{Image: "i"},
+		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return b.secrets, nil },
+		Done:    func(context.Context, int64, int64) (bool, error) { return b.done, nil },
+		Wake: func(_ context.Context, _, _ int64, run engine.Run) error {
+			b.woke = append(b.woke, run)
+			return nil
+		}})
+	return b
+}
+
+// submit runs a command for the first time; what is pending is its status.
+func (b *bench) submit(task int64, change ...func(*operators.Command)) *operators.Pending {
+	b.t.Helper()
+	c := operators.Command{Args: []string{"sh"}, Stdout: io.Discard}
+	for _, f := range change {
+		f(&c)
+	}
+	_, err := b.For(sandboxtest.Task(1, task, 1), "a").Run(b.t.Context(), c)
+	var p *operators.Pending
+	if !errors.As(err, &p) {
+		b.t.Fatalf("task %d is not pending: %v", task, err)
+	}
+	return p
+}
+
+// again is the next run of a task whose command was pending.
+func (b *bench) again(task int64, dispatch int, p *operators.Pending) (operators.Exit, error) {
+	return b.For(sandboxtest.Task(1, task, dispatch), "a").Run(b.t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard, Status: p.Status})
+}
+
+func (b *bench) poll(r sandbox.Runner, beat sandbox.Beat) sandbox.Orders {
+	b.t.Helper()
+	o, err := b.Poll(b.t.Context(), r.Token(), beat)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return o
+}
+
+func timed(t *testing.T, f func(t *testing.T)) {
+	t.Parallel()
+	synctest.Test(t, f)
+}
+
+// TestLife proves the way of a command: it waits, a runner claims it, its end wakes the task,
+// whose next run has the result; said again, nothing changes.
+func TestLife(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		o := b.poll(r, sandbox.Beat{Free: 4})
+		if len(o.Commands) != 1 || o.Commands[0].Key != "2.0" || o.Commands[0].Archive != "archive:a" || o.Commands[0].Spec.Args[0] != "sh" {
+			t.Fatalf("orders: %+v", o)
+		}
+		if o := b.poll(r, sandbox.Beat{Free: 3, Running: []string{"2.0"}}); len(o.Commands)+len(o.Kill) != 0 || o.Wait <= 0 {
+			t.Errorf("orders while it runs: %+v", o)
+		}
+		result := sandbox.Result{Code: 3, Outputs: map[string][]byte{"o": []byte("x")}, Lost: true}
+		for range 2 {
+			if err := b.Finish(t.Context(), r.Token(), "2.0", result); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(b.woke) == 0 || b.woke[0] != (engine.Run{Task: 2, Dispatch: 2}) {
+			t.Errorf("woke %v", b.woke)
+		}
+		exit, err := b.again(2, 2, p)
+		if err != nil || exit.Code != 3 || string(exit.Outputs["o"]) != "x" {
+			t.Errorf("got %+v, %v", exit, err)
+		}
+	})
+}
+
+// TestOnce proves that a run that is repeated after a crash finds the command of the one
+// before, and starts no other.
+func TestOnce(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		o := b.poll(b.fake.runners[0], sandbox.Beat{Free: 4})
+		id := sandboxtest.Task(1, 2, 1)
+		id.Dispatch = 2 // taken over: another dispatch, asked as often
+		_, err := b.For(id, "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard})
+		var p *operators.Pending
+		if !errors.As(err, &p) {
+			t.Fatal(err)
+		}
+		if more := b.poll(b.fake.runners[0], sandbox.Beat{Free: 4, Running: []string{"2.0"}}); len(o.Commands) != 1 || len(more.Commands) != 0 || b.fake.launches != 1 {
+			t.Errorf("%d launches, orders %+v", b.fake.launches, more)
+		}
+	})
+}
+
+// TestCrowd proves how many machines commands get: one for twenty that share, one for each
+// that has a size of its own, never more than ten.
+func TestCrowd(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		for i := range 20 {
+			b.submit(int64(i + 2))
+		}
+		if b.fake.launches != 1 {
+			t.Errorf("20 that share have %d machines", b.fake.launches)
+		}
+		for i := range 300 {
+			b.submit(int64(i + 100))
+		}
+		if b.fake.launches != sandbox.MaxRunners {
+			t.Errorf("320 that share have %d machines", b.fake.launches)
+		}
+		own := newBench(t)
+		for i := range 12 {
+			own.submit(int64(i+2), func(c *operators.Command) { c.Sandbox.Memory = 3 << 30 })
+		}
+		if n := own.fake.launches; n != sandbox.MaxRunners {
+			t.Errorf("12 of a size of their own have %d machines", n)
+		}
+		if of := own.fake.runners[0].Of; of.Memory != 3072 || of.CPU != 512 || of.Slots() != 1 {
+			t.Errorf("the machine is %+v", of)
+		}
+	})
+}
+
+// TestLeave proves that an idle runner leaves, at once when its attempt is over, and never
+// when a command came.
+func TestLeave(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 4})
+		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{}); err != nil {
+			t.Fatal(err)
+		}
+		if b.poll(r, sandbox.Beat{Free: 4, Idle: 30_000}).Leave {
+			t.Error("it left although the attempt goes on")
+		}
+		b.submit(3)
+		if o := b.poll(r, sandbox.Beat{Free: 4, Idle: 61_000}); o.Leave || len(o.Commands) != 1 {
+			t.Errorf("it left although a command waits: %+v", o)
+		}
+		if err := b.Finish(t.Context(), r.Token(), "3.0", sandbox.Result{}); err != nil {
+			t.Fatal(err)
+		}
+		b.done = true
+		if !b.poll(r, sandbox.Beat{Free: 4, Idle: 1_000}).Leave {
+			t.Error("it stays although the attempt is over")
+		}
+		if _, err := b.Poll(t.Context(), r.Token(), sandbox.Beat{}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("it is heard after it has left: %v", err)
+		}
+		b.submit(4)
+		if b.fake.launches != 2 {
+			t.Errorf("%d machines for a command after the first has left", b.fake.launches)
+		}
+	})
+}
+
+// TestSilence proves that the commands of a silent machine run again alone, and fail with the
+// third machine that is lost.
+func TestSilence(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		for n := 0; ; n++ {
+			r := b.fake.runners[n]
+			if o := b.poll(r, sandbox.Beat{Free: 1}); len(o.Commands) != 1 {
+				t.Fatalf("machine %d has %+v", n, o)
+			}
+			time.Sleep(30 * time.Second)
+			b.poll(r, sandbox.Beat{Running: []string{fmt.Sprintf("2.%d", n)}})
+			if err := b.Check(t.Context()); err != nil || len(b.fake.stopped) != n {
+				t.Fatalf("a machine that is heard was stopped: %v, %v", b.fake.stopped, err)
+			}
+			time.Sleep(41 * time.Second)
+			if err := b.Check(t.Context()); err != nil || len(b.fake.stopped) != n+1 {
+				t.Fatalf("a silent machine: %v, %v", b.fake.stopped, err)
+			}
+			if _, err := b.Poll(t.Context(), r.Token(), sandbox.Beat{}); !errors.Is(err, sandbox.ErrGone) {
+				t.Errorf("a machine that was given up is heard: %v", err)
+			}
+			if err := b.Finish(t.Context(), r.Token(), fmt.Sprintf("2.%d", n), sandbox.Result{}); !errors.Is(err, sandbox.ErrGone) {
+				t.Errorf("its result counts: %v", err)
+			}
+			_, err := b.again(2, n+2, p)
+			if !errors.As(err, &p) {
+				if n != 2 || err == nil || !strings.Contains(err.Error(), "lost 3 times") {
+					t.Errorf("after %d losses: %v", n+1, err)
+				}
+				return
+			}
+			if b.fake.runners[n+1].Of.Alone == "" {
+				t.Error("it is not alone")
+			}
+		}
+	})
+}
+
+// TestBusy proves that what cannot be launched is launched later, and is an error with its
+// reason when that goes on.
+func TestBusy(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fake.refuse = fmt.Errorf("%w: RESOURCE:ENI", sandbox.ErrBusy)
+		p := b.submit(2)
+		if p.After <= 0 || p.After > time.Minute {
+			t.Errorf("it is tried again after %v", p.After)
+		}
+		b.fake.refuse = nil
+		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 1 {
+			t.Errorf("with capacity: %v, %d machines", err, len(b.fake.runners))
+		}
+		b.fake.refuse = fmt.Errorf("%w: RESOURCE:ENI", sandbox.ErrBusy)
+		p = b.submit(3, func(c *operators.Command) { c.Sandbox.Fresh = true })
+		var err error
+		for n := 2; errors.As(err, &p) || n == 2; n++ {
+			if _, err = b.For(sandboxtest.Task(1, 3, n), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard, Status: p.Status, Sandbox: operators.Sandbox{Fresh: true}}); n > 10 {
+				t.Fatal("it is tried for ever")
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), "RESOURCE:ENI") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestStopped proves what the end of a machine before its first word means: another one is
+// tried, or, when none would fare better, the commands fail with the reason.
+func TestStopped(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		if err := b.Stopped(t.Context(), b.fake.runners[0].Name(), "no room", false); err != nil || len(b.woke) != 1 {
+			t.Fatalf("%v, woke %v", err, b.woke)
+		}
+		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 2 {
+			t.Errorf("another one: %v, %d", err, len(b.fake.runners))
+		}
+		if err := b.Stopped(t.Context(), b.fake.runners[1].Name(), "no such image", true); err != nil {
+			t.Fatal(err)
+		}
+		if exit, err := b.again(2, 3, p); err != nil || exit.Why != "no such image" {
+			t.Errorf("got %+v, %v", exit, err)
+		}
+		if err := b.Stopped(t.Context(), b.fake.runners[1].Name(), "again", true); err != nil {
+			t.Errorf("told twice: %v", err)
+		}
+	})
+}
+
+// TestKilled proves that a kill ends what waits and what runs, with its machine.
+func TestKilled(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 1})
+		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil || len(b.fake.stopped) != 1 {
+			t.Fatalf("%v, stopped %v", err, b.fake.stopped)
+		}
+		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("its end counts: %v", err)
+		}
+		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil {
+			t.Errorf("stopped twice: %v", err)
+		}
+	})
+}
+
+// TestPatience proves that a task waits a little for a command that a machine can take at
+// once, and is not woken then.
+func TestPatience(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 4})
+		b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{})
+		b.woke = nil
+		go func() {
+			time.Sleep(time.Second)
+			b.poll(r, sandbox.Beat{Free: 4})
+			b.Finish(t.Context(), r.Token(), "3.0", sandbox.Result{Code: 5})
+		}()
+		exit, err := b.For(sandboxtest.Task(1, 3, 1), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard})
+		if err != nil || exit.Code != 5 || len(b.woke) != 0 {
+			t.Errorf("got %+v, %v; woke %v", exit, err, b.woke)
+		}
+	})
+}
+
+// TestCrowded proves that commands that have waited for long get another machine.
+func TestCrowded(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		for i := range 10 {
+			b.submit(int64(i + 2))
+		}
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 4})
+		for range 3 {
+			time.Sleep(20 * time.Second)
+			b.poll(r, sandbox.Beat{Free: 0, Running: []string{"2.0", "3.0", "4.0", "5.0"}})
+			if err := b.Check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.fake.launches != 2 {
+			t.Errorf("%d machines", b.fake.launches)
+		}
+	})
+}
+
+// TestForged proves that nothing is answered to who shows no valid token, and that a runner
+// cannot speak for commands that it has not claimed, nor name blobs of others as its output.
+func TestForged(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		b.submit(3, func(c *operators.Command) { c.Sandbox.Fresh = true })
+		one, other := b.fake.runners[0], b.fake.runners[1]
+		b.poll(one, sandbox.Beat{Free: 1})
+		b.poll(other, sandbox.Beat{Free: 1})
+		for _, token := range []string{"", "x", one.Name(), one.Name() + ".", one.Name() + "." + other.Secret, strings.Replace(one.Token(), "1-", "2-", 1)} {
+			if _, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1}); !errors.Is(err, sandbox.ErrGone) {
+				t.Errorf("token %q: %v", token, err)
+			}
+		}
+		if err := b.Finish(t.Context(), one.Token(), "3.0", sandbox.Result{}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("the end of another one's command: %v", err)
+		}
+		if _, _, err := b.URL(t.Context(), one.Token(), "3.0", sandbox.Upload{Kind: "log"}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("the log of another one's command: %v", err)
+		}
+		if err := b.Finish(t.Context(), one.Token(), "2.0", sandbox.Result{Blobs: map[string]string{"o": "archives/secret"}}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("somebody's blob as output: %v", err)
+		}
+	})
+}
+
+// TestSealed proves that secrets are in no row, come with the claim exactly as they were, and
+// that a secret that is gone ends the command with a reason.
+func TestSealed(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.secrets = map[string]string{"long": "hunter2hunter2", "part": "hunter2", "short": "s", "empty": ""}
+		all := func(c *operators.Command) {
+			c.Args = []string{"sh", "hunter2hunter2 hunter2 sss\x02\x03"}
+			c.Env = []string{"A=hunter2"}
+			c.Files = map[string][]byte{"f": []byte("hunter2hunter2hunter2 is s")}
+			c.Secrets = map[string]string{"long": "hunter2hunter2", "part": "hunter2", "short": "s", "empty": ""}
+		}
+		b.submit(2, all)
+		c, err := b.memory.Claim(t.Context(), 1, "2.0", b.fake.runners[0].Name())
+		if err != nil || bytes.Contains(c.Spec, []byte("hunter2")) {
+			t.Errorf("the row: %s, %v", c.Spec, err)
+		}
+		b.submit(3, all)
+		o := b.poll(b.fake.runners[0], sandbox.Beat{Free: 1})
+		if len(o.Commands) != 1 {
+			t.Fatalf("%+v", o)
+		}
+		if s := o.Commands[0].Spec; s.Args[1] != "hunter2hunter2 hunter2 sss\x02\x03" || s.Env[0] != "A=hunter2" || string(s.Files["f"]) != "hunter2hunter2hunter2 is s" || len(s.Secrets) != 0 {
+			t.Errorf("it came as %+v", s)
+		}
+		p := b.submit(4, all)
+		delete(b.secrets, "part")
+		b.poll(b.fake.runners[0], sandbox.Beat{Free: 1})
+		if exit, err := b.again(4, 2, p); err != nil || !strings.Contains(exit.Why, "part was deleted") {
+			t.Errorf("without the secret: %+v, %v", exit, err)
+		}
+	})
+}
+
+// TestCutOff proves that whoever is cut off in the middle of ending a runner leaves nothing
+// that the next one does not find.
+func TestCutOff(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 1})
+		if _, err := b.memory.Fence(t.Context(), r.Name()); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Check(t.Context()); err != nil || len(b.woke) != 1 || len(b.fake.stopped) != 1 {
+			t.Errorf("the check: %v, woke %v, stopped %v", err, b.woke, b.fake.stopped)
+		}
+		if _, err := b.memory.Runner(t.Context(), r.Name()); !errors.Is(err, host.ErrNotFound) {
+			t.Errorf("its row is left: %v", err)
+		}
+		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 2 {
+			t.Errorf("it does not run again: %v", err)
+		}
+	})
+}
