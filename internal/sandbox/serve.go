@@ -156,7 +156,7 @@ func (s *Service) Finish(ctx context.Context, token, key string, result Result) 
 	if err != nil {
 		return err
 	}
-	result.Lost, result.Stopped = false, false // not for a runner to say
+	result.Lost, result.Stopped, result.Log = false, false, nil // not for a runner to say
 	for name, blob := range result.Blobs {
 		if blob != outputKey(r, key, name) {
 			return fmt.Errorf("%w: %s is not where output of this command is", ErrGone, blob)

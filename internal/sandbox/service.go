@@ -35,7 +35,8 @@ type Links interface {
 	Archive(ctx context.Context, key string) (string, error)
 	// Log is where a runner puts a part of a log; number counts from 0.
 	Log(ctx context.Context, id LogID, runner string, began time.Time) (string, error)
-	// Output is where it puts a file of output, and Read reads that.
+	// Output is where it puts a file of output, whatever its size when that is negative, and
+	// Read reads that.
 	Output(ctx context.Context, key string, size int64) (string, error)
 	Read(ctx context.Context, key string) ([]byte, error)
 }

@@ -77,11 +77,16 @@ func Task(attempt int64, task int64, dispatch int) operators.Identity {
 
 // Run runs a command as a task does: again each time that it is told, until it is over.
 func (w *World) Run(ctx context.Context, id operators.Identity, c operators.Command) (operators.Exit, error) {
+	return w.RunBy(ctx, w.For, id, c)
+}
+
+// RunBy is Run by another executor.
+func (w *World) RunBy(ctx context.Context, of func(operators.Identity, string) operators.Commands, id operators.Identity, c operators.Command) (operators.Exit, error) {
 	if c.Stdout == nil {
 		c.Stdout = io.Discard
 	}
 	for {
-		exit, err := w.For(id, w.Store.Archive0()).Run(ctx, c)
+		exit, err := of(id, w.Store.Archive0()).Run(ctx, c)
 		var p *operators.Pending
 		if !errors.As(err, &p) {
 			return exit, err
