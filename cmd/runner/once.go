@@ -51,12 +51,7 @@ func once(folder string, in io.Reader, out io.Writer) error {
 	a.places = &places{logs: c.Logs, outputs: c.Outputs}
 	kept := newArchives(a, work)
 	kept.most = keptArchives
-	r := &runner{settings: settings{work: work, image: functionImage, grace: defaultGrace}, api: a, archives: kept, users: newUsers()}
-	if r.users.separate { // not on Lambda: then commands of other users must get in
-		if err := os.Chmod(folder, 0o711); err != nil {
-			return err
-		}
-	}
+	r := &runner{settings: settings{work: work, image: functionImage, grace: defaultGrace}, api: a, archives: kept, users: &users{}} // all are one user there
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	res := r.execute(ctx, c.order)
