@@ -17,6 +17,8 @@ import (
 	"zerodag/operators"
 )
 
+func living(context.Context, int64, int64) (bool, error) { return false, nil }
+
 // function is a function over this program, and the World of its stores.
 func function(t testing.TB) (*sandboxtest.World, *sandboxtest.Environment, func(n int64, c operators.Command) (operators.Exit, error)) {
 	w := world(t, nil)
@@ -25,7 +27,7 @@ func function(t testing.TB) (*sandboxtest.World, *sandboxtest.Environment, func(
 		t.Fatal(err)
 	}
 	e := sandboxtest.NewEnvironment(t, name)
-	f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}
+	f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512, Killed: living}
 	return w, e, func(n int64, c operators.Command) (operators.Exit, error) {
 		return w.RunBy(within(t, time.Minute), f.For, sandboxtest.Task(1, n, 1), c)
 	}
@@ -143,7 +145,7 @@ func TestOnceEnds(t *testing.T) {
 // BenchmarkOnce is one command on a function that is up.
 func BenchmarkOnce(b *testing.B) {
 	w, e, _ := function(b)
-	f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}
+	f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512, Killed: living}
 	n := int64(0)
 	for b.Loop() {
 		n++

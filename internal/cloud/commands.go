@@ -45,7 +45,11 @@ func (e *Engine) function(account aws.Config, c env.Function, links s3.Links) *s
 		Wake: func(ctx context.Context, project, attempt int64, run engine.Run) error {
 			return e.Host.Wake(ctx, project, attempt, run)
 		}})
-	return &sandbox.Function{Service: service, Caller: lambda.New(account, c.Name), Memory: c.Memory}
+	return &sandbox.Function{Service: service, Caller: lambda.New(account, c.Name), Memory: c.Memory,
+		Killed: func(ctx context.Context, site, attempt int64) (bool, error) {
+			a, err := e.DB.Attempt(ctx, site, attempt)
+			return err == nil && (a.Canceled || a.Done), err
+		}}
 }
 
 // commands runs the commands of one run of a task.

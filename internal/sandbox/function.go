@@ -25,6 +25,9 @@ type Function struct {
 	*Service
 	Caller Caller
 	Memory int // MiB that the function has
+	// Killed says whether an attempt is to end, or has ended. Agents that are at work are not
+	// told: calls ask.
+	Killed func(ctx context.Context, site, attempt int64) (bool, error)
 }
 
 // Limits of commands on a function.
@@ -40,6 +43,8 @@ const (
 	callProcesses = 512
 	// ownMemory is what the function needs for itself, in bytes.
 	ownMemory = 128 << 20
+	// killTime is how often a call asks whether its attempt was killed.
+	killTime = 2 * time.Second
 )
 
 // functionClass is the class of commands that no runner takes.
@@ -146,10 +151,9 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 	if row.Runner != name || row.State != Claimed {
 		return f.look(ctx, t, row)
 	}
-	result, err := f.Caller.Call(ctx, call)
+	result, err := f.hand(ctx, call)
 	switch {
 	case err == nil:
-		result.Lost, result.Stopped = false, false // not for a function to say
 		err = call.trust(result)
 	case ctx.Err() != nil: // the task was killed, or this agent is too slow: then another run finds the row
 		return operators.Exit{}, ctx.Err()
@@ -168,6 +172,37 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 		return operators.Exit{}, err
 	}
 	return f.look(ctx, t, row)
+}
+
+// errKilled ends a call whose attempt was killed.
+var errKilled = errors.New("the attempt was killed")
+
+// hand calls the function, and looks after the attempt meanwhile.
+func (f *calls) hand(ctx context.Context, call Call) (Result, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		tick := time.NewTicker(killTime)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			// What cannot be read is read again.
+			if killed, err := f.Killed(ctx, call.Spec.LogID.Site, call.Spec.LogID.Attempt); err == nil && killed {
+				stop(errKilled)
+				return
+			}
+		}
+	}()
+	r, err := f.Caller.Call(ctx, call)
+	if err != nil && errors.Is(context.Cause(ctx), errKilled) {
+		return Result{Code: 143, Stopped: true}, nil // it runs on for a while, and counts no more
+	}
+	r.Lost, r.Stopped = false, false // not for a function to say
+	return r, err
 }
 
 func (f *calls) limits(b operators.Sandbox) Limits {
