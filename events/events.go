@@ -63,6 +63,13 @@ type Event struct {
 	Kind    Kind        `json:"event"`
 	Run     *engine.Run `json:"run,omitempty"`
 	Results []Result    `json:"results,omitempty"`
+	Logs    []Log       `json:"logs,omitempty"` // of Results: short ones, that nobody keeps yet
+}
+
+// Log is the log of a run, gzip, by the name of its file.
+type Log struct {
+	Name    string `json:"name"`
+	Content []byte `json:"content"`
 }
 
 // Result is what one run came to, on its way to the log.

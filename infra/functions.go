@@ -93,7 +93,7 @@ func functions() []function {
 		{name: "tick", timeout: 55, memory: 512, may: slices.Concat(told, redrive, launch(), []right{table,
 			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}})},
 		{name: "executor", timeout: 30, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
-		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, launch(), []right{{workQueue, onTasks}})},
+		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, launch(), []right{{workQueue, onTasks}, {[]string{"lambda:InvokeFunction"}, onCommandFunction}})},
 	}
 }
 
@@ -170,6 +170,9 @@ func (z *stack) environment() *map[string]*string {
 		DeadEvents: *z.events.dead.QueueUrl(), DeadTasks: *z.tasks.dead.QueueUrl(),
 		Bus: *z.bus.EventBusName(), Topic: *z.topic.TopicArn(), Announce: z.Announce,
 		Attempts: z.Attempts, TaskLimit: z.TaskLimit, Lease: time.Duration(z.Lease) * time.Second, SmallLogs: z.SmallLogs, Commands: z.commandSettings(),
+	}
+	if z.callee != nil {
+		c.Commands.Function = env.Function{Name: *z.name("commands"), Memory: z.FunctionMemory}
 	}
 	variables := map[string]*string{}
 	for name, value := range c.Variables() {

@@ -37,6 +37,12 @@ func template(t *testing.T, context map[string]any) map[string]any {
 	if err := os.WriteFile(filepath.Join(assets, programFile), []byte("runner"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.MkdirAll(filepath.Join(assets, commandFunctionFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(assets, commandFunctionFolder, "handler.py"), commandHandler, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	context["assets"] = assets
 	out := t.TempDir()
 	app := awscdk.NewApp(&awscdk.AppProps{Context: &context, Outdir: jsii.String(out)})
@@ -76,6 +82,9 @@ func TestStack(t *testing.T) {
 		placed(t, template(t, network), 1)
 		network["securityGroups"] = "sg-1"
 		placed(t, template(t, network), 0)
+	})
+	t.Run("command function", func(t *testing.T) {
+		commandFunction(t, template(t, map[string]any{"commandFunction": "true", "commandArchitecture": "arm64"}))
 	})
 	other := template(t, map[string]any{"stage": "test2", "architecture": "x86_64"})
 	for name := range resources(other) {

@@ -47,6 +47,9 @@ func buildFunctions(s settings) error {
 			return err
 		}
 	}
+	if err := buildCommandFunction(s); err != nil {
+		return err
+	}
 	return build("./cmd/runner", filepath.Join(s.Assets, programFile), goArchitecture(s.CommandArchitecture))
 }
 

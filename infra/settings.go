@@ -40,6 +40,8 @@ type settings struct {
 	TaskRoles           []string // taskRoles: ARNs of roles that commands may have
 	Spot                bool     // spot: machines may be taken away, and are cheaper
 	PublicIP            bool     // publicIp: machines in the VPC that was named have an address of their own
+	CommandFunction     bool     // commandFunction: also a function runs commands (sandbox: {executor: lambda})
+	FunctionMemory      int      // commandFunctionMemory: of it, MiB; 1769 is a vCPU
 	Assets              string   // assets: folder of the built functions
 }
 
@@ -130,6 +132,8 @@ func readSettings(node constructs.Node) (settings, error) {
 		TaskRoles:           r.list("taskRoles", "arn:"),
 		Spot:                r.text("spot", "false") == "true",
 		PublicIP:            r.text("publicIp", "false") == "true",
+		CommandFunction:     r.text("commandFunction", "false") == "true",
+		FunctionMemory:      r.number("commandFunctionMemory", 1769, 512, 10240),
 	}
 	if !stageName.MatchString(s.Stage) {
 		r.wrong("stage", "lower-case letters, digits and hyphens, at most 18", s.Stage)

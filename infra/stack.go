@@ -31,7 +31,8 @@ type stack struct {
 	functions      map[string]awslambda.Function
 	scheduler      awsiam.Role // of schedules that start workflows
 	api            awsapigatewayv2.HttpApi
-	commands       *commands // nil: there are none
+	commands       *commands          // nil: there are none
+	callee         awslambda.Function // runs commands; nil: there is none
 }
 
 // queue is a queue and where its messages go that nobody can handle.
@@ -55,6 +56,7 @@ func newStack(scope constructs.Construct, s settings) (*stack, error) {
 	if err := z.createCommands(); err != nil {
 		return nil, err
 	}
+	z.createCommandFunction()
 	z.createFunctions()
 	z.createTriggers()
 	z.createUploadTrigger()

@@ -22,6 +22,7 @@ import (
 type api struct {
 	url, token string
 	client     *http.Client
+	places     *places // given beforehand: there is nobody to ask
 }
 
 // errOver is what the other side says of things that are over: they are to be left.
@@ -113,6 +114,15 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// place is where something may be put.
+func (a *api) place(ctx context.Context, w wanted) (g given, err error) {
+	if a.places != nil {
+		return a.places.place(w.Upload)
+	}
+	err = a.call(ctx, "url", w, &g)
+	return g, err
 }
 
 // put stores content at a link.

@@ -23,6 +23,7 @@ import (
 type archives struct {
 	api    *api
 	folder string
+	most   int64 // bytes to keep for programs to come; 0 is none of it
 
 	mu   sync.Mutex
 	have map[string]*fetched
@@ -66,14 +67,24 @@ func (a *archives) fetch(ctx context.Context, key, url string) (string, error) {
 	}
 	sum := sha256.Sum256([]byte(key))
 	name := filepath.Join(a.folder, hex.EncodeToString(sum[:]))
+	if a.most > 0 && a.kept(name) {
+		return name, nil
+	}
+	part := name + ".part" // whoever is cut off leaves no half of an archive under its name
 	var err error
 	for range 3 { // a connection may break in the middle
-		if err = a.download(ctx, url, name); err == nil || ctx.Err() != nil {
+		if err = a.download(ctx, url, part); err == nil || ctx.Err() != nil {
 			break
 		}
 	}
+	if err == nil {
+		err = os.Rename(part, name)
+	}
 	if err != nil {
 		return "", fmt.Errorf("fetch the project: %w", err)
+	}
+	if a.most > 0 {
+		a.discard(name)
 	}
 	return name, nil
 }

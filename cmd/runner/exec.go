@@ -65,8 +65,12 @@ func become(args []string) {
 // whyNot says why a program of an image cannot be started, and what helps.
 func whyNot(program, image string, err error) string {
 	where := "this image"
+	instead := "choose another image (docker: {image: …})"
 	if image != "" {
 		where = "the image " + image
+	}
+	if image == functionImage {
+		where, instead = image, "run it on a machine with an image that has it (sandbox: {executor: fargate}, docker: {image: …})"
 	}
 	if errors.Is(err, syscall.ENOEXEC) {
 		return fmt.Sprintf("%s in %s cannot be run by this machine: it is for another architecture, or a script without its first line", program, where)
@@ -78,5 +82,5 @@ func whyNot(program, image string, err error) string {
 	if strings.HasSuffix(program, "/sh") || strings.HasSuffix(program, "/bash") {
 		need = "the shell that this command needs"
 	}
-	return fmt.Sprintf("%s has no %s, %s: choose another image (docker: {image: …})", where, program, need)
+	return fmt.Sprintf("%s has no %s, %s: %s", where, program, need, instead)
 }

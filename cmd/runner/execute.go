@@ -56,6 +56,7 @@ func (r *runner) execute(ctx context.Context, o order) result {
 	if err := c.log.close(last); err != nil && !errors.Is(err, errOver) {
 		fmt.Fprintf(os.Stderr, "runner: the end of the log of command %s could not be stored: %v\n", o.Key, err)
 	}
+	res.Log = c.log.short
 	return res
 }
 
@@ -121,6 +122,7 @@ func (c *command) workspace(ctx context.Context) (folder string, err error) {
 		}
 	}
 	if err := unpack(archive, c.root, c.user); err != nil {
+		os.Remove(archive) // whoever comes next fetches it anew
 		return folder, err
 	}
 	return folder, c.scratch()
@@ -301,8 +303,7 @@ func readOutput(root *os.Root, name string) ([]byte, error) {
 func (c *command) upload(ctx context.Context, name string, content []byte) (blob string, err error) {
 	for try := range 6 {
 		var g given
-		w := wanted{c.Key, upload{Kind: "output", Name: name, Size: int64(len(content))}}
-		if err = c.api.call(ctx, "url", w, &g); err == nil {
+		if g, err = c.api.place(ctx, wanted{c.Key, upload{Kind: "output", Name: name, Size: int64(len(content))}}); err == nil {
 			if err = c.api.put(ctx, g.URL, "", content); err == nil {
 				return g.Blob, nil
 			}

@@ -40,6 +40,7 @@ type output struct {
 	url    string
 	total  int64
 	closed bool
+	short  []byte // all of it, where it goes with the result
 
 	storing sync.Mutex
 }
@@ -108,6 +109,9 @@ func (o *output) close(ctx context.Context) error {
 	o.add(o.mask.rest())
 	o.closed = true
 	o.mu.Unlock()
+	if o.api.places != nil && o.keepShort() {
+		return nil
+	}
 	var err error
 	for try := range 6 {
 		if err = o.store(ctx); err == nil || errors.Is(err, errOver) || !sleep(ctx, backOff(try)) {
@@ -130,8 +134,8 @@ func (o *output) store(ctx context.Context) error {
 		return nil
 	}
 	if url == "" {
-		var g given
-		if err := o.api.call(ctx, "url", wanted{o.key, upload{Kind: "log", Began: began.UnixNano()}}, &g); err != nil {
+		g, err := o.api.place(ctx, wanted{o.key, upload{Kind: "log", Began: began.UnixNano()}})
+		if err != nil {
 			return err
 		}
 		url = g.URL
@@ -145,7 +149,7 @@ func (o *output) store(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.url, o.stored = url, len(content)
-	if len(content) >= partSize {
+	if len(content) >= o.api.partSize() {
 		rest := bytes.Clone(o.part.Bytes()[len(content):])
 		o.part.Reset()
 		o.part.Write(rest)

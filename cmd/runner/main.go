@@ -33,6 +33,13 @@ func main() {
 		fmt.Println(version)
 		return
 	}
+	if len(os.Args) > 2 && os.Args[1] == onceWord {
+		if err := once(os.Args[2], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "runner:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	r, err := newRunner(os.Getenv)

@@ -60,6 +60,13 @@ type result struct {
 	Why     string            `json:"why,omitempty"`
 	Outputs map[string][]byte `json:"outputs,omitempty"`
 	Blobs   map[string]string `json:"blobs,omitempty"`
+	Log     []byte            `json:"log,omitempty"`
+}
+
+type call struct {
+	order
+	Logs    []string         `json:"logs"`
+	Outputs map[string]given `json:"outputs"`
 }
 
 type wanted struct {

@@ -49,7 +49,7 @@ on_localstack() {
   eval "$("$localstack" up)"
   go test -count=1 ./integration/localstack ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
   local variables
-  variables=$(integration/localstack/deploy.sh e2e)
+  variables=$(integration/localstack/deploy.sh e2e -c commandFunction=true)
   eval "$variables"
   the_list
   alone

@@ -246,3 +246,37 @@ func TestBusyFargate(t *testing.T) {
 	}
 	s.stopped(t, a.ID)
 }
+
+// TestEarlyLaunch proves that a machine comes up while the task before its command runs.
+func TestEarlyLaunch(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	began := time.Now()
+	a := s.begin(t, "+first:\n  wait>: 6s\n  blocking: true\n+then:\n  sh>: date +then-%s\n")
+	until(t, 5*time.Second, "a machine is started before the command is due", func() bool { return len(s.machines(t, a.ID)) == 1 })
+	t.Logf("a machine after %v", time.Since(began))
+	if a = s.end(t, a, time.Minute); !a.Success {
+		t.Errorf("it failed:\n%s", s.log(t, a.ID))
+	}
+	if n := len(s.machines(t, a.ID)); n != 1 {
+		t.Errorf("%d machines, want 1", n)
+	}
+}
+
+// TestLogsOfPacks proves that tasks that end side by side keep their short logs.
+func TestLogsOfPacks(t *testing.T) {
+	t.Parallel()
+	aws.Deployed(t)
+	s, _ := stack.Find()
+	a := sandbox{Stack: s}.begin(t, "+many:\n  _parallel: true\n  +a:\n    wait>: 1s\n    blocking: true\n  +b:\n    wait>: 1s\n    blocking: true\n  +c:\n    wait>: 2s\n    blocking: true\n")
+	if a = (sandbox{Stack: s}).end(t, a, time.Minute); !a.Success {
+		t.Fatal("it failed")
+	}
+	var list struct{ Files []struct{ TaskName string } }
+	until(t, 10*time.Second, "each task has its log", func() bool {
+		if err := s.Get(t.Context(), "/api/logs/"+a.ID+"/files", &list); err != nil {
+			t.Fatal(err)
+		}
+		return len(list.Files) == 3
+	})
+}

@@ -49,6 +49,8 @@ type Engine struct {
 	Logger *slog.Logger
 	// Sandbox runs commands; nil where the deployment has no place for them.
 	Sandbox *sandbox.Service
+	// Function runs short ones; nil where there is none.
+	Function *sandbox.Function
 }
 
 // pack is how many tasks that became ready together are one message (DESIGN section 3).
@@ -120,7 +122,9 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 		Now:       time.Now, Logger: e.Logger,
 		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime},
 	})
-	e.Sandbox = e.sandbox(account, config.Commands, s3.Links{Blobs: e.Blobs, Logs: logStore}, secrets)
+	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
+	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
+	e.Function = e.function(account, config.Commands.Function, links)
 	return e, nil
 }
 

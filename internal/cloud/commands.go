@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -12,6 +13,7 @@ import (
 	"zerodag/internal/env"
 	"zerodag/internal/fargate"
 	"zerodag/internal/host"
+	"zerodag/internal/lambda"
 	"zerodag/internal/s3"
 	"zerodag/internal/sandbox"
 	"zerodag/operators"
@@ -28,22 +30,38 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 			PublicIP: c.PublicIP, ExecutionRole: c.ExecutionRole, Roles: c.Roles, LogGroup: c.LogGroup, Architecture: c.Architecture, URL: c.URL, SHA256: c.Program.SHA256}),
 		Default: sandbox.Class{Image: c.Image, CPU: c.CPU, Memory: c.Memory, Spot: c.Spot},
 		Program: func(ctx context.Context) (string, error) { return links.Object(ctx, c.Program.Bucket, c.Program.Key) },
-		Done: func(ctx context.Context, site, attempt int64) (bool, error) {
-			a, err := e.DB.Attempt(ctx, site, attempt)
-			return err == nil && a.Done, err
-		},
+		Attempt: e.DB.Attempt,
 		Wake: func(ctx context.Context, project, attempt int64, run engine.Run) error {
 			return e.Host.Wake(ctx, project, attempt, run)
 		},
 	})
 }
 
+// function makes what runs commands on a function, if the deployment has one.
+func (e *Engine) function(account aws.Config, c env.Function, links s3.Links) *sandbox.Function {
+	if c.Name == "" {
+		return nil
+	}
+	service := sandbox.New(sandbox.Options{Commands: e.DB.Commands(), Links: links, Logger: e.Logger, Attempt: e.DB.Attempt,
+		Wake: func(ctx context.Context, project, attempt int64, run engine.Run) error {
+			return e.Host.Wake(ctx, project, attempt, run)
+		}})
+	return &sandbox.Function{Service: service, Caller: lambda.New(account, c.Name), Memory: c.Memory}
+}
+
 // commands runs the commands of one run of a task.
 func (e *Engine) commands(id operators.Identity, archive string) operators.Commands {
-	if e.Sandbox == nil {
+	p := placed{}
+	if e.Sandbox != nil {
+		p = append(p, place{operators.OnFargate, e.Sandbox.For(id, archive)})
+	}
+	if e.Function != nil {
+		p = append(p, place{operators.OnLambda, e.Function.For(id, archive)})
+	}
+	if len(p) == 0 {
 		return noCommands{}
 	}
-	return placed{e.Sandbox.For(id, archive)}
+	return p
 }
 
 // prepare launches a machine for a command that is near.
@@ -53,21 +71,36 @@ func (e *Engine) prepare(ctx context.Context, id operators.Identity, s operators
 	}
 }
 
-// placed refuses executors that are not to be had on AWS.
-type placed struct{ operators.Commands }
+// placed are the executors that the deployment has; commands that name none have the first.
+type placed []place
+
+type place struct {
+	name string
+	operators.Commands
+}
 
 func (p placed) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
-	if x := c.Sandbox.Executor; x != "" && x != operators.OnFargate {
-		return operators.Exit{}, param.Errorf("sandbox: the executor %s is not to be had in this deployment, %s is", x, operators.OnFargate)
+	var names []string
+	for _, x := range p {
+		if c.Sandbox.Executor == x.name || c.Sandbox.Executor == "" {
+			return x.Run(ctx, c)
+		}
+		names = append(names, x.name)
 	}
-	return p.Commands.Run(ctx, c)
+	if c.Sandbox.Executor == operators.OnLambda {
+		return operators.Exit{}, param.Errorf("sandbox: the executor lambda is not to be had in this deployment: use %s, or deploy with -c commandFunction=true", strings.Join(names, ", "))
+	}
+	return operators.Exit{}, param.Errorf("sandbox: the executor %s is not to be had in this deployment: use %s", c.Sandbox.Executor, strings.Join(names, ", "))
 }
+
+// Stop ends a command wherever it is: the first one finds its row, and what belongs to it.
+func (p placed) Stop(ctx context.Context, status *param.Map) error { return p[0].Stop(ctx, status) }
 
 // noCommands refuses commands: there is no shell in a function.
 type noCommands struct{}
 
 func (noCommands) Run(context.Context, operators.Command) (operators.Exit, error) {
-	return operators.Exit{}, operators.Failf("commands (sh>, py>, rb>) have no place to run in this deployment: deploy with -c commands=fargate")
+	return operators.Exit{}, operators.Failf("commands (sh>, py>, rb>) have no place to run in this deployment: deploy with -c commands=fargate or -c commandFunction=true")
 }
 
 func (noCommands) Stop(context.Context, *param.Map) error { return nil }

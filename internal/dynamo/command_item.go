@@ -38,6 +38,7 @@ func (db *DB) commandItem(c sandbox.Command) item {
 	it := commandKey(c.Attempt, c.Key).item()
 	it.setStr(cState, string(c.State))
 	it.setStr(cClass, c.Class)
+	it.setStr(cRunner, c.Runner)
 	it.setStr(cTask, c.Task)
 	it.setNum(aSite, c.Site)
 	it.setNum(cProject, c.Project)

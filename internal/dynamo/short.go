@@ -3,6 +3,8 @@ package dynamo
 import (
 	"context"
 	"sync"
+
+	"zerodag/events"
 )
 
 // shortLog is the log of a run that is too short for an object of its own.
@@ -22,6 +24,15 @@ type shortLogs struct {
 // the entry with the task's result is. A process that ends before has no result either.
 func (db *DB) KeepShort(attempt int64, name string, content []byte) {
 	db.short.giveBack(attempt, []shortLog{{name, content}})
+}
+
+// TakeShort takes away what is kept for an attempt: another process will append.
+func (db *DB) TakeShort(attempt int64) []events.Log {
+	var list []events.Log
+	for _, l := range db.short.take(attempt) {
+		list = append(list, events.Log{Name: l.name, Content: l.content})
+	}
+	return list
 }
 
 // maxShort is what one entry takes along.
@@ -72,8 +83,12 @@ func (db *DB) EachShort(ctx context.Context, attempt int64, f func(name string, 
 	db.short.mu.Lock()
 	list = append(list[:len(list):len(list)], db.short.m[attempt]...)
 	db.short.mu.Unlock()
+	seen := map[string]bool{}
 	for _, l := range list {
-		f(l.name, l.content)
+		if !seen[l.name] { // a message that came twice has brought it twice
+			f(l.name, l.content)
+		}
+		seen[l.name] = true
 	}
 	return nil
 }

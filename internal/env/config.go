@@ -30,7 +30,7 @@ type Config struct {
 	Commands  Commands      // where commands run
 }
 
-// Commands is where commands run: nowhere, when Cluster is empty.
+// Commands is where commands run: nowhere, when neither Cluster nor Function is there.
 type Commands struct {
 	Cluster        string   `json:"cluster,omitempty"`
 	Subnets        []string `json:"subnets,omitempty"`
@@ -46,6 +46,13 @@ type Commands struct {
 	CPU            int      `json:"cpu,omitempty"`   // 1024 is a vCPU
 	Memory         int      `json:"memory,omitempty"`
 	Spot           bool     `json:"spot,omitempty"`
+	Function       Function `json:"function,omitzero"`
+}
+
+// Function is the one that runs commands: none, when Name is empty.
+type Function struct {
+	Name   string `json:"name"`
+	Memory int    `json:"memory"` // MiB
 }
 
 // Object is one of S3, and what its content must be.

@@ -41,12 +41,13 @@ func (h *Host) TakeTask(ctx context.Context, q Queue, d Delivery) {
 // takeTogether makes one entry of what several messages bring, all for the first time. It
 // is false when they are to be handled one by one, and nothing was done.
 func (h *Host) takeTogether(ctx context.Context, q Queue, list []Delivery) bool {
-	id, a, ok := together(list)
+	id, a, logs, ok := together(list)
 	if !ok {
 		return false
 	}
 	l := h.hold(id)
 	defer h.drop(l)
+	h.keepShort(id, logs)
 	err := h.safely(list[0], func() error { return h.apply(ctx, l, a) })
 	switch {
 	case err == nil:
@@ -65,25 +66,25 @@ func (h *Host) takeTogether(ctx context.Context, q Queue, list []Delivery) bool 
 }
 
 // together joins messages of one attempt into one act; false when one of them needs care.
-func together(list []Delivery) (attempt int64, a *act, ok bool) {
+func together(list []Delivery) (attempt int64, a *act, logs []events.Log, ok bool) {
 	a = &act{}
 	var happened []engine.Event
 	for i, d := range list {
 		id, guard, err := parseMessageID(d.ID)
 		if err != nil || d.Count > 1 || i > 0 && id != attempt {
-			return 0, nil, false
+			return 0, nil, nil, false
 		}
 		e, err := events.Decode(d.Body)
 		if err != nil || e.Kind == events.Check {
-			return 0, nil, false
+			return 0, nil, nil, false
 		}
-		attempt = id
+		attempt, logs = id, append(logs, e.Logs...)
 		a.guards = append(a.guards, guard)
 		a.begins, a.sla = a.begins || e.Kind == events.Start, a.sla || e.Kind == events.SLADue
 		happened = append(happened, e.Engine(guard)...)
 	}
 	a.plan = func(*engine.State) ([]engine.Event, bool) { return happened, true }
-	return attempt, a, true
+	return attempt, a, logs, true
 }
 
 // release gives a message back; who cannot be told so waits for the end of the lease.

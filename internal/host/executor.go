@@ -33,6 +33,7 @@ func (h *Host) happened(ctx context.Context, l *live, guard string, d Delivery) 
 	if d.Count > 1 || e.Kind == events.Check {
 		h.forget(l) // what an earlier holder of the message, or anybody, did must be seen
 	}
+	h.keepShort(l.id, e.Logs)
 	a := acting(guard, e.Engine(guard)...)
 	a.begins, a.sla = e.Kind == events.Start, e.Kind == events.SLADue
 	if e.Kind == events.Check {

@@ -86,7 +86,12 @@ func (h *Host) report(ctx context.Context, l *live, u duty, list []engine.Event)
 		r := events.ResultOf(x)
 		e.Results, runs = append(e.Results, r), append(runs, r.Run)
 	}
+	// Those of runs that ended since ride along as well: whose they are is in their names.
+	e.Logs = h.shortLogs().TakeShort(l.id)
 	m := eventMessage(l.id, "r"+packID(runs), e)
+	if len(m.Body) > maxResults {
+		h.keepShort(l.id, e.Logs)
+	}
 	switch {
 	case len(m.Body) > maxResults && len(list) > 1:
 		half := len(list) / 2
@@ -96,6 +101,7 @@ func (h *Host) report(ctx context.Context, l *live, u duty, list []engine.Event)
 		return err
 	}
 	if err := h.insist(ctx, func() error { return h.Events.Send(ctx, m) }); err != nil {
+		h.keepShort(l.id, e.Logs)
 		return fmt.Errorf("send results of attempt %d: %w", l.id, err)
 	}
 	return nil

@@ -41,12 +41,16 @@ func (l Links) Log(ctx context.Context, id sandbox.LogID, runner string, began t
 	return r.URL, nil
 }
 
-// Output is a link that writes a file of output of a size.
+// Output is a link that writes a file of output of a size; negative is any.
 func (l Links) Output(ctx context.Context, key string, size int64) (string, error) {
 	if err := checkKey(key); err != nil {
 		return "", err
 	}
-	r, err := l.Blobs.sign.PresignPutObject(ctx, &s3.PutObjectInput{Bucket: &l.Blobs.bucket, Key: &key, ContentLength: &size}, s3.WithPresignExpires(writeValid))
+	in := &s3.PutObjectInput{Bucket: &l.Blobs.bucket, Key: &key}
+	if size >= 0 {
+		in.ContentLength = &size
+	}
+	r, err := l.Blobs.sign.PresignPutObject(ctx, in, s3.WithPresignExpires(writeValid))
 	if err != nil {
 		return "", translate("sign link to "+key, err)
 	}

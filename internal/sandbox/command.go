@@ -48,6 +48,7 @@ type Result struct {
 	Blobs   map[string]string `json:"blobs,omitempty"`   // keys of large ones, by name
 	Lost    bool              `json:"lost,omitempty"`    // its runner is gone
 	Stopped bool              `json:"stopped,omitempty"` // the attempt was killed
+	Log     []byte            `json:"log,omitempty"`     // of a command on a function: what it wrote, when that is short
 }
 
 // Spec is what a runner needs to know to run a command.

@@ -86,7 +86,7 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 		return false, nil
 	}
 	if idle < idleTime {
-		if done, err := s.Done(ctx, r.Site, r.Attempt); err != nil || !done {
+		if a, err := s.Attempt(ctx, r.Site, r.Attempt); err != nil || !a.Done {
 			return false, err
 		}
 	}
@@ -170,7 +170,7 @@ func (s *Service) Finish(ctx context.Context, token, key string, result Result) 
 	if err != nil {
 		return err
 	}
-	result.Lost, result.Stopped = false, false // not for a runner to say
+	result.Lost, result.Stopped, result.Log = false, false, nil // not for a runner to say
 	for name, blob := range result.Blobs {
 		if blob != outputKey(r, key, name) {
 			return fmt.Errorf("%w: %s is not where output of this command is", ErrGone, blob)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/internal/host"
 )
 
 // Options are what a Service is made of.
@@ -17,8 +18,8 @@ type Options struct {
 	Launcher Launcher
 	// Wake has a task that waits run now: see host.Host.Wake.
 	Wake func(ctx context.Context, project, attempt int64, run engine.Run) error
-	// Done says whether an attempt is over: then its runners leave at once.
-	Done func(ctx context.Context, site, attempt int64) (bool, error)
+	// Attempt reads an attempt: of one that is over the runners leave at once.
+	Attempt func(ctx context.Context, site, attempt int64) (host.Attempt, error)
 	// Secrets are those of a project, for the commands that need some.
 	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
 	Links   Links
@@ -37,7 +38,8 @@ type Links interface {
 	Archive(ctx context.Context, key string) (string, error)
 	// Log is where a runner puts a part of a log; number counts from 0.
 	Log(ctx context.Context, id LogID, runner string, began time.Time) (string, error)
-	// Output is where it puts a file of output, and Read reads that.
+	// Output is where it puts a file of output, whatever its size when that is negative, and
+	// Read reads that.
 	Output(ctx context.Context, key string, size int64) (string, error)
 	Read(ctx context.Context, key string) ([]byte, error)
 }
@@ -81,6 +83,13 @@ func New(o Options) *Service {
 	o.Default.Memory = cmp.Or(o.Default.Memory, 2048)
 	o.Default.Disk = cmp.Or(o.Default.Disk, 20)
 	return &Service{o}
+}
+
+// killed says whether an attempt is to end, or has ended, as far as that can be read. Agents
+// that are at work are not told: they ask.
+func (s *Service) killed(ctx context.Context, site, attempt int64) bool {
+	a, err := s.Attempt(ctx, site, attempt)
+	return err == nil && (a.Canceled || a.Done)
 }
 
 // wake tells the task of a command, if it waits.

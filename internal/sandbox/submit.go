@@ -220,7 +220,11 @@ func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return c, errors.Join(ctx.Err(), s.stop(context.WithoutCancel(ctx), c.Key))
+			err := ctx.Err()
+			if later := context.WithoutCancel(ctx); s.killed(later, s.id.SiteID, c.Attempt) { // else another run goes on with it
+				err = errors.Join(err, s.stop(later, c.Key))
+			}
+			return c, err
 		}
 		row, err := s.Commands.Command(ctx, c.Attempt, c.Key)
 		if err != nil {

@@ -50,7 +50,7 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	w.Machines = &Machines{runner: runner, t: t, Env: []string{"ZERODAG_GRACE=500ms"}}
 	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"},
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return w.Secrets, nil },
-		Done:    func(context.Context, int64, int64) (bool, error) { return false, nil },
+		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil },
 		Wake: func(_ context.Context, _, _ int64, run engine.Run) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -78,11 +78,16 @@ func Task(attempt int64, task int64, dispatch int) operators.Identity {
 
 // Run runs a command as a task does: again each time that it is told, until it is over.
 func (w *World) Run(ctx context.Context, id operators.Identity, c operators.Command) (operators.Exit, error) {
+	return w.RunBy(ctx, w.For, id, c)
+}
+
+// RunBy is Run by another executor.
+func (w *World) RunBy(ctx context.Context, of func(operators.Identity, string) operators.Commands, id operators.Identity, c operators.Command) (operators.Exit, error) {
 	if c.Stdout == nil {
 		c.Stdout = io.Discard
 	}
 	for {
-		exit, err := w.For(id, w.Store.Archive0()).Run(ctx, c)
+		exit, err := of(id, w.Store.Archive0()).Run(ctx, c)
 		var p *operators.Pending
 		if !errors.As(err, &p) {
 			return exit, err

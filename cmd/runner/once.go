@@ -1,0 +1,204 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// onceWord is the first argument of this program when it runs one command only, which it
+// reads: that is how a function runs commands. The second is the folder that is the
+// function's alone.
+const onceWord = "once"
+
+// functionImage is what a function's commands find, in messages.
+const functionImage = "the function of commands (Python 3.13)"
+
+// keptArchives is how much a function keeps of the archives of projects, in bytes: a quarter
+// of its disk.
+const keptArchives = 512 << 20
+
+// once runs the command that is read, writes its result, and leaves nothing of it in folder
+// but the archive of its project.
+func once(folder string, in io.Reader, out io.Writer) error {
+	hide()
+	var c call
+	if err := json.NewDecoder(in).Decode(&c); err != nil {
+		return fmt.Errorf("read the command: %w", err)
+	}
+	if err := forget(); err != nil {
+		return err
+	}
+	work := filepath.Join(folder, "zerodag")
+	if err := clean(folder, work); err != nil { // the last command may have been cut off
+		return err
+	}
+	if err := os.MkdirAll(work, 0o711); err != nil {
+		return err
+	}
+	a := newAPI(settings{})
+	a.places = &places{logs: c.Logs, outputs: c.Outputs}
+	kept := newArchives(a, work)
+	kept.most = keptArchives
+	r := &runner{settings: settings{work: work, image: functionImage, grace: defaultGrace}, api: a, archives: kept, users: &users{}} // all are one user there
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	res := r.execute(ctx, c.order)
+	if err := clean(folder, work); err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(res)
+}
+
+// forget clears the environment of what is the function's own: its credentials, and the way
+// to whoever calls it.
+func forget() error {
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		if functionsOwn(name) {
+			if err := os.Unsetenv(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func functionsOwn(name string) bool {
+	if name == "AWS_REGION" || name == "AWS_DEFAULT_REGION" {
+		return false
+	}
+	for _, prefix := range []string{"AWS_", "LAMBDA_", "_", "ZERODAG_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// clean takes away all in the function's folder but archives.
+func clean(folder, work string) error {
+	for _, dir := range []string{folder, work} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			name := filepath.Join(dir, e.Name())
+			if name == work || name == filepath.Join(work, "archives") {
+				continue
+			}
+			if err := removeAll(name); err != nil {
+				return fmt.Errorf("remove what a command left: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// removeAll removes also what a command has closed to its own user.
+func removeAll(name string) error {
+	err := os.RemoveAll(name)
+	if err == nil {
+		return nil
+	}
+	filepath.WalkDir(name, func(file string, e fs.DirEntry, _ error) error { // what fails here fails below
+		if e != nil && e.IsDir() {
+			os.Chmod(file, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(name)
+}
+
+// places are where things may be put, given beforehand.
+type places struct {
+	logs    []string
+	outputs map[string]given
+	began   []int64 // of the parts of the log that have a place
+}
+
+// place gives each part of the log one of the places, the same whenever it asks.
+func (p *places) place(u upload) (given, error) {
+	if u.Kind == "output" {
+		g, found := p.outputs[u.Name]
+		if !found {
+			return g, fmt.Errorf("there is no place for %s", u.Name)
+		}
+		return g, nil
+	}
+	for i, began := range p.began {
+		if began == u.Began {
+			return given{URL: p.logs[i]}, nil
+		}
+	}
+	if len(p.began) == len(p.logs) {
+		return given{}, fmt.Errorf("%w: the log has had all its %d parts", errOver, len(p.logs))
+	}
+	p.began = append(p.began, u.Began)
+	return given{URL: p.logs[len(p.began)-1]}, nil
+}
+
+// partSize is how large a part of a log may become. Where places are few, each is for twice
+// as much as the one before.
+func (a *api) partSize() int {
+	if a.places == nil {
+		return partSize
+	}
+	return partSize << (len(a.places.began) - 1)
+}
+
+// keepShort leaves a log that is short, and of which nothing was stored, to the result.
+func (o *output) keepShort() bool {
+	o.storing.Lock()
+	defer o.storing.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.part.Len() > 0 || o.stored > 0 || len(o.api.places.began) > 0 {
+		return false
+	}
+	o.short = o.text
+	return true
+}
+
+// kept says whether an archive is there from an earlier command, and that it was used now.
+func (a *archives) kept(name string) bool {
+	now := time.Now()
+	return os.Chtimes(name, now, now) == nil
+}
+
+// discard removes archives, those that were not used for the longest time first, until the
+// rest is small enough; never the one that was fetched last.
+func (a *archives) discard(last string) {
+	for {
+		var total int64
+		var oldest string
+		var since time.Time
+		entries, _ := os.ReadDir(a.folder) // what cannot be read cannot be removed
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				continue
+			}
+			total += info.Size()
+			name := filepath.Join(a.folder, e.Name())
+			if name != last && (oldest == "" || info.ModTime().Before(since)) {
+				oldest, since = name, info.ModTime()
+			}
+		}
+		if total <= a.most || oldest == "" || os.Remove(oldest) != nil {
+			return
+		}
+	}
+}

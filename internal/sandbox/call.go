@@ -1,0 +1,95 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Caller hands commands to a function.
+type Caller interface {
+	// Call hands over one command and waits for its end. It must never do so twice. Errors:
+	// ErrBusy, ErrMemory, ErrTime, ErrCrashed, ErrUnknown; all others say that the call was
+	// refused, and are for the user.
+	Call(ctx context.Context, c Call) (Result, error)
+}
+
+// How a call may end, other than with a result. ErrBusy, too: nothing was begun.
+var (
+	// ErrMemory and ErrTime: the function had no more of it and was ended with the command.
+	ErrMemory = errors.New("the function was out of memory")
+	ErrTime   = errors.New("the function took too long")
+	// ErrCrashed: it is over, and nothing is known of the command.
+	ErrCrashed = errors.New("the function was lost")
+	// ErrUnknown: there was no answer, and it may still run.
+	ErrUnknown = errors.New("the function did not answer")
+)
+
+// Call is what a function is given: a command, and where it may put what that writes.
+type Call struct {
+	Order
+	// Logs are the places of the parts of its log, each for twice as much as the one before.
+	Logs []string `json:"logs"`
+	// Outputs are the places of the files of output that are too large for a result.
+	Outputs map[string]Given `json:"outputs,omitempty"`
+}
+
+// MaxCall bounds what a function is given, in bytes of JSON: Lambda takes 6 MB.
+const MaxCall = 5_500_000
+
+// parts is how many parts a log may have: together 255 MiB, compressed.
+const parts = 8
+
+// callName names a call, and says until when whoever made it may wait for its end.
+func callName(id string, until time.Time) string {
+	return fmt.Sprintf("call-%s-%d", id, until.UnixMilli())
+}
+
+// waitsUntil is when nobody waits any more for a call.
+func waitsUntil(name string) (time.Time, error) {
+	ms, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
+	if err != nil || !strings.HasPrefix(name, "call-") {
+		return time.Time{}, fmt.Errorf("%q is not the name of a call", name)
+	}
+	return time.UnixMilli(ms), nil
+}
+
+// call completes a command: with all its secrets, which are in nothing else, and links.
+func (f *Function) call(ctx context.Context, o Order, id string) (c Call, err error) {
+	c = Call{Order: o, Outputs: map[string]Given{}}
+	if c.Archive, err = f.Links.Archive(ctx, o.Spec.Archive); err != nil {
+		return c, err
+	}
+	now := f.Now()
+	for i := range parts { // they are listed in the order of their times
+		url, err := f.Links.Log(ctx, o.Spec.LogID, id, now.Add(time.Duration(i)*time.Millisecond))
+		if err != nil {
+			return c, err
+		}
+		c.Logs = append(c.Logs, url)
+	}
+	for _, name := range o.Spec.Outputs {
+		blob := outputKey(Runner{Attempt: o.Spec.LogID.Attempt, ID: id}, o.Key, name)
+		url, err := f.Links.Output(ctx, blob, -1)
+		if err != nil {
+			return c, err
+		}
+		c.Outputs[name] = Given{URL: url, Blob: blob}
+	}
+	return c, nil
+}
+
+// trust makes sure that a result names only files that its command could write.
+func (c Call) trust(r Result) error {
+	for name, blob := range r.Blobs {
+		if c.Outputs[name].Blob != blob {
+			return fmt.Errorf("the function of commands says that %s is at %s, where it cannot be", name, blob)
+		}
+	}
+	return nil
+}
+
+func (l Limits) time() time.Duration { return time.Duration(l.Seconds) * time.Second }

@@ -1,0 +1,323 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// Function runs commands on a function: each is one call, for whose end its agent waits. No
+// machine is launched, nothing polls.
+//
+// A command is a row here, too, put as claimed by its call. A run that finds the row of
+// another call leaves the command to it until that call must be over.
+type Function struct {
+	*Service
+	Caller Caller
+	Memory int // MiB that the function has
+}
+
+// Limits of commands on a function.
+const (
+	// callTime is how long a command may take. The function itself has a minute more, and so
+	// has the run of the task.
+	callTime = 9 * time.Minute
+	// callSlack is what a call takes beside its command, at most.
+	callSlack = time.Minute
+	// callOutput is how much a command may write to its log.
+	callOutput = 128 << 20
+	// callProcesses is how many processes it has: Lambda has 1024, of all that runs there.
+	callProcesses = 512
+	// ownMemory is what the function needs for itself, in bytes.
+	ownMemory = 128 << 20
+	// killTime is how often a call asks whether its attempt was killed.
+	killTime = 2 * time.Second
+)
+
+// functionClass is the class of commands that no runner takes.
+const functionClass = "lambda"
+
+// onlySite is whose commands may use the function: Lambda runs all of them as one user, on
+// machines that it uses again, so that sites would not be apart.
+const onlySite = 0
+
+// For returns the commands of one run of a task.
+func (f *Function) For(id operators.Identity, archive string) operators.Commands {
+	return &calls{f, &commands{f.Service, id, archive}}
+}
+
+type calls struct {
+	*Function
+	run *commands
+}
+
+// statusBusy is the state param that counts how often a call was not taken.
+const statusBusy = "busy"
+
+// try is one run of a task that wants its command run.
+type try struct {
+	operators.Command
+	losses int64 // of the command, in the runs before
+	busy   int64 // how often the function was, in a row
+}
+
+func readTry(c operators.Command) (t try, key string, err error) {
+	p := operators.NewParams(c.Status)
+	t.Command = c
+	if key, err = p.StringOr(statusKey, ""); err != nil {
+		return t, "", err
+	}
+	if t.losses, err = p.IntOr(statusLosses, 0); err != nil {
+		return t, "", err
+	}
+	t.busy, err = p.IntOr(statusBusy, 0)
+	return t, key, err
+}
+
+// Run implements operators.Commands.
+func (f *calls) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
+	if err := f.possible(c.Sandbox); err != nil {
+		return operators.Exit{}, err
+	}
+	t, key, err := readTry(c)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	if key == "" {
+		return f.begin(ctx, t)
+	}
+	row, err := f.Commands.Command(ctx, f.run.id.AttemptID, key)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	return f.look(ctx, t, row)
+}
+
+// possible refuses what only machines have.
+func (f *calls) possible(b operators.Sandbox) error {
+	const instead = ": use a machine instead (sandbox: {executor: fargate})"
+	if f.run.id.SiteID != onlySite {
+		return param.Errorf("sandbox: the executor lambda is for site %d only, which keeps nothing from its own commands%s", onlySite, instead)
+	}
+	if b.Docker != nil {
+		return param.Errorf("docker: the executor lambda has no images, but Python 3.13 and a shell%s", instead)
+	}
+	if b.Time > callTime {
+		return param.Errorf("sandbox: timeout can be %v at most with the executor lambda but is %v%s", callTime, b.Time, instead)
+	}
+	if b.Output > callOutput {
+		return param.Errorf("sandbox: output can be %s at most with the executor lambda but is %s%s", operators.Size(callOutput), operators.Size(b.Output), instead)
+	}
+	var more []string
+	for name, asked := range map[string]bool{"cpu": b.CPU > 0, "memory": b.Memory > 0, "disk": b.Disk > 0, "role": b.Role != "", "spot": b.Spot, "fresh": b.Fresh} {
+		if asked {
+			more = append(more, name)
+		}
+	}
+	if more != nil {
+		slices.Sort(more)
+		return param.Errorf("sandbox: %s cannot be chosen with the executor lambda, whose function is the same for all commands%s", strings.Join(more, ", "), instead)
+	}
+	return nil
+}
+
+// begin puts the command and calls the function with it, unless an earlier run has done so.
+func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
+	id := strings.ToLower(rand.Text()[:12])
+	call, err := f.prepare(ctx, t.Command, id)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	name := callName(id, f.Now().Add(call.Spec.Limits.time()+callSlack))
+	who := f.run.id
+	row, err := f.Commands.Add(ctx, Command{Attempt: who.AttemptID, Key: call.Key, Site: who.SiteID, Project: who.ProjectID, Task: who.TaskName,
+		Class: functionClass, CreatedAt: f.Now(), State: Claimed, Runner: name})
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	if row.Runner != name || row.State != Claimed {
+		return f.look(ctx, t, row)
+	}
+	result, err := f.hand(ctx, call)
+	switch {
+	case err == nil:
+		err = call.trust(result)
+	case ctx.Err() != nil: // the task was killed, or this agent is too slow: then another run finds the row
+		return operators.Exit{}, ctx.Err()
+	case errors.Is(err, ErrUnknown):
+		return f.look(ctx, t, row)
+	case errors.Is(err, ErrBusy):
+		return f.busy(ctx, t, row, err)
+	default:
+		result, err = f.without(call.Spec.Limits, err)
+	}
+	if err != nil {
+		_, e := f.end(ctx, row, Result{Stopped: true})
+		return operators.Exit{}, errors.Join(err, e)
+	}
+	if row, err = f.end(ctx, row, result); err != nil {
+		return operators.Exit{}, err
+	}
+	return f.look(ctx, t, row)
+}
+
+// errKilled ends a call whose attempt was killed.
+var errKilled = errors.New("the attempt was killed")
+
+// hand calls the function, and looks after the attempt meanwhile.
+func (f *calls) hand(ctx context.Context, call Call) (Result, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		tick := time.NewTicker(killTime)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			// What cannot be read is read again.
+			if f.killed(ctx, call.Spec.LogID.Site, call.Spec.LogID.Attempt) {
+				stop(errKilled)
+				return
+			}
+		}
+	}()
+	r, err := f.Caller.Call(ctx, call)
+	if err != nil && errors.Is(context.Cause(ctx), errKilled) {
+		return Result{Code: 143, Stopped: true}, nil // it runs on for a while, and counts no more
+	}
+	r.Lost, r.Stopped = false, false // not for a function to say
+	return r, err
+}
+
+func (f *calls) limits(b operators.Sandbox) Limits {
+	limits := Limits{Seconds: int64(callTime / time.Second), Processes: callProcesses, Output: callOutput, Memory: int64(f.Memory)<<20 - ownMemory}
+	if b.Time > 0 {
+		limits.Seconds = max(1, int64(b.Time/time.Second))
+	}
+	if b.Processes > 0 {
+		limits.Processes = b.Processes
+	}
+	if b.Output > 0 {
+		limits.Output = b.Output
+	}
+	return limits
+}
+
+// prepare makes the call of the command.
+func (f *calls) prepare(ctx context.Context, c operators.Command, id string) (Call, error) {
+	who := f.run.id
+	o := Order{Key: commandKey(who), Mask: slices.Sorted(maps.Values(c.Secrets)), Spec: Spec{Name: operators.FolderName(who), Args: c.Args, Dir: c.Dir, Env: c.Env,
+		Scratch: c.Scratch, Files: c.Files, Outputs: c.Outputs, Archive: f.run.archive, Limits: f.limits(c.Sandbox),
+		LogID: LogID{Site: who.SiteID, Attempt: who.AttemptID, Task: who.TaskName}}}
+	call, err := f.call(ctx, o, id)
+	if err != nil {
+		return call, err
+	}
+	text, err := json.Marshal(call)
+	if err != nil {
+		return call, fmt.Errorf("encode call: %w", err)
+	}
+	if len(text) > MaxCall {
+		return call, param.Errorf("the command has %s of scripts and parameters, more than the %s that the executor lambda takes: use a machine instead (sandbox: {executor: fargate})",
+			operators.Size(int64(len(text))), operators.Size(MaxCall))
+	}
+	return call, nil
+}
+
+// without is the end of a call that brought no result.
+func (f *calls) without(limits Limits, err error) (Result, error) {
+	switch {
+	case errors.Is(err, ErrMemory):
+		return Result{Code: 137, Why: operators.OutOfMemory(int64(f.Memory) << 20)}, nil
+	case errors.Is(err, ErrTime):
+		return Result{Code: 137, Why: operators.TooLong(limits.time())}, nil
+	case errors.Is(err, ErrCrashed):
+		return Result{Lost: true, Why: err.Error()}, nil
+	}
+	return Result{}, err
+}
+
+// busy gives the command back. It is tried again later, under another key.
+func (f *calls) busy(ctx context.Context, t try, row Command, why error) (operators.Exit, error) {
+	if _, err := f.end(ctx, row, Result{Lost: true, Why: why.Error()}); err != nil {
+		return operators.Exit{}, err
+	}
+	return operators.Exit{}, &operators.Pending{Status: param.New(statusLosses, t.losses, statusBusy, t.busy+1), After: later(int(t.busy))}
+}
+
+// end keeps how the command ended, so that no other run of the task has it run again.
+func (f *calls) end(ctx context.Context, row Command, r Result) (Command, error) {
+	over, err := f.Commands.End(ctx, row.Attempt, row.Key, row.Runner, r)
+	if errors.Is(err, host.ErrConflict) { // it was given up, or the attempt was killed
+		return f.Commands.Command(ctx, row.Attempt, row.Key)
+	} else if err != nil {
+		return over, err
+	}
+	return over, f.wake(ctx, over)
+}
+
+// look returns the end of a command, or waits for the call that has it.
+func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, error) {
+	if row.State != Over {
+		until, err := waitsUntil(row.Runner)
+		if err != nil {
+			return operators.Exit{}, err
+		}
+		wait := until.Sub(f.Now())
+		if wait > 0 {
+			row, err = f.Commands.Park(ctx, row.Attempt, row.Key, f.run.id.Dispatch)
+		} else {
+			row, err = f.end(ctx, row, Result{Lost: true, Why: "nobody heard of its end"})
+		}
+		if err != nil {
+			return operators.Exit{}, err
+		}
+		if row.State != Over {
+			return operators.Exit{}, &operators.Pending{Status: status(row.Key, t.losses), After: wait}
+		}
+	}
+	if row.Result.Lost {
+		return f.again(ctx, t, row)
+	}
+	t.Stdout.Write(row.Result.Log)
+	return f.run.exit(ctx, row)
+}
+
+// again runs a command that was lost once more, under another key: a run has only one.
+func (f *calls) again(ctx context.Context, t try, row Command) (operators.Exit, error) {
+	if row.Key == commandKey(f.run.id) {
+		return operators.Exit{}, &operators.Pending{Status: status(row.Key, t.losses)}
+	}
+	if t.losses++; t.losses >= maxLosses {
+		return operators.Exit{}, operators.Failf("The command's function was lost %d times (%s): use a machine instead (sandbox: {executor: fargate})", t.losses, row.Result.Why)
+	}
+	t.Stdout.Write([]byte("zerodag: the function of this command was lost (" + row.Result.Why + "): it runs again\n"))
+	return f.begin(ctx, t)
+}
+
+// Stop implements operators.Commands. The function cannot be told: what runs there ends by
+// itself, and counts no more.
+func (f *calls) Stop(ctx context.Context, status *param.Map) error {
+	key, err := operators.NewParams(status).StringOr(statusKey, "")
+	if err != nil || key == "" {
+		return err
+	}
+	_, err = f.Commands.End(ctx, f.run.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
+	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
+		return nil
+	}
+	return err
+}

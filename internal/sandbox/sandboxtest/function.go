@@ -1,0 +1,65 @@
+package sandboxtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"zerodag/internal/sandbox"
+)
+
+// Environment is a function with one place to run: each call is a process of the runner, in
+// the same folder as the one before.
+type Environment struct {
+	Env []string // what Lambda gives it, and the handler hands on
+	// Dir is the function's own folder.
+	Dir string
+	// Said is what the last runner wrote beside its answer.
+	Said bytes.Buffer
+
+	runner string
+	user   *syscall.Credential
+}
+
+// NewEnvironment makes one of a user that is not root, as on Lambda, where the test is root.
+func NewEnvironment(t testing.TB, runner string) *Environment {
+	dir, err := os.MkdirTemp("", "function-") // not t.TempDir: other users must get in
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	e := &Environment{Dir: dir, runner: runner, Env: []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}}
+	if os.Getuid() == 0 {
+		const nobody = 65534
+		e.user = &syscall.Credential{Uid: nobody, Gid: nobody}
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+// Call implements sandbox.Caller.
+func (e *Environment) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	x := exec.CommandContext(ctx, e.runner, "once", e.Dir)
+	x.Dir, x.Env, x.Stdin, x.Stderr = e.Dir, e.Env, bytes.NewReader(text), &e.Said
+	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: e.user}
+	var r sandbox.Result
+	answer, err := x.Output()
+	if err == nil {
+		err = json.Unmarshal(answer, &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%w: %w: %s", sandbox.ErrCrashed, err, e.Said.String())
+	}
+	return r, nil
+}
