@@ -65,13 +65,6 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// say adds a message of the runner.
-func (o *output) say(format string, args ...any) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.add(o.mask.pass([]byte("zerodag: " + fmt.Sprintf(format, args...) + "\n")))
-}
-
 func (o *output) add(p []byte) {
 	if len(p) == 0 {
 		return

@@ -38,7 +38,7 @@ the_list() {
 
 # alone runs what kills functions, stops queues or counts calls, one after the other.
 alone() {
-  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestFaults|TestUpgrade|TestNewerForm' ./integration/aws
+  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate' ./integration/aws
   ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/benchaws
 }
 

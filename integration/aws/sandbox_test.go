@@ -1,9 +1,12 @@
 package aws_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +72,9 @@ func (s sandbox) end(t *testing.T, a stack.Attempt, limit time.Duration) stack.A
 
 func (s sandbox) log(t *testing.T, attempt string) string {
 	t.Helper()
-	var list struct{ Files []struct{ FileName, Direct string } }
+	var list struct {
+		Files []struct{ FileName, Direct string }
+	}
 	if err := s.Get(context.WithoutCancel(t.Context()), "/api/logs/"+attempt+"/files", &list); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +229,18 @@ func TestMissingImage(t *testing.T) {
 	}
 }
 
-// TestBusyFargate proves that launches that are refused are tried again, and that nine hundred
+// atOnce is how many commands TestBusyFargate has side by side: ZERODAG_COMMANDS, or few enough
+// for a machine that plays all of AWS.
+func atOnce(t *testing.T) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("ZERODAG_COMMANDS"), "120"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestBusyFargate proves that launches that are refused are tried again, and that many
 // commands at once take no more than ten machines, at the rate that the account has; each
 // runs once.
 func TestBusyFargate(t *testing.T) {
@@ -236,13 +252,21 @@ func TestBusyFargate(t *testing.T) {
 		t.Errorf("without capacity at first it failed:\n%s", s.log(t, a.ID))
 	}
 	began := time.Now()
-	a = s.begin(t, "+many:\n  for_range>: {from: 0, to: 900, step: 1}\n  _parallel: true\n  _do:\n    sh>: echo number ${range.from}.\n")
+	n := atOnce(t)
+	s.ecs.Faults(t, map[string]any{"launch_burst": 2, "launch_rate": 0.5})
+	a = s.begin(t, fmt.Sprintf("+many:\n  for_range>: {from: 0, to: %d, step: 1}\n  _parallel: true\n  _do:\n    sh>: printf 'number %%s.\\n' ${range.from}\n", n))
 	if a = s.end(t, a, 8*time.Minute); !a.Success {
 		t.Errorf("it failed")
 	}
-	t.Logf("900 commands in %v on %d machines", time.Since(began).Round(time.Second), len(s.machines(t, a.ID)))
+	t.Logf("%d commands in %v on %d machines", n, time.Since(began).Round(time.Second), len(s.machines(t, a.ID)))
 	if n := len(s.machines(t, a.ID)); n > 10 {
 		t.Errorf("%d machines", n)
+	}
+	log := s.log(t, a.ID)
+	for i := range n {
+		if times := strings.Count(log, fmt.Sprintf("number %d.\n", i)); times != 1 {
+			t.Errorf("command %d has run %d times", i, times)
+		}
 	}
 	s.stopped(t, a.ID)
 }

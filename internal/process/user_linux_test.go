@@ -87,7 +87,7 @@ func TestProcessBombs(t *testing.T) {
 		if list := processesOf(id); len(list) > 0 {
 			t.Errorf("%s: %d processes are left: %+v", bomb, len(list), list[0])
 		}
-		t.Log(fmt.Sprintf("ended after %v", time.Since(began)))
+		t.Logf("ended after %v", time.Since(began))
 		if exit, err := d.In(root).Run(t.Context(), sh("exit 3")); err != nil || exit.Code != 3 {
 			t.Errorf("the next command: %+v, %v", exit, err)
 		}

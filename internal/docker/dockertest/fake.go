@@ -137,7 +137,7 @@ func (f fake) main(args []string) int {
 	case "inspect":
 		return f.inspect()
 	case "ps":
-		for _, c := range (Fake{f.folder}).Containers() {
+		for _, c := range Fake(f).Containers() {
 			fmt.Println(strings.TrimPrefix(filepath.Base(c), "container-"))
 		}
 	}
