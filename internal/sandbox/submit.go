@@ -120,6 +120,9 @@ func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, 
 	if b.Image != "" {
 		class.Image = b.Image
 	}
+	if b.Docker.Has("build") {
+		return class, param.Errorf("docker: nothing is built on Fargate: push an image that has what the command needs to a registry, and name it (docker: {image: …})")
+	}
 	if class.Image == "" {
 		return class, param.Errorf("the command has no image to run in: name one (docker: {image: …}), or deploy with one for all (-c image=…)")
 	}

@@ -58,7 +58,7 @@ func TestFailures(t *testing.T) {
 	for params, want := range map[string]operatortest.Ended{
 		`{"_command": "true", "a": null}`:                    {Error: "Parameter 'a' is required but null", Kind: "config"},
 		`{"_command": "exit 3"}`:                             {Error: "Command failed with code 3", Kind: "runtime"},
-		`{"_command": "kill -9 $$"}`:                         {Error: "Command failed with code 137", Kind: "runtime"},
+		`{"_command": "kill -9 $$"}`:                         {Error: "Command failed with code 137 (signal 9, killed)", Kind: "runtime"},
 		`{"_command": "${secret:none}"}`:                     {Error: "Secret not found for key: 'none'", Kind: "secret not found"},
 		`{"_command": "x", "_env": {"A": "${secret:none}"}}`: {Error: "Secret not found for key: 'none'", Kind: "secret not found"},
 		`{"_command": "${BASH:+x}"}`:                         {Error: "Invalid parametrization: '${BASH:+x}'", Kind: "config"},
