@@ -88,7 +88,7 @@ sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SE
 
 .PHONY: bench
 bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
-	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/...
+	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/... ./cmd/runner
 	$(GO) run ./integration/bench -zerodag bin/zerodag -reference integration/conformance/bench_reference.json
 	ZERODAG_LOAD=60s $(GO) test -count=1 -v -run TestLoad ./integration/load
 

@@ -13,16 +13,26 @@ import (
 // largestZip is what a function may weigh as it is uploaded: it is fetched at a cold start.
 const largestZip = 15 << 20
 
+// largestRunner is what the program of commands' machines may have: each fetches it.
+const largestRunner = 8_000_000
+
 // TestZips proves that each function is small as it is deployed: built for arm64 and packed
 // as the CDK packs assets.
 func TestZips(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT RUN: short")
 	}
-	s := settings{Architecture: "arm64", Assets: t.TempDir()}
+	s := settings{Architecture: "arm64", CommandArchitecture: "arm64", Assets: t.TempDir()}
 	t.Chdir("..") // where the app runs
 	if err := buildFunctions(s); err != nil {
 		t.Fatal(err)
+	}
+	program, err := os.Stat(filepath.Join(s.Assets, programFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("runner: %.1f MB", float64(program.Size())/1e6); program.Size() > largestRunner {
+		t.Errorf("the runner has %d bytes, %d are allowed", program.Size(), largestRunner)
 	}
 	for _, f := range functions() {
 		size := zipped(t, filepath.Join(s.Assets, f.name, "bootstrap"))

@@ -47,7 +47,7 @@ on_localstack() {
   export LS_PORT REQUIRE=${REQUIRE:-localstack}
   "$localstack" running || trap '"$localstack" down' EXIT
   eval "$("$localstack" up)"
-  go test -count=1 ./integration/localstack ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
+  go test -count=1 ./integration/localstack ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
   local variables
   variables=$(integration/localstack/deploy.sh e2e -c commandFunction=true)
   eval "$variables"

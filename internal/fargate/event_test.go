@@ -1,0 +1,42 @@
+package fargate
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEvents proves what the end of a machine is called, and when no other would fare better.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text  string
+		why   string
+		final bool
+	}{
+		"no image":      {`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: x: not found"`, "The image cannot be pulled: CannotPullContainerError: x: not found", true},
+		"busy registry": {`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: toomanyrequests: slow down"`, "toomanyrequests", false},
+		"memory":        {`"stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited","containers":[{"name":"command","exitCode":137,"reason":"OutOfMemoryError: Container killed due to memory usage"}]`, "the machine was out of memory", false},
+		"Spot":          {`"stopCode":"SpotInterruption","stoppedReason":"Your Spot Task was interrupted."`, "the machine was taken back (Spot)", false},
+		"no program":    {`"stopCode":"TaskFailedToStart","stoppedReason":"dependency graph: …","containers":[{"name":"fetch","exitCode":1}]`, "could not be fetched (code 1)", false},
+		"its host":      {`"stopCode":"TerminationNotice"`, "the machine has ended: TerminationNotice", false},
+	} {
+		s, ended, err := ParseEvent([]byte(`{"startedBy":"1-k-0-x","lastStatus":"STOPPED",` + c.text + `}`))
+		if err != nil || !ended || s.Runner != "1-k-0-x" || !strings.Contains(s.Why, c.why) || s.Final != c.final {
+			t.Errorf("%s: %+v, %v, %v", name, s, ended, err)
+		}
+	}
+	for _, text := range []string{`{"startedBy":"1-k-0-x","lastStatus":"RUNNING"}`, `{"lastStatus":"STOPPED"}`} {
+		if s, ended, err := ParseEvent([]byte(text)); ended || err != nil {
+			t.Errorf("%s: %+v, %v", text, s, err)
+		}
+	}
+}
+
+func FuzzParseEvent(f *testing.F) {
+	f.Add([]byte(`{"startedBy":"1-k-0-x","lastStatus":"STOPPED","containers":[{"name":"fetch","exitCode":1}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if s, ended, err := ParseEvent(text); ended && (err != nil || s.Runner == "" || s.Why == "") {
+			t.Errorf("%s: %+v, %v", text, s, err)
+		}
+	})
+}
