@@ -44,33 +44,14 @@ func world(t *testing.T, group, params string) *operatortest.World {
 	return w
 }
 
-// look runs the task once; it must ask for another run.
 func look(t *testing.T, w *operatortest.World) *operators.Later {
 	t.Helper()
-	_, err := ours.Operator().Run(t.Context(), &w.Task)
-	var later *operators.Later
-	if !errors.As(err, &later) {
-		t.Fatalf("want another look, got %v", err)
-	}
-	return later
+	return operatortest.Look(t, ours.Operator(), w)
 }
 
-// untilDone looks until the query has ended; time passes only between looks.
 func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		result, err := ours.Operator().Run(t.Context(), &w.Task)
-		var later *operators.Later
-		if !errors.As(err, &later) {
-			if err != nil {
-				return operatortest.Ended{Error: err.Error()}
-			}
-			return operatortest.Ended{Store: param.Text(result.Store)}
-		}
-		w.State = later.State
-	}
-	t.Fatal("the query does not end within a minute")
-	return operatortest.Ended{}
+	return operatortest.UntilDone(t, ours.Operator(), w)
 }
 
 // queries are the ids of those that were started in a workgroup.

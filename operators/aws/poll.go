@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"context"
 	"time"
 
 	"zerodag/engine/param"
@@ -31,6 +32,28 @@ func Again(t *operators.Task, after time.Duration, job *param.Map) error {
 	next := t.State.Clone()
 	next.Set(jobKey, job)
 	return &operators.Later{After: after, State: next}
+}
+
+// Opened completes an operator whose runs, and cleaning up, begin with finding out what the
+// task is about: its account, client and parameters.
+func Opened[W any](o operators.Operator, open func(context.Context, *Account, *operators.Task) (W, error),
+	run func(W, context.Context) (operators.Result, error), stop func(W, context.Context) error) operators.Operator {
+	account := &Account{}
+	o.Run = func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+		w, err := open(ctx, account, t)
+		if err != nil {
+			return operators.Result{}, err
+		}
+		return run(w, ctx)
+	}
+	o.Clean = func(ctx context.Context, t *operators.Task) error {
+		w, err := open(ctx, account, t)
+		if err != nil {
+			return err
+		}
+		return stop(w, ctx)
+	}
+	return o
 }
 
 // Name identifies the job of this task: the same for every run of one try, however often it

@@ -25,22 +25,7 @@ import (
 
 // Operator is `batch>`.
 func Operator() operators.Operator {
-	account := &aws.Account{}
-	return operators.Operator{Name: "batch", Summary: "runs a job of AWS Batch", Retries: true,
-		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
-			j, err := open(ctx, account, t)
-			if err != nil {
-				return operators.Result{}, err
-			}
-			return j.run(ctx)
-		},
-		Clean: func(ctx context.Context, t *operators.Task) error {
-			j, err := open(ctx, account, t)
-			if err != nil {
-				return err
-			}
-			return j.stop(ctx)
-		}}
+	return aws.Opened(operators.Operator{Name: "batch", Summary: "runs a job of AWS Batch", Retries: true}, open, (*job).run, (*job).stop)
 }
 
 // How long to wait between looks at a job, and before a submission that had no answer is

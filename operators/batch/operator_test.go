@@ -89,31 +89,12 @@ func world(t *testing.T, name, more string) *operatortest.World {
 
 func look(t *testing.T, w *operatortest.World) *operators.Later {
 	t.Helper()
-	_, err := ours.Operator().Run(t.Context(), &w.Task)
-	var later *operators.Later
-	if !errors.As(err, &later) {
-		t.Fatalf("want another look, got %v", err)
-	}
-	return later
+	return operatortest.Look(t, ours.Operator(), w)
 }
 
-// untilDone looks until the job has ended; time passes only between looks.
 func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		result, err := ours.Operator().Run(t.Context(), &w.Task)
-		var later *operators.Later
-		switch {
-		case errors.As(err, &later):
-			w.State = later.State
-		case err != nil:
-			return operatortest.Ended{Error: err.Error()}
-		default:
-			return operatortest.Ended{Store: param.Text(result.Store)}
-		}
-	}
-	t.Fatal("the job does not end within a minute")
-	return operatortest.Ended{}
+	return operatortest.UntilDone(t, ours.Operator(), w)
 }
 
 // plain replaces what differs from run to run.

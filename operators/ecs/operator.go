@@ -20,22 +20,7 @@ import (
 
 // Operator is `ecs>`.
 func Operator() operators.Operator {
-	account := &aws.Account{}
-	return operators.Operator{Name: "ecs", Summary: "runs a task of Amazon ECS", Retries: true,
-		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
-			j, err := open(ctx, account, t)
-			if err != nil {
-				return operators.Result{}, err
-			}
-			return j.run(ctx)
-		},
-		Clean: func(ctx context.Context, t *operators.Task) error {
-			j, err := open(ctx, account, t)
-			if err != nil {
-				return err
-			}
-			return j.stop(ctx)
-		}}
+	return aws.Opened(operators.Operator{Name: "ecs", Summary: "runs a task of Amazon ECS", Retries: true}, open, (*job).run, (*job).stop)
 }
 
 // How long to wait between looks at a task, and before another try to start it.

@@ -21,22 +21,7 @@ import (
 
 // Operator is `emr>`.
 func Operator() operators.Operator {
-	account := &aws.Account{}
-	return operators.Operator{Name: "emr", Summary: "runs steps on Amazon EMR, or a job on EMR Serverless", Retries: true,
-		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
-			w, err := open(ctx, account, t)
-			if err != nil {
-				return operators.Result{}, err
-			}
-			return w.run(ctx)
-		},
-		Clean: func(ctx context.Context, t *operators.Task) error {
-			w, err := open(ctx, account, t)
-			if err != nil {
-				return err
-			}
-			return w.stop(ctx)
-		}}
+	return aws.Opened(operators.Operator{Name: "emr", Summary: "runs steps on Amazon EMR, or a job on EMR Serverless", Retries: true}, open, work.run, work.stop)
 }
 
 // work is what a task has done elsewhere.

@@ -129,31 +129,12 @@ func (p place) world(t *testing.T, params string) *operatortest.World {
 
 func look(t *testing.T, w *operatortest.World) *operators.Later {
 	t.Helper()
-	_, err := ours.Operator().Run(t.Context(), &w.Task)
-	var later *operators.Later
-	if !errors.As(err, &later) {
-		t.Fatalf("want another look, got %v", err)
-	}
-	return later
+	return operatortest.Look(t, ours.Operator(), w)
 }
 
-// untilDone looks until the work has ended; time passes only between looks.
 func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		result, err := ours.Operator().Run(t.Context(), &w.Task)
-		var later *operators.Later
-		switch {
-		case errors.As(err, &later):
-			w.State = later.State
-		case err != nil:
-			return operatortest.Ended{Error: err.Error()}
-		default:
-			return operatortest.Ended{Store: param.Text(result.Store)}
-		}
-	}
-	t.Fatal("the work does not end within two minutes")
-	return operatortest.Ended{}
+	return operatortest.UntilDone(t, ours.Operator(), w)
 }
 
 func said(t *testing.T, file string) string {

@@ -55,15 +55,9 @@ func world(t *testing.T, arn, params string) *operatortest.World {
 	return w
 }
 
-// look runs the task once; it must ask for another run.
 func look(t *testing.T, w *operatortest.World) *operators.Later {
 	t.Helper()
-	_, err := ours.Operator().Run(t.Context(), &w.Task)
-	var later *operators.Later
-	if !errors.As(err, &later) {
-		t.Fatalf("want another look, got %v", err)
-	}
-	return later
+	return operatortest.Look(t, ours.Operator(), w)
 }
 
 // untilDone looks until the execution has ended; time passes only between looks.
