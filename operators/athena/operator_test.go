@@ -1,7 +1,6 @@
 package athena_test
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"strings"

@@ -3,7 +3,6 @@ package emr_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"

@@ -2,7 +2,6 @@ package glue_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
