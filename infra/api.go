@@ -14,6 +14,7 @@ import (
 const (
 	rateLimit  = 200
 	burstLimit = 400
+	runnerRate = 2000 // of the machines of commands, besides
 )
 
 // createEndpoint makes what the API is known by: functions are told before it has routes.
@@ -30,12 +31,18 @@ func (z *stack) createAPI() {
 	z.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/{path+}"), Methods: all, Integration: function})
 	z.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/iam/{path+}"), Methods: all, Integration: function,
 		Authorizer: awsapigatewayv2authorizers.NewHttpIamAuthorizer()})
+	settings := map[string]any{}
+	if z.commands != nil { // runners ask often, and must not be in the way of people, nor people in theirs
+		z.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/runner/{path+}"), Methods: all, Integration: function})
+		settings["ANY /runner/{path+}"] = map[string]any{"ThrottlingRateLimit": runnerRate, "ThrottlingBurstLimit": 2 * runnerRate}
+	}
 	access := awslogs.NewLogGroup(z.Stack, jsii.String("AccessLog"), &awslogs.LogGroupProps{
 		LogGroupName: jsii.String("/zerodag/" + z.Stage + "/access"), Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
 	stage := awsapigatewayv2.NewCfnStage(z.Stack, jsii.String("DefaultStage"), &awsapigatewayv2.CfnStageProps{
 		ApiId: z.api.ApiId(), StageName: jsii.String("$default"), AutoDeploy: jsii.Bool(true),
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{DestinationArn: access.LogGroupArn(),
 			Format: jsii.String(`{"time":"$context.requestTime","ip":"$context.identity.sourceIp","method":"$context.httpMethod","path":"$context.path","status":"$context.status","size":"$context.responseLength","took":"$context.responseLatency"}`)},
+		RouteSettings:        settings,
 		DefaultRouteSettings: &awsapigatewayv2.CfnStage_RouteSettingsProperty{ThrottlingRateLimit: jsii.Number(rateLimit), ThrottlingBurstLimit: jsii.Number(burstLimit)},
 	})
 	if z.Domain == "" {

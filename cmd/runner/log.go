@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -153,8 +154,8 @@ func (o *output) store(ctx context.Context) error {
 
 // masker leaves secrets out of a text that comes in pieces.
 type masker struct {
+	secrets []string
 	replace *strings.Replacer
-	longest int
 	held    []byte
 }
 
@@ -163,12 +164,16 @@ const shortestMasked = 8
 
 func newMasker(secrets []string) masker {
 	var m masker
-	var pairs []string
 	for _, s := range secrets {
 		if len(s) >= shortestMasked {
-			pairs = append(pairs, s, "****")
-			m.longest = max(m.longest, len(s))
+			m.secrets = append(m.secrets, s)
 		}
+	}
+	// The longest first: of two at the same place it is the one that leaves nothing over.
+	slices.SortFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, s := range m.secrets {
+		pairs = append(pairs, s, "****")
 	}
 	if pairs != nil {
 		m.replace = strings.NewReplacer(pairs...)
@@ -182,9 +187,22 @@ func (m *masker) pass(p []byte) []byte {
 		return p
 	}
 	text := m.replace.Replace(string(m.held) + string(p))
-	keep := min(len(text), m.longest-1)
-	m.held = []byte(text[len(text)-keep:])
-	return []byte(text[:len(text)-keep])
+	cut := len(text) - m.beginning(text)
+	m.held = []byte(text[cut:])
+	return []byte(text[:cut])
+}
+
+// beginning is how many bytes at the end of text begin a secret.
+func (m *masker) beginning(text string) int {
+	most := 0
+	for _, s := range m.secrets {
+		for n := min(len(s)-1, len(text)); n > most; n-- {
+			if strings.HasPrefix(s, text[len(text)-n:]) {
+				most = n
+			}
+		}
+	}
+	return most
 }
 
 func (m *masker) rest() []byte {

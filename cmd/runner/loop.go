@@ -62,7 +62,9 @@ func (r *runner) poll(ctx context.Context, begin func(order)) error {
 	heard := time.Now()
 	for try := 0; ; {
 		var o orders
-		err := r.api.call(ctx, "poll", r.beat(), &o)
+		b := r.beat()
+		b.Lost = try > 0
+		err := r.api.call(ctx, "poll", b, &o)
 		switch {
 		case ctx.Err() != nil:
 			fmt.Println("runner: asked to end")

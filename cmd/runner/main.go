@@ -64,7 +64,7 @@ type settings struct {
 // Times of the runner. It must give up before the server does (sandbox.silence): then the
 // commands are run elsewhere.
 const (
-	defaultGrace = 10 * time.Second
+	defaultGrace = 4 * time.Second
 	deafTime     = 30 * time.Second
 )
 

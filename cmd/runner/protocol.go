@@ -11,6 +11,7 @@ type beat struct {
 	Free    int      `json:"free"`
 	Running []string `json:"running"`
 	Idle    int64    `json:"idle_ms"`
+	Lost    bool     `json:"lost"`
 }
 
 type orders struct {

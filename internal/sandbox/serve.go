@@ -20,6 +20,7 @@ type Beat struct {
 	Free    int      `json:"free"`    // commands that it could take
 	Running []string `json:"running"` // keys of those it has
 	Idle    int64    `json:"idle_ms"` // since something happened last
+	Lost    bool     `json:"lost"`    // an answer: what came with it is not among Running
 }
 
 // Orders are the answer.
@@ -69,7 +70,13 @@ func (s *Service) Poll(ctx context.Context, token string, b Beat) (Orders, error
 			return Orders{}, err
 		}
 	}
-	if o.Commands, err = s.claim(ctx, r, b.Free); err != nil {
+	if b.Lost {
+		if o.Commands, err = s.handOver(ctx, r, b); err != nil {
+			return o, err
+		}
+	}
+	more, err := s.claim(ctx, r, b.Free-len(o.Commands))
+	if o.Commands = append(o.Commands, more...); err != nil {
 		return o, err
 	}
 	if len(o.Commands) > 0 {
@@ -78,6 +85,16 @@ func (s *Service) Poll(ctx context.Context, token string, b Beat) (Orders, error
 		o.Leave, err = s.leave(ctx, r, time.Duration(b.Idle)*time.Millisecond)
 	}
 	return o, err
+}
+
+// handOver repeats the commands that a runner has claimed and does not know of.
+func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, error) {
+	claimed, err := s.Commands.Claimed(ctx, r.Attempt, r.Name())
+	if err != nil {
+		return nil, err
+	}
+	claimed = slices.DeleteFunc(claimed, func(c Command) bool { return slices.Contains(b.Running, c.Key) })
+	return s.take(ctx, r, claimed)
 }
 
 // leave lets a runner go that nobody needs any more.
@@ -115,8 +132,13 @@ func (s *Service) claim(ctx context.Context, r Runner, n int) ([]Order, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.take(ctx, r, waiting)
+}
+
+// take claims commands and completes them.
+func (s *Service) take(ctx context.Context, r Runner, commands []Command) ([]Order, error) {
 	var list []Order
-	for _, w := range waiting {
+	for _, w := range commands {
 		c, err := s.Commands.Claim(ctx, r.Attempt, w.Key, r.Name())
 		if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
 			continue

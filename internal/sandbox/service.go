@@ -58,6 +58,8 @@ const (
 	pauseTime = 500 * time.Millisecond
 	// patience is how long an agent waits for a command that a runner can take at once.
 	patience = 3 * time.Second
+	// outage is when a task looks again while the store cannot work.
+	outage = 10 * time.Second
 	// slowLook is when a task looks at its command by itself, should nobody have told it.
 	slowLook = 10 * time.Minute
 )

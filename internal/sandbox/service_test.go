@@ -468,3 +468,40 @@ func TestCutOff(t *testing.T) {
 		}
 	})
 }
+
+// TestAnswerLost proves that commands whose claim was answered in vain are handed over again.
+func TestAnswerLost(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		b.submit(3)
+		r := b.fake.runners[0]
+		if o := b.poll(r, sandbox.Beat{Free: 2}); len(o.Commands) != 2 {
+			t.Fatalf("%+v", o)
+		}
+		o := b.poll(r, sandbox.Beat{Free: 1, Running: []string{"2.0"}, Lost: true})
+		if len(o.Commands) != 1 || o.Commands[0].Key != "3.0" {
+			t.Errorf("handed over again: %+v", o)
+		}
+		if o := b.poll(r, sandbox.Beat{Free: 0, Running: []string{"2.0", "3.0"}}); len(o.Commands)+len(o.Kill) != 0 {
+			t.Errorf("then: %+v", o)
+		}
+	})
+}
+
+// TestOutage proves that a task waits while the store cannot work, and goes on with the
+// command that it had asked for.
+func TestOutage(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fake.refuse = host.ErrUnavailable
+		p := b.submit(2)
+		b.fake.refuse = nil
+		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 1 {
+			t.Fatalf("%v, %d machines", err, len(b.fake.runners))
+		}
+		if o := b.poll(b.fake.runners[0], sandbox.Beat{Free: 4}); len(o.Commands) != 1 || o.Commands[0].Key != "2.0" {
+			t.Errorf("%+v", o)
+		}
+	})
+}

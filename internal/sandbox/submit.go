@@ -55,49 +55,69 @@ func parseKey(key string) (task engine.TaskID, count int, err error) {
 	return engine.TaskID(n), count, nil
 }
 
+// asked is what a run of a task knows of its command.
+type asked struct {
+	key    string
+	losses int64
+}
+
 // Run implements operators.Commands: it puts the command where runners find it, sees to it
-// that there will be one, and returns how it ended, or that it is pending.
+// that there will be one, and returns how it ended, or that it is pending. While the store
+// cannot work it is pending, too.
 func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
 	p := operators.NewParams(c.Status)
-	key, err := p.StringOr(statusKey, "")
+	var a asked
+	var err error
+	if a.key, err = p.StringOr(statusKey, ""); err != nil {
+		return operators.Exit{}, err
+	}
+	if a.losses, err = p.IntOr(statusLosses, 0); err != nil {
+		return operators.Exit{}, err
+	}
+	first := a.key == ""
+	if first {
+		a.key = commandKey(s.id)
+	}
+	exit, err := s.attend(ctx, c, &a, first)
+	if errors.Is(err, host.ErrUnavailable) && ctx.Err() == nil {
+		return operators.Exit{}, &operators.Pending{Status: status(a.key, a.losses), After: outage}
+	}
+	return exit, err
+}
+
+// attend puts the command, if it is not there, or looks how far it is.
+func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, first bool) (operators.Exit, error) {
+	class, err := s.class(c.Sandbox, a.key, a.losses)
 	if err != nil {
 		return operators.Exit{}, err
 	}
-	losses, err := p.IntOr(statusLosses, 0)
-	if err != nil {
-		return operators.Exit{}, err
+	row, err := Command{}, host.ErrNotFound
+	if !first {
+		row, err = s.Commands.Command(ctx, s.id.AttemptID, a.key)
 	}
-	class, err := s.class(c.Sandbox, key, losses)
-	if err != nil {
-		return operators.Exit{}, err
+	if errors.Is(err, host.ErrNotFound) { // an earlier run may not have got to it
+		row, err = s.add(ctx, c, class, a.key)
 	}
-	var row Command
-	if key == "" {
-		row, err = s.add(ctx, c, class)
-	} else {
-		row, err = s.Commands.Command(ctx, s.id.AttemptID, key)
+	if err == nil && row.State == Claimed && !first {
+		row, err = s.confirm(ctx, row)
 	}
 	if err != nil {
 		return operators.Exit{}, err
 	}
 	if row.State == Over && row.Result.Lost {
-		if losses++; losses >= maxLosses {
-			return operators.Exit{}, operators.Failf("The command's runner was lost %d times (%s): it may need more memory (sandbox: memory)", losses, row.Result.Why)
+		if a.losses++; a.losses >= maxLosses {
+			return operators.Exit{}, operators.Failf("The command's runner was lost %d times (%s): it may need more memory (sandbox: memory)", a.losses, row.Result.Why)
 		}
-		if class, err = s.class(c.Sandbox, commandKey(s.id), losses); err != nil {
+		a.key = commandKey(s.id)
+		if class, err = s.class(c.Sandbox, a.key, a.losses); err != nil {
 			return operators.Exit{}, err
 		}
 		c.Stdout.Write([]byte("zerodag: the machine of this command was lost (" + row.Result.Why + "): it runs again, alone\n"))
-		if row, err = s.add(ctx, c, class); err != nil {
+		if row, err = s.add(ctx, c, class, a.key); err != nil {
 			return operators.Exit{}, err
 		}
 	}
-	if row.State == Claimed && key != "" {
-		if row, err = s.confirm(ctx, row); err != nil {
-			return operators.Exit{}, err
-		}
-	}
-	return s.await(ctx, row, class, losses)
+	return s.await(ctx, row, class, a.losses)
 }
 
 // confirm makes sure that somebody has a command that is claimed: who took its runner away
@@ -134,16 +154,13 @@ func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, 
 		}
 	}
 	if b.Fresh || losses > 0 {
-		if key == "" {
-			key = commandKey(s.id)
-		}
 		class.Alone = key
 	}
 	return class, s.Launcher.Check(class)
 }
 
 // add puts the command and returns it as it is.
-func (s *commands) add(ctx context.Context, c operators.Command, class Class) (Command, error) {
+func (s *commands) add(ctx context.Context, c operators.Command, class Class, key string) (Command, error) {
 	nonce := make([]byte, 12)
 	rand.Read(nonce) // never fails
 	b := c.Sandbox
@@ -155,7 +172,7 @@ func (s *commands) add(ctx context.Context, c operators.Command, class Class) (C
 	if err != nil {
 		return Command{}, fmt.Errorf("encode command: %w", err)
 	}
-	return s.Commands.Add(ctx, Command{Attempt: s.id.AttemptID, Key: commandKey(s.id), Site: s.id.SiteID, Project: s.id.ProjectID, Task: s.id.TaskName,
+	return s.Commands.Add(ctx, Command{Attempt: s.id.AttemptID, Key: key, Site: s.id.SiteID, Project: s.id.ProjectID, Task: s.id.TaskName,
 		Class: class.Key(), Spec: text, CreatedAt: s.Now(), State: Waiting})
 }
 
