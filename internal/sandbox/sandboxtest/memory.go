@@ -4,6 +4,7 @@ package sandboxtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -87,19 +88,19 @@ func (m *Memory) all(which func(*sandbox.Command) bool) []sandbox.Command {
 	return list
 }
 
-// change changes a command that is as it must be.
-func (m *Memory) change(attempt int64, key string, may func(*sandbox.Command) bool, do func(*sandbox.Command)) (*sandbox.Command, error) {
+// change changes a command that is as it must be, and returns it as it is then.
+func (m *Memory) change(attempt int64, key string, may func(*sandbox.Command) bool, do func(*sandbox.Command)) (sandbox.Command, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.commands[id(attempt, key)]
 	if c == nil {
-		return nil, host.ErrNotFound
+		return sandbox.Command{}, host.ErrNotFound
 	}
 	if !may(c) {
-		return c, host.ErrConflict
+		return *c, host.ErrConflict
 	}
 	do(c)
-	return c, nil
+	return *c, nil
 }
 
 // Claim implements sandbox.Commands.
@@ -110,7 +111,7 @@ func (m *Memory) Claim(_ context.Context, attempt int64, key, runner string) (sa
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	return *c, nil
+	return c, nil
 }
 
 // Claimed implements sandbox.Commands.
@@ -125,10 +126,10 @@ func open(c *sandbox.Command) bool { return c.State != sandbox.Over }
 // Park implements sandbox.Commands.
 func (m *Memory) Park(_ context.Context, attempt int64, key string, dispatch int) (sandbox.Command, error) {
 	c, err := m.change(attempt, key, open, func(c *sandbox.Command) { c.Parked = dispatch })
-	if c == nil {
+	if errors.Is(err, host.ErrNotFound) {
 		return sandbox.Command{}, err
 	}
-	return bare(c), nil
+	return bare(&c), nil
 }
 
 // End implements sandbox.Commands.
@@ -140,7 +141,7 @@ func (m *Memory) End(_ context.Context, attempt int64, key, runner string, r san
 	if err != nil {
 		return sandbox.Command{}, host.ErrConflict
 	}
-	return bare(c), nil
+	return bare(&c), nil
 }
 
 // Note implements sandbox.Commands.
@@ -153,7 +154,7 @@ func (m *Memory) Note(_ context.Context, attempt int64, key, trouble string) (sa
 	if err != nil {
 		return sandbox.Command{}, err
 	}
-	return bare(c), nil
+	return bare(&c), nil
 }
 
 func slot(r sandbox.Place) string { return fmt.Sprintf("%d-%s-%d", r.Attempt, r.Class, r.Slot) }
