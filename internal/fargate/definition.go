@@ -53,12 +53,8 @@ const basicDisk = 20
 // registered is what a class needs a task definition for.
 func (l *Launcher) registered(c sandbox.Class) *ecs.RegisterTaskDefinitionInput {
 	logs := func(prefix string) *types.LogConfiguration {
-		region := "us-east-1"
-		if parts := strings.Split(l.ExecutionRole, ":"); len(parts) > 3 && parts[3] != "" {
-			region = parts[3]
-		}
 		return &types.LogConfiguration{LogDriver: types.LogDriverAwslogs, Options: map[string]string{
-			"awslogs-group": l.LogGroup, "awslogs-region": region, "awslogs-stream-prefix": prefix}}
+			"awslogs-group": l.LogGroup, "awslogs-region": l.region, "awslogs-stream-prefix": prefix}}
 	}
 	mount := []types.MountPoint{{SourceVolume: aws.String(volume), ContainerPath: aws.String(folder)}}
 	architecture := types.CPUArchitectureX8664

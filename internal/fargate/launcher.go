@@ -38,6 +38,7 @@ type Options struct {
 type Launcher struct {
 	Options
 	client *ecs.Client
+	region string
 
 	mu    sync.Mutex
 	known map[string]string // ARNs of task definitions by family
@@ -46,7 +47,7 @@ type Launcher struct {
 // New makes a Launcher over a cluster that exists.
 func New(c aws.Config, o Options) *Launcher {
 	client := ecs.NewFromConfig(c, func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // who is throttled comes later
-	return &Launcher{Options: o, client: client, known: map[string]string{}}
+	return &Launcher{Options: o, client: client, region: c.Region, known: map[string]string{}}
 }
 
 // Check refuses a role that is not allowed.

@@ -6,7 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
 
 	"zerodag/integration/localstack"
 	"zerodag/internal/fargate"
@@ -99,5 +103,42 @@ func TestRefused(t *testing.T) {
 	}
 	if err := allowed.Check(class("i")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDefinition proves what is registered for a class: the program is checked before it is
+// started, nothing of a definition names one runner, and logs go to the region of the account.
+func TestDefinition(t *testing.T) {
+	t.Parallel()
+	var asked *ecs.RegisterTaskDefinitionInput
+	c := aws.Config{Region: "eu-central-1", Credentials: aws.AnonymousCredentials{}, APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error {
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("answer", func(_ context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			switch p := in.Parameters.(type) {
+			case *ecs.RegisterTaskDefinitionInput:
+				asked = p
+				return middleware.InitializeOutput{Result: &ecs.RegisterTaskDefinitionOutput{TaskDefinition: &types.TaskDefinition{TaskDefinitionArn: aws.String("d")}}}, middleware.Metadata{}, nil
+			case *ecs.RunTaskInput:
+				return middleware.InitializeOutput{Result: &ecs.RunTaskOutput{Tasks: []types.Task{{TaskArn: aws.String("t")}}}}, middleware.Metadata{}, nil
+			}
+			return middleware.InitializeOutput{}, middleware.Metadata{}, &smithy.GenericAPIError{Code: "ClientException"}
+		}), middleware.Before)
+	}}}
+	l := fargate.New(c, fargate.Options{Stage: "s", Cluster: "c", ExecutionRole: "arn:aws:iam::1:role/x", LogGroup: "/g", Architecture: "arm64", URL: "https://api", SHA256: "abc"})
+	of := sandbox.Class{Image: "i", CPU: 1024, Memory: 2048, Disk: 40, Role: "r"}
+	if task, err := l.Launch(t.Context(), runner(0, of)); err != nil || task != "t" {
+		t.Fatal(task, err)
+	}
+	fetch, command := asked.ContainerDefinitions[0], asked.ContainerDefinitions[1]
+	if *fetch.Essential || !strings.Contains(fetch.Command[0], "sha256sum -c") || *fetch.Environment[0].Value != "abc" {
+		t.Errorf("the program: %+v", fetch)
+	}
+	if *command.Image != "i" || command.EntryPoint[0] != "/zerodag/runner" || *command.User != "0" || command.DependsOn[0].Condition != types.ContainerConditionSuccess || command.Environment != nil {
+		t.Errorf("the image: %+v", command)
+	}
+	if o := command.LogConfiguration.Options; o["awslogs-region"] != "eu-central-1" || o["awslogs-group"] != "/g" {
+		t.Errorf("its log: %v", o)
+	}
+	if *asked.TaskRoleArn != "r" || asked.EphemeralStorage.SizeInGiB != 40 || asked.RuntimePlatform.CpuArchitecture != types.CPUArchitectureArm64 || !strings.HasPrefix(*asked.Family, "zerodag-s-") {
+		t.Errorf("registered: %+v", asked)
 	}
 }
