@@ -88,6 +88,18 @@ func healthy() error {
 	return nil
 }
 
+// Shared is a folder of the test that the containers of the test bed's ECS see, too, at the same
+// place: what lies below /tmp they do not.
+func Shared(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(os.Getenv("LSPROC_SHARED"), "test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // Name makes a name for a table, a bucket or a queue that no other test has.
 func Name() string { return "zerodag-test-" + strings.ToLower(rand.Text()[:12]) }
 

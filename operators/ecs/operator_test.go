@@ -38,9 +38,9 @@ func definition(t *testing.T, script string, more ...types.ContainerDefinition) 
 	main := types.ContainerDefinition{Name: new("main"), Image: new("any"), EntryPoint: []string{"/bin/sh", "-c", script, "sh"}, StopTimeout: new(int32(2)),
 		Environment: []types.KeyValuePair{{Name: new("OWN"), Value: new("its")}},
 		LogConfiguration: &types.LogConfiguration{LogDriver: types.LogDriverAwslogs, Options: map[string]string{
-			"awslogs-group": "/ecs/" + name, "awslogs-stream-prefix": "run", "awslogs-region": localstack.Region}}}
+			"awslogs-create-group": "true", "awslogs-group": "/ecs/" + name, "awslogs-stream-prefix": "run", "awslogs-region": localstack.Region}}}
 	_, err := client.RegisterTaskDefinition(t.Context(), &ecs.RegisterTaskDefinitionInput{Family: &name, RequiresCompatibilities: []types.Compatibility{types.CompatibilityFargate},
-		NetworkMode: types.NetworkModeAwsvpc, Cpu: new("256"), Memory: new("512"), ContainerDefinitions: append([]types.ContainerDefinition{main}, more...)})
+		NetworkMode: types.NetworkModeAwsvpc, Cpu: new("256"), Memory: new("512"), ExecutionRoleArn: new("arn:aws:iam::000000000000:role/execution"), ContainerDefinitions: append([]types.ContainerDefinition{main}, more...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestExercise(t *testing.T) {
 
 func TestSucceeds(t *testing.T) {
 	t.Parallel()
-	out := filepath.Join(t.TempDir(), "out")
+	out := filepath.Join(localstack.Shared(t), "out")
 	name, client := definition(t, `echo "$OWN $A $B $1 $2" > `+out)
 	w := world(t, name, `, "command": ["x y", "z"], "env": {"A": 1, "B": {"c": "ü"}}`)
 	got := untilDone(t, w)
@@ -261,7 +261,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	w.State = known
-	if got := untilDone(t, w); !strings.Contains(got.Error, "failed with code 143: UserInitiated: attempt 5 of project was killed") {
+	if got := untilDone(t, w); !strings.Contains(got.Error, "UserInitiated: attempt 5 of project was killed") {
 		t.Errorf("got %+v", got)
 	}
 	if n := len(tasks(t, client, name)); n != 1 {

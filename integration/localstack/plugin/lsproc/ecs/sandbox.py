@@ -150,7 +150,10 @@ def _q(text):
 
 def _init(c):
     """With initProcessEnabled a process 1 that passes signals on and reaps."""
-    return [sys.executable, "-I", "-S", os.path.join(HERE, "init.py")] if c.init else []
+    if not c.init:
+        return []
+    with open(os.path.join(HERE, "init.py")) as f:  # its text: the container may not see the file
+        return [sys.executable, "-I", "-S", "-c", f.read()]
 
 
 def _limits(c):
