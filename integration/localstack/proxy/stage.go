@@ -57,6 +57,10 @@ func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]st
 		if before[f], err = Environment(ctx, stage, f); err != nil {
 			return nil, err
 		}
+		if len(before[f]) == 0 { // that of commands, which calls nothing
+			delete(before, f)
+			continue
+		}
 		delete(before[f], endpoint) // of a run that was cut off
 		now := maps.Clone(before[f])
 		maps.Copy(now, replaced)
