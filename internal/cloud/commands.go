@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/internal/env"
 	"zerodag/internal/fargate"
@@ -31,9 +30,7 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 		Default: sandbox.Class{Image: c.Image, CPU: c.CPU, Memory: c.Memory, Spot: c.Spot},
 		Program: func(ctx context.Context) (string, error) { return links.Object(ctx, c.Program.Bucket, c.Program.Key) },
 		Attempt: e.DB.Attempt,
-		Wake: func(ctx context.Context, project, attempt int64, run engine.Run) error {
-			return e.Host.Wake(ctx, project, attempt, run)
-		},
+		Wake:    e.Wake,
 	})
 }
 
@@ -42,10 +39,7 @@ func (e *Engine) function(account aws.Config, c env.Function, links s3.Links) *s
 	if c.Name == "" {
 		return nil
 	}
-	service := sandbox.New(sandbox.Options{Commands: e.DB.Commands(), Links: links, Logger: e.Logger, Attempt: e.DB.Attempt,
-		Wake: func(ctx context.Context, project, attempt int64, run engine.Run) error {
-			return e.Host.Wake(ctx, project, attempt, run)
-		}})
+	service := sandbox.New(sandbox.Options{Commands: e.DB.Commands(), Links: links, Logger: e.Logger, Attempt: e.DB.Attempt, Wake: e.Wake})
 	return &sandbox.Function{Service: service, Caller: lambda.New(account, c.Name), Memory: c.Memory}
 }
 

@@ -15,17 +15,20 @@ import (
 )
 
 // Inline says whether a task's operator does no I/O, as far as its text tells.
-func Inline(r operators.Registry, t *engine.Task) bool {
+func Inline(r operators.Registry, t *engine.Task) bool { return written(r, t).Inline }
+
+// written is a task's operator, as far as its text tells.
+func written(r operators.Registry, t *engine.Task) operators.Operator {
 	for k, v := range t.Config.All() {
 		if k == "_type" {
 			name, _ := v.(string)
-			return r[name].Inline
+			return r[name]
 		}
 		if strings.HasSuffix(k, ">") {
-			return r[k[:len(k)-1]].Inline
+			return r[k[:len(k)-1]]
 		}
 	}
-	return false
+	return operators.Operator{}
 }
 
 // job is a run with what it needs of its attempt, which may be loaded anew meanwhile.

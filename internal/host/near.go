@@ -14,12 +14,12 @@ import (
 // What they are to be is taken as it is written: what is computed is not known yet. The lock
 // is held.
 func (h *Host) near(l *live, id engine.TaskID) []operators.Sandbox {
-	if h.runsCommand(l.state.Task(id)) {
+	if written(h.Registry, l.state.Task(id)).Commands {
 		return nil // its own machine will do
 	}
 	var list []operators.Sandbox
 	for _, t := range l.state.Next(id) {
-		if !h.runsCommand(t) {
+		if !written(h.Registry, t).Commands {
 			continue
 		}
 		own := param.Merge(l.state.ParamsOf(id), t.Config)
@@ -33,15 +33,6 @@ func (h *Host) near(l *live, id engine.TaskID) []operators.Sandbox {
 		}
 	}
 	return list
-}
-
-func (h *Host) runsCommand(t *engine.Task) bool {
-	for k := range t.Config.All() {
-		if strings.HasSuffix(k, ">") {
-			return h.Registry[k[:len(k)-1]].Commands
-		}
-	}
-	return false
 }
 
 // prepare tells of what is near, while the task runs; the returned function waits for that.

@@ -101,12 +101,7 @@ func (s *Service) bury(ctx context.Context, r Runner, why, trouble string) error
 	}
 	for _, c := range list {
 		over, err := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Lost: true, Why: why})
-		if err == nil {
-			err = s.wake(ctx, over)
-		} else if errors.Is(err, host.ErrConflict) {
-			err = nil
-		}
-		failed = errors.Join(failed, err)
+		failed = errors.Join(failed, s.told(ctx, over, err))
 	}
 	failed = errors.Join(failed, s.tell(ctx, r, trouble))
 	if failed != nil {
@@ -119,13 +114,8 @@ func (s *Service) bury(ctx context.Context, r Runner, why, trouble string) error
 func (s *Service) tell(ctx context.Context, r Runner, trouble string) error {
 	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, MaxRunners*r.Of.depth()+1)
 	for _, c := range waiting {
-		var e error
-		if c, e = s.Commands.Note(ctx, c.Attempt, c.Key, trouble); e == nil {
-			e = s.wake(ctx, c)
-		} else if errors.Is(e, host.ErrConflict) {
-			e = nil
-		}
-		err = errors.Join(err, e)
+		noted, e := s.Commands.Note(ctx, c.Attempt, c.Key, trouble)
+		err = errors.Join(err, s.told(ctx, noted, e))
 	}
 	return err
 }

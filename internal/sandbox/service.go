@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -92,6 +93,18 @@ func New(o Options) *Service {
 func (s *Service) killed(ctx context.Context, site, attempt int64) bool {
 	a, err := s.Attempt(ctx, site, attempt)
 	return err == nil && (a.Canceled || a.Done)
+}
+
+// told wakes the task of a command after a change of that, unless somebody else was first: then
+// it is his to do so.
+func (s *Service) told(ctx context.Context, changed Command, err error) error {
+	switch {
+	case errors.Is(err, host.ErrConflict):
+		return nil
+	case err != nil:
+		return err
+	}
+	return s.wake(ctx, changed)
 }
 
 // wake tells the task of a command, if it waits.

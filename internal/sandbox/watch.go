@@ -111,12 +111,7 @@ func (s *Service) fail(ctx context.Context, r Runner, why string) error {
 	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 0)
 	for _, c := range waiting {
 		over, e := s.Commands.End(ctx, c.Attempt, c.Key, "", Result{Why: why})
-		if e == nil {
-			e = s.wake(ctx, over)
-		} else if errors.Is(e, host.ErrConflict) {
-			e = nil
-		}
-		err = errors.Join(err, e)
+		err = errors.Join(err, s.told(ctx, over, e))
 	}
 	return err
 }

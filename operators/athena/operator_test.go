@@ -187,13 +187,7 @@ func TestLooks(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)
 	w := world(t, group, endless)
-	for i, want := range []time.Duration{0, 1, 2, 4, 8, 16, 30, 30} {
-		later := look(t, w)
-		if later.After != want*time.Second {
-			t.Errorf("run %d asks for another after %v, want %v", i+1, later.After, want*time.Second)
-		}
-		w.State = later.State
-	}
+	operatortest.Waits(t, ours.Operator(), w, 0, 1, 2, 4, 8, 16, 30, 30)
 	if err := ours.Operator().Clean(t.Context(), &w.Task); err != nil {
 		t.Error(err)
 	}

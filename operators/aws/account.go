@@ -36,6 +36,15 @@ type Account struct {
 	base *sdk.Config
 }
 
+// RegionOf is the region in an ARN of at least so many parts, and otherwise when text is none:
+// what an ARN names is found in its own region only.
+func RegionOf(text string, parts int, otherwise string) string {
+	if p := strings.Split(text, ":"); len(p) >= parts && p[0] == "arn" {
+		return p[3]
+	}
+	return otherwise
+}
+
 // Params are the parameters of a task with the defaults that `_export` may give below
 // `aws.<service>`, then below `aws`.
 func Params(t *operators.Task, service string) (*operators.Params, error) {

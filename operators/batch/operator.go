@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -77,9 +76,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*job, e
 	if err != nil {
 		return nil, err
 	}
-	if parts := strings.Split(j.spec.definition, ":"); len(parts) >= 6 && parts[0] == "arn" {
-		c.Region = parts[3] // it is found in its own region only
-	}
+	c.Region = aws.RegionOf(j.spec.definition, 6, c.Region)
 	j.client = batch.NewFromConfig(c)
 	return j, nil
 }

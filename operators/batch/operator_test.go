@@ -302,13 +302,7 @@ func TestLooks(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exec sleep 300")
 	w := world(t, name, "")
-	for i, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
-		later := look(t, w)
-		if later.After != want*time.Second {
-			t.Errorf("run %d asks for another after %v, want %v", i+1, later.After, want*time.Second)
-		}
-		w.State = later.State
-	}
+	operatortest.Waits(t, ours.Operator(), w, 2, 4, 8, 16, 32, 60, 60)
 	if n := jobs(t, client, name); n != 1 {
 		t.Errorf("there were %d jobs, want 1", n)
 	}
@@ -320,16 +314,7 @@ func TestKill(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exec sleep 300")
 	w := world(t, name, "")
-	if err := ours.Operator().Clean(t.Context(), &w.Task); err != nil {
-		t.Errorf("nothing to end: %v", err)
-	}
-	known := look(t, w).State
-	for _, state := range []*param.Map{param.New(), param.New(), known, known} {
-		w.State = state
-		if err := ours.Operator().Clean(t.Context(), &w.Task); err != nil {
-			t.Error(err)
-		}
-	}
+	operatortest.Stops(t, ours.Operator(), w)
 	if got := untilDone(t, w); !strings.Contains(got.Error, "failed: attempt 5 of project was killed, exit code 137") {
 		t.Errorf("got %+v", got)
 	}

@@ -74,9 +74,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*job, e
 	if err != nil {
 		return nil, err
 	}
-	if parts := strings.Split(j.spec.definition, ":"); len(parts) >= 6 && parts[0] == "arn" {
-		c.Region = parts[3] // it is found in its own region only
-	}
+	c.Region = aws.RegionOf(j.spec.definition, 6, c.Region)
 	j.client = ecs.NewFromConfig(c)
 	return j, nil
 }

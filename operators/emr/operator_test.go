@@ -395,13 +395,7 @@ func TestLooks(t *testing.T) {
 	t.Parallel()
 	p := open(t)
 	w := p.world(t, `{"cluster": "`+p.cluster(t)+`", "steps": [{"type": "command", "command": "sleep", "args": ["300"]}]}`)
-	for i, want := range []time.Duration{15, 30, 60, 120, 240, 300, 300} {
-		later := look(t, w)
-		if later.After != want*time.Second {
-			t.Errorf("run %d asks for another after %v, want %v", i+1, later.After, want*time.Second)
-		}
-		w.State = later.State
-	}
+	operatortest.Waits(t, ours.Operator(), w, 15, 30, 60, 120, 240, 300, 300)
 }
 
 // TestKill proves that a cluster that was started for the task is terminated, and that steps

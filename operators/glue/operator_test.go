@@ -206,13 +206,7 @@ func TestFull(t *testing.T) {
 	first.State = look(t, first).State
 	w := b.world(t, `"_command": "NAME"`)
 	w.TaskID = 7
-	for i, want := range []time.Duration{0, 5, 10, 20, 40, 60, 60} {
-		later := look(t, w)
-		if later.After != want*time.Second {
-			t.Errorf("run %d asks for another after %v, want %v", i+1, later.After, want*time.Second)
-		}
-		w.State = later.State
-	}
+	operatortest.Waits(t, ours.Operator(), w, 0, 5, 10, 20, 40, 60, 60)
 	if err := ours.Operator().Clean(t.Context(), &first.Task); err != nil {
 		t.Error(err)
 	}

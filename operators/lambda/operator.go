@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
@@ -51,9 +50,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 	if err != nil {
 		return operators.Result{}, err
 	}
-	if parts := strings.Split(i.function, ":"); len(parts) >= 7 && parts[0] == "arn" {
-		c.Region = parts[3] // it is found in its own region only
-	}
+	c.Region = aws.RegionOf(i.function, 7, c.Region)
 	client := lambda.NewFromConfig(c, func(o *lambda.Options) { o.Retryer = onlyRefused() })
 	out, err := client.Invoke(ctx, i.input(t))
 	if err != nil {

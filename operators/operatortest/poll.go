@@ -38,3 +38,33 @@ func UntilDone(t *testing.T, o operators.Operator, w *World) Ended {
 	t.Fatal("it does not end within two minutes")
 	return Ended{}
 }
+
+// Waits proves after how many seconds a task asks for each of its next runs.
+func Waits(t *testing.T, o operators.Operator, w *World, seconds ...int) {
+	t.Helper()
+	for i, want := range seconds {
+		later := Look(t, o, w)
+		if later.After != time.Duration(want)*time.Second {
+			t.Errorf("run %d asks for another after %v, want %d s", i+1, later.After, want)
+		}
+		w.State = later.State
+	}
+}
+
+// Stops proves that the cleaning up of a task does no harm before there is anything to stop;
+// then it starts the task, and cleans up with no state and with that of the start, each twice.
+// It returns the latter.
+func Stops(t *testing.T, o operators.Operator, w *World) *param.Map {
+	t.Helper()
+	if err := o.Clean(t.Context(), &w.Task); err != nil {
+		t.Errorf("nothing to stop: %v", err)
+	}
+	known := Look(t, o, w).State
+	for _, state := range []*param.Map{param.New(), param.New(), known, known} {
+		w.State = state
+		if err := o.Clean(t.Context(), &w.Task); err != nil {
+			t.Error(err)
+		}
+	}
+	return known
+}

@@ -162,13 +162,7 @@ func TestLooks(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for i, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
-		later := look(t, w)
-		if later.After != want*time.Second {
-			t.Errorf("run %d asks for another after %v, want %v", i+1, later.After, want*time.Second)
-		}
-		w.State = later.State
-	}
+	operatortest.Waits(t, ours.Operator(), w, 2, 4, 8, 16, 32, 60, 60)
 	if n := len(executions(t, client, arn)); n != 1 {
 		t.Errorf("there were %d executions, want 1", n)
 	}

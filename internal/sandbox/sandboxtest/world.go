@@ -40,12 +40,11 @@ type World struct {
 	t    testing.TB
 	mu   sync.Mutex
 	woke []engine.Run
-	told chan struct{} // one for each wake
 }
 
 // New makes a World whose machines run the program runner, in a folder of their own.
 func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
-	w := &World{Memory: NewMemory(), t: t, Secrets: map[string]string{}, told: make(chan struct{}, 1000)}
+	w := &World{Memory: NewMemory(), t: t, Secrets: map[string]string{}}
 	w.Store = newStore(t)
 	w.Machines = &Machines{runner: runner, t: t, Env: []string{"ZERODAG_GRACE=500ms"}}
 	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"},
@@ -55,7 +54,6 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.woke = append(w.woke, run)
-			w.told <- struct{}{}
 			return nil
 		}}
 	if change != nil {
