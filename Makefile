@@ -36,8 +36,9 @@ program = command -v $(1) >/dev/null || { \
 	  else echo "$(1) is needed by the tests of $(3): install it (apt-get install $(2))"; exit 1; fi; }
 
 .PHONY: tools
-tools: $(CLIENT) ## install what tests need besides Go and Node: Ruby, PostgreSQL, a JDK, Maven, Digdag's Java client, a Python for LocalStack
+tools: $(CLIENT) ## install what tests need besides Go and Node: Ruby, PostgreSQL, busybox, a JDK, Maven, Digdag's Java client, a Python for LocalStack
 	@$(call program,ruby,ruby,rb>)
+	@$(call program,busybox,busybox-static,the images of commands)
 	@$(call program,curl,curl,LocalStack)
 	@$(call program,initdb /usr/lib/postgresql/*/bin/initdb,postgresql,pg>)
 	@integration/localstack/localstack.sh tools

@@ -187,7 +187,7 @@ func TestMachineLost(t *testing.T) {
 				m := w.Machines.All()[0]
 				m.Kill()
 				<-m.Ended
-				if err := w.Stopped(context.Background(), m.Of.Name(), "the machine was killed", false); err != nil {
+				if err := w.Stopped(context.Background(), m.Of.Name(), "the machine was killed", sandbox.Lost); err != nil {
 					t.Error(err)
 				}
 				return

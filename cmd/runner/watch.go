@@ -20,6 +20,7 @@ import (
 const (
 	countTime = 25 * time.Millisecond
 	watchTime = time.Second
+	slowDisk  = 30 * time.Second // between two looks at a large folder
 )
 
 // watch ends the command when it is to end: it was killed, its time is over, or it takes more
@@ -152,7 +153,7 @@ func (d *diskWatch) full(folder string) bool {
 		}
 		return nil // what vanishes meanwhile does not count
 	})
-	d.next = now.Add(max(watchTime, 20*time.Since(now)))
+	d.next = now.Add(min(max(watchTime, 20*time.Since(now)), slowDisk))
 	return total > d.limit
 }
 

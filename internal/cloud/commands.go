@@ -113,7 +113,7 @@ func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (boo
 	if err != nil || !ended || e.Sandbox == nil {
 		return true, err
 	}
-	return true, e.Sandbox.Stopped(ctx, s.Runner, s.Why, s.Final)
+	return true, e.Sandbox.Stopped(ctx, s.Runner, s.Why, s.Ending)
 }
 
 // checkMachines looks after the machines of commands.

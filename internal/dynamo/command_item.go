@@ -71,6 +71,7 @@ const (
 	rID       = "id"
 	rOf       = "of"
 	rLaunched = "la"
+	rRefused  = "rf"
 	rSeen     = "se"
 	rLoad     = "ld"
 	rAsked    = "as"
@@ -98,6 +99,7 @@ func runnerItem(r sandbox.Runner) (item, error) {
 	it.setNum(aSite, r.Site)
 	it.setNum(cProject, r.Project)
 	it.setTime(rLaunched, r.Launched)
+	it.setStr(rRefused, r.Refused)
 	it.setStr(rSecret, r.Secret)
 	it.setBytes(rHash, r.Hash)
 	it[rAsked] = number(int64(r.Asked))
@@ -106,7 +108,7 @@ func runnerItem(r sandbox.Runner) (item, error) {
 
 func runnerOf(it item) (sandbox.Runner, error) {
 	r := sandbox.Runner{Attempt: it.num("at"), Class: it.str(cClass), Slot: int(it.num("sl")), ID: it.str(rID), Site: it.num(aSite), Project: it.num(cProject),
-		Launched: it.time(rLaunched), Seen: it.time(rSeen), Load: int(it.num(rLoad)), Asked: int(it.num(rAsked)), Task: it.str(rTask),
+		Launched: it.time(rLaunched), Refused: it.str(rRefused), Seen: it.time(rSeen), Load: int(it.num(rLoad)), Asked: int(it.num(rAsked)), Task: it.str(rTask),
 		Secret: it.str(rSecret), Hash: it.bytes(rHash), Fenced: it.bool(rFenced)}
 	if err := json.Unmarshal([]byte(it.str(rOf)), &r.Of); err != nil {
 		return r, fmt.Errorf("decode runner %s: %w", r.Name(), err)

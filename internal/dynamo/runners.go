@@ -106,8 +106,15 @@ func (db *DB) Beat(ctx context.Context, name string, at time.Time, load int) (sa
 }
 
 // Launched notes what the launcher calls the runner.
-func (db *DB) Launched(ctx context.Context, name, task string) error {
-	_, err := db.living(ctx, name, where{text: "SET #tk = :tk REMOVE #sc", names: []string{rTask, rSecret}, values: item{":tk": text(task)}})
+func (db *DB) Launched(ctx context.Context, name, task string, at time.Time) error {
+	_, err := db.living(ctx, name, where{text: "SET #tk = :tk, #la = :la REMOVE #sc, #rf", names: []string{rTask, rLaunched, rSecret, rRefused},
+		values: item{":tk": text(task), ":la": micros(at)}})
+	return err
+}
+
+// Refused notes why the runner could not be launched.
+func (db *DB) Refused(ctx context.Context, name, why string, at time.Time) error {
+	_, err := db.living(ctx, name, where{text: "SET #rf = :rf, #la = :la", names: []string{rRefused, rLaunched}, values: item{":rf": text(why), ":la": micros(at)}})
 	return err
 }
 

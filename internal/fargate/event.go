@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"zerodag/internal/sandbox"
 )
 
 // Stopped is what a task state change says of a runner whose machine has ended.
 type Stopped struct {
 	Runner string // sandbox.Runner.Name
 	Why    string // for the user
-	Final  bool   // another machine would fare no better
+	Ending sandbox.Ending
 }
 
 // detail is the form of the event.
@@ -37,7 +39,12 @@ func ParseEvent(text []byte) (Stopped, bool, error) {
 		return Stopped{}, false, nil
 	}
 	s := Stopped{Runner: d.StartedBy, Why: d.why()}
-	s.Final = isFinal(s.Why)
+	switch {
+	case isFinal(s.Why):
+		s.Ending = sandbox.Final
+	case isRefusal(s.Why):
+		s.Ending = sandbox.NoRoom
+	}
 	return s, true, nil
 }
 

@@ -3,25 +3,28 @@ package fargate
 import (
 	"strings"
 	"testing"
+
+	"zerodag/internal/sandbox"
 )
 
 // TestEvents proves what the end of a machine is called, and when no other would fare better.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		text  string
-		why   string
-		final bool
+		text   string
+		why    string
+		ending sandbox.Ending
 	}{
-		"no image":      {`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: x: not found"`, "The image cannot be pulled: CannotPullContainerError: x: not found", true},
-		"busy registry": {`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: toomanyrequests: slow down"`, "toomanyrequests", false},
-		"memory":        {`"stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited","containers":[{"name":"command","exitCode":137,"reason":"OutOfMemoryError: Container killed due to memory usage"}]`, "the machine was out of memory", false},
-		"Spot":          {`"stopCode":"SpotInterruption","stoppedReason":"Your Spot Task was interrupted."`, "the machine was taken back (Spot)", false},
-		"no program":    {`"stopCode":"TaskFailedToStart","stoppedReason":"dependency graph: …","containers":[{"name":"fetch","exitCode":1}]`, "could not be fetched (code 1)", false},
-		"its host":      {`"stopCode":"TerminationNotice"`, "the machine has ended: TerminationNotice", false},
+		"no image":      {`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: x: not found"`, "The image cannot be pulled: CannotPullContainerError: x: not found", sandbox.Final},
+		"busy registry": {`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: toomanyrequests: slow down"`, "toomanyrequests", sandbox.Lost},
+		"memory":        {`"stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited","containers":[{"name":"command","exitCode":137,"reason":"OutOfMemoryError: Container killed due to memory usage"}]`, "the machine was out of memory", sandbox.Lost},
+		"Spot":          {`"stopCode":"SpotInterruption","stoppedReason":"Your Spot Task was interrupted."`, "the machine was taken back (Spot)", sandbox.Lost},
+		"no program":    {`"stopCode":"TaskFailedToStart","stoppedReason":"dependency graph: …","containers":[{"name":"fetch","exitCode":1}]`, "could not be fetched (code 1)", sandbox.Lost},
+		"no room":       {`"stopCode":"TaskFailedToStart","stoppedReason":"Capacity is unavailable at this time. Please try again later or in a different availability zone"`, "Capacity is unavailable", sandbox.NoRoom},
+		"its host":      {`"stopCode":"TerminationNotice"`, "the machine has ended: TerminationNotice", sandbox.Lost},
 	} {
 		s, ended, err := ParseEvent([]byte(`{"startedBy":"1-k-0-x","lastStatus":"STOPPED",` + c.text + `}`))
-		if err != nil || !ended || s.Runner != "1-k-0-x" || !strings.Contains(s.Why, c.why) || s.Final != c.final {
+		if err != nil || !ended || s.Runner != "1-k-0-x" || !strings.Contains(s.Why, c.why) || s.Ending != c.ending {
 			t.Errorf("%s: %+v, %v, %v", name, s, ended, err)
 		}
 	}

@@ -119,15 +119,19 @@ func variables(pairs ...string) []types.KeyValuePair {
 func refusal(r sandbox.Runner, err error) error {
 	err = border.Translate("launch a machine", err, "ThrottlingException", "LimitExceededException", "UpdateInProgressException", "ConflictException")
 	text := err.Error()
-	for _, word := range []string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "concurrently"} {
-		if strings.Contains(text, word) {
-			return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
-		}
+	if isRefusal(text) {
+		return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
 	}
 	if code := border.Code(err); code == "InvalidParameterException" || code == "ClientException" {
 		return param.Errorf("Fargate refuses to run the image %s: %v", r.Of.Image, err)
 	}
 	return err
+}
+
+// isRefusal says that a reason is one that passes: no capacity, or a limit of the account.
+func isRefusal(reason string) bool {
+	return slices.ContainsFunc([]string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "concurrently"},
+		func(word string) bool { return strings.Contains(reason, word) })
 }
 
 // Stop stops a task.

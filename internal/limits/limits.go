@@ -105,8 +105,11 @@ type Disk struct {
 	next   time.Time
 }
 
-// diskTime is how often a small folder is measured.
-const diskTime = time.Second
+// diskTime is how often a small folder is measured, slowDisk how often a large one is at least.
+const (
+	diskTime = time.Second
+	slowDisk = 30 * time.Second
+)
 
 // NewDisk looks at a folder before a command runs there. A limit of 0 is none.
 func NewDisk(folder string, limit int64) *Disk {
@@ -124,7 +127,7 @@ func (d *Disk) Full() bool {
 		return false
 	}
 	grown := size(d.folder) - d.began
-	d.next = now.Add(max(diskTime, 20*time.Since(now)))
+	d.next = now.Add(min(max(diskTime, 20*time.Since(now)), slowDisk))
 	return grown > d.limit
 }
 

@@ -11,8 +11,12 @@ import (
 	"zerodag/operators"
 )
 
-// watchTime is how often a command is looked at that is not new.
-const watchTime = 250 * time.Millisecond
+// watchTime is how often a command is looked at that is not new, and slowTime how often at
+// least: on a busy machine a look takes long just when it matters.
+const (
+	watchTime = 250 * time.Millisecond
+	slowTime  = time.Second
+)
 
 // watch ends a command that takes more than it may.
 type watch struct {
@@ -63,7 +67,7 @@ func (w *watch) look() {
 			return
 		}
 		pause = min(2*pause, watchTime)
-		timer.Reset(max(pause, 20*time.Since(began)))
+		timer.Reset(min(max(pause, 20*time.Since(began)), slowTime))
 	}
 }
 

@@ -61,27 +61,10 @@ type calls struct {
 	run *commands
 }
 
-// statusBusy is the state param that counts how often a call was not taken.
-const statusBusy = "busy"
-
 // try is one run of a task that wants its command run.
 type try struct {
 	operators.Command
-	losses int64 // of the command, in the runs before
-	busy   int64 // how often the function was, in a row
-}
-
-func readTry(c operators.Command) (t try, key string, err error) {
-	p := operators.NewParams(c.Status)
-	t.Command = c
-	if key, err = p.StringOr(statusKey, ""); err != nil {
-		return t, "", err
-	}
-	if t.losses, err = p.IntOr(statusLosses, 0); err != nil {
-		return t, "", err
-	}
-	t.busy, err = p.IntOr(statusBusy, 0)
-	return t, key, err
+	asked
 }
 
 // Run implements operators.Commands.
@@ -89,14 +72,15 @@ func (f *calls) Run(ctx context.Context, c operators.Command) (operators.Exit, e
 	if err := f.possible(c.Sandbox); err != nil {
 		return operators.Exit{}, err
 	}
-	t, key, err := readTry(c)
+	a, err := readAsked(c.Status)
 	if err != nil {
 		return operators.Exit{}, err
 	}
-	if key == "" {
+	t := try{c, a}
+	if a.key == "" {
 		return f.begin(ctx, t)
 	}
-	row, err := f.Commands.Command(ctx, f.run.id.AttemptID, key)
+	row, err := f.Commands.Command(ctx, f.run.id.AttemptID, a.key)
 	if err != nil {
 		return operators.Exit{}, err
 	}
@@ -286,7 +270,7 @@ func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, e
 			return operators.Exit{}, err
 		}
 		if row.State != Over {
-			return operators.Exit{}, &operators.Pending{Status: status(row.Key, t.losses), After: wait}
+			return operators.Exit{}, &operators.Pending{Status: status(row.Key, t.losses, 0), After: wait}
 		}
 	}
 	if row.Result.Lost {
@@ -299,7 +283,7 @@ func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, e
 // again runs a command that was lost once more, under another key: a run has only one.
 func (f *calls) again(ctx context.Context, t try, row Command) (operators.Exit, error) {
 	if row.Key == commandKey(f.run.id) {
-		return operators.Exit{}, &operators.Pending{Status: status(row.Key, t.losses)}
+		return operators.Exit{}, &operators.Pending{Status: status(row.Key, t.losses, 0)}
 	}
 	if t.losses++; t.losses >= maxLosses {
 		return operators.Exit{}, operators.Failf("The command's function was lost %d times (%s): use a machine instead (sandbox: {executor: fargate})", t.losses, row.Result.Why)

@@ -8,12 +8,18 @@ import (
 	"zerodag/internal/host"
 )
 
-// provide sees to it that there is, or will be, a runner for a command that waits. warm says
-// that one is up.
-func (s *Service) provide(ctx context.Context, c Command, class Class) (warm bool, err error) {
+// provision is what a command that waits may expect.
+type provision struct {
+	warm    bool   // a runner is up
+	refused string // why there is none, now
+	again   bool   // whoever asked must ask again, since he was refused
+}
+
+// provide sees to it that there is, or will be, a runner for a command that waits.
+func (s *Service) provide(ctx context.Context, c Command, class Class) (p provision, err error) {
 	all, err := s.Runners.Runners(ctx, c.Attempt)
 	if err != nil {
-		return false, err
+		return p, err
 	}
 	var list []Runner
 	for _, r := range all {
@@ -25,34 +31,48 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (warm boo
 	taken := map[int]bool{}
 	for _, r := range list {
 		taken[r.Slot] = true
-		if r.Task == "" { // whoever was to launch it may have been cut off
-			if err := s.launch(ctx, r); err != nil {
-				return false, err
+		if r.Task == "" && !p.again && !s.fresh(r) { // whoever was to launch it was refused, or cut off
+			if err := p.tried(s.launch(ctx, r)); err != nil {
+				return p, err
 			}
+		} else if p.refused == "" {
+			p.refused = r.Refused
 		}
 		if !asked {
 			err := s.Runners.Ask(ctx, r.Name())
 			if err != nil && !errors.Is(err, host.ErrNotFound) {
-				return false, err
+				return p, err
 			}
 			asked = err == nil
 		}
 		room += max(0, class.depth()-r.Load)
-		warm = warm || r.Load < class.Slots() && s.Now().Sub(r.Seen) < silence
+		p.warm = p.warm || r.Load < class.Slots() && s.Now().Sub(r.Seen) < silence
 	}
 	if asked {
 		waiting, err := s.Commands.Waiting(ctx, c.Attempt, c.Class, room+1)
 		if err != nil || len(waiting) <= room {
-			return warm, err
+			return p, err
 		}
 	}
 	for slot := range MaxRunners {
 		if !taken[slot] {
-			return warm, s.start(ctx, c, class, slot)
+			return p, p.tried(s.start(ctx, c, class, slot))
 		}
 	}
-	return warm, nil // there are as many as there may be: they take it in turn
+	return p, nil // there are as many as there may be: they take it in turn
 }
+
+// tried notes that a launch was refused, which is no error.
+func (p *provision) tried(err error) error {
+	if errors.Is(err, ErrBusy) {
+		p.refused, p.again = err.Error(), true
+		return nil
+	}
+	return err
+}
+
+// fresh says that somebody may be launching a runner just now, or was refused a moment ago.
+func (s *Service) fresh(r Runner) bool { return s.Now().Sub(r.Launched) < later(0) }
 
 // start launches a new runner; another caller may do the same at the same time.
 func (s *Service) start(ctx context.Context, c Command, class Class, slot int) error {
@@ -68,13 +88,18 @@ func (s *Service) start(ctx context.Context, c Command, class Class, slot int) e
 
 func (s *Service) launch(ctx context.Context, r Runner) error {
 	task, err := s.Launcher.Launch(ctx, r)
-	if errors.Is(err, ErrBusy) || errors.Is(err, host.ErrUnavailable) {
+	switch {
+	case errors.Is(err, host.ErrUnavailable):
 		return err // the row stays: who comes next tries again
-	}
-	if err != nil {
+	case errors.Is(err, ErrBusy):
+		if e := s.Runners.Refused(ctx, r.Name(), err.Error(), s.Now()); e != nil && !errors.Is(e, host.ErrNotFound) {
+			return e
+		}
+		return err
+	case err != nil:
 		return errors.Join(err, s.Runners.Remove(ctx, r.Name(), -1))
 	}
-	if err := s.Runners.Launched(ctx, r.Name(), task); err != nil && !errors.Is(err, host.ErrNotFound) {
+	if err := s.Runners.Launched(ctx, r.Name(), task, s.Now()); err != nil && !errors.Is(err, host.ErrNotFound) {
 		return err
 	}
 	return nil

@@ -62,7 +62,8 @@ type Runner struct {
 	Of       Class
 	Site     int64
 	Project  int64
-	Launched time.Time
+	Launched time.Time // or tried to be
+	Refused  string    // why the last try was not possible; "" when it was, or was not made yet
 	Seen     time.Time // zero until its first poll
 	Load     int       // commands it has, as it said last
 	Asked    int       // how many commands came since; it leaves only if it has seen them all

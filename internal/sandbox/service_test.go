@@ -270,8 +270,9 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestBusy proves that what cannot be launched is launched later, and is an error with its
-// reason when that goes on.
+// TestBusy proves that what cannot be launched is launched later however long that takes, by
+// one of the commands that wait or, when that one is gone, by the look after all machines;
+// that the others ask nobody meanwhile; and that each says in its log why it waits.
 func TestBusy(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -280,20 +281,80 @@ func TestBusy(t *testing.T) {
 		if p.After <= 0 || p.After > time.Minute {
 			t.Errorf("it is tried again after %v", p.After)
 		}
-		b.fake.refuse = nil
-		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 1 {
-			t.Errorf("with capacity: %v, %d machines", err, len(b.fake.runners))
+		var log bytes.Buffer
+		if other := b.submit(3, func(c *operators.Command) { c.Stdout = &log }); other.After < 5*time.Minute || b.fake.launches != 1 {
+			t.Errorf("another command looks again after %v; %d launches", other.After, b.fake.launches)
 		}
-		b.fake.refuse = fmt.Errorf("%w: RESOURCE:ENI", sandbox.ErrBusy)
-		p = b.submit(3, func(c *operators.Command) { c.Sandbox.Fresh = true })
-		var err error
-		for n := 2; errors.As(err, &p) || n == 2; n++ {
-			if _, err = b.For(sandboxtest.Task(1, 3, n), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard, Status: p.Status, Sandbox: operators.Sandbox{Fresh: true}}); n > 10 {
-				t.Fatal("it is tried for ever")
+		if !strings.Contains(log.String(), "waits for a machine") || !strings.Contains(log.String(), "RESOURCE:ENI") {
+			t.Errorf("its log is %q", &log)
+		}
+		for n := 2; n < 40; n++ {
+			time.Sleep(p.After)
+			if _, err := b.again(2, n, p); !errors.As(err, &p) || b.fake.launches != n || p.After > 2*time.Minute {
+				t.Fatalf("run %d: %v, again after %v; %d launches", n, err, p.After, b.fake.launches)
 			}
 		}
-		if err == nil || !strings.Contains(err.Error(), "RESOURCE:ENI") {
+		b.fake.refuse = nil
+		time.Sleep(time.Minute)
+		if err := b.Check(t.Context()); err != nil || len(b.fake.runners) != 1 {
+			t.Errorf("with room: %v, %d machines", err, len(b.fake.runners))
+		}
+		if o := b.poll(b.fake.runners[0], sandbox.Beat{Free: 4}); len(o.Commands) != 2 {
+			t.Errorf("got %+v", o)
+		}
+	})
+}
+
+// TestNoRoom proves that a machine for which ECS finds no room after it was asked for is
+// asked for again, later, and that its command is told why it waits; that nobody does so
+// for commands that are over; and that a launch that can never be ends the command.
+func TestNoRoom(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		for n := range 8 {
+			if err := b.Stopped(t.Context(), b.fake.runners[n].Name(), "no room", sandbox.NoRoom); err != nil || len(b.woke) != n+1 {
+				t.Fatalf("%v, woke %v", err, b.woke)
+			}
+			if _, err := b.again(2, n+2, p); !errors.As(err, &p) || b.fake.launches != n+1 {
+				t.Fatalf("%v; %d launches", err, b.fake.launches)
+			}
+			time.Sleep(time.Minute)
+			if err := b.Check(t.Context()); err != nil || b.fake.launches != n+2 {
+				t.Fatalf("%v; %d launches", err, b.fake.launches)
+			}
+		}
+		b.fake.refuse = errors.New("no such role")
+		if err := b.Stopped(t.Context(), b.fake.runners[8].Name(), "no room", sandbox.NoRoom); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := b.Check(t.Context()); err == nil || len(b.woke) != 10 {
+			t.Errorf("%v; woke %v", err, b.woke)
+		}
+		if _, err := b.again(2, 12, p); errors.As(err, &p) || err == nil || !strings.Contains(err.Error(), "no such role") {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestNobodyWaits proves that a machine that could not be launched is given up when no
+// command waits for it.
+func TestNobodyWaits(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fake.refuse = fmt.Errorf("%w: RESOURCE:ENI", sandbox.ErrBusy)
+		p := b.submit(2)
+		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil {
+			t.Fatal(err)
+		}
+		b.Prepare(t.Context(), sandboxtest.Task(1, 3, 1), operators.Sandbox{})
+		time.Sleep(time.Minute)
+		if err := b.Check(t.Context()); err != nil || b.fake.launches != 2 {
+			t.Errorf("%v; %d launches", err, b.fake.launches)
+		}
+		if left, err := b.memory.Runners(t.Context(), 0); err != nil || len(left) != 0 {
+			t.Errorf("left: %+v, %v", left, err)
 		}
 	})
 }
@@ -304,19 +365,19 @@ func TestStopped(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
 		p := b.submit(2)
-		if err := b.Stopped(t.Context(), b.fake.runners[0].Name(), "no room", false); err != nil || len(b.woke) != 1 {
+		if err := b.Stopped(t.Context(), b.fake.runners[0].Name(), "no room", sandbox.Lost); err != nil || len(b.woke) != 1 {
 			t.Fatalf("%v, woke %v", err, b.woke)
 		}
 		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 2 {
 			t.Errorf("another one: %v, %d", err, len(b.fake.runners))
 		}
-		if err := b.Stopped(t.Context(), b.fake.runners[1].Name(), "no such image", true); err != nil {
+		if err := b.Stopped(t.Context(), b.fake.runners[1].Name(), "no such image", sandbox.Final); err != nil {
 			t.Fatal(err)
 		}
 		if exit, err := b.again(2, 3, p); err != nil || exit.Why != "no such image" {
 			t.Errorf("got %+v, %v", exit, err)
 		}
-		if err := b.Stopped(t.Context(), b.fake.runners[1].Name(), "again", true); err != nil {
+		if err := b.Stopped(t.Context(), b.fake.runners[1].Name(), "again", sandbox.Final); err != nil {
 			t.Errorf("told twice: %v", err)
 		}
 	})
@@ -497,6 +558,7 @@ func TestOutage(t *testing.T) {
 		b.fake.refuse = host.ErrUnavailable
 		p := b.submit(2)
 		b.fake.refuse = nil
+		time.Sleep(p.After)
 		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 1 {
 			t.Fatalf("%v, %d machines", err, len(b.fake.runners))
 		}

@@ -27,7 +27,7 @@ type Commands interface {
 	// End ends a command that is not over and that runner has ("" is any, or none yet), and
 	// returns it; the same end twice is one. ErrConflict.
 	End(ctx context.Context, attempt int64, key, runner string, r Result) (Command, error)
-	// Note adds a trouble to one that waits, and returns it. ErrConflict.
+	// Note adds a trouble to one that waits, and returns it; "" only reads it. ErrConflict.
 	Note(ctx context.Context, attempt int64, key, trouble string) (Command, error)
 }
 
@@ -44,8 +44,10 @@ type Runners interface {
 	Ask(ctx context.Context, name string) error
 	// Beat notes a sign of life and returns the runner. ErrNotFound as Ask.
 	Beat(ctx context.Context, name string, at time.Time, load int) (Runner, error)
-	// Launched notes what the launcher calls it, and forgets its secret.
-	Launched(ctx context.Context, name, task string) error
+	// Launched notes when it was launched and what the launcher calls it, and forgets its secret.
+	Launched(ctx context.Context, name, task string, at time.Time) error
+	// Refused notes when it was tried to launch it, and why that was not possible then.
+	Refused(ctx context.Context, name, why string, at time.Time) error
 	// Fence takes all rights from it. ErrConflict when somebody did before.
 	Fence(ctx context.Context, name string) (Runner, error)
 	// Remove deletes it, if Asked is still asked, or whatever it is when asked is negative.

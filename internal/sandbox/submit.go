@@ -31,10 +31,15 @@ type commands struct {
 const (
 	statusKey    = "command"
 	statusLosses = "losses"
+	statusBusy   = "busy" // how often there was no room for it, in a row
 )
 
-func status(key string, losses int64) *param.Map {
-	return param.New(statusKey, key, statusLosses, losses)
+func status(key string, losses, busy int64) *param.Map {
+	m := param.New(statusKey, key, statusLosses, losses)
+	if busy > 0 {
+		m.Set(statusBusy, busy)
+	}
+	return m
 }
 
 // commandKey names the command that this run asks for: a run that is repeated after a crash
@@ -57,21 +62,29 @@ func parseKey(key string) (task engine.TaskID, count int, err error) {
 
 // asked is what a run of a task knows of its command.
 type asked struct {
-	key    string
+	key    string // "" before the first
 	losses int64
+	busy   int64
+}
+
+func readAsked(status *param.Map) (a asked, err error) {
+	p := operators.NewParams(status)
+	if a.key, err = p.StringOr(statusKey, ""); err != nil {
+		return a, err
+	}
+	if a.losses, err = p.IntOr(statusLosses, 0); err != nil {
+		return a, err
+	}
+	a.busy, err = p.IntOr(statusBusy, 0)
+	return a, err
 }
 
 // Run implements operators.Commands: it puts the command where runners find it, sees to it
 // that there will be one, and returns how it ended, or that it is pending. While the store
 // cannot work it is pending, too.
 func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
-	p := operators.NewParams(c.Status)
-	var a asked
-	var err error
-	if a.key, err = p.StringOr(statusKey, ""); err != nil {
-		return operators.Exit{}, err
-	}
-	if a.losses, err = p.IntOr(statusLosses, 0); err != nil {
+	a, err := readAsked(c.Status)
+	if err != nil {
 		return operators.Exit{}, err
 	}
 	first := a.key == ""
@@ -80,7 +93,7 @@ func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit
 	}
 	exit, err := s.attend(ctx, c, &a, first)
 	if errors.Is(err, host.ErrUnavailable) && ctx.Err() == nil {
-		return operators.Exit{}, &operators.Pending{Status: status(a.key, a.losses), After: outage}
+		return operators.Exit{}, &operators.Pending{Status: status(a.key, a.losses, a.busy), After: outage}
 	}
 	return exit, err
 }
@@ -117,7 +130,7 @@ func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, fi
 			return operators.Exit{}, err
 		}
 	}
-	return s.await(ctx, row, class, a.losses)
+	return s.await(ctx, c, row, class, a)
 }
 
 // confirm makes sure that somebody has a command that is claimed: who took its runner away
@@ -177,25 +190,26 @@ func (s *commands) add(ctx context.Context, c operators.Command, class Class, ke
 }
 
 // await returns the end of a command that is over or soon will be.
-func (s *commands) await(ctx context.Context, c Command, class Class, losses int64) (operators.Exit, error) {
+func (s *commands) await(ctx context.Context, wanted operators.Command, c Command, class Class, a *asked) (operators.Exit, error) {
 	after := slowLook
 	if c.State == Waiting {
 		if c.Troubles >= maxTroubles {
 			return s.giveUp(ctx, c)
 		}
-		warm, err := s.provide(ctx, c, class)
-		switch {
-		case errors.Is(err, ErrBusy):
-			after = later(c.Troubles)
-			if _, err := s.Commands.Note(ctx, c.Attempt, c.Key, err.Error()); err != nil && !errors.Is(err, host.ErrConflict) {
-				return operators.Exit{}, err
-			}
-		case err != nil:
+		p, err := s.provide(ctx, c, class)
+		if err != nil {
 			return s.refuse(ctx, c, err)
-		case warm:
+		}
+		if p.warm {
 			if c, err = s.watch(ctx, c); err != nil {
 				return operators.Exit{}, err
 			}
+		} else if p.refused != "" {
+			fmt.Fprintf(wanted.Stdout, "zerodag: the command waits for a machine: %s\n", p.refused)
+		}
+		if p.again {
+			after = later(int(a.busy))
+			a.busy++
 		}
 	}
 	var err error
@@ -208,12 +222,13 @@ func (s *commands) await(ctx context.Context, c Command, class Class, losses int
 		if c.State == Over {
 			after = 0
 		}
-		return operators.Exit{}, &operators.Pending{Status: status(c.Key, losses), After: after}
+		return operators.Exit{}, &operators.Pending{Status: status(c.Key, a.losses, a.busy), After: after}
 	}
 	return s.exit(ctx, c)
 }
 
-// later is when to try again what was refused n times: 5 s, 10 s ... 80 s.
+// later is when to try again what was refused n times: 5 s, 10 s ... 80 s. It never ends:
+// what lacks is the account's to have, and there is time until the task's or attempt's end.
 func later(n int) time.Duration { return 5 * time.Second << min(n, 4) }
 
 // giveUp ends a command for which no runner could be started.

@@ -29,6 +29,9 @@ func (s *Service) check(ctx context.Context, r Runner, crowded map[string]bool) 
 	switch {
 	case r.Fenced: // whoever did so was cut off
 		return s.bury(ctx, r, "its runner was ended", "")
+	case r.Task == "" && !s.fresh(r):
+		crowded[fmt.Sprint(r.Attempt, r.Class)] = true
+		return s.revive(ctx, r)
 	case r.Seen.IsZero() && now.Sub(r.Launched) > startTime:
 		return s.lose(ctx, r, fmt.Sprintf("the machine did not come up within %v", startTime), true)
 	case !r.Seen.IsZero() && now.Sub(r.Seen) > silence:
@@ -45,6 +48,28 @@ func (s *Service) check(ctx context.Context, r Runner, crowded map[string]bool) 
 		return err
 	}
 	return s.grow(ctx, r)
+}
+
+// revive launches a runner that could not be launched before, unless nobody waits for it.
+func (s *Service) revive(ctx context.Context, r Runner) error {
+	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 1)
+	if err != nil {
+		return err
+	}
+	if len(waiting) == 0 && r.Seen.IsZero() {
+		if err := s.Runners.Remove(ctx, r.Name(), r.Asked); !errors.Is(err, host.ErrConflict) {
+			return err
+		}
+		return nil // a command came in between
+	}
+	err = s.launch(ctx, r)
+	switch {
+	case errors.Is(err, ErrBusy):
+		return nil // the next round
+	case err != nil && !errors.Is(err, host.ErrUnavailable): // each command meets it by itself, and says so
+		err = errors.Join(err, s.tell(ctx, r, ""))
+	}
+	return err
 }
 
 // grow launches one more runner like this one, if there may be more.
@@ -89,21 +114,62 @@ func (s *Service) lose(ctx context.Context, r Runner, why string, start bool) er
 	return s.bury(ctx, r, why, trouble)
 }
 
-// Stopped is told that the machine of a runner has ended, and why. final says that no other
-// one would fare better: the image is not there, say.
-func (s *Service) Stopped(ctx context.Context, name, why string, final bool) error {
+// Ending says what the end of a machine means for the next one.
+type Ending int
+
+// The endings.
+const (
+	Lost   Ending = iota // another machine may fare better
+	NoRoom               // there was no room for it: later there may be
+	Final                // no other one would fare better: the image is not there, say
+)
+
+// Stopped is told that the machine of a runner has ended, and why.
+func (s *Service) Stopped(ctx context.Context, name, why string, ending Ending) error {
 	r, err := s.Runners.Runner(ctx, name)
 	if errors.Is(err, host.ErrNotFound) || errors.Is(err, errUnknownRunner) {
 		return nil // it has left
 	} else if err != nil {
 		return err
 	}
-	if final && r.Seen.IsZero() {
-		if err := s.fail(ctx, r, why); err != nil {
-			return err
+	if !r.Seen.IsZero() {
+		return s.lose(ctx, r, why, false)
+	}
+	switch ending {
+	case Final:
+		err = s.fail(ctx, r, why)
+	case NoRoom:
+		err = s.keepPlace(ctx, r, why)
+	}
+	if err != nil {
+		return err
+	}
+	return s.lose(ctx, r, why, ending != NoRoom)
+}
+
+// keepPlace puts a runner in place of one that found no room, which Check launches in a
+// while. It comes first: who is told of the other's end is not to launch one at once.
+func (s *Service) keepPlace(ctx context.Context, r Runner, why string) error {
+	all, err := s.Runners.Runners(ctx, r.Attempt)
+	if err != nil {
+		return err
+	}
+	taken := map[int]bool{}
+	for _, x := range all {
+		if x.Class == r.Class {
+			taken[x.Slot] = true
 		}
 	}
-	return s.lose(ctx, r, why, r.Seen.IsZero())
+	for slot := range MaxRunners {
+		if !taken[slot] {
+			next := newRunner(r.Attempt, r.Of, slot, s.Now())
+			next.Asked, next.Site, next.Project, next.Refused = r.Asked, r.Site, r.Project, why
+			if err := s.Runners.AddRunner(ctx, next); !errors.Is(err, host.ErrConflict) {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // fail ends the commands that wait for runners that can never be had.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/athena"
 	"github.com/aws/aws-sdk-go-v2/service/athena/types"
 
@@ -81,7 +82,7 @@ func running(s types.QueryExecutionState) bool {
 }
 
 func reason(s *types.QueryExecutionStatus) string {
-	if text := deref(s.StateChangeReason); text != "" {
+	if text := sdk.ToString(s.StateChangeReason); text != "" {
 		return ": " + text
 	}
 	return ""
@@ -135,11 +136,4 @@ func (q *query) stop(ctx context.Context) error {
 	}
 	_, err = q.client.StopQueryExecution(ctx, &athena.StopQueryExecutionInput{QueryExecutionId: &id})
 	return q.call("stop query "+id, "athena:StopQueryExecution").Failure(ctx, err)
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

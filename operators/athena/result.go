@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/athena"
 	"github.com/aws/aws-sdk-go-v2/service/athena/types"
 
@@ -18,7 +19,7 @@ const previewRows = 20
 
 // result stores what came of the query, and does with its rows what the task wants.
 func (q *query) result(ctx context.Context, e *types.QueryExecution) (operators.Result, error) {
-	last := param.New("id", deref(e.QueryExecutionId), "state", string(e.Status.State))
+	last := param.New("id", sdk.ToString(e.QueryExecutionId), "state", string(e.Status.State))
 	if e.Statistics != nil && e.Statistics.DataScannedInBytes != nil {
 		last.Set("scanned_bytes", *e.Statistics.DataScannedInBytes)
 	}
@@ -104,7 +105,9 @@ func contents(r *types.ResultSet) ([]types.Row, []types.ColumnInfo) {
 
 // isHeader says whether a row has the names of the columns: that of a SELECT does.
 func isHeader(row types.Row, columns []types.ColumnInfo) bool {
-	return slices.EqualFunc(row.Data, columns, func(d types.Datum, c types.ColumnInfo) bool { return deref(d.VarCharValue) == deref(c.Name) })
+	return slices.EqualFunc(row.Data, columns, func(d types.Datum, c types.ColumnInfo) bool {
+		return sdk.ToString(d.VarCharValue) == sdk.ToString(c.Name)
+	})
 }
 
 // Types of PostgreSQL whose values are like those of Athena; the others are texts.
@@ -127,7 +130,7 @@ func kindOf(athenaType string) uint32 {
 func fields(columns []types.ColumnInfo) []sql.Column {
 	list := make([]sql.Column, len(columns))
 	for i, c := range columns {
-		list[i] = sql.Column{Name: deref(c.Name), OID: kindOf(deref(c.Type))}
+		list[i] = sql.Column{Name: sdk.ToString(c.Name), OID: kindOf(sdk.ToString(c.Type))}
 	}
 	return list
 }
@@ -140,7 +143,7 @@ func values(row types.Row, columns []types.ColumnInfo) [][]byte {
 			continue // null
 		}
 		list[i] = []byte(*d.VarCharValue)
-		if kindOf(deref(columns[i].Type)) == 16 {
+		if kindOf(sdk.ToString(columns[i].Type)) == 16 {
 			list[i] = list[i][:1] // true is t
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
@@ -120,10 +121,10 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	}
 	j.missing = 0
 	found := out.Tasks[0]
-	if text(found.LastStatus) != "STOPPED" {
+	if sdk.ToString(found.LastStatus) != "STOPPED" {
 		return operators.Result{}, j.lookAgain()
 	}
-	if noCapacity(text(found.StoppedReason)) && found.StartedAt == nil {
+	if noCapacity(sdk.ToString(found.StoppedReason)) && found.StartedAt == nil {
 		return operators.Result{}, j.refuse(*found.StoppedReason)
 	}
 	return j.result(found)
@@ -167,11 +168,11 @@ func (j *job) start(ctx context.Context) error {
 		return operators.Failf("ecs>: can't run %s: Amazon ECS started no task and did not say why", j.spec.definition)
 	}
 	f := out.Failures[0]
-	why := strings.TrimSuffix(text(f.Reason)+": "+text(f.Detail), ": ")
-	if noCapacity(text(f.Reason)) {
+	why := strings.TrimSuffix(sdk.ToString(f.Reason)+": "+sdk.ToString(f.Detail), ": ")
+	if noCapacity(sdk.ToString(f.Reason)) {
 		return j.refuse(why)
 	}
-	return operators.Failf("ecs>: can't run %s: %s%s", j.spec.definition, why, remedy(text(f.Reason)))
+	return operators.Failf("ecs>: can't run %s: %s%s", j.spec.definition, why, remedy(sdk.ToString(f.Reason)))
 }
 
 // unanswered comes back after a call that may be answered another time: nothing was started
@@ -231,7 +232,7 @@ func remedy(reason string) string {
 func (j *job) result(found types.Task) (operators.Result, error) {
 	var container types.Container
 	for _, c := range found.Containers {
-		if text(c.Name) == j.container {
+		if sdk.ToString(c.Name) == j.container {
 			container = c
 		}
 	}
@@ -259,10 +260,10 @@ func reasons(found types.Task, c types.Container) string {
 	if code := found.StopCode; code != "" && code != types.TaskStopCodeEssentialContainerExited {
 		list = append(list, string(code))
 	}
-	if why := text(found.StoppedReason); why != "" && why != "Essential container in task exited" {
+	if why := sdk.ToString(found.StoppedReason); why != "" && why != "Essential container in task exited" {
 		list = append(list, why)
 	}
-	if why := text(c.Reason); why != "" && why != text(found.StoppedReason) {
+	if why := sdk.ToString(c.Reason); why != "" && why != sdk.ToString(found.StoppedReason) {
 		list = append(list, why)
 	}
 	if len(list) == 0 {
@@ -289,11 +290,4 @@ func (j *job) stop(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
@@ -190,9 +191,9 @@ func (j *job) define(ctx context.Context) error {
 	j.log = ""
 	var essential, all []string
 	for _, c := range out.TaskDefinition.ContainerDefinitions {
-		all = append(all, text(c.Name))
+		all = append(all, sdk.ToString(c.Name))
 		if c.Essential == nil || *c.Essential {
-			essential = append(essential, text(c.Name))
+			essential = append(essential, sdk.ToString(c.Name))
 		}
 	}
 	switch {
@@ -206,7 +207,7 @@ func (j *job) define(ctx context.Context) error {
 		return operators.Failf("ecs>: %s has %d essential containers: name the one that counts in 'container': %s", j.spec.definition, len(essential), strings.Join(all, ", "))
 	}
 	for _, c := range out.TaskDefinition.ContainerDefinitions {
-		if text(c.Name) == j.container {
+		if sdk.ToString(c.Name) == j.container {
 			j.log = logOf(c)
 		}
 	}
@@ -223,5 +224,5 @@ func logOf(c types.ContainerDefinition) string {
 	if group == "" || prefix == "" {
 		return ""
 	}
-	return group + " " + prefix + "/" + text(c.Name)
+	return group + " " + prefix + "/" + sdk.ToString(c.Name)
 }

@@ -3,6 +3,7 @@ package glue
 import (
 	"context"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/glue"
 	"github.com/aws/aws-sdk-go-v2/service/glue/types"
 
@@ -78,7 +79,7 @@ func (c *crawler) lookAgain(before string, looks int64) error {
 
 func (c *crawler) result(last *types.LastCrawlInfo) (operators.Result, error) {
 	if last.Status != types.LastCrawlStatusSucceeded {
-		text := deref(last.ErrorMessage)
+		text := sdk.ToString(last.ErrorMessage)
 		if text != "" {
 			text = ": " + text
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/glue"
 	"github.com/aws/aws-sdk-go-v2/service/glue/types"
 
@@ -155,7 +156,7 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	case err != nil:
 		return operators.Result{}, j.call("look at run "+id, "glue:GetJobRun").Failure(ctx, err)
 	case out.JobRun.JobRunState != types.JobRunStateSucceeded:
-		text := deref(out.JobRun.ErrorMessage)
+		text := sdk.ToString(out.JobRun.ErrorMessage)
 		if text != "" {
 			text = ": " + text
 		}
@@ -214,7 +215,7 @@ func (j *job) find(ctx context.Context, since time.Time) (string, error) {
 		old := false
 		for _, r := range page.JobRuns {
 			if r.Arguments[keyArgument] == j.input.Arguments[keyArgument] {
-				return deref(r.Id), nil
+				return sdk.ToString(r.Id), nil
 			}
 			old = r.StartedOn != nil && r.StartedOn.Before(since.Add(-skew))
 		}
@@ -264,5 +265,5 @@ func (j *job) stopped(ctx context.Context, id string, errors []types.BatchStopJo
 	if err == nil && (!running(out.JobRun.JobRunState) || out.JobRun.JobRunState == types.JobRunStateStopping) {
 		return nil
 	}
-	return operators.Failf("glue>: can't stop run %s of %s: %s", id, *j.input.JobName, deref(errors[0].ErrorDetail.ErrorMessage))
+	return operators.Failf("glue>: can't stop run %s of %s: %s", id, *j.input.JobName, sdk.ToString(errors[0].ErrorDetail.ErrorMessage))
 }

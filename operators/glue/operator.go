@@ -155,10 +155,3 @@ func (s *service) notStarted(ctx context.Context, err error, tries int64, intent
 	}
 	return true, aws.Again(s.task, aws.Backoff(tries, shortestWait, longestWait), next)
 }
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}

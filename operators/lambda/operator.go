@@ -60,7 +60,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 		t.Log.Line(operators.Info, "LambdaOperator", "Handed over to "+i.function)
 		return operators.Result{}, nil
 	}
-	if tail, err := base64.StdEncoding.DecodeString(deref(out.LogResult)); err == nil {
+	if tail, err := base64.StdEncoding.DecodeString(sdk.ToString(out.LogResult)); err == nil {
 		t.Log.Write(tail)
 	}
 	if out.FunctionError != nil {
@@ -144,11 +144,4 @@ func errorText(payload []byte) string {
 		return e.ErrorMessage
 	}
 	return fmt.Sprintf("%s (%s)", e.ErrorMessage, e.ErrorType)
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -234,8 +234,14 @@ func (m *Memory) Beat(_ context.Context, name string, at time.Time, load int) (s
 }
 
 // Launched implements sandbox.Runners.
-func (m *Memory) Launched(_ context.Context, name, task string) error {
-	_, err := m.alter(name, func(r *sandbox.Runner) { r.Task, r.Secret = task, "" })
+func (m *Memory) Launched(_ context.Context, name, task string, at time.Time) error {
+	_, err := m.alter(name, func(r *sandbox.Runner) { r.Task, r.Secret, r.Refused, r.Launched = task, "", "", at })
+	return err
+}
+
+// Refused implements sandbox.Runners.
+func (m *Memory) Refused(_ context.Context, name, why string, at time.Time) error {
+	_, err := m.alter(name, func(r *sandbox.Runner) { r.Refused, r.Launched = why, at })
 	return err
 }
 

@@ -312,7 +312,7 @@ func fence(t *testing.T, s Stores) {
 		t.Errorf("fenced twice: %v", err)
 	}
 	_, beat := s.Runners.Beat(t.Context(), name, time.Now(), 0)
-	if ask, launched := s.Runners.Ask(t.Context(), name), s.Runners.Launched(t.Context(), name, "t"); !errors.Is(beat, host.ErrNotFound) || !errors.Is(ask, host.ErrNotFound) || !errors.Is(launched, host.ErrNotFound) {
+	if ask, launched := s.Runners.Ask(t.Context(), name), s.Runners.Launched(t.Context(), name, "t", time.Now()); !errors.Is(beat, host.ErrNotFound) || !errors.Is(ask, host.ErrNotFound) || !errors.Is(launched, host.ErrNotFound) {
 		t.Errorf("it has rights: %v, %v, %v", beat, ask, launched)
 	}
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Fenced {
@@ -332,10 +332,18 @@ func launched(t *testing.T, s Stores) {
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "s" || r.Task != "" {
 		t.Errorf("before: %+v, %v", r, err)
 	}
-	if err := s.Runners.Launched(t.Context(), name, "task"); err != nil {
+	at := time.Now().UTC().Truncate(time.Microsecond)
+	if err := s.Runners.Refused(t.Context(), name, "no room", at); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "" || r.Task != "task" || string(r.Hash) != "\x01\x02" {
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "s" || r.Task != "" || r.Refused != "no room" || !r.Launched.Equal(at) {
+		t.Errorf("refused: %+v, %v", r, err)
+	}
+	at = at.Add(time.Second)
+	if err := s.Runners.Launched(t.Context(), name, "task", at); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "" || r.Task != "task" || r.Refused != "" || !r.Launched.Equal(at) || string(r.Hash) != "\x01\x02" {
 		t.Errorf("after: %+v, %v", r, err)
 	}
 }

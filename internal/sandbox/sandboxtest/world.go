@@ -127,6 +127,8 @@ type Machines struct {
 	Env []string // more of it
 	// Refuse, unless nil, is asked before each launch.
 	Refuse func(sandbox.Runner) error
+	// Into, unless nil, changes how a machine's program is started: in an image of its own, say.
+	Into func(program *exec.Cmd)
 
 	runner, url string
 	t           testing.TB
@@ -177,6 +179,9 @@ func (m *Machines) Launch(_ context.Context, r sandbox.Runner) (string, error) {
 	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if m.Into != nil {
+		m.Into(c)
+	}
 	if err := c.Start(); err != nil {
 		return "", err
 	}
