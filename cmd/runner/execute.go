@@ -40,7 +40,7 @@ func (r *runner) execute(ctx context.Context, o order) result {
 		o.Spec.Limits.Output = mostOutput
 	}
 	c := &command{runner: r, order: o, user: r.users.user(), refused: make(chan struct{}, 1), ended: make(chan struct{})}
-	c.log = &output{api: r.api, key: o.Key, mask: newMasker(o.Mask), limit: o.Spec.Limits.Output, exceed: func() { c.end(tooMuchOutput(o.Spec.Limits.Output)) }}
+	c.log = &output{api: r.api, key: o.Key, url: o.Log, mask: newMasker(o.Mask), limit: o.Spec.Limits.Output, exceed: func() { c.end(tooMuchOutput(o.Spec.Limits.Output)) }}
 	c.log.refused = func() {
 		select {
 		case c.refused <- struct{}{}:

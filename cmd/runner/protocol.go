@@ -25,6 +25,7 @@ type order struct {
 	Key     string   `json:"key"`
 	Spec    spec     `json:"spec"`
 	Archive string   `json:"archive_url"`
+	Log     string   `json:"log_url"`
 	Mask    []string `json:"mask"`
 }
 

@@ -255,7 +255,7 @@ func TestBusyFargate(t *testing.T) {
 	n := atOnce(t)
 	s.ecs.Faults(t, map[string]any{"launch_burst": 2, "launch_rate": 0.5})
 	a = s.begin(t, fmt.Sprintf("+many:\n  for_range>: {from: 0, to: %d, step: 1}\n  _parallel: true\n  _do:\n    sh>: printf 'number %%s.\\n' ${range.from}\n", n))
-	if a = s.end(t, a, 8*time.Minute); !a.Success {
+	if a = s.end(t, a, max(8*time.Minute, time.Duration(n)*2*time.Second)); !a.Success {
 		t.Errorf("it failed")
 	}
 	t.Logf("%d commands in %v on %d machines", n, time.Since(began).Round(time.Second), len(s.machines(t, a.ID)))

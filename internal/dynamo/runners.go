@@ -65,13 +65,19 @@ func (db *DB) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, err
 	return list, err
 }
 
-// changeRunner changes a runner that may still do something, and returns it.
-func (db *DB) changeRunner(ctx context.Context, name string, change where) (sandbox.Runner, error) {
+// changeRunner changes a runner that may still do something, and has the hash, if that
+// matters; and returns it.
+func (db *DB) changeRunner(ctx context.Context, name string, change where, hash []byte) (sandbox.Runner, error) {
 	k, id, err := placeOf(name)
 	if err != nil {
 		return sandbox.Runner{}, err
 	}
 	is := where{text: "#id = :id AND attribute_not_exists(#fe)", names: []string{rID, rFenced}, values: item{":id": text(id)}}
+	if hash != nil {
+		is.text += " AND #hs = :hs"
+		is.names = append(is.names, rHash)
+		is.values[":hs"] = binaryOf(hash)
+	}
 	it, err := db.updated(ctx, k, change, is)
 	switch {
 	case errors.Is(err, errCondition) && it.str(rID) == id:
@@ -85,8 +91,8 @@ func (db *DB) changeRunner(ctx context.Context, name string, change where) (sand
 }
 
 // living is changeRunner for those who need not know whether it is gone or ended.
-func (db *DB) living(ctx context.Context, name string, change where) (sandbox.Runner, error) {
-	r, err := db.changeRunner(ctx, name, change)
+func (db *DB) living(ctx context.Context, name string, change where, hash []byte) (sandbox.Runner, error) {
+	r, err := db.changeRunner(ctx, name, change, hash)
 	if errors.Is(err, host.ErrConflict) {
 		err = fmt.Errorf("runner %s is ended: %w", name, host.ErrNotFound)
 	}
@@ -95,32 +101,32 @@ func (db *DB) living(ctx context.Context, name string, change where) (sandbox.Ru
 
 // Ask notes that a command waits for the runner.
 func (db *DB) Ask(ctx context.Context, name string) error {
-	_, err := db.living(ctx, name, where{text: "ADD #as :one", names: []string{rAsked}, values: item{":one": number(1)}})
+	_, err := db.living(ctx, name, where{text: "ADD #as :one", names: []string{rAsked}, values: item{":one": number(1)}}, nil)
 	return err
 }
 
 // Beat notes a sign of life.
-func (db *DB) Beat(ctx context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
+func (db *DB) Beat(ctx context.Context, name string, hash []byte, at time.Time, load int) (sandbox.Runner, error) {
 	return db.living(ctx, name, where{text: "SET #se = :se, #ld = :ld", names: []string{rSeen, rLoad},
-		values: item{":se": micros(at), ":ld": number(int64(load))}})
+		values: item{":se": micros(at), ":ld": number(int64(load))}}, hash)
 }
 
 // Launched notes what the launcher calls the runner.
 func (db *DB) Launched(ctx context.Context, name, task string, at time.Time) error {
 	_, err := db.living(ctx, name, where{text: "SET #tk = :tk, #la = :la REMOVE #sc, #rf", names: []string{rTask, rLaunched, rSecret, rRefused},
-		values: item{":tk": text(task), ":la": micros(at)}})
+		values: item{":tk": text(task), ":la": micros(at)}}, nil)
 	return err
 }
 
 // Refused notes why the runner could not be launched.
 func (db *DB) Refused(ctx context.Context, name, why string, at time.Time) error {
-	_, err := db.living(ctx, name, where{text: "SET #rf = :rf, #la = :la", names: []string{rRefused, rLaunched}, values: item{":rf": text(why), ":la": micros(at)}})
+	_, err := db.living(ctx, name, where{text: "SET #rf = :rf, #la = :la", names: []string{rRefused, rLaunched}, values: item{":rf": text(why), ":la": micros(at)}}, nil)
 	return err
 }
 
 // Fence takes all rights from the runner.
 func (db *DB) Fence(ctx context.Context, name string) (sandbox.Runner, error) {
-	return db.changeRunner(ctx, name, where{text: "SET #fe = :fe", names: []string{rFenced}, values: item{":fe": yes()}})
+	return db.changeRunner(ctx, name, where{text: "SET #fe = :fe", names: []string{rFenced}, values: item{":fe": yes()}}, nil)
 }
 
 // Remove deletes the runner.

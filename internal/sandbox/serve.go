@@ -36,7 +36,8 @@ type Order struct {
 	Key     string   `json:"key"`
 	Spec    Spec     `json:"spec"`
 	Archive string   `json:"archive_url"`
-	Mask    []string `json:"mask,omitempty"` // what its log leaves out
+	Log     string   `json:"log_url,omitempty"` // for the first part of its log
+	Mask    []string `json:"mask,omitempty"`    // what its log leaves out
 }
 
 // runner checks a token.
@@ -51,11 +52,8 @@ func (s *Service) runner(ctx context.Context, token string) (Runner, error) {
 
 // Poll is a sign of life of a runner, and asks for commands.
 func (s *Service) Poll(ctx context.Context, token string, b Beat) (Orders, error) {
-	if _, err := s.runner(ctx, token); err != nil {
-		return Orders{}, err
-	}
-	name, _, _ := strings.Cut(token, ".")
-	r, err := s.Runners.Beat(ctx, name, s.Now(), len(b.Running))
+	name, secret, _ := strings.Cut(token, ".")
+	r, err := s.Runners.Beat(ctx, name, hashed(secret), s.Now(), len(b.Running))
 	if errors.Is(err, host.ErrNotFound) {
 		return Orders{}, ErrGone
 	} else if err != nil {
@@ -94,7 +92,7 @@ func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, erro
 		return nil, err
 	}
 	claimed = slices.DeleteFunc(claimed, func(c Command) bool { return slices.Contains(b.Running, c.Key) })
-	return s.take(ctx, r, claimed)
+	return s.take(ctx, r, claimed, len(claimed))
 }
 
 // leave lets a runner go that nobody needs any more.
@@ -128,17 +126,24 @@ func (s *Service) claim(ctx context.Context, r Runner, n int) ([]Order, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, n)
+	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, n*MaxRunners)
 	if err != nil {
 		return nil, err
 	}
-	return s.take(ctx, r, waiting)
+	// Side by side they begin at different places: a command that two want costs one in vain.
+	if first := r.Slot * n; first < len(waiting) {
+		waiting = slices.Concat(waiting[first:], waiting[:first])
+	}
+	return s.take(ctx, r, waiting, n)
 }
 
-// take claims commands and completes them.
-func (s *Service) take(ctx context.Context, r Runner, commands []Command) ([]Order, error) {
+// take claims up to n of the commands and completes them.
+func (s *Service) take(ctx context.Context, r Runner, commands []Command, n int) ([]Order, error) {
 	var list []Order
 	for _, w := range commands {
+		if len(list) == n {
+			break
+		}
 		c, err := s.Commands.Claim(ctx, r.Attempt, w.Key, r.Name())
 		if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
 			continue
@@ -146,7 +151,7 @@ func (s *Service) take(ctx context.Context, r Runner, commands []Command) ([]Ord
 		if err != nil {
 			return list, err
 		}
-		o, err := s.order(ctx, c)
+		o, err := s.order(ctx, r, c)
 		if err != nil {
 			over, e := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Why: "The command could not be handed over: " + err.Error()})
 			if e == nil {
@@ -163,7 +168,7 @@ func (s *Service) take(ctx context.Context, r Runner, commands []Command) ([]Ord
 }
 
 // order completes a command.
-func (s *Service) order(ctx context.Context, c Command) (Order, error) {
+func (s *Service) order(ctx context.Context, r Runner, c Command) (Order, error) {
 	spec, err := parseSpec(c.Spec)
 	if err != nil {
 		return Order{}, err
@@ -182,7 +187,10 @@ func (s *Service) order(ctx context.Context, c Command) (Order, error) {
 		}
 		o.Spec.Secrets = nil
 	}
-	o.Archive, err = s.Links.Archive(ctx, spec.Archive)
+	if o.Archive, err = s.Links.Archive(ctx, spec.Archive); err != nil {
+		return o, err
+	}
+	o.Log, err = s.Links.Log(ctx, spec.LogID, r.ID, s.Now())
 	return o, err
 }
 

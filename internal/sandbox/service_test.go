@@ -446,6 +446,62 @@ func TestCrowded(t *testing.T) {
 	})
 }
 
+// stale lists what waits as it was at the first time, as for machines that ask side by side.
+type stale struct {
+	sandbox.Commands
+	first []sandbox.Command
+	lost  int // claims in vain
+}
+
+func (s *stale) Waiting(ctx context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
+	if s.first == nil {
+		list, err := s.Commands.Waiting(ctx, attempt, class, 1000)
+		if err != nil {
+			return nil, err
+		}
+		s.first = list
+	}
+	return s.first[:min(n, len(s.first))], nil
+}
+
+func (s *stale) Claim(ctx context.Context, attempt int64, key, runner string) (sandbox.Command, error) {
+	c, err := s.Commands.Claim(ctx, attempt, key, runner)
+	if errors.Is(err, host.ErrConflict) {
+		s.lost++
+	}
+	return c, err
+}
+
+// TestSideBySide proves that machines which ask at the same time do not want the same
+// commands, and that the last commands are found by all.
+func TestSideBySide(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		for i := range 50 {
+			b.submit(int64(i + 2))
+		}
+		s := &stale{Commands: b.memory}
+		b.Service.Commands = s
+		for _, r := range b.fake.runners {
+			if o := b.poll(r, sandbox.Beat{Free: 4}); len(o.Commands) != 4 {
+				t.Errorf("machine %d got %d commands", r.Slot, len(o.Commands))
+			}
+		}
+		if len(b.fake.runners) < 3 || s.lost > 0 {
+			t.Errorf("%d machines, %d claims in vain", len(b.fake.runners), s.lost)
+		}
+		last := b.fake.runners[len(b.fake.runners)-1]
+		total := 4 * len(b.fake.runners)
+		for range 50 {
+			s.first = nil
+			total += len(b.poll(last, sandbox.Beat{Free: 4}).Commands)
+		}
+		if total != 50 {
+			t.Errorf("%d commands were claimed", total)
+		}
+	})
+}
+
 // TestForged proves that nothing is answered to who shows no valid token, and that a runner
 // cannot speak for commands that it has not claimed, nor name blobs of others as its output.
 func TestForged(t *testing.T) {

@@ -42,8 +42,8 @@ type Runners interface {
 	// Ask notes that a command waits, so that the runner does not leave. ErrNotFound when it
 	// has left, or is fenced.
 	Ask(ctx context.Context, name string) error
-	// Beat notes a sign of life and returns the runner. ErrNotFound as Ask.
-	Beat(ctx context.Context, name string, at time.Time, load int) (Runner, error)
+	// Beat notes a sign of life of the one that has this hash, and returns it. ErrNotFound as Ask.
+	Beat(ctx context.Context, name string, hash []byte, at time.Time, load int) (Runner, error)
 	// Launched notes when it was launched and what the launcher calls it, and forgets its secret.
 	Launched(ctx context.Context, name, task string, at time.Time) error
 	// Refused notes when it was tried to launch it, and why that was not possible then.

@@ -3,6 +3,7 @@
 package sandboxtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -210,12 +211,12 @@ func (m *Memory) Runners(_ context.Context, attempt int64) ([]sandbox.Runner, er
 	return list, nil
 }
 
-// alter changes a runner that is there and not fenced.
-func (m *Memory) alter(name string, do func(*sandbox.Runner)) (sandbox.Runner, error) {
+// alter changes a runner that is there and not fenced, and has the hash, if that matters.
+func (m *Memory) alter(name string, hash []byte, do func(*sandbox.Runner)) (sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, _ := m.found(name)
-	if r == nil || r.Fenced {
+	if r == nil || r.Fenced || hash != nil && !bytes.Equal(hash, r.Hash) {
 		return sandbox.Runner{}, host.ErrNotFound
 	}
 	do(r)
@@ -224,24 +225,24 @@ func (m *Memory) alter(name string, do func(*sandbox.Runner)) (sandbox.Runner, e
 
 // Ask implements sandbox.Runners.
 func (m *Memory) Ask(_ context.Context, name string) error {
-	_, err := m.alter(name, func(r *sandbox.Runner) { r.Asked++ })
+	_, err := m.alter(name, nil, func(r *sandbox.Runner) { r.Asked++ })
 	return err
 }
 
 // Beat implements sandbox.Runners.
-func (m *Memory) Beat(_ context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
-	return m.alter(name, func(r *sandbox.Runner) { r.Seen, r.Load = at, load })
+func (m *Memory) Beat(_ context.Context, name string, hash []byte, at time.Time, load int) (sandbox.Runner, error) {
+	return m.alter(name, hash, func(r *sandbox.Runner) { r.Seen, r.Load = at, load })
 }
 
 // Launched implements sandbox.Runners.
 func (m *Memory) Launched(_ context.Context, name, task string, at time.Time) error {
-	_, err := m.alter(name, func(r *sandbox.Runner) { r.Task, r.Secret, r.Refused, r.Launched = task, "", "", at })
+	_, err := m.alter(name, nil, func(r *sandbox.Runner) { r.Task, r.Secret, r.Refused, r.Launched = task, "", "", at })
 	return err
 }
 
 // Refused implements sandbox.Runners.
 func (m *Memory) Refused(_ context.Context, name, why string, at time.Time) error {
-	_, err := m.alter(name, func(r *sandbox.Runner) { r.Refused, r.Launched = why, at })
+	_, err := m.alter(name, nil, func(r *sandbox.Runner) { r.Refused, r.Launched = why, at })
 	return err
 }
 

@@ -274,7 +274,10 @@ func leave(t *testing.T, s Stores) {
 	a := s.Attempt()
 	name := s.runner(t, runnerIn(a, 0, "one"))
 	at := time.Now().UTC().Truncate(time.Microsecond)
-	r, err := s.Runners.Beat(t.Context(), name, at, 3)
+	if _, err := s.Runners.Beat(t.Context(), name, []byte{9}, at.Add(time.Hour), 9); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("another one's word: %v", err)
+	}
+	r, err := s.Runners.Beat(t.Context(), name, []byte{1, 2}, at, 3)
 	if err != nil || !r.Seen.Equal(at) || r.Load != 3 || r.Asked != 1 {
 		t.Errorf("beat: %+v, %v", r, err)
 	}
@@ -311,7 +314,7 @@ func fence(t *testing.T, s Stores) {
 	if _, err := s.Runners.Fence(t.Context(), name); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("fenced twice: %v", err)
 	}
-	_, beat := s.Runners.Beat(t.Context(), name, time.Now(), 0)
+	_, beat := s.Runners.Beat(t.Context(), name, []byte{1, 2}, time.Now(), 0)
 	if ask, launched := s.Runners.Ask(t.Context(), name), s.Runners.Launched(t.Context(), name, "t", time.Now()); !errors.Is(beat, host.ErrNotFound) || !errors.Is(ask, host.ErrNotFound) || !errors.Is(launched, host.ErrNotFound) {
 		t.Errorf("it has rights: %v, %v, %v", beat, ask, launched)
 	}
