@@ -23,6 +23,7 @@ const Version = 1
 type Task struct {
 	V    int          `json:"v"`
 	Runs []engine.Run `json:"runs,omitempty"`
+	Wait bool         `json:"wait,omitempty"` // the runs wait until the time of the message
 	From []string     `json:"from,omitempty"` // guards whose messages came again: what they were at is taken over
 	Then *Event       `json:"then,omitempty"`
 	Fire []Firing     `json:"fire,omitempty"`

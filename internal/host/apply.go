@@ -32,10 +32,11 @@ type plan func(s *engine.State) ([]engine.Event, bool)
 type act struct {
 	guards  []string
 	plan    plan
-	begins  bool  // it is what begins the attempt
-	sla     bool  // the time of `sla:` has come
-	applied bool  // an entry with what was planned is in the log
-	doubt   Entry // with what was planned, that may be in the log; its number and nonce
+	begins  bool         // it is what begins the attempt
+	sla     bool         // the time of `sla:` has come
+	early   []engine.Run // to be woken later
+	applied bool         // an entry with what was planned is in the log
+	doubt   Entry        // with what was planned, that may be in the log; its number and nonce
 }
 
 // acting plans the same events for every state.
@@ -59,7 +60,7 @@ func (h *Host) apply(ctx context.Context, l *live, a *act) error {
 			return err
 		}
 	}
-	return nil
+	return h.putOff(ctx, l, "", a.early)
 }
 
 // decide steps, settles and appends, until nothing is left that needs no I/O or the

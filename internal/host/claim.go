@@ -14,7 +14,7 @@ import (
 // Nothing is done about the message: it is for that one to delete, or comes back.
 var errSuperseded = errors.New("the work goes on elsewhere")
 
-// errEarly is said of a message for a run that its task is about to wait for: it comes again.
+// errEarly is said of a message for a run that its task is about to wait for.
 var errEarly = errors.New("the task does not wait yet")
 
 // claim finds out which of a message's tasks are to be run now, under this message.
@@ -23,6 +23,7 @@ type claim struct {
 	asked    []engine.Run
 	from     []string // guards that are taken over from, besides its own
 	again    bool     // somebody may have been at it before
+	waits    bool     // it is for runs that wait: who runs them has said so under its guard
 	delivery Delivery
 	pack     int
 	decided  bool
@@ -46,16 +47,18 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 	for _, r := range asked {
 		t := s.Task(r.Task)
 		switch {
-		case t != nil && t.State == engine.Running && t.Dispatch+1 == r.Dispatch:
+		case tooSoon(s, r):
 			c.early = true // woken before it has said that it waits
 		case t == nil || t.Dispatch != r.Dispatch || t.Group:
 			c.stray = true
 		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
 			c.events = append(c.events, engine.Due{By: engine.By{Guard: c.guard}, Run: r})
+		case t.State == engine.Running && c.waits && !slices.Contains(c.guards(), t.Guard):
+			c.stray = true // another message woke it
 		case t.State == engine.Running && c.again:
 			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.delivery.Restarted})
-		case t.State == engine.Running && !c.delivery.Due.IsZero():
-			c.taken = true // only a delivery of this message wakes it
+		case t.State == engine.Running && c.waits:
+			c.taken = true // another delivery of this message woke it
 		case t.State == engine.Running:
 			c.runs = append(c.runs, r)
 		default:
@@ -88,7 +91,7 @@ func (c *claim) guards() []string { return append(slices.Clone(c.from), c.guard)
 // claim takes a message's tasks. What the message owes is carried out on a second delivery
 // also when nothing changed.
 func (h *Host) claim(ctx context.Context, l *live, guard string, m events.Task, d Delivery) (runs []engine.Run, err error) {
-	c := claim{guard: guard, asked: m.Runs, from: m.From, again: d.Count > 1 || len(m.From) > 0, delivery: d, pack: h.Limits.Pack}
+	c := claim{guard: guard, asked: m.Runs, from: m.From, again: d.Count > 1 || len(m.From) > 0, waits: m.Wait || d.Count == 1 && !d.Due.IsZero(), delivery: d, pack: h.Limits.Pack}
 	c.sendings = make([]sending, len(c.from)+1)
 	a := &act{guards: c.guards(), plan: c.plan}
 	if d.Count > 1 {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -69,6 +70,7 @@ func (h *Host) takeTogether(ctx context.Context, q Queue, list []Delivery) bool 
 func together(list []Delivery) (attempt int64, a *act, logs []events.Log, ok bool) {
 	a = &act{}
 	var happened []engine.Event
+	waker := "" // what is woken together is sent together
 	for i, d := range list {
 		id, guard, err := parseMessageID(d.ID)
 		if err != nil || d.Count > 1 || i > 0 && id != attempt {
@@ -81,9 +83,13 @@ func together(list []Delivery) (attempt int64, a *act, logs []events.Log, ok boo
 		attempt, logs = id, append(logs, e.Logs...)
 		a.guards = append(a.guards, guard)
 		a.begins, a.sla = a.begins || e.Kind == events.Start, a.sla || e.Kind == events.SLADue
+		if e.Kind == events.Due {
+			waker = cmp.Or(waker, guard)
+			guard = waker
+		}
 		happened = append(happened, e.Engine(guard)...)
 	}
-	a.plan = func(*engine.State) ([]engine.Event, bool) { return happened, true }
+	a.brings(happened)
 	return attempt, a, logs, true
 }
 

@@ -34,7 +34,8 @@ func (h *Host) happened(ctx context.Context, l *live, guard string, d Delivery) 
 		h.forget(l) // what an earlier holder of the message, or anybody, did must be seen
 	}
 	h.keepShort(l.id, e.Logs)
-	a := acting(guard, e.Engine(guard)...)
+	a := &act{guards: []string{guard}}
+	a.brings(e.Engine(guard))
 	a.begins, a.sla = e.Kind == events.Start, e.Kind == events.SLADue
 	if e.Kind == events.Check {
 		a.takeOverStart(l, guard)
@@ -66,9 +67,6 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 		h.delete(ctx, q, d)
 	case errors.Is(err, errSuperseded):
 		h.Logger.Warn("message left to another delivery of it", "message", d.ID)
-	case errors.Is(err, errEarly):
-		h.release(ctx, q, d, time.Second)
-		return false
 	case ctx.Err() != nil: // shut down or cut off: it comes back when its lease ends
 		return false
 	default:

@@ -43,7 +43,7 @@ func (h *Host) perform(ctx context.Context, l *live, u duty, s *sending) ([]engi
 		switch e := e.(type) {
 		case engine.Dispatch:
 			if !e.At.IsZero() {
-				out.add(l.message(runID(e.Run), events.Task{Runs: []engine.Run{e.Run}}, e.At))
+				out.add(l.message(runID(e.Run), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
 			} else if !u.passed[e.Run] {
 				out.kept = append(out.kept, e.Run)
 			}
@@ -63,7 +63,7 @@ func (h *Host) perform(ctx context.Context, l *live, u duty, s *sending) ([]engi
 	} else {
 		*s = out
 		if len(s.kept) > u.keep {
-			h.pack(l, s)
+			h.pack(l, u.guard, s)
 		}
 	}
 	if err := h.send(ctx, l, u, s); err != nil {
@@ -83,9 +83,13 @@ func (h *Host) perform(ctx context.Context, l *live, u duty, s *sending) ([]engi
 func (s *sending) add(m Message, runs ...engine.Run) { s.list = append(s.list, outgoing{m, runs}) }
 
 // pack puts the tasks that were kept into messages.
-func (h *Host) pack(l *live, s *sending) {
+func (h *Host) pack(l *live, guard string, s *sending) {
+	mark := ""
+	if strings.HasPrefix(guard, wakeMark) {
+		mark = nowMark
+	}
 	for some := range slices.Chunk(s.kept, h.Limits.Pack) {
-		s.add(l.message(packID(some), events.Task{Runs: some}, time.Time{}), some...)
+		s.add(l.message(mark+packID(some), events.Task{Runs: some}, time.Time{}), some...)
 	}
 	s.kept = nil
 }

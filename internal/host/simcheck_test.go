@@ -79,7 +79,7 @@ func (st *simStore) checkCovered(attempt int64, when string) {
 	for _, t := range state.Tasks() {
 		waits := t.State == engine.Running || t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting
 		own := fmt.Sprintf("%d.%d", t.ID, t.Dispatch)
-		if waits && !state.Ended() && !there[prefix+own] && !there[prefix+"t"+own] && !there[prefix+t.Guard] {
+		if waits && !state.Ended() && !there[prefix+own] && !there[prefix+"n"+own] && !there[prefix+"t"+own] && !there[prefix+t.Guard] {
 			st.fail("task %s of attempt %d (guard %s) has no message after %s", own, attempt, t.Guard, when)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/internal/host"
 )
 
@@ -52,7 +53,7 @@ func (s *sim) idle() bool {
 
 // act does one thing of those that can happen now.
 func (s *sim) act() {
-	if n := s.random.IntN(400); n < 12 && !s.healed {
+	if n := s.random.IntN(400); n < 20 && !s.healed {
 		s.disturb(n)
 		return
 	}
@@ -118,14 +119,48 @@ func (s *sim) disturb(n int) {
 				s.started = append(s.started, a.ID)
 			}
 		})
+	case n >= 12:
+		s.wake(p)
+	}
+}
+
+// wake says of a task that what it waits for, or is about to, has happened.
+func (s *sim) wake(p *simProcess) {
+	type sleeper struct {
+		attempt int64
+		run     engine.Run
+	}
+	var list []sleeper
+	for _, a := range s.store.rows {
+		state := s.store.truth[a.ID]
+		if a.Done || state == nil {
+			continue
+		}
+		for _, t := range state.Tasks() {
+			switch {
+			case t.Group:
+			case t.State == engine.RetryWaiting:
+				list = append(list, sleeper{a.ID, engine.Run{Task: t.ID, Dispatch: t.Dispatch}})
+			case t.State == engine.Running:
+				list = append(list, sleeper{a.ID, engine.Run{Task: t.ID, Dispatch: t.Dispatch + 1}})
+			}
+		}
+	}
+	s.random.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+	for _, x := range list[:min(len(list), 1+s.random.IntN(3))] {
+		s.spawn(p, "wake", 0, func(ctx context.Context) { p.Wake(ctx, x.attempt, x.run) })
 	}
 }
 
 const simLease = 90 * time.Second
 
-// deliver hands a message to a process.
+// deliver hands a message to a process, one of events sometimes with those behind it.
 func (s *sim) deliver(q *simQueue, m *simMessage) {
 	p := s.any()
+	if list := q.behind(m); len(list) > 1 && s.random.IntN(2) == 0 {
+		s.deliverTogether(p, q, list)
+		return
+	}
 	m.count++
 	m.lease++
 	m.until = s.now.Add(simLease)
@@ -150,6 +185,25 @@ func (s *sim) deliver(q *simQueue, m *simMessage) {
 	if s.hit(s.rates.duplicate) {
 		d.Count++
 		s.spawn(p, fmt.Sprintf("%s#%d again", m.ID, m.count), attempt, handle)
+	}
+}
+
+// deliverTogether hands a process several messages of an attempt.
+func (s *sim) deliverTogether(p *simProcess, q *simQueue, messages []*simMessage) {
+	var list []host.Delivery
+	sure := !s.hit(s.rates.lose)
+	for _, m := range messages {
+		m.count++
+		m.lease++
+		m.until, m.sure = s.now.Add(simLease), sure
+		d := host.Delivery{Message: m.Message, Receipt: strconv.Itoa(m.lease), Count: m.count}
+		d.Due = m.due
+		list = append(list, d)
+	}
+	attempt, _ := strconv.ParseInt(messages[0].Group, 10, 64)
+	held := s.spawn(p, fmt.Sprintf("%s and %d more", list[0].ID, len(list)-1), attempt, func(ctx context.Context) { p.TakeEvents(ctx, q, list) })
+	for _, m := range messages {
+		m.held = held
 	}
 }
 

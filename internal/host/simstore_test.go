@@ -140,6 +140,25 @@ func (q *simQueue) ready() []*simMessage {
 	return list
 }
 
+// behind lists a message and the next ones of its group that are free, up to five.
+func (q *simQueue) behind(first *simMessage) []*simMessage {
+	if first.Group == "" {
+		return nil
+	}
+	list := []*simMessage{first}
+	for _, m := range q.list[slices.Index(q.list, first)+1:] {
+		if m.Group != first.Group {
+			continue
+		}
+		free := m.held == nil || !m.sure && !q.now.Before(m.until)
+		if !free || m.due.After(q.now) || len(list) == 5 {
+			break
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
 // holds finds a message by a receipt that still counts.
 func (q *simQueue) holds(d host.Delivery) *simMessage {
 	for _, m := range q.list {

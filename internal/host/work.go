@@ -29,6 +29,9 @@ func (h *Host) runTasks(ctx context.Context, l *live, guard string, d Delivery) 
 	defer lost()
 	defer h.heartbeat(ctx, d, lost)()
 	runs, err := h.claim(ctx, l, guard, m, d)
+	if errors.Is(err, errEarly) {
+		return h.putOff(ctx, l, guard, m.Runs)
+	}
 	if err != nil || len(runs) == 0 {
 		return err
 	}
