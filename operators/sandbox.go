@@ -115,9 +115,13 @@ func (s *Sandbox) read(p *Params) (err error) {
 }
 
 func cpus(key string, v param.Value) (float64, error) {
-	n, err := strconv.ParseFloat(param.Text(v), 64)
-	if err != nil || n <= 0 || n > 1024 {
-		return 0, param.Errorf("sandbox: %s must be a number of vCPUs, 0.5 say, but is %s", key, param.Text(v))
+	text, err := param.AsString(key, v)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n > 0 && n <= 1024) {
+		return 0, param.Errorf("sandbox: %s must be a number of vCPUs, 0.5 say, but is %s", key, text)
 	}
 	return n, nil
 }
@@ -125,7 +129,11 @@ func cpus(key string, v param.Value) (float64, error) {
 var sizeForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmgt])(?:i?b)?$`)
 
 func sizeOf(key string, v param.Value) (int64, error) {
-	n, err := ParseSize(param.Text(v))
+	text, err := param.AsString(key, v)
+	if err != nil {
+		return 0, err
+	}
+	n, err := ParseSize(text)
 	if err != nil {
 		return 0, param.Errorf("sandbox: %s %v", key, err)
 	}

@@ -157,21 +157,22 @@ func (d *diskWatch) full(folder string) bool {
 	return total > d.limit
 }
 
-// oomKills is how often the kernel has ended a process of this container for its memory.
-func oomKills() int {
-	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"} {
+// oomKills counts the processes that the kernel has ended for their memory: of this container
+// and of this machine, since neither is told of all.
+func oomKills() (n int) {
+	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			continue
 		}
 		for line := range strings.Lines(string(text)) {
 			if rest, ok := strings.CutPrefix(line, "oom_kill "); ok {
-				n, _ := strconv.Atoi(strings.TrimSpace(rest)) // the kernel's: a number
-				return n
+				kills, _ := strconv.Atoi(strings.TrimSpace(rest)) // the kernel's: a number
+				n += kills
 			}
 		}
 	}
-	return 0
+	return n
 }
 
 // The reasons, in the words of package operators.

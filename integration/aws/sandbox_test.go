@@ -3,6 +3,7 @@ package aws_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"zerodag/integration/aws"
 	"zerodag/integration/localstack"
 	"zerodag/integration/stack"
+	"zerodag/operators"
 )
 
 // sandbox is the stack with its test bed's ECS.
@@ -139,6 +141,54 @@ func TestOneMachine(t *testing.T) {
 	}
 	if list := s.machines(t, a.ID); len(list) != 1 {
 		t.Errorf("%d tasks were started, want 1", len(list))
+	}
+	s.stopped(t, a.ID)
+}
+
+// TestSizes proves that a command which asks for a size has a machine of that size for
+// itself, on Spot if it says so, and is ended when it takes more than it asked for.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, `
++all:
+  _parallel: true
+  +large:
+    sh>: printf 'it is %s\n' large
+    sandbox: {cpu: 2, memory: 5g, disk: 40g, spot: true}
+  +plain:
+    sh>: printf 'it is %s\n' plain
+  +greedy:
+    sh>: tail -c 250m /dev/zero
+    sandbox: {memory: 128m}
+  +slow:
+    sh>: sleep 1000
+    sandbox: {timeout: 2s}
+`)
+	if a = s.end(t, a, 3*time.Minute); a.Success {
+		t.Error("it succeeded")
+	}
+	log := s.log(t, a.ID)
+	for _, want := range []string{"it is large", "it is plain"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	var tasks json.RawMessage
+	if err := s.Get(t.Context(), "/api/attempts/"+a.ID+"/tasks", &tasks); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{operators.OutOfMemory(128 << 20), operators.TooLong(2 * time.Second)} {
+		if !strings.Contains(string(tasks), want) {
+			t.Errorf("no task says %q:\n%s", want, tasks)
+		}
+	}
+	sizes := map[string]int{}
+	for _, x := range s.machines(t, a.ID) {
+		sizes[x.CPU+" "+x.Memory+" "+x.Provider]++
+	}
+	if sizes["2048 5120 FARGATE_SPOT"] != 1 || sizes["1024 2048 FARGATE"] != 1 || sizes["256 512 FARGATE"] != 1 || len(sizes) != 3 {
+		t.Errorf("the machines are %v", sizes)
 	}
 	s.stopped(t, a.ID)
 }

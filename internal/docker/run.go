@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -24,6 +25,7 @@ type run struct {
 	project  Project
 	name     string // of the container
 	image    string // the named one, or the one that was built
+	ooms     int    // limits.OOMKills before it
 	output   *limits.Output
 	disk     *limits.Disk
 	why      limits.Reason
@@ -79,6 +81,7 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 		defer os.Remove(file)
 	}
 	said := &tail{to: r.output}
+	r.ooms = limits.OOMKills()
 	r.client = exec.Command(r.settings.program, r.arguments(r.image, names, file)...)
 	r.client.Env, r.client.Stdout, r.client.Stderr = env, said, said
 	r.client.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us
@@ -114,10 +117,14 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 		return operators.Exit{Code: code, Why: r.why.Get()}, nil
 	}
 	state, err := r.state()
+	if why := firstProcess.FindStringSubmatch(said); why != nil {
+		return operators.Exit{}, r.notStarted(why[1])
+	}
 	if err != nil || !state.ran {
 		return operators.Exit{}, r.notRun(code, said, state.trouble)
 	}
-	if state.outOfMemory {
+	// Engines tell it of a container's first process only, or not at all.
+	if state.outOfMemory || code == 128+int(syscall.SIGKILL) && r.command.Sandbox.Memory > 0 && limits.OOMKills() > r.ooms {
 		return operators.Exit{Code: code, Why: operators.OutOfMemory(r.command.Sandbox.Memory)}, nil
 	}
 	if signal := syscall.Signal(code - 128); signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGSEGV || signal == syscall.SIGABRT {
@@ -177,15 +184,32 @@ func (r *run) notRun(code int, said, trouble string) error {
 	case has("Cannot connect to the Docker daemon", "permission denied while trying to connect", "error during connect"):
 		return fmt.Errorf("the docker engine cannot be reached: %s", text)
 	case code == 127 || has("executable file not found", "no such file or directory: unknown", "stat "+program+":"):
-		return operators.Failf("the image %s has no %s, which this command needs: choose another image (docker: {image: …})", r.image, program)
+		return r.notStarted("no such file")
 	case has("exec format error"):
-		return operators.Failf("%s in the image %s cannot be run by this machine: it is for another architecture, or a script without its first line", program, r.image)
-	case has("pull access denied", "manifest unknown", "not found: manifest", "repository does not exist", "failed to resolve reference", "No such image"):
+		return r.notStarted("exec format error")
+	case has("pull access denied", "manifest unknown", "not found: manifest", "repository does not exist", "failed to resolve reference", "No such image",
+		"initializing source", "reading manifest", "short-name"):
 		return operators.Failf("the image %s cannot be had: %s", r.image, text)
 	case code == 126:
-		return operators.Failf("%s in the image %s cannot be run: %s", program, r.image, text)
+		return r.notStarted(text)
 	}
 	return operators.Failf("docker could not run the command (code %d): %s", code, text)
+}
+
+// firstProcess is what the first process of a container says, docker's or podman's, when it
+// cannot start the command: then it ends with a code of its own.
+var firstProcess = regexp.MustCompile(`(?m)^(?:\[FATAL tini \(\d+\)\] exec .* failed|ERROR \(catatonit:\d+\): failed to exec pid1): (.*)\s*\z`)
+
+// notStarted is the error for a program that the image cannot run.
+func (r *run) notStarted(why string) error {
+	program := r.command.Args[0]
+	switch text := strings.ToLower(why); {
+	case strings.Contains(text, "no such file"):
+		return operators.Failf("the image %s has no %s, which this command needs: choose another image (docker: {image: …})", r.image, program)
+	case strings.Contains(text, "exec format error"):
+		return operators.Failf("%s in the image %s cannot be run by this machine: it is for another architecture, or a script without its first line", program, r.image)
+	}
+	return operators.Failf("%s in the image %s cannot be run: %s", program, r.image, why)
 }
 
 // engineText finds what the client says in its output: the line that it begins with its name,

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/internal/limits"
 	"zerodag/internal/scratch"
 	"zerodag/operators"
 )
@@ -66,7 +67,7 @@ func New(o Options) *Driver {
 		o.Grace = defaultGrace
 	}
 	adoptOrphans()
-	return &Driver{options: o, ooms: oomKills(), name: cmp.Or(o.Name, rand.Text()), running: map[int]bool{},
+	return &Driver{options: o, ooms: limits.OOMKills(), name: cmp.Or(o.Name, rand.Text()), running: map[int]bool{},
 		null:    sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) }),
 		buffers: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
 }

@@ -24,8 +24,6 @@ func endAll([]int) {}
 // usage is not known: this system does not show processes as files.
 func (d *Driver) usage(int, string) (count int, memory int64) { return 0, 0 }
 
-func oomKills() int { return 0 }
-
 func (d *Driver) spawnAs(*User, string, operators.Command, *os.ProcAttr) (*os.Process, error) {
 	return nil, errors.New("commands run as another user on Linux only")
 }

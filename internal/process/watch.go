@@ -122,7 +122,7 @@ func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
 // ranOutOfMemory says whether the kernel has ended processes for their memory since that was
 // last asked.
 func (d *Driver) ranOutOfMemory() bool {
-	n := oomKills()
+	n := limits.OOMKills()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	more := n > d.ooms

@@ -71,20 +71,3 @@ func statusOf(pid int) (status, bool) {
 	number := func(i int) int { n, _ := strconv.Atoi(fields[i]); return n } // the kernel's: always numbers
 	return status{pid: pid, parent: number(1), group: number(2), threads: number(17), dead: fields[0] == "Z" || fields[0] == "X", memory: int64(number(21)) * int64(os.Getpagesize())}, true
 }
-
-// oomKills is how often the kernel has ended a process for its memory: of this container, or
-// of the machine.
-func oomKills() int {
-	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		if _, after, found := strings.Cut("\n"+string(text), "\noom_kill "); found {
-			word, _, _ := strings.Cut(after, "\n")
-			n, _ := strconv.Atoi(strings.TrimSpace(word)) // the kernel's: a number
-			return n
-		}
-	}
-	return 0
-}
