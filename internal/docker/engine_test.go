@@ -101,6 +101,7 @@ func TestEngine(t *testing.T) {
 		executorstest.Exercise(t, executorstest.Subject{Mixed: true, Sandbox: with(`{}`), In: func(root string) operators.Commands { return d.In(root, docker.Project{ID: 1}) }})
 	})
 	t.Run("memory", func(t *testing.T) {
+		t.Cleanup(func() { os.Remove("oom") }) // podman leaves it where it was called
 		s := with(`{}`)
 		s.Memory = 32 << 20
 		if exit, out, err := run(t, s, "sh", "-c", "head -c 200000000 /dev/zero | tail -c 150000000 >/dev/null"); err != nil || exit.Why != operators.OutOfMemory(s.Memory) {
