@@ -41,6 +41,9 @@ func (r *runner) execute(ctx context.Context, o order) result {
 	}
 	c := &command{runner: r, order: o, user: r.users.user(), refused: make(chan struct{}, 1), ended: make(chan struct{})}
 	c.log = &output{api: r.api, key: o.Key, url: o.Log, mask: newMasker(o.Mask), limit: o.Spec.Limits.Output, exceed: func() { c.end(tooMuchOutput(o.Spec.Limits.Output)) }}
+	if o.Log != "" {
+		c.log.began = time.Unix(0, o.Began)
+	}
 	c.log.refused = func() {
 		select {
 		case c.refused <- struct{}{}:

@@ -26,6 +26,7 @@ type order struct {
 	Spec    spec     `json:"spec"`
 	Archive string   `json:"archive_url"`
 	Log     string   `json:"log_url"`
+	Began   int64    `json:"log_began_ns"`
 	Mask    []string `json:"mask"`
 }
 

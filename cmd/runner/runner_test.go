@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,6 +119,24 @@ func TestOneMachine(t *testing.T) {
 	}
 	if w.Store.Archives != 1 {
 		t.Errorf("the archive was fetched %d times, want 1", w.Store.Archives)
+	}
+}
+
+// TestLogOnce proves that no line of a log is there twice when the store does not answer.
+func TestLogOnce(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	puts := 0
+	w.Store.Refuse = func(r *http.Request) bool {
+		puts++
+		return strings.HasPrefix(r.URL.Path, "/logs/") && puts%2 == 1
+	}
+	exit, err := w.Run(within(t, time.Minute), sandboxtest.Task(1, 2, 1), sh("echo one; sleep 1.5; echo two; sleep 1.5; echo three"))
+	if err != nil || exit.Code != 0 {
+		t.Fatalf("%+v, %v", exit, err)
+	}
+	if log := w.Store.LogOf(1, "+w+t2"); log != "one\ntwo\nthree\n" || puts < 4 {
+		t.Errorf("after %d stores the log is %q", puts, log)
 	}
 }
 

@@ -236,7 +236,7 @@ func TestLostMachine(t *testing.T) {
 	for name, c := range map[string]struct {
 		event  bool
 		within time.Duration
-	}{"told": {true, time.Minute}, "silent": {false, 110 * time.Second}} {
+	}{"told": {true, time.Minute}, "silent": {false, 75 * time.Second}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := commands(t)

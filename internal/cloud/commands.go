@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"zerodag/engine/param"
+	"zerodag/events"
 	"zerodag/internal/env"
 	"zerodag/internal/fargate"
 	"zerodag/internal/host"
@@ -116,13 +118,37 @@ func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (boo
 	return true, e.Sandbox.Stopped(ctx, s.Runner, s.Why, s.Ending)
 }
 
-// checkMachines looks after the machines of commands.
+// machinesMessage begins the ids of messages that have an agent look after the machines of
+// commands between two ticks: one that is silent is to be noticed within a minute.
+const machinesMessage = "machines/"
+
+// checkMachines looks after the machines of commands, and has it done again before the next tick
+// while there are some.
 func (e *Engine) checkMachines(ctx context.Context) error {
 	if e.Sandbox == nil {
 		return nil
 	}
-	if err := e.Sandbox.Check(ctx); err != nil {
+	n, err := e.Sandbox.Check(ctx)
+	if err == nil && n > 0 {
+		var list []host.Message
+		for _, after := range []time.Duration{20 * time.Second, 40 * time.Second} {
+			due := time.Now().Add(after)
+			list = append(list, host.Message{ID: fmt.Sprint(machinesMessage, due.Unix()), Body: events.EncodeTask(events.Task{}), Due: due})
+		}
+		err = e.Tasks.Send(ctx, list...)
+	}
+	if err != nil {
 		return fmt.Errorf("look after machines: %w", err)
 	}
 	return nil
+}
+
+// checkBetween is checkMachines for such a message. What fails is done by the next look.
+func (e *Engine) checkBetween(ctx context.Context) {
+	if e.Sandbox == nil {
+		return
+	}
+	if _, err := e.Sandbox.Check(ctx); err != nil {
+		e.Logger.Error("look after machines", "error", err)
+	}
 }

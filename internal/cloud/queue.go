@@ -3,6 +3,7 @@ package cloud
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -39,6 +40,11 @@ func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEve
 	lease := e.Limits.Lease
 	return e.consume(ctx, e.Tasks, lease, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {
 		for _, d := range list {
+			if strings.HasPrefix(d.ID, machinesMessage) {
+				e.checkBetween(ctx)
+				q.Delete(ctx, d) // of this call: never fails
+				continue
+			}
 			if err := e.Tasks.Extend(ctx, d, lease); err != nil {
 				e.Logger.Error("shorten lease: somebody else has the message, or it comes again", "message", d.ID, "error", err)
 				continue

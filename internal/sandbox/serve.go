@@ -33,11 +33,14 @@ type Orders struct {
 
 // Order is a command with all that it needs.
 type Order struct {
-	Key     string   `json:"key"`
-	Spec    Spec     `json:"spec"`
-	Archive string   `json:"archive_url"`
-	Log     string   `json:"log_url,omitempty"` // for the first part of its log
-	Mask    []string `json:"mask,omitempty"`    // what its log leaves out
+	Key     string `json:"key"`
+	Spec    Spec   `json:"spec"`
+	Archive string `json:"archive_url"`
+	// Log is for the first part of its log, which began at Began: nanoseconds since 1970. A
+	// later link for that part leads to the same object.
+	Log   string   `json:"log_url,omitempty"`
+	Began int64    `json:"log_began_ns,omitempty"`
+	Mask  []string `json:"mask,omitempty"` // what its log leaves out
 }
 
 // runner checks a token.
@@ -190,7 +193,9 @@ func (s *Service) order(ctx context.Context, r Runner, c Command) (Order, error)
 	if o.Archive, err = s.Links.Archive(ctx, spec.Archive); err != nil {
 		return o, err
 	}
-	o.Log, err = s.Links.Log(ctx, spec.LogID, r.ID, s.Now())
+	now := s.Now()
+	o.Began = now.UnixNano()
+	o.Log, err = s.Links.Log(ctx, spec.LogID, r.ID, now)
 	return o, err
 }
 

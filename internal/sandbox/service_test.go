@@ -110,6 +110,11 @@ func (b *bench) poll(r sandbox.Runner, beat sandbox.Beat) sandbox.Orders {
 	return o
 }
 
+func (b *bench) check() error {
+	_, err := b.Check(b.t.Context())
+	return err
+}
+
 func timed(t *testing.T, f func(t *testing.T)) {
 	t.Parallel()
 	synctest.Test(t, f)
@@ -243,11 +248,11 @@ func TestSilence(t *testing.T) {
 			}
 			time.Sleep(30 * time.Second)
 			b.poll(r, sandbox.Beat{Running: []string{fmt.Sprintf("2.%d", n)}})
-			if err := b.Check(t.Context()); err != nil || len(b.fake.stopped) != n {
+			if err := b.check(); err != nil || len(b.fake.stopped) != n {
 				t.Fatalf("a machine that is heard was stopped: %v, %v", b.fake.stopped, err)
 			}
 			time.Sleep(41 * time.Second)
-			if err := b.Check(t.Context()); err != nil || len(b.fake.stopped) != n+1 {
+			if err := b.check(); err != nil || len(b.fake.stopped) != n+1 {
 				t.Fatalf("a silent machine: %v, %v", b.fake.stopped, err)
 			}
 			if _, err := b.Poll(t.Context(), r.Token(), sandbox.Beat{}); !errors.Is(err, sandbox.ErrGone) {
@@ -296,7 +301,7 @@ func TestBusy(t *testing.T) {
 		}
 		b.fake.refuse = nil
 		time.Sleep(time.Minute)
-		if err := b.Check(t.Context()); err != nil || len(b.fake.runners) != 1 {
+		if err := b.check(); err != nil || len(b.fake.runners) != 1 {
 			t.Errorf("with room: %v, %d machines", err, len(b.fake.runners))
 		}
 		if o := b.poll(b.fake.runners[0], sandbox.Beat{Free: 4}); len(o.Commands) != 2 {
@@ -320,7 +325,7 @@ func TestNoRoom(t *testing.T) {
 				t.Fatalf("%v; %d launches", err, b.fake.launches)
 			}
 			time.Sleep(time.Minute)
-			if err := b.Check(t.Context()); err != nil || b.fake.launches != n+2 {
+			if err := b.check(); err != nil || b.fake.launches != n+2 {
 				t.Fatalf("%v; %d launches", err, b.fake.launches)
 			}
 		}
@@ -329,7 +334,7 @@ func TestNoRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if err := b.Check(t.Context()); err == nil || len(b.woke) != 10 {
+		if err := b.check(); err == nil || len(b.woke) != 10 {
 			t.Errorf("%v; woke %v", err, b.woke)
 		}
 		if _, err := b.again(2, 12, p); errors.As(err, &p) || err == nil || !strings.Contains(err.Error(), "no such role") {
@@ -350,7 +355,7 @@ func TestNobodyWaits(t *testing.T) {
 		}
 		b.Prepare(t.Context(), sandboxtest.Task(1, 3, 1), operators.Sandbox{})
 		time.Sleep(time.Minute)
-		if err := b.Check(t.Context()); err != nil || b.fake.launches != 2 {
+		if err := b.check(); err != nil || b.fake.launches != 2 {
 			t.Errorf("%v; %d launches", err, b.fake.launches)
 		}
 		if left, err := b.memory.Runners(t.Context(), 0); err != nil || len(left) != 0 {
@@ -436,7 +441,7 @@ func TestCrowded(t *testing.T) {
 		for range 3 {
 			time.Sleep(20 * time.Second)
 			b.poll(r, sandbox.Beat{Free: 0, Running: []string{"2.0", "3.0", "4.0", "5.0"}})
-			if err := b.Check(t.Context()); err != nil {
+			if err := b.check(); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -574,7 +579,7 @@ func TestCutOff(t *testing.T) {
 		if _, err := b.memory.Fence(t.Context(), r.Name()); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.Check(t.Context()); err != nil || len(b.woke) != 1 || len(b.fake.stopped) != 1 {
+		if err := b.check(); err != nil || len(b.woke) != 1 || len(b.fake.stopped) != 1 {
 			t.Errorf("the check: %v, woke %v, stopped %v", err, b.woke, b.fake.stopped)
 		}
 		if _, err := b.memory.Runner(t.Context(), r.Name()); !errors.Is(err, host.ErrNotFound) {

@@ -9,19 +9,20 @@ import (
 )
 
 // Check looks after all runners: what is silent is lost, what never came up is given up, and
-// where commands have waited for long another runner is launched. It is called every
-// minute; overlap and pauses are harmless.
-func (s *Service) Check(ctx context.Context) error {
+// where commands have waited for long another runner is launched. It says how many there
+// were. It is called every 20 seconds while there are some, else every minute; overlap and
+// pauses are harmless.
+func (s *Service) Check(ctx context.Context) (runners int, err error) {
 	list, err := s.Runners.Runners(ctx, 0)
 	if err != nil {
-		return fmt.Errorf("read runners: %w", err)
+		return 0, fmt.Errorf("read runners: %w", err)
 	}
 	var failed error
 	crowded := map[string]bool{}
 	for _, r := range list {
 		failed = errors.Join(failed, s.check(ctx, r, crowded))
 	}
-	return failed
+	return len(list), failed
 }
 
 func (s *Service) check(ctx context.Context, r Runner, crowded map[string]bool) error {

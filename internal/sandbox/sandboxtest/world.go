@@ -234,6 +234,8 @@ type Store struct {
 	blobs  map[string][]byte
 	// Archives counts how often one was fetched.
 	Archives int
+	// Refuse, unless nil, says which requests fail after they were carried out.
+	Refuse func(*http.Request) bool
 }
 
 func newStore(t testing.TB) *Store {
@@ -250,6 +252,9 @@ func (s *Store) serve(w http.ResponseWriter, r *http.Request) {
 		content, err := io.ReadAll(r.Body)
 		if err == nil {
 			s.blobs[r.URL.Path] = content
+		}
+		if s.Refuse != nil && s.Refuse(r) {
+			http.Error(w, "not now", http.StatusServiceUnavailable)
 		}
 		return
 	}
