@@ -148,8 +148,7 @@ func (s *sim) wake(p *simProcess) {
 	}
 	s.random.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
 	for _, x := range list[:min(len(list), 1+s.random.IntN(3))] {
-		together := s.random.IntN(2) == 0
-		s.spawn(p, "wake", 0, func(ctx context.Context) { p.Wake(ctx, 1, x.attempt, x.run, together) })
+		s.spawn(p, "wake", 0, func(ctx context.Context) { p.Wake(ctx, x.attempt, x.run) })
 	}
 }
 

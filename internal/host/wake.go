@@ -13,16 +13,11 @@ import (
 // Wake has a task run now that waits for its next run: what it waits for has happened. It
 // may be said too soon, more than once, or in vain: the message that is due later remains.
 //
-// together says that others of the attempt may be woken at the same time. Then it is an
-// event, and an executor wakes all at once: they are packs, as at their first run. Alone, the
-// task goes to an agent at once, which goes on with what comes after it.
-func (h *Host) Wake(ctx context.Context, project, attempt int64, run engine.Run, together bool) error {
-	q, m := h.Events, eventMessage(attempt, wakeMark+runID(run), events.Event{Kind: events.Due, Run: &run})
-	if !together {
-		q, m = h.Tasks, Message{ID: messageID(attempt, wakeMark+runID(run)+"-0"), Share: strconv.FormatInt(project, 10),
-			Body: events.EncodeTask(events.Task{Runs: []engine.Run{run}, Wait: true}), Due: h.Now()}
-	}
-	if err := q.Send(ctx, m); err != nil {
+// It is an event, so that an executor wakes all at once whose commands end side by side:
+// they are packs then, as at their first run.
+func (h *Host) Wake(ctx context.Context, attempt int64, run engine.Run) error {
+	m := eventMessage(attempt, wakeMark+runID(run), events.Event{Kind: events.Due, Run: &run})
+	if err := h.Events.Send(ctx, m); err != nil {
 		return fmt.Errorf("wake task %d of attempt %d: %w", run.Task, attempt, err)
 	}
 	return nil

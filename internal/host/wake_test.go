@@ -26,41 +26,39 @@ func TestWake(t *testing.T) {
 		"too soon": {[]time.Duration{time.Second}, [2]time.Duration{5 * time.Second, 9 * time.Second}},
 		"never":    {nil, [2]time.Duration{10 * time.Minute, 11 * time.Minute}},
 	} {
-		for _, together := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, " ", together), func(t *testing.T) {
-				t.Parallel()
-				inBubble(t, func(w *world) {
-					w.on("poll", func(_ context.Context, o *operators.Task) (operators.Result, error) {
-						if o.RetryCount > 0 {
-							return operators.Result{}, nil
-						}
-						time.Sleep(5 * time.Second)
-						return operators.Result{}, &operators.Later{After: 10 * time.Minute}
-					})
-					p := w.serve()
-					a := p.run("+a:\n  work>: poll\n")
-					for i, at := range c.at {
-						if i == 0 {
-							pass(at)
-						} else {
-							pass(at - c.at[i-1])
-						}
-						w.must(p.Wake(w.t.Context(), a.Project.ID, a.ID, engine.Run{Task: 2, Dispatch: 2}, together))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				w.on("poll", func(_ context.Context, o *operators.Task) (operators.Result, error) {
+					if o.RetryCount > 0 {
+						return operators.Result{}, nil
 					}
-					want(t, "status", p.end(a), "success")
-					row := p.row(a)
-					if took := row.FinishedAt.Sub(row.CreatedAt); took < c.took[0] || took > c.took[1] {
-						t.Errorf("it took %v, want %v", took, c.took)
-					}
-					w.must(p.Wake(w.t.Context(), a.Project.ID, a.ID, engine.Run{Task: 2, Dispatch: 2}, together))
-					pass(20 * time.Minute) // the message that is due later, too, finds nothing to do
-					w.wantRuns("+main+a/1", "+main+a/2")
-					if said := w.said(); strings.Contains(said, "ERROR") || strings.Contains(said, "left to another delivery") {
-						t.Errorf("it says:\n%s", said)
-					}
+					time.Sleep(5 * time.Second)
+					return operators.Result{}, &operators.Later{After: 10 * time.Minute}
 				})
+				p := w.serve()
+				a := p.run("+a:\n  work>: poll\n")
+				for i, at := range c.at {
+					if i == 0 {
+						pass(at)
+					} else {
+						pass(at - c.at[i-1])
+					}
+					w.must(p.Wake(w.t.Context(), a.ID, engine.Run{Task: 2, Dispatch: 2}))
+				}
+				want(t, "status", p.end(a), "success")
+				row := p.row(a)
+				if took := row.FinishedAt.Sub(row.CreatedAt); took < c.took[0] || took > c.took[1] {
+					t.Errorf("it took %v, want %v", took, c.took)
+				}
+				w.must(p.Wake(w.t.Context(), a.ID, engine.Run{Task: 2, Dispatch: 2}))
+				pass(20 * time.Minute) // the message that is due later, too, finds nothing to do
+				w.wantRuns("+main+a/1", "+main+a/2")
+				if said := w.said(); strings.Contains(said, "ERROR") || strings.Contains(said, "left to another delivery") {
+					t.Errorf("it says:\n%s", said)
+				}
 			})
-		}
+		})
 	}
 }
 

@@ -250,7 +250,7 @@ func (f *calls) end(ctx context.Context, row Command, r Result) (Command, error)
 	} else if err != nil {
 		return over, err
 	}
-	return over, f.wake(ctx, over, false)
+	return over, f.wake(ctx, over)
 }
 
 // look returns the end of a command, or waits for the call that has it.

@@ -72,7 +72,7 @@ func newScene(do func(ctx context.Context, n int, c sandbox.Call) (sandbox.Resul
 			return host.Attempt{Canceled: s.killed.Load()}, nil
 		},
 		Now: func() time.Time { return s.now },
-		Wake: func(_ context.Context, _, _ int64, run engine.Run, _ bool) error {
+		Wake: func(_ context.Context, _ int64, run engine.Run) error {
 			s.woke = append(s.woke, run)
 			return nil
 		}})}

@@ -158,7 +158,7 @@ func (s *Service) take(ctx context.Context, r Runner, commands []Command, n int)
 		if err != nil {
 			over, e := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Why: "The command could not be handed over: " + err.Error()})
 			if e == nil {
-				e = s.wake(ctx, over, true)
+				e = s.wake(ctx, over)
 			}
 			if e != nil {
 				return list, errors.Join(err, e)
@@ -219,7 +219,7 @@ func (s *Service) Finish(ctx context.Context, token, key string, result Result) 
 	} else if err != nil {
 		return err
 	}
-	return s.wake(ctx, c, r.Load > 1)
+	return s.wake(ctx, c)
 }
 
 // Upload is what a runner wants to put somewhere.

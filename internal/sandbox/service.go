@@ -18,7 +18,7 @@ type Options struct {
 	Runners  Runners
 	Launcher Launcher
 	// Wake has a task that waits run now: see host.Host.Wake.
-	Wake func(ctx context.Context, project, attempt int64, run engine.Run, together bool) error
+	Wake func(ctx context.Context, attempt int64, run engine.Run) error
 	// Attempt reads an attempt: of one that is over the runners leave at once.
 	Attempt func(ctx context.Context, site, attempt int64) (host.Attempt, error)
 	// Secrets are those of a project, for the commands that need some.
@@ -104,12 +104,11 @@ func (s *Service) told(ctx context.Context, changed Command, err error) error {
 	case err != nil:
 		return err
 	}
-	return s.wake(ctx, changed, true)
+	return s.wake(ctx, changed)
 }
 
-// wake tells the task of a command, if it waits. together says that others of the attempt may
-// be told at the same time.
-func (s *Service) wake(ctx context.Context, c Command, together bool) error {
+// wake tells the task of a command, if it waits.
+func (s *Service) wake(ctx context.Context, c Command) error {
 	if c.Parked == 0 {
 		return nil
 	}
@@ -117,7 +116,7 @@ func (s *Service) wake(ctx context.Context, c Command, together bool) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Wake(ctx, c.Project, c.Attempt, engine.Run{Task: task, Dispatch: c.Parked + 1}, together); err != nil {
+	if err := s.Wake(ctx, c.Attempt, engine.Run{Task: task, Dispatch: c.Parked + 1}); err != nil {
 		return fmt.Errorf("tell task %s that its command is over: %w", c.Task, err)
 	}
 	return nil

@@ -74,7 +74,7 @@ func newBench(t *testing.T) *bench {
 	b.Service = sandbox.New(sandbox.Options{Commands: b.memory, Runners: b.memory, Launcher: b.fake, Links: links{}, Default: sandbox.Class{Image: "i"},
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return b.secrets, nil },
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{Done: b.done}, nil },
-		Wake: func(_ context.Context, _, _ int64, run engine.Run, _ bool) error {
+		Wake: func(_ context.Context, _ int64, run engine.Run) error {
 			b.woke = append(b.woke, run)
 			return nil
 		}})

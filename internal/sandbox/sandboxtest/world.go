@@ -50,7 +50,7 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"},
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return w.Secrets, nil },
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil },
-		Wake: func(_ context.Context, _, _ int64, run engine.Run, _ bool) error {
+		Wake: func(_ context.Context, _ int64, run engine.Run) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.woke = append(w.woke, run)
