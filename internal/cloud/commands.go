@@ -125,30 +125,28 @@ const machinesMessage = "machines/"
 // checkMachines looks after the machines of commands, and has it done again before the next tick
 // while there are some.
 func (e *Engine) checkMachines(ctx context.Context) error {
-	if e.Sandbox == nil {
-		return nil
+	n, err := e.lookAfterMachines(ctx)
+	if err != nil || n == 0 {
+		return err
 	}
-	n, err := e.Sandbox.Check(ctx)
-	if err == nil && n > 0 {
-		var list []host.Message
-		for _, after := range []time.Duration{20 * time.Second, 40 * time.Second} {
-			due := time.Now().Add(after)
-			list = append(list, host.Message{ID: fmt.Sprint(machinesMessage, due.Unix()), Body: events.EncodeTask(events.Task{}), Due: due})
-		}
-		err = e.Tasks.Send(ctx, list...)
+	var list []host.Message
+	for _, after := range []time.Duration{20 * time.Second, 40 * time.Second} {
+		due := time.Now().Add(after)
+		list = append(list, host.Message{ID: fmt.Sprint(machinesMessage, due.Unix()), Body: events.EncodeTask(events.Task{}), Due: due})
 	}
-	if err != nil {
-		return fmt.Errorf("look after machines: %w", err)
+	if err := e.Tasks.Send(ctx, list...); err != nil {
+		return fmt.Errorf("have machines looked after: %w", err)
 	}
 	return nil
 }
 
-// checkBetween is checkMachines for such a message. What fails is done by the next look.
-func (e *Engine) checkBetween(ctx context.Context) {
+// lookAfterMachines does so once, and says how many there were.
+func (e *Engine) lookAfterMachines(ctx context.Context) (n int, err error) {
 	if e.Sandbox == nil {
-		return
+		return 0, nil
 	}
-	if _, err := e.Sandbox.Check(ctx); err != nil {
-		e.Logger.Error("look after machines", "error", err)
+	if n, err = e.Sandbox.Check(ctx); err != nil {
+		return n, fmt.Errorf("look after machines: %w", err)
 	}
+	return n, nil
 }

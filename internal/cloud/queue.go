@@ -41,7 +41,9 @@ func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEve
 	return e.consume(ctx, e.Tasks, lease, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {
 		for _, d := range list {
 			if strings.HasPrefix(d.ID, machinesMessage) {
-				e.checkBetween(ctx)
+				if _, err := e.lookAfterMachines(ctx); err != nil {
+					e.Logger.Error("what failed is done by the next look", "error", err)
+				}
 				q.Delete(ctx, d) // of this call: never fails
 				continue
 			}

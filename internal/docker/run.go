@@ -116,10 +116,10 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 	if code == 0 || ctx.Err() != nil || r.why.Get() != "" {
 		return operators.Exit{Code: code, Why: r.why.Get()}, nil
 	}
-	state, err := r.state()
 	if why := firstProcess.FindStringSubmatch(said); why != nil {
 		return operators.Exit{}, r.notStarted(why[1])
 	}
+	state, err := r.state()
 	if err != nil || !state.ran {
 		return operators.Exit{}, r.notRun(code, said, state.trouble)
 	}

@@ -55,7 +55,7 @@ func (a *act) brings(happened []engine.Event) {
 // putOff sends wakes that came too soon to the queue of tasks: in that of events they would
 // stand before what they wait for. Each time it is another message, to come later: one that
 // came again would take the run from who has it by then. guard is that of the last, if there
-// was one.
+// was one. The lock is held.
 func (h *Host) putOff(ctx context.Context, l *live, guard string, runs []engine.Run) error {
 	for _, run := range runs {
 		name := wakeMark + runID(run)

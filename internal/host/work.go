@@ -30,6 +30,8 @@ func (h *Host) runTasks(ctx context.Context, l *live, guard string, d Delivery) 
 	defer h.heartbeat(ctx, d, lost)()
 	runs, err := h.claim(ctx, l, guard, m, d)
 	if errors.Is(err, errEarly) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		return h.putOff(ctx, l, guard, m.Runs)
 	}
 	if err != nil || len(runs) == 0 {

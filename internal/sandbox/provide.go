@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"zerodag/internal/host"
 )
@@ -28,9 +29,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 		}
 	}
 	asked, room := false, 0
-	taken := map[int]bool{}
 	for _, r := range list {
-		taken[r.Slot] = true
 		if r.Task == "" && !p.again && !s.fresh(r) { // whoever was to launch it was refused, or cut off
 			if err := p.tried(s.launch(ctx, r)); err != nil {
 				return p, err
@@ -54,12 +53,21 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 			return p, err
 		}
 	}
-	for slot := range MaxRunners {
-		if !taken[slot] {
-			return p, p.tried(s.start(ctx, c, class, slot))
-		}
+	if free := freeSlots(list, c.Class); len(free) > 0 {
+		return p, p.tried(s.start(ctx, c, class, free[0]))
 	}
 	return p, nil // there are as many as there may be: they take it in turn
+}
+
+// freeSlots are those that none of the runners of a class has, in their order.
+func freeSlots(runners []Runner, class string) []int {
+	var free []int
+	for slot := range MaxRunners {
+		if !slices.ContainsFunc(runners, func(r Runner) bool { return r.Class == class && r.Slot == slot }) {
+			free = append(free, slot)
+		}
+	}
+	return free
 }
 
 // tried notes that a launch was refused, which is no error.

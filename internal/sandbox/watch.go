@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"zerodag/internal/host"
 )
@@ -79,25 +80,18 @@ func (s *Service) grow(ctx context.Context, like Runner) error {
 	if err != nil {
 		return err
 	}
-	taken := map[int]bool{}
-	for _, r := range all {
-		if r.Class == like.Class {
-			taken[r.Slot] = true
-			if r.Seen.IsZero() {
-				return nil // one comes up already
-			}
-		}
+	if slices.ContainsFunc(all, func(r Runner) bool { return r.Class == like.Class && r.Seen.IsZero() }) {
+		return nil // one comes up already
 	}
-	for slot := range MaxRunners {
-		if !taken[slot] {
-			err := s.start(ctx, Command{Attempt: like.Attempt, Class: like.Class, Site: like.Site, Project: like.Project}, like.Of, slot)
-			if errors.Is(err, ErrBusy) {
-				return nil // the next round
-			}
-			return err
-		}
+	free := freeSlots(all, like.Class)
+	if len(free) == 0 {
+		return nil
 	}
-	return nil
+	err = s.start(ctx, Command{Attempt: like.Attempt, Class: like.Class, Site: like.Site, Project: like.Project}, like.Of, free[0])
+	if errors.Is(err, ErrBusy) {
+		return nil // the next round
+	}
+	return err
 }
 
 // lose ends a runner that is gone: its commands run again elsewhere.
@@ -155,19 +149,11 @@ func (s *Service) keepPlace(ctx context.Context, r Runner, why string) error {
 	if err != nil {
 		return err
 	}
-	taken := map[int]bool{}
-	for _, x := range all {
-		if x.Class == r.Class {
-			taken[x.Slot] = true
-		}
-	}
-	for slot := range MaxRunners {
-		if !taken[slot] {
-			next := newRunner(r.Attempt, r.Of, slot, s.Now())
-			next.Asked, next.Site, next.Project, next.Refused = r.Asked, r.Site, r.Project, why
-			if err := s.Runners.AddRunner(ctx, next); !errors.Is(err, host.ErrConflict) {
-				return err
-			}
+	for _, slot := range freeSlots(all, r.Class) {
+		next := newRunner(r.Attempt, r.Of, slot, s.Now())
+		next.Asked, next.Site, next.Project, next.Refused = r.Asked, r.Site, r.Project, why
+		if err := s.Runners.AddRunner(ctx, next); !errors.Is(err, host.ErrConflict) {
+			return err
 		}
 	}
 	return nil
