@@ -295,14 +295,15 @@ func (r *remoteCase) each(path, key string, show func(object) any) (any, error) 
 	return rows, nil
 }
 
-// until waits until an answer about an attempt is as it should be.
+// until waits until an answer about an attempt is as it should be. It asks the less often the
+// longer it has waited: what looks busy for nothing keeps others from their work.
 func (r *remoteCase) until(attempt, part string, reached func(object) bool) (any, error) {
-	for {
+	for begin := time.Now(); ; {
 		_, answer, err := r.call(http.MethodGet, r.attemptPath(attempt)+part, nil)
 		if err != nil || reached(asObject(answer)) {
 			return nil, err
 		}
-		if r.pause(20*time.Millisecond) != nil {
+		if r.pause(min(max(20*time.Millisecond, time.Since(begin)/10), 500*time.Millisecond)) != nil {
 			return timeout, nil
 		}
 	}

@@ -10,6 +10,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from botocore.exceptions import ConnectionClosedError
 from localstack.services.lambda_.event_source_mapping import esm_worker
 from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
 
@@ -34,7 +35,10 @@ def side_by_side():
 
     def run(self, messages):
         try:
-            handle_messages(self, messages)
+            try:
+                handle_messages(self, messages)
+            except ConnectionClosedError:  # a kept connection of LocalStack's to itself had just ended
+                handle_messages(self, messages)
         except Exception as e:  # a failed batch comes again when its time is over
             sqs_poller.LOG.warning("Batch of %s failed: %s", self.source_arn, e)
         finally:
