@@ -77,7 +77,7 @@ var found = sync.OnceValue(func() error {
 
 func healthy() error {
 	client := http.Client{Timeout: 5 * time.Second}
-	r, err := client.Get(Endpoint() + "/_localstack/health")
+	r, err := client.Get(Endpoint() + "/_lsproc/ready")
 	if err != nil {
 		return fmt.Errorf("LocalStack does not answer: %w", err)
 	}

@@ -51,7 +51,7 @@ tools() {
   find_python >/dev/null # says what to do where that was none, or too old a one
 }
 
-healthy() { curl -sf -m 2 "http://127.0.0.1:$LS_PORT/_localstack/health" >/dev/null; }
+healthy() { curl -sf -m 2 "http://127.0.0.1:$LS_PORT/_lsproc/ready" >/dev/null; }
 
 install() {
   local tool
@@ -92,6 +92,7 @@ down() {
 #   own image and write all over the file system.
 # GATEWAY_SERVER=loopback (plugin): the stock server ignores the host of GATEWAY_LISTEN.
 # SQS_ENDPOINT_STRATEGY=path: queue URLs that need no DNS.
+# DYNAMODB_SHARE_DB=1: functions ask DynamoDB Local directly, whoever they sign as.
 # *_DYNAMODB=v2: streams without a download.
 # S3_SKIP_SIGNATURE_VALIDATION=0: expired and forged links are refused, as on AWS.
 # CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES: 0 refuses every type, since the list of those that
@@ -103,7 +104,7 @@ start() {
   export GATEWAY_LISTEN=127.0.0.1:$LS_PORT GATEWAY_SERVER=loopback LOCALSTACK_HOST=127.0.0.1:$LS_PORT
   export SQS_ENDPOINT_STRATEGY=path SQS_DISABLE_CLOUDWATCH_METRICS=1 DNS_ADDRESS=0
   export DISABLE_EVENTS=1 SKIP_SSL_CERT_DOWNLOAD=1
-  export DYNAMODB_IN_MEMORY=1 PROVIDER_OVERRIDE_DYNAMODB=v2 PROVIDER_OVERRIDE_DYNAMODBSTREAMS=v2
+  export DYNAMODB_IN_MEMORY=1 DYNAMODB_SHARE_DB=1 PROVIDER_OVERRIDE_DYNAMODB=v2 PROVIDER_OVERRIDE_DYNAMODBSTREAMS=v2
   export S3_SKIP_SIGNATURE_VALIDATION=0
   export LAMBDA_RUNTIME_EXECUTOR=process LAMBDA_RETRY_BASE_DELAY=1
   export LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC=${ESM_POLL:-0.05} LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC=${ESM_POLL:-0.1}
