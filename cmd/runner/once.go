@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -54,11 +55,45 @@ func once(folder string, in io.Reader, out io.Writer) error {
 	r := &runner{settings: settings{work: work, image: functionImage, grace: defaultGrace}, api: a, archives: kept, users: &users{}} // all are one user there
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
+	ctx, kill := context.WithCancel(ctx)
+	defer kill()
+	go a.untilKilled(ctx, c.Killed, kill)
 	res := r.execute(ctx, c.order)
 	if err := clean(folder, work); err != nil {
 		return err
 	}
 	return json.NewEncoder(out).Encode(res)
+}
+
+// killTime is how often a call asks whether it was killed.
+const killTime = 2 * time.Second
+
+// untilKilled looks whether there is something behind a link, which says that the call was
+// killed, and then has it end. What cannot be read is read again.
+func (a *api) untilKilled(ctx context.Context, url string, kill func()) {
+	for url != "" && sleep(ctx, killTime) {
+		if a.there(ctx, url) {
+			kill()
+			return
+		}
+	}
+}
+
+// there says whether there is something behind a link.
+func (a *api) there(ctx context.Context, url string) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	out, err := a.client.Do(r)
+	if err != nil {
+		return false
+	}
+	defer out.Body.Close()
+	io.Copy(io.Discard, out.Body) // so that the connection can be used again
+	return out.StatusCode == http.StatusOK
 }
 
 // forget clears the environment of what is the function's own: its credentials, and the way

@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"zerodag/internal/host"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sandbox/sandboxtest"
 	"zerodag/operators"
@@ -137,6 +139,45 @@ func TestOnceEnds(t *testing.T) {
 		if err != nil || exit.Code != x.code && exit.Why == "" || x.why != "" && !strings.HasPrefix(exit.Why, x.why) {
 			t.Errorf("%s: got %+v, %v", x.name, exit, err)
 		}
+	}
+}
+
+// TestOnceKilled proves that a kill reaches a command on a function: it is asked to end, and
+// forced when it does not, with all that it has started.
+func TestOnceKilled(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"asked":  "trap 'echo ends by itself; exit 1' TERM; echo runs; sleep 1001 & wait",
+		"forced": "trap '' TERM; echo runs; while :; do sleep 1; done",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var killed atomic.Bool
+			w := world(t, func(o *sandbox.Options) {
+				o.Attempt = func(context.Context, int64, int64) (host.Attempt, error) {
+					return host.Attempt{Canceled: killed.Load()}, nil
+				}
+			})
+			program, err := binary()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := sandboxtest.NewEnvironment(t, program)
+			f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}
+			time.AfterFunc(2*time.Second, func() { killed.Store(true) })
+			began := time.Now()
+			_, err = w.RunBy(within(t, time.Minute), f.For, sandboxtest.Task(1, 1, 1), sh(script))
+			if err == nil || !strings.Contains(err.Error(), "was stopped") {
+				t.Errorf("the task ended with %v", err)
+			}
+			e.Calls.Wait()
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("the command was over after %v", took)
+			}
+			if got := w.Store.LogOf(1, "+w+t1"); !strings.HasPrefix(got, "runs\n") || (name == "asked") != strings.Contains(got, "ends by itself") {
+				t.Errorf("log: %q", got)
+			}
+		})
 	}
 }
 

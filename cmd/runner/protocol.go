@@ -70,6 +70,7 @@ type call struct {
 	order
 	Logs    []string         `json:"logs"`
 	Outputs map[string]given `json:"outputs"`
+	Killed  string           `json:"killed_url"`
 }
 
 type wanted struct {

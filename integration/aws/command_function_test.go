@@ -29,7 +29,7 @@ func onFunction(t *testing.T) (commandLine, string) {
 		"fails":  "+x:\n  sh>: echo so far; exit 7\n",
 		"late":   "+x:\n  sh>: sleep 60\n  sandbox: {executor: lambda, timeout: 1s}\n",
 		"image":  "+x:\n  sh>: 'true'\n  docker: {image: alpine}\n",
-		"killed": "+x:\n  sh>: sleep 100\n",
+		"killed": "+x:\n  sh>: trap 'echo it ends by itself; exit 1' TERM; echo it runs; sleep 100 & wait\n",
 		"twenty": "+x:\n  loop>: 20\n  _do:\n    +y:\n      sh>: 'true'\n",
 	} {
 		c.write(name+".dig", head+text)
@@ -75,7 +75,7 @@ func TestCommandFunction(t *testing.T) {
 }
 
 // TestCommandFunctionEnds proves that the ways to fail are told apart, and that a kill does
-// not wait for the command.
+// not wait for the command, which it ends.
 func TestCommandFunctionEnds(t *testing.T) {
 	t.Parallel()
 	c, project := onFunction(t)
@@ -98,6 +98,11 @@ func TestCommandFunctionEnds(t *testing.T) {
 	}
 	c.must("kill", attempt)
 	c.until(attempt, 20*time.Second)
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(c.must("log", attempt), "\nit ends by itself\n"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the kill did not reach the command:\n%s", c.must("log", attempt))
+		}
+	}
 	other := aws.Deployed(t)
 	d := newCommandLine(t, other, other.SiteToken(t, target.FreshSite(), "admin"))
 	d.write("wf.dig", "+x:\n  sh>: 'true'\n  sandbox: {executor: lambda}\n")

@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -26,8 +27,13 @@ type Links struct {
 	Logs  *Logs
 }
 
-// Archive is a link that reads a blob.
-func (l Links) Archive(ctx context.Context, key string) (string, error) {
+// Put puts a small blob.
+func (l Links) Put(ctx context.Context, key string, content []byte) error {
+	return l.Blobs.Put(ctx, key, bytes.NewReader(content), int64(len(content)))
+}
+
+// Blob is a link that reads a blob.
+func (l Links) Blob(ctx context.Context, key string) (string, error) {
 	return l.Blobs.Link(ctx, key, readValid)
 }
 

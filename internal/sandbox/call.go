@@ -35,6 +35,8 @@ type Call struct {
 	Logs []string `json:"logs"`
 	// Outputs are the places of the files of output that are too large for a result.
 	Outputs map[string]Given `json:"outputs,omitempty"`
+	// Killed is where nothing is unless the call was killed.
+	Killed string `json:"killed_url"`
 }
 
 // MaxCall bounds what a function is given, in bytes of JSON: Lambda takes 6 MB.
@@ -46,6 +48,20 @@ const parts = 8
 // callName names a call, and says until when whoever made it may wait for its end.
 func callName(id string, until time.Time) string {
 	return fmt.Sprintf("call-%s-%d", id, until.UnixMilli())
+}
+
+// kill tells a function to end the call that carries out a command: it looks every two
+// seconds. What cannot be told ends by itself.
+func (f *Function) kill(ctx context.Context, c Command) {
+	id, _, _ := strings.Cut(strings.TrimPrefix(c.Runner, "call-"), "-")
+	if err := f.Links.Put(ctx, killKey(c.Attempt, id), []byte("killed\n")); err != nil {
+		f.Logger.Warn("a killed command runs on until its end", "attempt", c.Attempt, "task", c.Task, "error", err)
+	}
+}
+
+// killKey is below what belongs to the attempt, and expires with it.
+func killKey(attempt int64, call string) string {
+	return "log/" + strconv.FormatInt(attempt, 10) + "/killed/" + call
 }
 
 // waitsUntil is when nobody waits any more for a call.
@@ -60,7 +76,10 @@ func waitsUntil(name string) (time.Time, error) {
 // call completes a command: with all its secrets, which are in nothing else, and links.
 func (f *Function) call(ctx context.Context, o Order, id string) (c Call, err error) {
 	c = Call{Order: o, Outputs: map[string]Given{}}
-	if c.Archive, err = f.Links.Archive(ctx, o.Spec.Archive); err != nil {
+	if c.Archive, err = f.Links.Blob(ctx, o.Spec.Archive); err != nil {
+		return c, err
+	}
+	if c.Killed, err = f.Links.Blob(ctx, killKey(o.Spec.LogID.Attempt, id)); err != nil {
 		return c, err
 	}
 	now := f.Now()

@@ -132,7 +132,7 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 	if row.Runner != name || row.State != Claimed {
 		return f.look(ctx, t, row)
 	}
-	result, err := f.hand(ctx, call)
+	result, err := f.hand(ctx, call, row)
 	switch {
 	case err == nil:
 		err = call.trust(result)
@@ -159,8 +159,8 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 var errKilled = errors.New("the attempt was killed")
 
 // hand calls the function, and looks after the attempt meanwhile.
-func (f *calls) hand(ctx context.Context, call Call) (Result, error) {
-	ctx, stop := context.WithCancelCause(ctx)
+func (f *calls) hand(task context.Context, call Call, row Command) (Result, error) {
+	ctx, stop := context.WithCancelCause(task)
 	defer stop(nil)
 	go func() {
 		tick := time.NewTicker(killTime)
@@ -180,7 +180,8 @@ func (f *calls) hand(ctx context.Context, call Call) (Result, error) {
 	}()
 	r, err := f.Caller.Call(ctx, call)
 	if err != nil && errors.Is(context.Cause(ctx), errKilled) {
-		return Result{Code: 143, Stopped: true}, nil // it runs on for a while, and counts no more
+		f.kill(task, row)
+		return Result{Code: 143, Stopped: true}, nil // what it still says counts no more
 	}
 	r.Lost, r.Stopped = false, false // not for a function to say
 	return r, err
@@ -292,16 +293,18 @@ func (f *calls) again(ctx context.Context, t try, row Command) (operators.Exit, 
 	return f.begin(ctx, t)
 }
 
-// Stop implements operators.Commands. The function cannot be told: what runs there ends by
-// itself, and counts no more.
+// Stop implements operators.Commands. What the function says of its command counts no more.
 func (f *calls) Stop(ctx context.Context, status *param.Map) error {
 	key, err := operators.NewParams(status).StringOr(statusKey, "")
 	if err != nil || key == "" {
 		return err
 	}
-	_, err = f.Commands.End(ctx, f.run.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
+	over, err := f.Commands.End(ctx, f.run.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
 		return nil
+	} else if err != nil {
+		return err
 	}
-	return err
+	f.kill(ctx, over)
+	return nil
 }

@@ -21,10 +21,15 @@ import (
 	"zerodag/operators"
 )
 
-// noLinks are links that nobody follows.
-type noLinks struct{}
+// noLinks are links that nobody follows. They note what was put.
+type noLinks struct{ put *[]string }
 
-func (noLinks) Archive(_ context.Context, key string) (string, error) { return "archive:" + key, nil }
+func (l noLinks) Put(_ context.Context, key string, _ []byte) error {
+	*l.put = append(*l.put, key)
+	return nil
+}
+
+func (noLinks) Blob(_ context.Context, key string) (string, error) { return "archive:" + key, nil }
 func (noLinks) Log(_ context.Context, _ sandbox.LogID, runner string, began time.Time) (string, error) {
 	return fmt.Sprint("log:", runner, began.UnixNano()), nil
 }
@@ -62,12 +67,13 @@ type scene struct {
 	killed atomic.Bool
 	now    time.Time
 	woke   []engine.Run
+	put    []string
 	log    bytes.Buffer
 }
 
 func newScene(do func(ctx context.Context, n int, c sandbox.Call) (sandbox.Result, error)) *scene {
 	s := &scene{callee: &callee{do: do}, memory: sandboxtest.NewMemory(), now: time.Unix(1_700_000_000, 0)}
-	s.Function = &sandbox.Function{Caller: s.callee, Memory: 512, Service: sandbox.New(sandbox.Options{Commands: s.memory, Links: noLinks{},
+	s.Function = &sandbox.Function{Caller: s.callee, Memory: 512, Service: sandbox.New(sandbox.Options{Commands: s.memory, Links: noLinks{&s.put},
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) {
 			return host.Attempt{Canceled: s.killed.Load()}, nil
 		},
@@ -269,7 +275,7 @@ func TestFunctionWakes(t *testing.T) {
 }
 
 // TestFunctionKilled proves that a task whose attempt was killed ends soon, and that what its
-// command says later does not count.
+// command says later does not count, nor is it left alone.
 func TestFunctionKilled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -286,6 +292,7 @@ func TestFunctionKilled(t *testing.T) {
 		if c, err := s.memory.Command(t.Context(), 1, "2.0"); err != nil || c.State != sandbox.Over || !c.Result.Stopped {
 			t.Errorf("the command is %+v, %v", c, err)
 		}
+		s.wantKilled(t)
 	})
 }
 
@@ -313,6 +320,15 @@ func TestFunctionCutOff(t *testing.T) {
 	}
 	if c, err := s.memory.Command(t.Context(), 1, "2.0"); err != nil || !c.Result.Stopped {
 		t.Errorf("the command is %+v, %v", c, err)
+	}
+	s.wantKilled(t)
+}
+
+// wantKilled looks whether the one call was told to end, where it looks.
+func (s *scene) wantKilled(t *testing.T) {
+	t.Helper()
+	if len(s.put) != 1 || len(s.calls) != 1 || "archive:"+s.put[0] != s.calls[0].Killed {
+		t.Errorf("put %v, while the call looks at %v", s.put, s.calls)
 	}
 }
 

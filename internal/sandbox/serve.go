@@ -190,7 +190,7 @@ func (s *Service) order(ctx context.Context, r Runner, c Command) (Order, error)
 		}
 		o.Spec.Secrets = nil
 	}
-	if o.Archive, err = s.Links.Archive(ctx, spec.Archive); err != nil {
+	if o.Archive, err = s.Links.Blob(ctx, spec.Archive); err != nil {
 		return o, err
 	}
 	now := s.Now()

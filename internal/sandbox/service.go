@@ -36,7 +36,9 @@ type Options struct {
 // Links gives access to single objects for a short time, to who has no credentials, and
 // reads what was written so.
 type Links interface {
-	Archive(ctx context.Context, key string) (string, error)
+	// Blob is where a blob is read: the archive of a project, or what Put has put there.
+	Blob(ctx context.Context, key string) (string, error)
+	Put(ctx context.Context, key string, content []byte) error
 	// Log is where a runner puts a part of a log; number counts from 0.
 	Log(ctx context.Context, id LogID, runner string, began time.Time) (string, error)
 	// Output is where it puts a file of output, whatever its size when that is negative, and

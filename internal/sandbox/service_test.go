@@ -51,7 +51,8 @@ func (f *fake) Stop(_ context.Context, task, _ string) error {
 // links give nothing but names.
 type links struct{}
 
-func (links) Archive(_ context.Context, key string) (string, error) { return "archive:" + key, nil }
+func (links) Blob(_ context.Context, key string) (string, error) { return "archive:" + key, nil }
+func (links) Put(context.Context, string, []byte) error          { return nil }
 func (links) Log(_ context.Context, id sandbox.LogID, runner string, _ time.Time) (string, error) {
 	return fmt.Sprint("log:", id.Task, runner), nil
 }

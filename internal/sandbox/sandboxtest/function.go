@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -21,6 +22,8 @@ type Environment struct {
 	Dir string
 	// Said is what the last runner wrote beside its answer.
 	Said bytes.Buffer
+	// Calls are those that go on.
+	Calls sync.WaitGroup
 
 	runner string
 	user   *syscall.Credential
@@ -32,8 +35,11 @@ func NewEnvironment(t testing.TB, runner string) *Environment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
 	e := &Environment{Dir: dir, runner: runner, Env: []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}}
+	t.Cleanup(func() {
+		e.Calls.Wait()
+		os.RemoveAll(dir)
+	})
 	if os.Getuid() == 0 {
 		const nobody = 65534
 		e.user = &syscall.Credential{Uid: nobody, Gid: nobody}
@@ -44,13 +50,32 @@ func NewEnvironment(t testing.TB, runner string) *Environment {
 	return e
 }
 
-// Call implements sandbox.Caller.
+// Call implements sandbox.Caller. As on Lambda, a call goes on when nobody waits for it any
+// more; Calls waits for all of them.
 func (e *Environment) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, error) {
+	type end struct {
+		sandbox.Result
+		error
+	}
+	over := make(chan end, 1)
+	e.Calls.Go(func() {
+		r, err := e.call(c)
+		over <- end{r, err}
+	})
+	select {
+	case x := <-over:
+		return x.Result, x.error
+	case <-ctx.Done():
+		return sandbox.Result{}, fmt.Errorf("%w: %w", sandbox.ErrUnknown, ctx.Err())
+	}
+}
+
+func (e *Environment) call(c sandbox.Call) (sandbox.Result, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return sandbox.Result{}, err
 	}
-	x := exec.CommandContext(ctx, e.runner, "once", e.Dir)
+	x := exec.Command(e.runner, "once", e.Dir)
 	x.Dir, x.Env, x.Stdin, x.Stderr = e.Dir, e.Env, bytes.NewReader(text), &e.Said
 	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: e.user}
 	var r sandbox.Result

@@ -279,8 +279,16 @@ func (s *Store) SetProject(content []byte) {
 	s.blobs["/archive/0"] = content
 }
 
-// Archive implements sandbox.Links.
-func (s *Store) Archive(_ context.Context, key string) (string, error) {
+// Put implements sandbox.Links.
+func (s *Store) Put(_ context.Context, key string, content []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blobs["/"+key] = content
+	return nil
+}
+
+// Blob implements sandbox.Links.
+func (s *Store) Blob(_ context.Context, key string) (string, error) {
 	return s.server.URL + "/" + key, nil
 }
 
