@@ -279,11 +279,11 @@ func TestMissingImage(t *testing.T) {
 	}
 }
 
-// atOnce is how many commands TestBusyFargate has side by side: ZERODAG_COMMANDS, or few enough
-// for a machine that plays all of AWS.
+// atOnce is how many commands TestBusyFargate has side by side: ZERODAG_COMMANDS, or as many as
+// a stage with the usual limit of tasks takes.
 func atOnce(t *testing.T) int {
 	t.Helper()
-	n, err := strconv.Atoi(cmp.Or(os.Getenv("ZERODAG_COMMANDS"), "120"))
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("ZERODAG_COMMANDS"), "900"))
 	if err != nil {
 		t.Fatal(err)
 	}
