@@ -40,7 +40,7 @@ the_list() {
 
 # alone runs what kills functions, stops queues or counts calls, one after the other.
 alone() {
-  ZERODAG_ALONE=1 ZERODAG_COMMANDS=1000 go test -count=1 -timeout 20m -run 'TestCrashes|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate' ./integration/aws
+  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate' ./integration/aws
   ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/benchaws
 }
 
@@ -51,7 +51,7 @@ on_localstack() {
   eval "$("$localstack" up)"
   go test -count=1 ./integration/localstack ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
   local variables
-  variables=$(integration/localstack/deploy.sh e2e -c commandFunction=true -c taskLimit=2000)
+  variables=$(integration/localstack/deploy.sh e2e -c commandFunction=true)
   eval "$variables"
   the_list
   alone
