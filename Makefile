@@ -16,11 +16,12 @@ help: ## show this list
 demo: build ## build, run a real project, show its result and where to look
 	@examples/demo.sh bin/zerodag
 
+# TestGreedyCommands writes ten gigabytes, which takes the race detector two minutes.
 .PHONY: test
 test: tools assets ## install what the tests need, then run everything
 	$(MAKE) --no-print-directory lint
 	REQUIRE=python,ruby,client,peers $(GO) test ./...
-	$(GO) test -race -skip TestGreedyCommands ./internal/... ./cmd/... ./operators/... # that is 10 GB, two minutes with -race
+	$(GO) test -race -skip TestGreedyCommands ./internal/... ./cmd/... ./operators/...
 	$(MAKE) --no-print-directory test-aws
 
 .PHONY: check
