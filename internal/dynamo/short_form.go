@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+
+	"zerodag/internal/tasklog"
 )
 
 // Short logs are stored together: each is compressed when it is kept, but what they have in
@@ -110,10 +112,13 @@ func decompress(b []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-func compress(text []byte) []byte {
-	var out bytes.Buffer
-	w := gzip.NewWriter(&out)
-	w.Write(text) // to memory: no error
-	w.Close()
-	return out.Bytes()
+// zips compress the logs of an attempt one by one when they are read: a thousand of them.
+var zips tasklog.Zips //nolint:gochecknoglobals // its compressors are all the same
+
+func compress(text []byte) (out []byte) {
+	zips.Compress(text, func(content []byte) error { // to memory: no error
+		out = bytes.Clone(content)
+		return nil
+	})
+	return out
 }

@@ -54,3 +54,18 @@ func TestShortForm(t *testing.T) {
 		t.Error("a later form was read")
 	}
 }
+
+// BenchmarkShort reads the short logs of an attempt of a thousand tasks.
+func BenchmarkShort(b *testing.B) {
+	var list []shortLog
+	for i := range 1000 {
+		text := fmt.Appendf(nil, "2026-11-21 16:44:36.%03d +0000 [INFO] (0001@+main+t%d) EchoOperator: hello\n", i, i)
+		list = append(list, shortLog{fmt.Sprintf("+main+t%d@6b01cf2422b%04x.lambda.log.gz", i, i), compress(text)})
+	}
+	packed := packShort(list)
+	for b.Loop() {
+		if got, err := unpackShort(packed); err != nil || len(got) != len(list) {
+			b.Fatalf("%d logs, %v", len(got), err)
+		}
+	}
+}

@@ -24,7 +24,7 @@ type Logs struct {
 	split  int64
 	now    func() time.Time
 	apart  bool
-	zips   zips
+	zips   tasklog.Zips
 	short  shortLogs
 }
 

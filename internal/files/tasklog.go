@@ -1,8 +1,6 @@
 package files
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -94,7 +92,11 @@ func (t *taskLog) store() error {
 			return fmt.Errorf("keep log of task %s: %w", t.task, err)
 		}
 	}
-	if err := t.logs.zips.write(t.file, t.text); err != nil {
+	err := t.logs.zips.Compress(t.text, func(content []byte) error {
+		_, err := t.file.Write(content)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("keep log of task %s: %w", t.task, err)
 	}
 	t.size += int64(len(t.text))
@@ -152,56 +154,11 @@ func (t *taskLog) Close() error {
 
 // storeShort puts a log that is complete, and short, to the other short ones.
 func (t *taskLog) storeShort() error {
-	err := t.logs.zips.compress(t.text, func(content []byte) error {
+	err := t.logs.zips.Compress(t.text, func(content []byte) error {
 		return t.logs.short.add(t.folder+shortSuffix, tasklog.Name(t.task, t.logs.agent, t.logs.short.unique(t.began)), content)
 	})
 	if err != nil {
 		return fmt.Errorf("keep log of task %s: %w", t.task, err)
 	}
 	return nil
-}
-
-// zips lends compressors: one is large, and a task needs it for a moment only.
-type zips struct{ small, best sync.Pool }
-
-// smallText is what the fastest level makes as small as the best, for a tenth of the time.
-const smallText = 1 << 10
-
-type zip struct {
-	buffer bytes.Buffer
-	writer *gzip.Writer
-}
-
-// write compresses text and appends it to a file with one write.
-func (z *zips) write(f *os.File, text []byte) error {
-	return z.compress(text, func(content []byte) error {
-		_, err := f.Write(content)
-		return err
-	})
-}
-
-// compress hands compressed text to f, which must not keep it.
-func (z *zips) compress(text []byte, f func(content []byte) error) error {
-	pool, level := &z.best, gzip.BestCompression
-	if len(text) < smallText {
-		pool, level = &z.small, gzip.BestSpeed
-	}
-	c, ok := pool.Get().(*zip)
-	if !ok {
-		w, err := gzip.NewWriterLevel(nil, level)
-		if err != nil {
-			return err
-		}
-		c = &zip{writer: w}
-	}
-	defer pool.Put(c)
-	c.buffer.Reset()
-	c.writer.Reset(&c.buffer)
-	if _, err := c.writer.Write(text); err != nil {
-		return err
-	}
-	if err := c.writer.Close(); err != nil {
-		return err
-	}
-	return f(c.buffer.Bytes())
 }

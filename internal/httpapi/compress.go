@@ -8,24 +8,35 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+// packer is a compressor that is used again: a new one clears a megabyte.
+type packer interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}
+
+// packers are those of each encoding.
+var packers = map[string]*sync.Pool{ //nolint:gochecknoglobals // never changed
+	"gzip":    {New: func() any { return gzip.NewWriter(nil) }},
+	"deflate": {New: func() any { return zlib.NewWriter(nil) }},
+}
 
 // compress packs a body the way the client likes best: gzip before deflate.
 func compress(h http.Header, accept string, body []byte) []byte {
-	var out bytes.Buffer
-	var w io.WriteCloser
-	switch encoding := preferred(accept); encoding {
-	case "gzip":
-		w = gzip.NewWriter(&out)
-		h.Set("Content-Encoding", encoding)
-	case "deflate":
-		w = zlib.NewWriter(&out)
-		h.Set("Content-Encoding", encoding)
-	default:
+	encoding := preferred(accept)
+	pool := packers[encoding]
+	if pool == nil {
 		return body
 	}
+	w := pool.Get().(packer)
+	defer pool.Put(w)
+	var out bytes.Buffer
+	w.Reset(&out)
 	_, _ = w.Write(body) // into memory: cannot fail
 	_ = w.Close()
+	h.Set("Content-Encoding", encoding)
 	return out.Bytes()
 }
 

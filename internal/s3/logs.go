@@ -44,6 +44,7 @@ type Logs struct {
 	LogOptions
 	client *s3.Client
 	sign   *s3.PresignClient
+	zips   tasklog.Zips
 
 	mu   sync.Mutex
 	last time.Time // in the newest name

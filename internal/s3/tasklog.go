@@ -2,7 +2,6 @@ package s3
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"sync"
 	"time"
@@ -81,9 +80,10 @@ func (t *taskLog) compress() {
 	if len(t.text) == 0 {
 		return
 	}
-	w := gzip.NewWriter(&t.content)
-	w.Write(t.text) // to memory: no error
-	w.Close()
+	t.logs.zips.Compress(t.text, func(content []byte) error { // to memory: no error
+		t.content.Write(content)
+		return nil
+	})
 	t.text = t.text[:0]
 }
 
