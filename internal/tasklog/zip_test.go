@@ -1,0 +1,40 @@
+package tasklog_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"strings"
+	"testing"
+
+	"zerodag/internal/tasklog"
+)
+
+// TestZips proves that texts of any size come back, and that what is put one after the other
+// is one file.
+func TestZips(t *testing.T) {
+	t.Parallel()
+	var zips tasklog.Zips
+	var file bytes.Buffer
+	var want strings.Builder
+	for _, size := range []int{0, 1, 1023, 1024, 1 << 20, 5} {
+		text := strings.Repeat("a line\n", size/7+1)[:size]
+		want.WriteString(text)
+		if err := zips.Compress([]byte(text), func(content []byte) error {
+			_, err := file.Write(content)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := gzip.NewReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); err != nil || string(got) != want.String() {
+		t.Errorf("%d bytes of %d came back, %v", len(got), want.Len(), err)
+	}
+	if err := zips.Compress([]byte("x"), func([]byte) error { return io.ErrShortWrite }); err != io.ErrShortWrite {
+		t.Errorf("the receiver's error became %v", err)
+	}
+}
