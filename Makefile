@@ -16,12 +16,15 @@ help: ## show this list
 demo: build ## build, run a real project, show its result and where to look
 	@examples/demo.sh bin/zerodag
 
-# TestGreedyCommands writes ten gigabytes, which takes the race detector two minutes.
+# What takes the race detector minutes: ten gigabytes, and scripts of commands that do one thing
+# at a time, each line of which starts a program.
+NO_RACE = TestGreedyCommands|TestScripts/(check|folders|init|log|operators|params|plugins|push|wrong)
+
 .PHONY: test
 test: tools assets ## install what the tests need, then run everything
 	$(MAKE) --no-print-directory lint
 	REQUIRE=python,ruby,client,peers $(GO) test ./...
-	$(GO) test -race -skip TestGreedyCommands ./internal/... ./cmd/... ./operators/...
+	$(GO) test -race -skip '$(NO_RACE)' ./internal/... ./cmd/... ./operators/...
 	$(MAKE) --no-print-directory test-aws
 
 .PHONY: check
