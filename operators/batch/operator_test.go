@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,12 +29,18 @@ import (
 	"zerodag/operators/operatortest"
 )
 
+// environments are made one after the other: the test bed's first one makes a role, which two at
+// once would both make.
+var environments sync.Mutex
+
 // definition registers a job that runs a shell script, and makes a queue of the same name.
 func definition(t *testing.T, script string) (string, *batch.Client) {
 	t.Helper()
 	client := batch.NewFromConfig(localstack.Config(t))
 	name := localstack.Name()
+	environments.Lock()
 	_, err := client.CreateComputeEnvironment(t.Context(), &batch.CreateComputeEnvironmentInput{ComputeEnvironmentName: &name, Type: types.CETypeUnmanaged, State: types.CEStateEnabled})
+	environments.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
