@@ -19,9 +19,9 @@ import (
 	"zerodag/operators"
 )
 
-// function is a function over this program, and the World of its stores.
-func function(t testing.TB) (*sandboxtest.World, *sandboxtest.Environment, func(n int64, c operators.Command) (operators.Exit, error)) {
-	w := world(t, nil)
+// function is a function over this program, and the World of its stores, which change alters.
+func function(t testing.TB, change func(*sandbox.Options)) (*sandboxtest.World, *sandboxtest.Environment, func(n int64, c operators.Command) (operators.Exit, error)) {
+	w := world(t, change)
 	name, err := binary()
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func function(t testing.TB) (*sandboxtest.World, *sandboxtest.Environment, func(
 // the result while it is short, and that archives are fetched once.
 func TestOnce(t *testing.T) {
 	t.Parallel()
-	w, _, run := function(t)
+	w, _, run := function(t, nil)
 	var log bytes.Buffer
 	for n := range int64(2) {
 		exit, err := run(n+1, sh(`cat hello.txt; sh scripts/run.sh; echo "$WHO"; echo '{"a":1}' > .digdag/tmp/x/output.json; exit 3`, func(c *operators.Command) { c.Stdout = &log }))
@@ -60,7 +60,7 @@ func TestOnce(t *testing.T) {
 // in parts that are in their order, and that large output finds its place.
 func TestOnceLong(t *testing.T) {
 	t.Parallel()
-	w, _, run := function(t)
+	w, _, run := function(t, nil)
 	const script = `head -c 6000000 /dev/urandom | od -An -v -tx1 > noise; sed 1000000q noise; sleep 1.5; echo end; head -c 300000 /dev/zero > .digdag/tmp/x/output.json`
 	exit, err := run(1, sh(script))
 	if err != nil || exit.Code != 0 || exit.Why != "" || len(exit.Outputs["output.json"]) != 300000 {
@@ -79,7 +79,7 @@ func TestOnceLong(t *testing.T) {
 // file, no environment that is the function's own; and that a secret is not in its log.
 func TestOnceLeavesNothing(t *testing.T) {
 	t.Parallel()
-	_, e, run := function(t)
+	_, e, run := function(t, nil)
 	e.Env = append(e.Env, "AWS_ACCESS_KEY_ID=key-of-the-function", "AWS_SESSION_TOKEN=t", "AWS_LAMBDA_RUNTIME_API=127.0.0.1:9001", "LAMBDA_TASK_ROOT=/var/task", "_HANDLER=h", "_X_AMZN_TRACE_ID=x", "AWS_REGION=eu-west-1")
 	marks := t.TempDir()
 	os.Chmod(marks, 0o777)
@@ -122,7 +122,7 @@ func TestOnceLeavesNothing(t *testing.T) {
 // TestOnceEnds proves that a command's ways to end are told apart on a function.
 func TestOnceEnds(t *testing.T) {
 	t.Parallel()
-	_, _, run := function(t)
+	_, _, run := function(t, nil)
 	for i, x := range []struct {
 		name string
 		c    operators.Command
@@ -153,20 +153,14 @@ func TestOnceKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var killed atomic.Bool
-			w := world(t, func(o *sandbox.Options) {
+			w, e, run := function(t, func(o *sandbox.Options) {
 				o.Attempt = func(context.Context, int64, int64) (host.Attempt, error) {
 					return host.Attempt{Canceled: killed.Load()}, nil
 				}
 			})
-			program, err := binary()
-			if err != nil {
-				t.Fatal(err)
-			}
-			e := sandboxtest.NewEnvironment(t, program)
-			f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}
 			time.AfterFunc(2*time.Second, func() { killed.Store(true) })
 			began := time.Now()
-			_, err = w.RunBy(within(t, time.Minute), f.For, sandboxtest.Task(1, 1, 1), sh(script))
+			_, err := run(1, sh(script))
 			if err == nil || !strings.Contains(err.Error(), "was stopped") {
 				t.Errorf("the task ended with %v", err)
 			}
@@ -183,7 +177,7 @@ func TestOnceKilled(t *testing.T) {
 
 // BenchmarkOnce is one command on a function that is up.
 func BenchmarkOnce(b *testing.B) {
-	w, e, _ := function(b)
+	w, e, _ := function(b, nil)
 	f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}
 	n := int64(0)
 	for b.Loop() {

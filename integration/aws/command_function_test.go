@@ -98,11 +98,7 @@ func TestCommandFunctionEnds(t *testing.T) {
 	}
 	c.must("kill", attempt)
 	c.until(attempt, 20*time.Second)
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(c.must("log", attempt), "\nit ends by itself\n"); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the kill did not reach the command:\n%s", c.must("log", attempt))
-		}
-	}
+	until(t, 20*time.Second, "the kill reaches the command", func() bool { return strings.Contains(c.must("log", attempt), "\nit ends by itself\n") })
 	other := aws.Deployed(t)
 	d := newCommandLine(t, other, other.SiteToken(t, target.FreshSite(), "admin"))
 	d.write("wf.dig", "+x:\n  sh>: 'true'\n  sandbox: {executor: lambda}\n")

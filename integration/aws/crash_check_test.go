@@ -24,18 +24,13 @@ func (l *load) drain(patience time.Duration) {
 	if err := l.Tick(ctx); err != nil {
 		l.t.Error(err)
 	}
-	for ; ; time.Sleep(500 * time.Millisecond) {
+	until(l.t, patience, "the schedule for every five seconds has started two attempts", func() bool {
 		list, err := l.Attempts(ctx, l.name, "every")
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		if len(list) >= 2 {
-			break
-		}
-		if time.Now().After(deadline) {
-			l.t.Fatalf("the schedule for every five seconds started %d attempts", len(list))
-		}
-	}
+		return len(list) >= 2
+	})
 	if err := l.Post(ctx, "/api/schedules/"+list.Schedules[0].ID+"/disable", struct{}{}, nil); err != nil {
 		l.t.Fatal(err)
 	}
