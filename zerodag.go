@@ -222,7 +222,7 @@ func (e *Engine) failure(ctx context.Context, a host.Attempt) error {
 		for _, t := range s.Tasks() {
 			if t.State == engine.Failed && t.Outcome != nil {
 				message, _ := t.Error.Get("message")
-				f.Tasks[t.Name], _ = message.(string)
+				f.Tasks[t.Name], _ = param.AsString("message", message) // no text is none
 			}
 		}
 	})

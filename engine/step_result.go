@@ -24,7 +24,7 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 		err = cmp.Or(d.checkLimit(0, len(sub)), d.checkLimit(len(sub), len(check)))
 	}
 	if err != nil {
-		d.errored(t, ErrorObject(err))
+		d.errored(t, param.DataMap(ErrorObject(err)))
 		return
 	}
 	out := &r

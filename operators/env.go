@@ -66,7 +66,7 @@ func (t *Task) LocalEnv() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := replaceSecrets(text, t.requireUnmounted)
+		value, err := t.references.replace(text, t.requireUnmounted)
 		if err != nil {
 			return nil, err
 		}

@@ -116,6 +116,8 @@ type Task struct {
 	TaskLimit int
 	// Template evaluates `${...}` in text, a file's content say, with Params as variables.
 	Template func(text string) (string, error)
+
+	references *references // nil: every `${secret:key}` was written
 }
 
 // Identity says which run of which task this is.

@@ -28,6 +28,10 @@ type Job struct {
 	Cancel bool        // the attempt was killed: clean up, do not run
 	Vault  SecretStore // all secrets of the project; `_secrets` is applied here
 
+	// EvalStored evaluates what operators stored as the original does: again before each task,
+	// secrets included. Else it is data.
+	EvalStored bool
+
 	// Before, unless nil, is called with the evaluated parameters before the operator; it
 	// says whether the operator is to be run at all (`--dry-run`, `--show-params`).
 	Before func(evaluated *param.Map) bool
@@ -46,11 +50,12 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			j.Log.Line(Error, "OperatorManager", fmt.Sprintf("Task failed with unexpected error: %v\n%s", p, debug.Stack()))
-			out = Outcome{Error: engine.ErrorObject(fmt.Errorf("%v", p))}
+			out = Outcome{Error: param.DataMap(engine.ErrorObject(fmt.Errorf("%v", p)))}
 		}
 	}()
 	result, err := r.run(ctx, e, j)
 	if err == nil {
+		j.MarkData(&result)
 		return Outcome{Result: &result}
 	}
 	var later *Later
@@ -60,7 +65,11 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 		}
 		return Outcome{Later: later}
 	}
-	return Outcome{Error: report(j, err)}
+	failure := report(j, err)
+	if !j.EvalStored {
+		failure = param.DataMap(failure)
+	}
+	return Outcome{Error: failure}
 }
 
 // report logs a failure the way the original does and returns its error object.
@@ -114,13 +123,27 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	return result, err
 }
 
+// MarkData says of what an operator stores and exports that it is data. Sub-tasks are code, but
+// for what loops export to them, which they mark themselves.
+func (j *Job) MarkData(r *Result) {
+	if j.EvalStored {
+		r.Subtasks = param.CodeMap(r.Subtasks)
+		return
+	}
+	r.Store, r.Export = param.DataMap(r.Store), param.DataMap(r.Export)
+}
+
 // evaluate fills in Params, Local and Template (spec language.md 1.7).
 func (j *Job) evaluate(e Evaluator) error {
-	vars := param.Merge(j.Vars.Without("_check", "_error"), j.variables())
+	vars := param.Merge(j.Vars.Without("_check", "_error"), param.DataMap(j.variables()))
 	own := j.Own.Without("_check", "_error", "_export")
+	refs := j.refer(own)
 	all, err := e.Eval(param.Merge(vars, own), vars, j.Scope)
 	if err != nil {
 		return err
+	}
+	if refs != nil {
+		all = refs.cleanMap(all)
 	}
 	if j.State == nil {
 		j.State = param.New()
@@ -145,8 +168,26 @@ func (j *Job) evaluate(e Evaluator) error {
 	}
 	j.Local = local
 	j.Params = NewParams(all)
-	j.Template = func(text string) (string, error) { return e.Template(text, j.Params.tree, j.Scope) }
+	j.Template = func(text string) (string, error) {
+		result, err := e.Template(text, j.Params.tree, j.Scope)
+		if refs != nil {
+			result = refs.cleanText(result)
+		}
+		return result, err
+	}
 	return nil
+}
+
+// refer lets evaluation mark the references to secrets that are written; nil when what reads
+// like one is one.
+func (j *Job) refer(own *param.Map) *references {
+	if j.EvalStored {
+		return nil
+	}
+	j.references = newReferences()
+	j.references.knowKeys(own)
+	j.Scope.Mark = j.references.mark
+	return j.references
 }
 
 // operatorOf finds the operator in evaluated parameters: `_type`, or else the first key

@@ -3,6 +3,7 @@ package operators
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"zerodag/engine/param"
@@ -12,11 +13,19 @@ import (
 // over line ends as well (spec language.md 1.11).
 var secretForm = regexp.MustCompile(`(?s)\$\{(.*?):(.+?)\}`)
 
-// SecretText replaces every `${secret:key}` in text by the secret, literally. Anything
-// else of the form `${name:...}` is a ConfigError, shell's `${x:-y}` included: a command
+// SecretText takes a parameter, or what Template returned, as it is: a copy of the text is not
+// known to have been written by anybody. It replaces every `${secret:key}` that was written in text by the secret,
+// literally; one that came with data stays as it is. Anything else of the form
+// `${name:...}` is a ConfigError where it was written, shell's `${x:-y}` included: a command
 // that silently differs from what was written is worse than one that is refused.
 func (t *Task) SecretText(text string) (string, error) {
-	return replaceSecrets(text, t.RequireSecret)
+	return t.references.replace(text, t.RequireSecret)
+}
+
+// SecretPart is SecretText of a part that was read out of a whole text, of JSON or YAML say:
+// the references count that were written in the whole.
+func (t *Task) SecretPart(whole, part string) (string, error) {
+	return t.references.replacePart(whole, part, t.RequireSecret)
 }
 
 // HasSecret says whether text refers to a secret, so that it must not be logged.
@@ -38,11 +47,13 @@ func required(key string, get func(string) (string, bool, error)) (string, error
 	return value, nil
 }
 
-func replaceSecrets(text string, secret func(key string) (string, error)) (string, error) {
-	matches := secretForm.FindAllStringSubmatchIndex(text, -1)
+// replaceForm replaces what has the form, and is among the known ones unless those are nil.
+func replaceForm(form *regexp.Regexp, text string, known map[string]bool, secret func(key string) (string, error)) (string, error) {
+	matches := form.FindAllStringSubmatchIndex(text, -1)
+	matches = slices.DeleteFunc(matches, func(m []int) bool { return known != nil && !known[text[m[0]:m[1]]] })
 	for _, m := range matches {
 		if strings.TrimSpace(text[m[2]:m[3]]) != "secret" {
-			return "", param.Errorf("Invalid parametrization: '%s'", text[m[0]:m[1]])
+			return "", param.Errorf("Invalid parametrization: '${%s'", text[m[2]:m[1]])
 		}
 	}
 	var out strings.Builder

@@ -11,7 +11,8 @@ func (p *Params) Do() (*param.Map, error) {
 	return param.AsMap("_do", v)
 }
 
-// WithExport returns a copy of the sub-tasks do whose `_export` has more variables.
+// WithExport returns a copy of the sub-tasks do whose `_export` has more variables. What they
+// are is data: it was evaluated already.
 func WithExport(do, export *param.Map) (*param.Map, error) {
 	vars := param.New()
 	if v, ok := do.Get("_export"); ok && v != nil {
@@ -21,7 +22,7 @@ func WithExport(do, export *param.Map) (*param.Map, error) {
 		}
 		vars = own.Clone()
 	}
-	for k, v := range export.All() {
+	for k, v := range param.DataMap(export).All() {
 		vars.Set(k, v)
 	}
 	out := do.Clone()

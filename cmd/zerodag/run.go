@@ -218,6 +218,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		return nil, err
 	}
 	reading := r.settings.reading()
+	stored := storedSetting(reading)
 	commands, err := executors.New(ownFolder(commandSettings(reading)))
 	if err = cmp.Or(reading.err, err); err != nil {
 		return nil, err
@@ -239,6 +240,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		Log:       view.log,
 		Limit:     limit,
 		Threads:   r.threads,
+		Stored:    stored,
 		Defaults:  r.params,
 		Now:       time.Now,
 		Before:    r.before,
@@ -325,8 +327,8 @@ func failures(b *strings.Builder, s *engine.State) {
 			continue
 		}
 		message, _ := t.Error.Get("message")
-		text, _ := message.(string)
-		if text == "" {
+		text, err := param.AsString("message", message)
+		if err != nil || text == "" {
 			text = param.Text(t.Error)
 		}
 		if _, after, found := strings.Cut(text, "Exception: "); found {

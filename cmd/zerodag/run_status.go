@@ -36,6 +36,10 @@ func (f *statusFolder) path(task string) string {
 	return filepath.Join(f.dir, fileName(task)+".yml")
 }
 
+// rerunKey marks the state of a loop over data: the original's form does not tell data from
+// code, so the loop, which has no effects, runs again.
+const rerunKey = "zerodag_rerun"
+
 // save writes what a successful task returned. Nothing is half-written: a reader sees
 // the whole file or none.
 func (f *statusFolder) save(t *engine.Task) {
@@ -49,6 +53,9 @@ func (f *statusFolder) save(t *engine.Task) {
 	state := param.New("fullName", t.Name, "state", "success", "result", param.New(
 		"subtaskConfig", orEmpty(o.Subtasks), "exportParams", orEmpty(o.Exports), "resetStoreParams", pathList(o.ResetStore),
 		"storeParams", orEmpty(o.Stores), "report", param.New("inputs", []param.Value{}, "outputs", []param.Value{})))
+	if o.Subtasks != nil && !param.Equal(o.Subtasks, param.CodeMap(o.Subtasks)) {
+		state.Set(rerunKey, true)
+	}
 	if err := files.WriteAtomic(f.path(t.Name), dig.FormatYAML(state)); err != nil {
 		f.failed = fmt.Errorf("save the state of task %s: %w (free some space or use --no-save)", t.Name, err)
 	}
@@ -90,6 +97,9 @@ func (f *statusFolder) read(task string) *operators.Result {
 		return nil
 	}
 	if s, _ := state.Get("state"); s != "success" {
+		return nil
+	}
+	if again, _ := state.Get(rerunKey); again == true {
 		return nil
 	}
 	saved := state.Map("result")

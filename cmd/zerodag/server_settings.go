@@ -17,6 +17,7 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
+	"zerodag/operators"
 	"zerodag/internal/sqlite"
 )
 
@@ -187,11 +188,23 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	if c.threads == 0 {
 		o.Limits.Threads = r.number("agent.max-task-threads", 0)
 	}
+	o.Stored = storedSetting(r)
 	if o.Defaults, err = c.defaults(r); err != nil || r.err != nil {
 		return o, errors.Join(err, r.err)
 	}
 	o.SecretKey, err = secretKey(r, o.Folder)
 	return o, err
+}
+
+// storedSetting reads whether what operators stored is evaluated again.
+func storedSetting(r *reading) operators.Stored {
+	switch r.oneOf("eval.stored", "project", "true", "false") {
+	case "true":
+		return operators.StoredAsCode
+	case "false":
+		return operators.StoredAsData
+	}
+	return operators.StoredByProject
 }
 
 // logOptions says where task logs go: here they are kept unless that is switched off.

@@ -98,6 +98,8 @@ func (w *yamlWriter) scalar(v param.Value, indent int) {
 	switch x := v.(type) {
 	case string:
 		w.quoted(x, indent)
+	case param.Literal:
+		w.quoted(string(x), indent)
 	case float64:
 		w.put(strings.Trim(param.FloatText(x), `"`))
 	default:

@@ -44,11 +44,11 @@ func (e *Evaluator) library() *libraries {
 
 // evalText evaluates one string that has a `$`.
 func (e *Evaluator) evalText(text string, sc scope, s *Scope) (string, error) {
-	parts := parse(text)
+	parts := parse(text, s.Mark)
 	if result, ok := plain(parts, sc); ok {
 		return result, nil
 	}
-	script, err := e.script(text, parts)
+	script, err := e.script(text, s.Mark, parts)
 	if err == nil {
 		var result string
 		if result, err = e.run(script, sc, s); err == nil {
@@ -63,12 +63,12 @@ func (e *Evaluator) evalText(text string, sc scope, s *Scope) (string, error) {
 
 // script compiles a template, or finds it compiled: tasks of a loop evaluate the
 // same texts again and again.
-func (e *Evaluator) script(text string, parts []part) (*compiled, error) {
+func (e *Evaluator) script(text, mark string, parts []part) (*compiled, error) {
 	if p, ok := e.scripts[text]; ok {
 		return p, nil
 	}
 	p, err := compile(parts)
-	if err != nil || len(text) > cachedLength {
+	if err != nil || len(text) > cachedLength || isMarked(parts, mark) {
 		return p, err
 	}
 	if e.scripts == nil || len(e.scripts) >= cachedTemplates {

@@ -21,6 +21,10 @@ type Scope struct {
 	Zone *time.Location // local time of Date and moment, nil is UTC
 	Now  time.Time      // the current time of Date and moment
 	Seed uint64         // of Math.random
+
+	// Mark, unless empty, is put behind the `$` of every `${` that stays in the written text of
+	// a template, so that a reference to a secret can be told from data that reads like one.
+	Mark string
 }
 
 // Eval returns all with every string evaluated, in order. A string sees vars, which
@@ -88,6 +92,8 @@ func (e *Evaluator) evalMap(m, vars *param.Map, s *Scope) (*param.Map, error) {
 
 func (e *Evaluator) evalValue(v param.Value, sc scope, s *Scope) (param.Value, error) {
 	switch x := v.(type) {
+	case param.Literal:
+		return string(x), nil
 	case string:
 		if strings.IndexByte(x, '$') < 0 {
 			return v, nil
@@ -119,6 +125,8 @@ func (e *Evaluator) evalList(list []param.Value, sc scope, s *Scope) (param.Valu
 // dollar says whether a value has a string to evaluate.
 func dollar(v param.Value) bool {
 	switch x := v.(type) {
+	case param.Literal:
+		return true
 	case string:
 		return strings.IndexByte(x, '$') >= 0
 	case *param.Map:

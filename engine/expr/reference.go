@@ -124,6 +124,8 @@ func render(v param.Value) (string, bool) {
 		return "", true
 	case string:
 		return x, utf8.ValidString(x)
+	case param.Literal:
+		return string(x), utf8.ValidString(string(x))
 	}
 	b, ok := appendValue(nil, v)
 	return string(b), ok

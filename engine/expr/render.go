@@ -22,6 +22,8 @@ func appendValue(b []byte, v param.Value) ([]byte, bool) {
 		b = strconv.AppendBool(b, x)
 	case string:
 		return appendString(b, x)
+	case param.Literal:
+		return appendString(b, string(x))
 	case []param.Value:
 		b = append(b, '[')
 		for i, item := range x {

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -13,8 +14,8 @@ type part struct {
 // parse splits a template. An expression runs from `${` to the `}` that closes it,
 // where braces are only counted: those in strings and comments count too. Without
 // that brace everything from `${` on is literal, and so is `${word:`, which is left
-// for the operators (`${secret:key}`). In literals `$$` is `$`.
-func parse(text string) []part {
+// for the operators (`${secret:key}`). In literals `$$` is `$`, and `${` gets the mark.
+func parse(text, mark string) []part {
 	var parts []part
 	for text != "" {
 		start := find(text)
@@ -25,20 +26,32 @@ func parse(text string) []part {
 		if length < 0 {
 			break
 		}
-		parts = literal(parts, text[:start])
+		parts = literal(parts, text[:start], mark)
 		if length > 0 {
 			parts = append(parts, part{text[start+2 : start+2+length], true})
 		}
 		text = text[start+length+3:]
 	}
-	return literal(parts, text)
+	return literal(parts, text, mark)
 }
 
-func literal(parts []part, text string) []part {
+func literal(parts []part, text, mark string) []part {
 	if text == "" {
 		return parts
 	}
-	return append(parts, part{text: strings.ReplaceAll(text, "$$", "$")})
+	text = strings.ReplaceAll(text, "$$", "$")
+	if mark != "" {
+		text = strings.ReplaceAll(text, "${", "$"+mark+"{")
+		if n := len(parts); n > 0 && parts[n-1].expr && text[0] == '{' {
+			text = mark + text // as in `${'$'}{x}`
+		}
+	}
+	return append(parts, part{text: text})
+}
+
+// isMarked says whether a template has the mark of one evaluation, so that no other can use it.
+func isMarked(parts []part, mark string) bool {
+	return mark != "" && slices.ContainsFunc(parts, func(p part) bool { return !p.expr && strings.Contains(p.text, mark) })
 }
 
 // find returns the place of the first `${` that opens an expression, or -1.

@@ -32,6 +32,8 @@ func AsString(key string, v Value) (string, error) {
 	switch x := v.(type) {
 	case string:
 		return x, nil
+	case Literal:
+		return string(x), nil
 	case bool, int64, *big.Int, float64:
 		return strings.Trim(Text(x), `"`), nil
 	}
@@ -145,7 +147,7 @@ func KindOf(v Value) string {
 		return "null"
 	case bool:
 		return "boolean"
-	case string:
+	case string, Literal:
 		return "string"
 	case []Value:
 		return "array"

@@ -12,17 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalJSON writes the mapping as a JSON object with its keys in order.
-func (m *Map) MarshalJSON() ([]byte, error) { return AppendJSON(nil, m), nil }
+// MarshalJSON writes the mapping as AppendStored does.
+func (m *Map) MarshalJSON() ([]byte, error) { return AppendStored(nil, m), nil }
 
-// UnmarshalJSON reads a JSON object; its keys keep their order.
+// UnmarshalJSON reads what MarshalJSON wrote, or any JSON object; its keys keep their order.
 func (m *Map) UnmarshalJSON(b []byte) error {
-	v, err := ParseJSON(string(b))
+	n, err := ParseStored(string(b))
 	if err != nil {
 		return err
 	}
-	n, ok := v.(*Map)
-	if !ok {
+	if n == nil {
 		return errors.New("a JSON object is needed")
 	}
 	*m = *n
@@ -33,8 +32,15 @@ func (m *Map) UnmarshalJSON(b []byte) error {
 func Text(v Value) string { return string(AppendJSON(nil, v)) }
 
 // AppendJSON appends a value as compact JSON, keys in order, floating-point numbers
-// in the original's form ("1.0", "1.0E10"): commands see them as text.
-func AppendJSON(b []byte, v Value) []byte {
+// in the original's form ("1.0", "1.0E10"): commands see them as text. A Literal is the
+// text that it is.
+func AppendJSON(b []byte, v Value) []byte { return appendJSON(b, v, false) }
+
+// AppendStored appends a value as JSON that ParseStored reads back as it was, Literals
+// included: what zerodag keeps and hands over between its own processes.
+func AppendStored(b []byte, v Value) []byte { return appendJSON(b, v, true) }
+
+func appendJSON(b []byte, v Value, stored bool) []byte {
 	switch x := v.(type) {
 	case nil:
 		return append(b, "null"...)
@@ -48,13 +54,18 @@ func AppendJSON(b []byte, v Value) []byte {
 		return append(b, FloatText(x)...)
 	case string:
 		return appendQuoted(b, x)
+	case Literal:
+		if stored {
+			return appendLiteral(b, x)
+		}
+		return appendQuoted(b, string(x))
 	case []Value:
 		b = append(b, '[')
 		for i, e := range x {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = AppendJSON(b, e)
+			b = appendJSON(b, e, stored)
 		}
 		return append(b, ']')
 	case *Map:
@@ -63,8 +74,12 @@ func AppendJSON(b []byte, v Value) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendQuoted(b, x.keys[i])
-			b = AppendJSON(append(b, ':'), x.vals[i])
+			key := x.keys[i]
+			if stored {
+				key = storedKey(key)
+			}
+			b = appendQuoted(b, key)
+			b = appendJSON(append(b, ':'), x.vals[i], stored)
 		}
 		return append(b, '}')
 	}
@@ -147,10 +162,19 @@ const maxDepth = 1000
 
 // ParseJSON reads one JSON text. Keys keep their order, whole numbers stay whole
 // however large, and anything after the value is an error.
-func ParseJSON(text string) (Value, error) {
-	d := json.NewDecoder(strings.NewReader(text))
+func ParseJSON(text string) (Value, error) { return parseJSON(text, false) }
+
+// ParseStored reads a mapping that AppendStored wrote; nil when the text is no mapping.
+func ParseStored(text string) (*Map, error) {
+	v, err := parseJSON(text, true)
+	m, _ := v.(*Map)
+	return m, err
+}
+
+func parseJSON(text string, stored bool) (Value, error) {
+	d := reader{json.NewDecoder(strings.NewReader(text)), stored}
 	d.UseNumber()
-	v, err := readValue(d, 0)
+	v, err := d.value(0)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +184,13 @@ func ParseJSON(text string) (Value, error) {
 	return v, nil
 }
 
-func readValue(d *json.Decoder, depth int) (Value, error) {
+// reader reads JSON, and in stored text Literals.
+type reader struct {
+	*json.Decoder
+	stored bool
+}
+
+func (d reader) value(depth int) (Value, error) {
 	t, err := d.Token()
 	if errors.Is(err, io.EOF) {
 		return nil, io.ErrUnexpectedEOF
@@ -176,17 +206,17 @@ func readValue(d *json.Decoder, depth int) (Value, error) {
 		return ParseNumber(x.String())
 	case json.Delim:
 		if x == '[' {
-			return readList(d, depth)
+			return d.list(depth)
 		}
-		return readMap(d, depth)
+		return d.mapping(depth)
 	}
 	return t, nil // nil, bool, string
 }
 
-func readList(d *json.Decoder, depth int) (Value, error) {
+func (d reader) list(depth int) (Value, error) {
 	list := []Value{}
 	for d.More() {
-		v, err := readValue(d, depth+1)
+		v, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -196,18 +226,28 @@ func readList(d *json.Decoder, depth int) (Value, error) {
 	return list, err
 }
 
-func readMap(d *json.Decoder, depth int) (Value, error) {
+func (d reader) mapping(depth int) (Value, error) {
 	m := New()
 	for d.More() {
 		k, err := d.Token()
 		if err != nil {
 			return nil, err
 		}
-		v, err := readValue(d, depth+1)
+		v, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		m.Set(k.(string), v) // the decoder allows only strings here
+		key := k.(string) // the decoder allows only strings here
+		if d.stored && key == literalKey {
+			if text, ok := v.(string); ok && m.Len() == 0 && !d.More() {
+				_, err := d.Token()
+				return Literal(text), err
+			}
+		}
+		if d.stored && strings.HasPrefix(key, literalKey+literalKey) {
+			key = key[len(literalKey):]
+		}
+		m.Set(key, v)
 	}
 	_, err := d.Token()
 	return m, err

@@ -12,7 +12,8 @@ import (
 )
 
 // Value is one node of a tree: nil, bool, int64, *big.Int (only when it does not
-// fit int64), float64, string, []Value or *Map. Nothing else ever occurs.
+// fit int64), float64, string, Literal, []Value or *Map. Nothing else ever occurs; and
+// where a task was evaluated no Literal is left.
 type Value = any
 
 // Map is an ordered mapping. The order of keys is the order in which they were

@@ -83,7 +83,7 @@ func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (item, error) {
 	it.setStr(aZone, a.Zone)
 	it.setTime(aCreated, a.CreatedAt)
 	it.setNum(aWaits, a.Waits)
-	return it, db.setLarge(ctx, it, aParams, aParamsBlob, statePrefix(a.ID), pack(param.AppendJSON(nil, a.Params)), largestParams)
+	return it, db.setLarge(ctx, it, aParams, aParamsBlob, statePrefix(a.ID), pack(param.AppendStored(nil, a.Params)), largestParams)
 }
 
 func (db *DB) attemptOf(ctx context.Context, it item) (host.Attempt, error) {

@@ -84,7 +84,7 @@ func (it item) setTime(name string, t time.Time) {
 
 func (it item) setTree(name string, m *param.Map) {
 	if m != nil {
-		it[name] = binaryOf(pack(param.AppendJSON(nil, m)))
+		it[name] = binaryOf(pack(param.AppendStored(nil, m)))
 	}
 }
 
@@ -143,11 +143,7 @@ func (it item) tree(name string) (*param.Map, error) {
 	return m, nil
 }
 
-func treeOf(text []byte) (*param.Map, error) {
-	v, err := param.ParseJSON(string(text))
-	m, _ := v.(*param.Map)
-	return m, err
-}
+func treeOf(text []byte) (*param.Map, error) { return param.ParseStored(string(text)) }
 
 // The first byte of what pack made.
 const (

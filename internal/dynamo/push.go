@@ -143,7 +143,7 @@ func (db *DB) plan(ctx context.Context, x *pushing) error {
 }
 
 func digestOf(w dig.Workflow) string {
-	sum := sha256.Sum256(append([]byte(w.Zone+"\n"), param.AppendJSON(nil, w.Config)...))
+	sum := sha256.Sum256(append([]byte(w.Zone+"\n"), param.AppendStored(nil, w.Config)...))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -227,7 +227,7 @@ func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 		}
 		texts[d.Digest] = true
 		text := configKey(x.row.ID, d.Digest).item()
-		if err := db.setLarge(ctx, text, aConfig, aConfigBlob, fmt.Sprintf("definitions/%d/", x.row.ID), pack(param.AppendJSON(nil, x.Workflows[i].Config)), largestBody); err != nil {
+		if err := db.setLarge(ctx, text, aConfig, aConfigBlob, fmt.Sprintf("definitions/%d/", x.row.ID), pack(param.AppendStored(nil, x.Workflows[i].Config)), largestBody); err != nil {
 			return err
 		}
 		items = append(items, text)

@@ -49,6 +49,7 @@ type Options struct {
 	Archive   files.Limits
 	Limits    host.Limits
 	Config    *param.Map // of operators, below "config."
+	Stored    operators.Stored
 	Defaults  *param.Map // parameters below those of attempts
 	Notices   host.Notices
 	Registry  operators.Registry // nil: all built-in operators
@@ -168,7 +169,7 @@ func (e *Engine) wire(o Options) error {
 		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Secrets: e.DB,
 		Blobs: blobs, Logs: logs,
 		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{}, Notices: o.Notices,
-		Config: o.Config, Defaults: o.Defaults,
+		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,
 		Workspace: workspace,
 		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
 		Unpack: func(ctx context.Context, key string) (host.Archive, error) {

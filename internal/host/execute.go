@@ -11,6 +11,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/expr"
+	"zerodag/engine/param"
 	"zerodag/operators"
 )
 
@@ -59,7 +60,7 @@ func (h *Host) job(l *live, run engine.Run, now time.Time) *job {
 		Own:    t.Config,
 		Vars:   l.state.ParamsOf(t.ID),
 		Scope:  expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: Seed(id)},
-		Cancel: t.Cancel,
+		Cancel: t.Cancel, EvalStored: h.Stored.Evaluated(l.workflow.Config),
 	}}
 }
 
@@ -128,7 +129,7 @@ func (r required) StartAttempt(ctx context.Context, q operators.StartRequest) (o
 		return operators.StartedAttempt{}, err
 	}
 	a, err := r.host.Start(ctx, StartRequest{Site: r.from.Site, Workflow: w.ID, SessionTime: q.SessionTime,
-		RetryName: q.RetryAttemptName, Params: q.Params})
+		RetryName: q.RetryAttemptName, Params: param.DataMap(q.Params)})
 	var e *Error
 	switch {
 	case err == nil:

@@ -41,6 +41,8 @@ type Options struct {
 	Config *param.Map
 	// Defaults are parameters below those of attempts; may be nil.
 	Defaults *param.Map
+	// Stored says whose stored values are evaluated again: those of projects that ask for it.
+	Stored operators.Stored
 	// Workspace gives one run of a task the project's files.
 	Workspace func(context.Context, operators.Identity, Workflow) (Workspace, error)
 	// Near, unless nil, is told that a command is likely to run soon in a sandbox that is slow to

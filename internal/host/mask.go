@@ -114,6 +114,8 @@ func (v *vault) maskValue(value param.Value) param.Value {
 	switch x := value.(type) {
 	case string:
 		return v.mask(x)
+	case param.Literal:
+		return param.Literal(v.mask(string(x)))
 	case []param.Value:
 		list := make([]param.Value, len(x))
 		for i, e := range x {

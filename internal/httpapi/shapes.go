@@ -63,7 +63,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	if o.Map == nil {
 		return []byte("{}"), nil
 	}
-	return o.Map.MarshalJSON()
+	return param.AppendJSON(nil, o.Map), nil
 }
 
 type idName struct {

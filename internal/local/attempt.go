@@ -19,6 +19,8 @@ type Attempt struct {
 	request Request
 	zone    string
 
+	evalStored bool // see operators.Stored
+
 	posts  chan func() // what other goroutines want done on the attempt's own
 	done   chan struct{}
 	steps  int

@@ -6,6 +6,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/expr"
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/operators"
 )
@@ -48,6 +49,8 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: host.Seed(id)},
 		Cancel: t.Cancel,
 		Vault:  h.Secrets,
+
+		EvalStored: a.evalStored,
 	}
 }
 
@@ -70,6 +73,7 @@ func (h *Host) taskLimit() int {
 func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome {
 	if h.Before != nil {
 		if r := h.Before(j); r != nil {
+			j.MarkData(r)
 			return operators.Outcome{Result: r}
 		}
 	}
@@ -101,7 +105,7 @@ func (h *Host) startRequired(ctx context.Context, r operators.StartRequest) (ope
 		return operators.StartedAttempt{}, operators.ErrNoWorkflow
 	}
 	a, fresh, err := h.start(ctx, Request{Workflow: r.Workflow, SessionTime: r.SessionTime,
-		RetryAttemptName: r.RetryAttemptName, Params: r.Params})
+		RetryAttemptName: r.RetryAttemptName, Params: param.DataMap(r.Params)})
 	if err != nil {
 		return operators.StartedAttempt{}, err
 	}

@@ -38,6 +38,7 @@ type Options struct {
 	// Log gives the log of one run.
 	Log func(operators.Identity) operators.Log
 
+	Stored   operators.Stored
 	Limit    int        // tasks per attempt; 0 is the default
 	Threads  int        // runs at the same time that are not inline; 0 is no limit
 	Defaults *param.Map // parameters below those of attempts; optional
@@ -186,7 +187,7 @@ func (h *Host) register(def *engine.Definition, w dig.Workflow, r Request) (*Att
 	h.lastID++
 	a := &Attempt{host: h, State: engine.New(def, h.Defaults), done: make(chan struct{}), posts: make(chan func(), 64),
 		stop: map[engine.TaskID]context.CancelFunc{},
-		ID:   h.lastID, session: s, zone: w.Zone, request: r}
+		ID:   h.lastID, session: s, zone: w.Zone, request: r, evalStored: h.Stored.Evaluated(w.Config)}
 	a.request.SessionTime = r.SessionTime.In(def.Zone)
 	h.attempts[key], s.last = a, a
 	return a, true

@@ -168,7 +168,7 @@ func encode(args []any) ([]driver.NamedValue, error) {
 			}
 		case *param.Map:
 			if a != nil {
-				values[i].Value = string(param.AppendJSON(nil, a))
+				values[i].Value = string(param.AppendStored(nil, a))
 			}
 		default:
 			return nil, fmt.Errorf("encode argument %d: no column holds a %T", i+1, a)
@@ -234,12 +234,11 @@ func (r *row) tree() *param.Map {
 	if !ok {
 		return nil
 	}
-	v, err := param.ParseJSON(text)
-	m, isMap := v.(*param.Map)
+	m, err := param.ParseStored(text)
 	switch {
 	case err != nil:
 		r.err = fmt.Errorf("decode parameters: %w", err)
-	case !isMap:
+	case m == nil:
 		r.err = fmt.Errorf("decode parameters: not a mapping: %.40s", text)
 	}
 	return m

@@ -75,7 +75,7 @@ func (c *conn) projectOf(p host.Push) (int64, error) {
 
 // configOf finds the text of a workflow among those of the project, or stores it.
 func (c *conn) configOf(project int64, w dig.Workflow) (int64, error) {
-	text := string(param.AppendJSON(nil, w.Config))
+	text := string(param.AppendStored(nil, w.Config))
 	digest := sha256.Sum256([]byte(w.Zone + "\n" + text))
 	id, exists, err := one(c, (*row).id, "SELECT id FROM workflow_configs WHERE project_id = ? AND config_digest = ?", project, digest[:])
 	if err != nil || exists {

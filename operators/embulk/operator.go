@@ -73,18 +73,18 @@ func config(t *operators.Task, p *operators.Params) (param.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withSecrets(t, m)
+	return withSecrets(t, text, m)
 }
 
-// withSecrets replaces `${secret:key}` in all texts of a tree.
-func withSecrets(t *operators.Task, v param.Value) (param.Value, error) {
+// withSecrets replaces `${secret:key}` in all texts of a tree that was read out of a text.
+func withSecrets(t *operators.Task, whole string, v param.Value) (param.Value, error) {
 	switch x := v.(type) {
 	case string:
-		return t.SecretText(x)
+		return t.SecretPart(whole, x)
 	case *param.Map:
 		out := param.New()
 		for k, e := range x.All() {
-			e, err := withSecrets(t, e)
+			e, err := withSecrets(t, whole, e)
 			if err != nil {
 				return nil, err
 			}
@@ -95,7 +95,7 @@ func withSecrets(t *operators.Task, v param.Value) (param.Value, error) {
 		out := make([]param.Value, len(x))
 		for i := range x {
 			var err error
-			if out[i], err = withSecrets(t, x[i]); err != nil {
+			if out[i], err = withSecrets(t, whole, x[i]); err != nil {
 				return nil, err
 			}
 		}

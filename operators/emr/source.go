@@ -117,12 +117,12 @@ func (s *stage) upload(f file, section, n string, template bool) (string, error)
 }
 
 // value is a text of a command as the program on the cluster reads it: plain, or encrypted
-// where it holds a secret.
-func (s *stage) value(text string) (*param.Map, error) {
+// where it holds a secret. The parameter is what the text was made of.
+func (s *stage) value(parameter, text string) (*param.Map, error) {
 	if !operators.HasSecret(text) {
 		return param.New("type", "plain", "value", text), nil
 	}
-	open, err := s.task.SecretText(text)
+	open, err := s.task.SecretPart(parameter, text)
 	if err != nil {
 		return nil, err
 	}

@@ -42,13 +42,21 @@ func newProgram(s *stage, section string, n int) *program {
 // add appends words to the command.
 func (p *program) add(words ...string) error {
 	for _, w := range words {
-		v, err := p.stage.value(w)
-		if err != nil {
+		if err := p.addMade(w, w); err != nil {
 			return err
 		}
-		p.command = append(p.command, v)
-		p.plain = append(p.plain, w)
 	}
+	return nil
+}
+
+// addMade appends a word that was made of a parameter.
+func (p *program) addMade(parameter, word string) error {
+	v, err := p.stage.value(parameter, word)
+	if err != nil {
+		return err
+	}
+	p.command = append(p.command, v)
+	p.plain = append(p.plain, word)
 	return nil
 }
 
@@ -94,7 +102,7 @@ func (p *program) readEnv(o *operators.Params) error {
 		if err != nil {
 			return err
 		}
-		value, err := p.stage.value(text)
+		value, err := p.stage.value(text, text)
 		if err != nil {
 			return err
 		}
@@ -248,7 +256,10 @@ func (p *program) pairs(o *operators.Params, key, option string) error {
 		if err != nil {
 			return err
 		}
-		if err := p.add(option, name+"="+text); err != nil {
+		if err := p.add(option); err != nil {
+			return err
+		}
+		if err := p.addMade(text, name+"="+text); err != nil {
 			return err
 		}
 	}

@@ -98,6 +98,16 @@ func (r *request) secretPair(key, value string) (string, string, error) {
 	return key, value, err
 }
 
+// secretParts is secretPair of what was read out of a text.
+func (r *request) secretParts(whole, key, value string) (string, string, error) {
+	key, err := r.task.SecretPart(whole, key)
+	if err != nil {
+		return "", "", err
+	}
+	value, err = r.task.SecretPart(whole, value)
+	return key, value, err
+}
+
 // authorize puts the secrets of http> in front of the task's own headers.
 func (r *request) authorize() error {
 	authorization, err := r.task.OptionalSecret("http.authorization")
@@ -178,6 +188,7 @@ func (r *request) query(own string) (string, bool, error) {
 	if own != "" {
 		pairs = append(pairs, own)
 	}
+	whole, isText := v.(string)
 	mapping, err := param.ParseMap("query", v)
 	if err != nil {
 		text, err := param.AsString("query", v)
@@ -195,6 +206,9 @@ func (r *request) query(own string) (string, bool, error) {
 			return "", false, err
 		}
 		name, value, err := r.secretPair(key, text)
+		if isText {
+			name, value, err = r.secretParts(whole, key, text)
+		}
 		if err != nil {
 			return "", false, err
 		}

@@ -34,7 +34,7 @@ func attemptsStart(t *testing.T, s Stores) {
 	n := attemptOf(1, w, instant(0), "")
 	a := got(s.Attempts.Start(ctx, n))(t)[0]
 	want := host.Attempt{ID: a.ID, Site: 1, SessionID: a.SessionID, SessionUUID: a.SessionUUID, SessionTime: instant(0), Project: w.Project,
-		Workflow: host.Ref{ID: w.ID, Name: "main"}, Index: 1, Zone: "Asia/Tokyo", Params: param.New("p", int64(1)), CreatedAt: instant(1)}
+		Workflow: host.Ref{ID: w.ID, Name: "main"}, Index: 1, Zone: "Asia/Tokyo", Params: param.New("p", int64(1), "data", param.Literal("${x}")), CreatedAt: instant(1)}
 	if diff := cmp.Diff(want, a, sameTree()); diff != "" || a.ID == 0 || a.SessionID == 0 || len(a.SessionUUID) != 36 {
 		t.Errorf("started attempt (-want +got):\n%s", diff)
 	}

@@ -29,7 +29,7 @@ func Catalogue(t *testing.T, h Harness) {
 // sameTree compares mappings with the order of their keys.
 func sameTree() cmp.Option {
 	return cmp.Comparer(func(a, b *param.Map) bool {
-		return (a == nil) == (b == nil) && string(param.AppendJSON(nil, a)) == string(param.AppendJSON(nil, b))
+		return (a == nil) == (b == nil) && string(param.AppendStored(nil, a)) == string(param.AppendStored(nil, b))
 	})
 }
 

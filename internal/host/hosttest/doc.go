@@ -116,7 +116,7 @@ func definition(t *testing.T, s Stores, site int64, project string) host.Workflo
 // attemptOf asks for an attempt of a session.
 func attemptOf(site int64, w host.Workflow, session time.Time, retryName string) host.NewAttempt {
 	return host.NewAttempt{Site: site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: session, RetryName: retryName,
-		Zone: "Asia/Tokyo", Params: param.New("p", int64(1)), CreatedAt: instant(1), WaitsFor: -1,
+		Zone: "Asia/Tokyo", Params: param.New("p", int64(1), "data", param.Literal("${x}")), CreatedAt: instant(1), WaitsFor: -1,
 		First:   host.Entry{Seq: 1, Nonce: "first", At: instant(1), Changes: []byte("start"), Events: []byte("[]")},
 		Message: host.Message{ID: "go", Body: []byte("{}")}}
 }
