@@ -3,6 +3,7 @@ package operators
 import (
 	"embed"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -51,6 +52,35 @@ func cutPage(text, title string) (string, bool) {
 		}
 	}
 	return strings.TrimRight(page.String(), "\n") + "\n", found
+}
+
+// How a page names keys.
+var (
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	// exported is how a page names the key under which defaults are: `sh: {...}`.
+	exported = regexp.MustCompile("`([a-z_0-9]+): ")
+)
+
+// PageKeys reads the section "Parameters" of a page: the first column of its tables, and
+// the key of exported defaults.
+func PageKeys(page string) map[string]bool {
+	_, section, _ := strings.Cut(page, "\n## Parameters\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	listed := map[string]bool{}
+	for line := range strings.Lines(section) {
+		if !strings.HasPrefix(line, "|") {
+			for _, m := range exported.FindAllStringSubmatch(line, -1) {
+				listed[m[1]] = true
+			}
+			continue
+		}
+		first, _, _ := strings.Cut(line[1:], "|")
+		listed[strings.TrimSpace(first)] = true
+		for _, m := range codeSpan.FindAllStringSubmatch(first, -1) {
+			listed[m[1]] = true
+		}
+	}
+	return listed
 }
 
 // SummaryLine is the summary as a sentence: the first paragraph of the operator's page.

@@ -1,6 +1,9 @@
 package operators
 
-import "zerodag/engine/param"
+import (
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
 
 // Stored says whether `${...}` in what operators stored is evaluated before each task that
 // sees it, as the original does, secrets included. Else what a task stored is data: a
@@ -20,7 +23,5 @@ func (s Stored) Evaluated(workflow *param.Map) bool {
 	if s != StoredByProject {
 		return s == StoredAsCode
 	}
-	v, _ := workflow.Map("_export").Map("eval").Get("stored")
-	on, err := param.AsBool("eval.stored", v)
-	return on && err == nil
+	return dig.EvalsStored(workflow)
 }

@@ -72,6 +72,11 @@ func (c *checkCommand) check() error {
 	if err != nil {
 		return err
 	}
+	stored, err := storedByScripts(project.Root(), workflows)
+	if err != nil {
+		return err
+	}
+	warnings = append(warnings, stored...)
 	return c.warn(append(warnings, dig.Warnings(project.Source, names, append(own, all.Registry().Names()...))...))
 }
 

@@ -43,9 +43,12 @@ type critic struct {
 	folder    string
 	found     []problem
 	tasks     int
+
+	evalsStored bool
 }
 
 func (c *critic) workflow(w Workflow) {
+	c.evalsStored = EvalsStored(w.Config)
 	c.schedule(w.Config.Map("schedule"))
 	c.sla(w.Config.Map("sla"))
 	c.task(nil, "+"+w.Name, w.Config, false)
@@ -99,6 +102,7 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 		return
 	}
 	c.templates(path, name, config)
+	c.stored(path, name, config)
 	if s.typed || s.operators > 0 {
 		c.operator(path, name, config)
 		return

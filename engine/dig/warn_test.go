@@ -28,6 +28,9 @@ func TestWarnings(t *testing.T) {
 		{"own workflow", "+a: {require>: main}\n+b: {call>: main}\n", nil},
 		{"open expression", "+a:\n  echo>: a ${1 + 2\n", []string{"main.dig:2:3: ${ is never closed"}},
 		{"brace in quotes", "+a:\n  echo>: ${'}'.length}\n", []string{"main.dig:2:3: ${'} ends within quotes"}},
+		{"made reference", "+a:\n  echo>: x ${'$' + '{secret:a.b}'}\n+b: {echo>: \"${secret:a.b} ${x ? 'secret' : y}\"}\n", []string{"main.dig:2:3: a reference to a secret that an expression makes"}},
+		{"handed on", "+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"$${x}\"}\n+b:\n  sh>: echo $${HOME}\n", []string{"main.dig:2:3: $${ makes a text with ${...} that nobody evaluates"}},
+		{"handed on as before", "_export: {eval: {stored: true}}\n+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"${x}\"}\n", nil},
 		{"disabled", "+g: {_disable: true, _check: {echo>: x}}\n", nil},
 		{"long interval", "schedule: {minutes_interval>: 90}\n+a: {}\n", []string{"main.dig:1:12: minutes_interval starts again every hour: 90 means once an hour"}},
 		{"negative time", "schedule: {daily>: \"-01:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: a negative time starts the session before its day begins"}},
@@ -38,7 +41,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, []string{"call", "echo", "loop", "require", "sh"})
+			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, []string{"call", "echo", "for_each", "loop", "require", "sh"})
 			if len(list) != len(c.want) {
 				t.Fatalf("%d warnings, want %d: %v", len(list), len(c.want), list)
 			}
@@ -57,4 +60,17 @@ func manyTasks(n int) string {
 		fmt.Fprintf(&text, "+t%d: {}\n", i)
 	}
 	return text.String()
+}
+
+// TestStoredByScript proves that the lines are found which store a text with ${...}.
+func TestStoredByScript(t *testing.T) {
+	t.Parallel()
+	script := "import digdag\n# ${a}\ndigdag.env.store({'a': '${b}'})\nprint('${c}')\nDigdag.env.export(a: '${d}')\nrestore = 1 # ${e}\n"
+	var got []int
+	for _, e := range StoredByScript("tasks.py", []byte(script)) {
+		got = append(got, e.Line)
+	}
+	if diff := cmp.Diff([]int{3, 5}, got); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -87,7 +87,7 @@ func (e *Engine) startRequest(ctx context.Context, d events.StartDetail) (host.S
 	if err != nil {
 		return host.StartRequest{}, err
 	}
-	r := host.StartRequest{Workflow: w.ID, SessionTime: d.Time.Truncate(time.Second), RetryName: "event-" + d.ID, Params: param.New()}
+	r := host.StartRequest{Workflow: w.ID, SessionTime: d.Time.Truncate(time.Second), RetryName: "event-" + d.ID, Params: param.New(), Outside: true}
 	if d.SessionTime != "" {
 		if r.SessionTime, err = e.SessionTime(w, d.SessionTime, ""); err != nil {
 			return wrong("session_time: %v", err)

@@ -26,6 +26,7 @@ const (
 	Missing                  // 404
 	Conflict                 // 409
 	TooLarge                 // 413
+	Forbidden                // 403
 )
 
 // Error is an error for the user: what is wrong and, where it helps, what to do.

@@ -124,6 +124,7 @@ type Host struct {
 	stats       counters
 	scripts     scripts
 	slots       chan struct{} // of tasks; nil without limit
+	steering    func() map[string]bool // names of parameters that operators read as configuration
 	rescheduled chan struct{}
 	closing     atomic.Bool
 	working     sync.WaitGroup // tasks and notices under way
@@ -143,7 +144,7 @@ func New(o Options) *Host {
 	l.Pack = cmp.Or(l.Pack, 1)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
 	o.fillIn()
-	h := &Host{Options: o, scripts: newScripts(runtime.GOMAXPROCS(0), o.Evaluator), rescheduled: make(chan struct{}, 1), pause: sleep}
+	h := &Host{Options: o, scripts: newScripts(runtime.GOMAXPROCS(0), o.Evaluator), steering: sync.OnceValue(o.Registry.Configuration), rescheduled: make(chan struct{}, 1), pause: sleep}
 	h.cache.lives, h.cache.definitions, h.cache.panics = map[int64]*live{}, map[int64]definition{}, map[string]int{}
 	if l.Threads > 0 {
 		h.slots = make(chan struct{}, l.Threads)

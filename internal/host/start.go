@@ -22,6 +22,9 @@ type StartRequest struct {
 	RetryName   string
 	Params      *param.Map
 	Resume      *Resume // nil: from the beginning
+	// Outside says that whoever gives Params may not push, or is not known at all: they are
+	// data, and none of them may decide what a task does.
+	Outside bool
 
 	runTime      time.Time // of a schedule; zero is now
 	lastExecuted time.Time // session time of the schedule's last start
@@ -56,6 +59,9 @@ func (h *Host) Start(ctx context.Context, r StartRequest) (Attempt, error) {
 		return Attempt{}, userError(err)
 	}
 	if err := h.mayStart(ctx, r.Site, d, 1); err != nil {
+		return Attempt{}, err
+	}
+	if r.Params, err = h.given(ctx, d.workflow, r); err != nil {
 		return Attempt{}, err
 	}
 	if r.Resume != nil {

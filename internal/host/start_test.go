@@ -109,7 +109,7 @@ func TestResume(t *testing.T) {
 		history, err := p.History(w.t.Context(), a, 1, 100)
 		w.must(err)
 		before := len(w.ran())
-		fork, err := p.Fork(w.t.Context(), a, history[1].Seq, "fork", param.New("x", int64(1))) // after entry 2: a is done
+		fork, err := p.Fork(w.t.Context(), a, host.ForkRequest{Seq: history[1].Seq, RetryName: "fork", Params: param.New("x", int64(1))}) // after entry 2: a is done
 		w.must(err)
 		want(t, "fork", p.end(fork), "success")
 		want(t, "fork", len(w.ran())-before, 2)

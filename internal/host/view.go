@@ -148,20 +148,29 @@ func ends(s Stored, seq int64) bool {
 	return s.Snapshot != nil && s.At == seq
 }
 
+// ForkRequest asks for a fork of an attempt.
+type ForkRequest struct {
+	Seq       int64  // entry of the log
+	RetryName string // required
+	Params    *param.Map
+	Outside   bool // as in StartRequest
+}
+
 // Fork starts a new attempt of the same session and definition that takes over what was
-// success after entry seq.
-func (h *Host) Fork(ctx context.Context, a Attempt, seq int64, retryName string, params *param.Map) (Attempt, error) {
-	if retryName == "" {
+// success after an entry. Without parameters it has those of the attempt.
+func (h *Host) Fork(ctx context.Context, a Attempt, r ForkRequest) (Attempt, error) {
+	if r.RetryName == "" {
 		return Attempt{}, invalidf("retryAttemptName is required")
 	}
 	var carried []engine.Carried
-	err := h.ViewAt(ctx, a, seq, func(s *engine.State) { carried = s.CarryDone() })
+	err := h.ViewAt(ctx, a, r.Seq, func(s *engine.State) { carried = s.CarryDone() })
 	if err != nil {
 		return Attempt{}, err
 	}
-	if params == nil {
-		params = a.Params
+	q := StartRequest{Site: a.Site, Workflow: a.Workflow.ID, SessionTime: a.SessionTime, RetryName: r.RetryName,
+		Params: r.Params, Outside: r.Outside, carried: carried}
+	if r.Params == nil {
+		q.Params, q.Outside = a.Params, false // they were looked at when the attempt started
 	}
-	return h.Start(ctx, StartRequest{Site: a.Site, Workflow: a.Workflow.ID, SessionTime: a.SessionTime, RetryName: retryName,
-		Params: params, carried: carried})
+	return h.Start(ctx, q)
 }

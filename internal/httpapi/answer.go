@@ -71,7 +71,7 @@ func (c *call) copy(d download) {
 
 // codes is what the host's classes of errors are in HTTP.
 var codes = [...]int{host.Invalid: http.StatusBadRequest, host.Missing: http.StatusNotFound,
-	host.Conflict: http.StatusConflict, host.TooLarge: http.StatusRequestEntityTooLarge}
+	host.Conflict: http.StatusConflict, host.TooLarge: http.StatusRequestEntityTooLarge, host.Forbidden: http.StatusForbidden}
 
 func (c *call) answerError(err error) {
 	var user *host.Error

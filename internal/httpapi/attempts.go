@@ -136,6 +136,9 @@ func (b *resumeBody) request() *host.Resume {
 	return r
 }
 
+// outside says whether the caller's parameters are data: only who may push may give code.
+func (c *call) outside() bool { return c.actor.Role < Admin }
+
 func startAttempt(c *call) (any, error) {
 	var b startBody
 	if err := c.read(&b, false); err != nil {
@@ -145,7 +148,7 @@ func startAttempt(c *call) (any, error) {
 		return nil, err
 	}
 	r := host.StartRequest{Site: c.actor.Site, Workflow: int64(*b.WorkflowID), SessionTime: b.SessionTime.Truncate(time.Second),
-		Params: b.Params, Resume: b.Resume.request()}
+		Params: b.Params, Resume: b.Resume.request(), Outside: c.outside()}
 	if b.RetryAttemptName != nil {
 		r.RetryName = string(*b.RetryAttemptName)
 	}
@@ -196,11 +199,7 @@ func forkAttempt(c *call) (any, error) {
 		return nil, err
 	}
 	c.target = "attempt " + c.vars["id"]
-	params := b.Params
-	if params == nil {
-		params = a.Params
-	}
-	fork, err := c.Host.Fork(c.ctx(), a, int64(*b.Seq), *b.RetryAttemptName, params)
+	fork, err := c.Host.Fork(c.ctx(), a, host.ForkRequest{Seq: int64(*b.Seq), RetryName: *b.RetryAttemptName, Params: b.Params, Outside: c.outside()})
 	if err != nil {
 		return nil, found(err, "entry seq=%d of session attempt id=%d", *b.Seq, a.ID)
 	}

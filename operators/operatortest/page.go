@@ -1,7 +1,6 @@
 package operatortest
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +62,7 @@ func unlisted(o operators.Operator, asked []string) []string {
 	if !ok {
 		return nil // that is a failure of its own
 	}
-	listed := listedKeys(page)
+	listed := operators.PageKeys(page)
 	if listed["any key"] {
 		return nil
 	}
@@ -78,32 +77,4 @@ func unlisted(o operators.Operator, asked []string) []string {
 		}
 	}
 	return missing
-}
-
-var (
-	codeSpan = regexp.MustCompile("`([^`]+)`")
-	// exported is how a page names the key under which defaults are: `sh: {...}`.
-	exported = regexp.MustCompile("`([a-z_0-9]+): ")
-)
-
-// listedKeys reads the section "Parameters" of a page: the first column of its tables, and
-// the key of exported defaults.
-func listedKeys(page string) map[string]bool {
-	_, section, _ := strings.Cut(page, "\n## Parameters\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	listed := map[string]bool{}
-	for line := range strings.Lines(section) {
-		if !strings.HasPrefix(line, "|") {
-			for _, m := range exported.FindAllStringSubmatch(line, -1) {
-				listed[m[1]] = true
-			}
-			continue
-		}
-		first, _, _ := strings.Cut(line[1:], "|")
-		listed[strings.TrimSpace(first)] = true
-		for _, m := range codeSpan.FindAllStringSubmatch(first, -1) {
-			listed[m[1]] = true
-		}
-	}
-	return listed
 }

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// given are the parameters of a start as the attempt gets them. What comes from outside is
+// data, and stays so when somebody who may push starts the session again with it.
+func (h *Host) given(ctx context.Context, w Workflow, r StartRequest) (*param.Map, error) {
+	if r.Outside {
+		if err := operators.CheckSteering(r.Params, h.steering()); err != nil {
+			return nil, &Error{Code: Forbidden, Message: "Access denied: " + err.Error()}
+		}
+	}
+	data := param.DataMap(r.Params)
+	switch {
+	case r.Outside, data == r.Params:
+		return data, nil
+	case r.RetryName == "":
+		return r.Params, nil
+	}
+	earlier, err := h.earlier(ctx, w, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range earlier {
+		r.Params = keepData(r.Params, a.Params)
+	}
+	return r.Params, nil
+}
+
+// mostEarlier bounds the attempts that are looked at for those of one session.
+const mostEarlier = 1000
+
+// earlier lists the attempts of the session that is started again.
+func (h *Host) earlier(ctx context.Context, w Workflow, r StartRequest) ([]Attempt, error) {
+	list, err := h.Sessions.Attempts(ctx, AttemptQuery{Site: r.Site, Project: w.Project.ID, Workflow: w.Name, Retried: true, Count: mostEarlier})
+	var same []Attempt
+	for _, a := range list {
+		if a.SessionTime.Equal(r.SessionTime) {
+			same = append(same, a)
+		}
+	}
+	return same, err
+}
+
+// keepData returns params with every value that was data in earlier parameters, and is what
+// it was, as data.
+func keepData(params, earlier *param.Map) *param.Map {
+	out := params.Clone()
+	for name, v := range params.All() {
+		if was, ok := earlier.Get(name); ok && !param.Equal(v, was) && param.Same(v, was) {
+			out.Set(name, was)
+		}
+	}
+	return out
+}

@@ -1,0 +1,52 @@
+package operators
+
+import (
+	"regexp"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Configuration lists the parameters that operators of the registry read beside their
+// command, by the tables of their pages, and the keys under which defaults are exported.
+// Tests hold the tables to the code.
+func (r Registry) Configuration() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range r.Names() {
+		page, _ := Page(name)
+		for key := range PageKeys(page) {
+			all[key] = configurationName.MatchString(key)
+		}
+	}
+	delete(all, "parameter") // the head of the tables
+	return all
+}
+
+var configurationName = regexp.MustCompile(`^[a-z][a-z0-9_.-]*$`)
+
+// Steers says why a parameter would decide what tasks do, and not just what they work on;
+// "" when it would not. Configuration is that of the registry.
+func Steers(name string, configuration map[string]bool) string {
+	lower := strings.ToLower(name)
+	switch {
+	case strings.HasPrefix(name, "_"), strings.HasSuffix(name, ">"), strings.HasPrefix(name, "+"):
+		return "it is part of the language"
+	case configuration[name]:
+		return "an operator reads it as its configuration"
+	case envName.MatchString(name) && lower != name && strings.ToUpper(name) == name:
+		return "commands have it in their environment, and names in capitals are those of programs"
+	case strings.HasSuffix(lower, "_proxy"), strings.HasPrefix(lower, "npm_"), strings.HasPrefix(lower, "dyld_"), strings.HasPrefix(lower, "ld_"):
+		return "commands have it in their environment, where programs read it"
+	}
+	return ""
+}
+
+// CheckSteering refuses parameters of somebody who may start workflows but not change them.
+func CheckSteering(params *param.Map, configuration map[string]bool) error {
+	for name := range params.All() {
+		if why := Steers(name, configuration); why != "" {
+			return param.Errorf("parameter %q needs the right to push, because %s: name it otherwise, or let the workflow set it", name, why)
+		}
+	}
+	return nil
+}
