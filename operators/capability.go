@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"syscall"
 	"time"
@@ -156,6 +157,19 @@ type Notifier interface {
 // HTTPClient makes clients for `http>`; the host owns proxies and limits.
 type HTTPClient interface {
 	Client(o HTTPOptions) *http.Client
+}
+
+// Network opens connections for operators that have no client of the host's.
+type Network interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Dialer is the Network of the task, or that of the machine where the host bounds nothing.
+func (t *Task) Dialer() Network {
+	if t.Network != nil {
+		return t.Network
+	}
+	return &net.Dialer{}
 }
 
 // HTTPOptions are the options of `http>` that shape a connection.

@@ -109,6 +109,7 @@ type Task struct {
 	Workflows Workflows
 	Notifier  Notifier
 	HTTP      HTTPClient
+	Network   Network // nil: that of the machine
 
 	// Config is the host's own configuration below "config." (mail, http ...), as a tree.
 	Config *param.Map

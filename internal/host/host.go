@@ -35,6 +35,7 @@ type Options struct {
 	Registry operators.Registry
 	Store    func(site int64) operators.ParamStore // of `param_set>`
 	HTTP     operators.HTTPClient
+	Network  operators.Network // nil: that of the machine
 	Notices  Notices
 	Bus      Bus
 	// Config is the system configuration below "config.", for operators; may be nil.

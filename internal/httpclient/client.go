@@ -17,6 +17,9 @@ import (
 
 // Clients keeps one transport per kind of connection. The zero value is ready.
 type Clients struct {
+	// Network opens the connections; nil is that of the machine.
+	Network operators.Network
+
 	mu         sync.Mutex
 	transports map[transportKey]*http.Transport
 }
@@ -52,6 +55,9 @@ func (c *Clients) transport(k transportKey) *http.Transport {
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: k.insecure} //nolint:gosec // the user asked for it by `insecure: true`
+	if c.Network != nil {
+		t.DialContext = c.Network.DialContext
+	}
 	if k.proxy != "" {
 		t.Proxy = fixedProxy(k.proxy)
 	}

@@ -8,6 +8,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
@@ -32,8 +34,9 @@ const tries = 5
 // Account is the host's own way to AWS, found when it is first needed. It is made once per
 // operator and shared by all tasks, so that connections are.
 type Account struct {
-	mu   sync.Mutex
-	base *sdk.Config
+	mu      sync.Mutex
+	base    *sdk.Config
+	bounded *awshttp.BuildableClient // for tasks whose host bounds where they connect to
 }
 
 // RegionOf is the region in an ARN of at least so many parts, and otherwise when text is none:
@@ -79,6 +82,9 @@ func (a *Account) Config(ctx context.Context, t *operators.Task, p *operators.Pa
 		return sdk.Config{}, err
 	}
 	c := host.Copy()
+	if t.Network != nil {
+		c.HTTPClient = a.within(t.Network)
+	}
 	if keys != nil {
 		c.Credentials = keys
 	}
@@ -107,6 +113,16 @@ func present(ctx context.Context, p sdk.CredentialsProvider, role, service strin
 	}
 	return operators.Failf("No AWS credentials: set the secrets aws.access_key_id and aws.secret_access_key of the project, or "+
 		"aws.%s.access_key_id and aws.%[1]s.secret_access_key, or give this host a role", service)
+}
+
+// within is a client whose connections a network opens.
+func (a *Account) within(network operators.Network) sdk.HTTPClient {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.bounded == nil {
+		a.bounded = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.DialContext = network.DialContext })
+	}
+	return a.bounded
 }
 
 // mayLend says whether the host lends its role to tasks.

@@ -8,7 +8,10 @@ import (
 )
 
 // body is the content of a request with its Content-Type.
-type body struct{ text, kind string }
+type body struct {
+	text, kind string
+	secret     bool // it was given a secret
+}
 
 // readBody makes the content that `content`, `content_format` and `content_type` ask for
 // (the table of spec operators.md 3.3); nil for none.
@@ -50,19 +53,20 @@ func (r *request) render(content param.Value, format string) (*body, error) {
 	default:
 		return nil, param.Errorf("Invalid content format for %ss: '%s'", param.KindOf(content), format)
 	}
-	content, err := r.withSecrets(content)
+	open, err := r.withSecrets(content)
 	if err != nil {
 		return nil, err
 	}
+	secret := !param.Equal(open, content)
 	switch format {
 	case "json":
-		return &body{param.Text(content), "application/json"}, nil
+		return &body{param.Text(open), "application/json", secret}, nil
 	case "form":
-		text, err := form(content.(*param.Map))
-		return &body{text, formType}, err
+		text, err := form(open.(*param.Map))
+		return &body{text, formType, secret}, err
 	}
-	text, err := param.AsString("content", content)
-	return &body{text, "plain/text"}, err // so it is called in the original
+	text, err := param.AsString("content", open)
+	return &body{text, "plain/text", secret}, err // so it is called in the original
 }
 
 func form(fields *param.Map) (string, error) {

@@ -23,7 +23,11 @@ type request struct {
 	body       *body // nil for none
 }
 
-type header struct{ name, value string }
+// header is one that the task sends; secret ones are for the task's own server alone.
+type header struct {
+	name, value string
+	secret      bool
+}
 
 func newRequest(t *operators.Task) (*request, error) {
 	p, err := t.Params.WithDefaults("http")
@@ -84,7 +88,7 @@ func (r *request) readHeaders() ([]header, error) {
 		if err != nil {
 			return nil, err
 		}
-		headers = append(headers, header{name, value})
+		headers = append(headers, header{name, value, name != key || value != text})
 	}
 	return headers, nil
 }
@@ -127,7 +131,7 @@ func (r *request) authorize() error {
 		basic.SetBasicAuth(user, password)
 		authorization = basic.Header.Get("Authorization")
 	}
-	r.headers = append([]header{{"Authorization", authorization}}, r.headers...)
+	r.headers = append([]header{{"Authorization", authorization, true}}, r.headers...)
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"zerodag/engine/param"
 	"zerodag/operators"
 )
@@ -61,7 +63,7 @@ func (r *request) send(ctx context.Context) (*answer, error) {
 		return nil, err
 	}
 	r.task.Log.Line(operators.Info, "HttpOperator", "Sending HTTP request: "+r.method+" "+r.shown)
-	response, err := r.task.HTTP.Client(r.connection).Do(request)
+	response, err := r.client().Do(request)
 	if err != nil {
 		return nil, r.unanswered(err)
 	}
@@ -90,6 +92,9 @@ func (r *request) build(ctx context.Context) (*http.Request, error) {
 		if http.CanonicalHeaderKey(h.name) == "Host" {
 			request.Host = h.value
 			continue
+		}
+		if !httpguts.ValidHeaderFieldName(h.name) || !httpguts.ValidHeaderFieldValue(h.value) {
+			return nil, operators.Failf("%q is no header that can be sent: names are letters, digits and hyphens, values hold no line ends", h.name)
 		}
 		own.Add(h.name, h.value)
 	}
@@ -122,6 +127,10 @@ func (r *request) judge(a *answer) error {
 // unanswered is the failure of a request without an answer; it never names the URI that
 // was really asked.
 func (r *request) unanswered(err error) error {
+	var never *impossible
+	if errors.As(err, &never) || lastingFailure(err) {
+		return operators.Failf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err))
+	}
 	return r.ifRetried(fmt.Sprintf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err)))
 }
 

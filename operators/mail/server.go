@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -27,6 +28,7 @@ type server struct {
 	port               int64
 	username, password string
 	tls, ssl           bool // asked for within the connection, or from its start
+	network            operators.Network
 }
 
 func (s *server) address() string { return net.JoinHostPort(s.host, strconv.FormatInt(s.port, 10)) }
@@ -40,10 +42,10 @@ func findServer(t *operators.Task, p, host *operators.Params) (*server, error) {
 	}
 	p.Get("debug")
 	if p.Has("host") || secrets.Has("host") {
-		return readServer(operators.NewParams(param.Merge(ownServer(p), secrets)))
+		return readServer(operators.NewParams(param.Merge(ownServer(p), secrets)), t.Dialer())
 	}
 	if host.Has("host") {
-		return readServer(host)
+		return readServer(host, &net.Dialer{}) // wherever its administrator has it
 	}
 	return nil, operators.Failf("Missing SMTP configuration")
 }
@@ -75,8 +77,8 @@ func ownServer(p *operators.Params) *param.Map {
 	return own
 }
 
-func readServer(p *operators.Params) (*server, error) {
-	s := &server{}
+func readServer(p *operators.Params, network operators.Network) (*server, error) {
+	s := &server{network: network}
 	var err error
 	if s.host, err = p.String("host"); err != nil {
 		return nil, err
@@ -139,11 +141,17 @@ func (s *server) send(ctx context.Context, m *message) error {
 }
 
 func (s *server) connect(ctx context.Context) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: connectTime}
-	if s.ssl {
-		return (&tls.Dialer{NetDialer: dialer, Config: s.tlsConfig()}).DialContext(ctx, "tcp", s.address())
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	conn, err := s.network.DialContext(ctx, "tcp", s.address())
+	if err != nil || !s.ssl {
+		return conn, err
 	}
-	return dialer.DialContext(ctx, "tcp", s.address())
+	safe := tls.Client(conn, s.tlsConfig())
+	if err := safe.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return safe, nil
 }
 
 func (s *server) tlsConfig() *tls.Config { return &tls.Config{ServerName: s.host} }

@@ -35,6 +35,7 @@ type Server struct {
 	user, password, schema string
 	ssl                    bool
 	connectTime            time.Duration
+	network                operators.Network
 	silence                time.Duration // how long the server may say nothing; 0 is for ever
 	Application            string        // the name by which the server knows this task
 	project                string
@@ -70,6 +71,7 @@ func (k Kind) Find(t *operators.Task, p *operators.Params) (*Server, error) {
 	if s.password, err = k.password(t, p); err != nil {
 		return nil, err
 	}
+	s.network = t.Dialer()
 	s.Hide(append(secrets, s.password)...)
 	s.Application = "zerodag " + operators.Derived(t.IdempotencyKey(), t.SessionUUID)
 	return s, nil
@@ -196,5 +198,10 @@ func (s *Server) dial(ctx context.Context, network, address string) (net.Conn, e
 	if network != "tcp" {
 		return nil, fmt.Errorf("%s is no name of a host", s.host)
 	}
-	return (&net.Dialer{Timeout: s.connectTime}).DialContext(ctx, network, address)
+	if s.connectTime > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.connectTime)
+		defer cancel()
+	}
+	return s.network.DialContext(ctx, network, address)
 }

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"net"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 func TestNothingOfTheAgent(t *testing.T) {
 	t.Parallel()
 	s := postgres.Start(t)
-	at := &Server{host: "127.0.0.1", port: uint16(s.Port), user: postgres.User, database: postgres.Database, connectTime: time.Minute, hide: hiding(nil)}
+	at := &Server{host: "127.0.0.1", port: uint16(s.Port), user: postgres.User, database: postgres.Database, connectTime: time.Minute, network: &net.Dialer{}, hide: hiding(nil)}
 	session, err := at.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,106 @@
+// Package egress opens the connections of tasks on a server of several people: anywhere but
+// to this machine itself and to what only answers because it is asked from this machine.
+//
+// Hosts hand its Dialer to operators and to the HTTP clients. It looks at the address that
+// a name stands for when the connection is made, so no name and no redirect leads around
+// it. It must never resolve a name and connect in two steps.
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// Refused says that a task may not connect to an address.
+type Refused struct{ Address string }
+
+func (r *Refused) Error() string {
+	return fmt.Sprintf("%s is an address of the server's own machine or of its cloud's metadata: this server lets no task connect there (security.local_addresses)", r.Address)
+}
+
+// Lasting says to whoever asks in vain that another try would be refused as well.
+func (r *Refused) Lasting() bool { return true }
+
+// Dialer connects to every address that is not local. The zero value is ready.
+type Dialer struct {
+	// Except are addresses ("127.0.0.1:3128") that the administrator has named: proxies.
+	Except []string
+	// Own lists the addresses of this machine; nil asks the system.
+	Own func() ([]net.Addr, error)
+}
+
+// DialContext is that of net.Dialer, within 30 seconds.
+func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	if !slices.Contains(d.Except, address) {
+		dialer.ControlContext = d.control
+	}
+	return dialer.DialContext(ctx, network, address)
+}
+
+// control sees the address that is connected to, after names were looked up.
+func (d *Dialer) control(_ context.Context, network, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || network != "tcp4" && network != "tcp6" {
+		return &Refused{address}
+	}
+	if isLocal(to.Addr()) || d.isOwn(to.Addr()) {
+		return &Refused{to.Addr().String()}
+	}
+	return nil
+}
+
+// metadata are the addresses of clouds that tell a machine its credentials and are not
+// link-local.
+var metadata = [...]netip.Addr{
+	netip.MustParseAddr("fd00:ec2::254"),   // AWS
+	netip.MustParseAddr("fd20:ce::254"),    // Google
+	netip.MustParseAddr("100.100.100.200"), // Alibaba
+	netip.MustParseAddr("192.0.0.192"),     // Oracle
+	netip.MustParseAddr("168.63.129.16"),   // Azure
+}
+
+// embedded are the prefixes of IPv6 addresses that stand for an IPv4 address, and where in
+// the 16 bytes that is.
+var embedded = [...]struct {
+	prefix netip.Prefix
+	at     int
+}{
+	{netip.MustParsePrefix("64:ff9b::/96"), 12},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), 12},
+	{netip.MustParsePrefix("::/96"), 12},
+	{netip.MustParsePrefix("2002::/16"), 2},
+}
+
+// isLocal says whether an address is the same machine's from wherever it is asked, or its
+// link's, or that of a metadata service.
+func isLocal(a netip.Addr) bool {
+	a = a.WithZone("").Unmap()
+	for _, e := range embedded {
+		if e.prefix.Contains(a) {
+			b := a.As16()
+			return a.IsLoopback() || a.IsUnspecified() || isLocal(netip.AddrFrom4([4]byte(b[e.at:e.at+4])))
+		}
+	}
+	thisNetwork := a.Is4() && a.As4()[0] == 0
+	return thisNetwork || a.IsLoopback() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsMulticast() || slices.Contains(metadata[:], a)
+}
+
+// isOwn says whether an interface of this machine has the address: what listens on all of
+// them is reached by it. Where that cannot be known, every address could be.
+func (d *Dialer) isOwn(a netip.Addr) bool {
+	own := d.Own
+	if own == nil {
+		own = net.InterfaceAddrs
+	}
+	list, err := own()
+	return err != nil || slices.ContainsFunc(list, func(x net.Addr) bool {
+		prefix, err := netip.ParsePrefix(x.String())
+		return err == nil && prefix.Addr().Unmap() == a.WithZone("").Unmap()
+	})
+}

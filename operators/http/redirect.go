@@ -1,0 +1,67 @@
+package http
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// impossible is a failure that another try would have as well.
+type impossible struct{ message string }
+
+func (e *impossible) Error() string { return e.message }
+
+// client is the host's, which follows redirects without what is meant for the server of the
+// task alone: a server must not choose who gets the task's secrets.
+func (r *request) client() *http.Client {
+	c := *r.task.HTTP.Client(r.connection)
+	check := c.CheckRedirect
+	c.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		if r.connection.MaxRedirects > 0 && len(via) > r.connection.MaxRedirects {
+			return &impossible{"more redirects than are followed"}
+		}
+		if check != nil {
+			if err := check(next, via); err != nil {
+				return err
+			}
+		}
+		return r.redirected(next, via[0].URL)
+	}
+	return &c
+}
+
+// redirected looks at a request that an answer asks for, which is not sent yet.
+func (r *request) redirected(next *http.Request, own *url.URL) error {
+	next.Header.Del("Referer") // the address may hold a secret
+	switch {
+	case next.URL.Scheme != "http" && next.URL.Scheme != "https":
+		return &impossible{"redirected to an address that is not of HTTP"}
+	case origin(next.URL) == origin(own):
+		return nil
+	case next.Body != nil && next.Body != http.NoBody && r.body != nil && r.body.secret:
+		return &impossible{"redirected to " + origin(next.URL) + " with a content that holds a secret: write that address in the task if it is meant"}
+	}
+	for _, h := range r.headers {
+		if h.secret {
+			next.Header.Del(h.name)
+		}
+	}
+	return nil
+}
+
+// origin is scheme, host and port: whom a secret is for.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}
+
+// lastingFailure says whether net/http refused to send a request at all, or the host to
+// connect to where it leads.
+func lastingFailure(err error) bool {
+	var refused interface{ Lasting() bool }
+	return errors.As(err, &refused) && refused.Lasting() || strings.Contains(err.Error(), "unsupported protocol scheme")
+}
