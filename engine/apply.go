@@ -94,6 +94,7 @@ func shifted(indexes []int, first TaskID) []TaskID {
 // insert links a new task to its parent and upstreams, which were made before it.
 func (s *State) insert(t *Task) {
 	s.tasks[t.ID-1] = t
+	s.secret = s.secret || t.Outcome != nil && t.Outcome.Secret
 	for _, u := range t.Upstreams {
 		up := s.task(u)
 		up.downstream = append(up.downstream, t.ID)
@@ -121,6 +122,7 @@ func (s *State) set(t *Task, c TaskChanged) {
 	if c.Outcome != nil {
 		before := t.Outcome
 		t.Outcome, t.inner = c.Outcome, nil
+		s.secret = s.secret || c.Outcome.Secret
 		if c.Outcome.stored() {
 			s.markStoring(t)
 		}

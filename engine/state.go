@@ -96,6 +96,8 @@ type Outcome struct {
 	Stores     *param.Map `json:"store,omitempty"`
 	ResetStore [][]string `json:"reset,omitempty"`
 	Error      *param.Map `json:"error,omitempty"` // {message, stacktrace?}
+	// Secret says that the run was given secrets, which may be in what it returned.
+	Secret bool `json:"secret,omitempty"`
 }
 
 // DefaultLimit is how many tasks an attempt may have unless configured (language.md 1.14).
@@ -163,6 +165,7 @@ type State struct {
 	startAt  time.Time
 	endAt    time.Time
 
+	secret  bool    // some Outcome says so
 	tasks   []*Task // by id - 1; nil where a portion is not made yet
 	growing []growth
 	owed    map[string]*debt
@@ -220,6 +223,9 @@ func (s *State) firstOf(t *Task, list []*Task) []*Task {
 	}
 	return list
 }
+
+// HoldsSecrets says whether what tasks returned may hold secrets that they were given.
+func (s *State) HoldsSecrets() bool { return s.secret }
 
 // Params returns the parameters given at start.
 func (s *State) Params() *param.Map { return s.params }

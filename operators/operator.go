@@ -161,6 +161,7 @@ type Result struct {
 	Export     *param.Map // visible to the generated tasks
 	Store      *param.Map // visible to everything that follows
 	ResetStore [][]string // paths removed before Store is merged
+	Secret     bool       // the run was given secrets, which may be in what it returns; the host sets it
 }
 
 // Later is returned as an error by a Run that wants to be called again.

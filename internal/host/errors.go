@@ -22,11 +22,11 @@ type Code int
 
 // The codes; the REST API maps each to one status.
 const (
-	Invalid  Code = iota + 1 // 400
-	Missing                  // 404
-	Conflict                 // 409
-	TooLarge                 // 413
-	Forbidden                // 403
+	Invalid   Code = iota + 1 // 400
+	Missing                   // 404
+	Conflict                  // 409
+	TooLarge                  // 413
+	Forbidden                 // 403
 )
 
 // Error is an error for the user: what is wrong and, where it helps, what to do.

@@ -38,6 +38,7 @@ type job struct {
 	workflow Workflow
 	created  time.Time
 	near     []operators.Sandbox // where the commands after it will run
+	hidden   bool                // its parameters may hold secrets
 }
 
 // job collects what a run can see; what it holds is frozen. The lock is held.
@@ -51,7 +52,7 @@ func (h *Host) job(l *live, run engine.Run, now time.Time) *job {
 		RetryAttemptName: a.RetryName, TaskID: int64(t.ID), TaskName: t.Name,
 		Dispatch: t.Dispatch, RetryCount: t.RetryCount, StartedAt: t.StartedAt,
 	}
-	return &job{workflow: l.workflow, created: row.CreatedAt, Job: &operators.Job{
+	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: t.Progress.Params, Now: now, TaskLimit: h.Limits.Tasks,
 			Store: h.Store(a.Site), Notifier: notifier{h, a, l.workflow.Revision.Name}, HTTP: h.HTTP, Network: h.Network,
@@ -76,11 +77,14 @@ func (h *Host) execute(ctx context.Context, j *job) operators.Outcome {
 	h.stats.tasks.Add(1)
 	h.stats.running.Add(1)
 	defer h.stats.running.Add(-1)
-	vault := &vault{ctx: ctx, secrets: h.Secrets, site: j.SiteID, project: j.ProjectID}
-	log := &maskedLog{TaskLog: h.Logs.Open(j.Identity, j.created), vault: vault}
+	vault, err := h.vaultOf(ctx, j.SiteID, j.ProjectID, j.hidden)
+	log := vault.Log(h.Logs.Open(j.Identity, j.created))
 	defer log.Close()
 	j.Log, j.Vault = log, vault
-	w, err := h.Workspace(ctx, j.Identity, j.workflow)
+	var w Workspace
+	if err == nil {
+		w, err = h.Workspace(ctx, j.Identity, j.workflow)
+	}
 	if err != nil {
 		log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
 		return operators.Outcome{Error: engine.ErrorObject(err)}
@@ -88,7 +92,10 @@ func (h *Host) execute(ctx context.Context, j *job) operators.Outcome {
 	defer w.Leave()
 	j.Files, j.Commands = w.Files, w.Commands
 	o := h.Registry.Run(ctx, &h.scripts, j.Job)
-	o.Error = vault.maskAll(o.Error)
+	o.Error = vault.MaskAll(o.Error)
+	if o.Result != nil {
+		o.Result.Secret = len(vault.values()) > 0
+	}
 	return o
 }
 
@@ -102,7 +109,7 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	}
 	r := o.Result
 	return engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Subtasks: r.Subtasks,
-		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore}}
+		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore, Secret: r.Secret}}
 }
 
 // notifier tells people about a task.

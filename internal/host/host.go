@@ -124,7 +124,7 @@ type Host struct {
 	cache       cache
 	stats       counters
 	scripts     scripts
-	slots       chan struct{} // of tasks; nil without limit
+	slots       chan struct{}          // of tasks; nil without limit
 	steering    func() map[string]bool // names of parameters that operators read as configuration
 	rescheduled chan struct{}
 	closing     atomic.Bool

@@ -8,44 +8,101 @@ import (
 	"strings"
 	"sync"
 
+	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/operators"
 )
 
-// vault gives a run the secrets of its project and remembers which it gave, so that its
-// log can leave them out. They are read when the first one is asked for.
-type vault struct {
+// Vault gives runs secrets and remembers which it gave, so that their logs can leave them
+// out: one for a run, or for all runs of an attempt.
+type Vault struct {
+	from operators.SecretStore
+
+	mu    sync.Mutex
+	given []string
+}
+
+// NewVault makes a vault of the secrets of a project.
+func NewVault(from operators.SecretStore) *Vault { return &Vault{from: from} }
+
+// Secret implements operators.SecretStore.
+func (v *Vault) Secret(key string) (string, bool, error) {
+	value, found, err := v.from.Secret(key)
+	v.hide(value)
+	return value, found, err
+}
+
+// hide notes a value that is to be left out. Of one of several lines each line is, too:
+// programs show keys and certificates line by line.
+func (v *Vault) hide(value string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	add := func(text string) {
+		if len(text) >= shortestMasked && !slices.Contains(v.given, text) {
+			v.given = append(v.given, text)
+		}
+	}
+	add(value)
+	if strings.Contains(value, "\n") {
+		for line := range strings.Lines(value) {
+			add(strings.TrimSpace(line))
+		}
+	}
+}
+
+// projectSecrets are those of a project, read when the first one is asked for.
+type projectSecrets struct {
 	ctx           context.Context
 	secrets       Secrets
 	site, project int64
 
-	mu    sync.Mutex
-	all   map[string]string
-	given []string
+	mu  sync.Mutex
+	all map[string]string
+}
+
+func (p *projectSecrets) read() (map[string]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all != nil {
+		return p.all, nil
+	}
+	all, err := p.secrets.ProjectSecrets(p.ctx, p.site, p.project)
+	if err == nil && all == nil {
+		all = map[string]string{}
+	}
+	p.all = all
+	return all, err
 }
 
 // Secret implements operators.SecretStore.
-func (v *vault) Secret(key string) (string, bool, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.all == nil {
-		all, err := v.secrets.ProjectSecrets(v.ctx, v.site, v.project)
-		if err != nil {
-			return "", false, err
-		}
-		v.all = all
-		if v.all == nil {
-			v.all = map[string]string{}
-		}
-	}
-	value, found := v.all[key]
-	if len(value) >= shortestMasked && !slices.Contains(v.given, value) {
-		v.given = append(v.given, value)
-	}
-	return value, found, nil
+func (p *projectSecrets) Secret(key string) (string, bool, error) {
+	all, err := p.read()
+	value, found := all[key]
+	return value, found, err
 }
 
-func (v *vault) values() []string {
+// vaultOf makes the vault of a run. Where an earlier one was given secrets and stored
+// something, all secrets of the project are left out: they may be in its parameters.
+func (h *Host) vaultOf(ctx context.Context, site, project int64, hidden bool) (*Vault, error) {
+	from := &projectSecrets{ctx: ctx, secrets: h.Secrets, site: site, project: project}
+	v := NewVault(from)
+	if !hidden {
+		return v, nil
+	}
+	all, err := from.read()
+	for _, value := range all {
+		v.hide(value)
+	}
+	return v, err
+}
+
+// Masker returns what leaves the secrets of a project out of what is shown of an attempt.
+func (h *Host) Masker(ctx context.Context, a Attempt, s *engine.State) (func(*param.Map) *param.Map, error) {
+	v, err := h.vaultOf(ctx, a.Site, a.Project.ID, s != nil && s.HoldsSecrets())
+	return v.MaskAll, err
+}
+
+func (v *Vault) values() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.given
@@ -86,7 +143,10 @@ func hidden(text string, secrets []string) []span {
 	return merged
 }
 
-func (v *vault) mask(text string) string {
+// Log returns a log that leaves out what the vault gives, to be closed at the end.
+func (v *Vault) Log(to TaskLog) TaskLog { return &maskedLog{TaskLog: to, vault: v} }
+
+func (v *Vault) mask(text string) string {
 	spans := hidden(text, v.values())
 	if len(spans) == 0 {
 		return text
@@ -102,15 +162,15 @@ func (v *vault) mask(text string) string {
 	return b.String()
 }
 
-// maskAll masks every text of a tree; nil stays nil.
-func (v *vault) maskAll(m *param.Map) *param.Map {
+// MaskAll masks every text of a tree; nil stays nil.
+func (v *Vault) MaskAll(m *param.Map) *param.Map {
 	if m == nil || len(v.values()) == 0 {
 		return m
 	}
 	return v.maskValue(m).(*param.Map)
 }
 
-func (v *vault) maskValue(value param.Value) param.Value {
+func (v *Vault) maskValue(value param.Value) param.Value {
 	switch x := value.(type) {
 	case string:
 		return v.mask(x)
@@ -137,7 +197,7 @@ func (v *vault) maskValue(value param.Value) param.Value {
 // until more comes.
 type maskedLog struct {
 	TaskLog
-	vault *vault
+	vault *Vault
 
 	mu      sync.Mutex
 	held    string

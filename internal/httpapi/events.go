@@ -209,9 +209,14 @@ func (f *feed) event(name, data string) {
 
 func (f *feed) sendTasks(ctx context.Context, a host.Attempt) error {
 	var changed []restTask
+	var wrong error
 	err := f.Host.View(ctx, a, func(s *engine.State) {
 		f.running = map[string]bool{}
 		if s == nil {
+			return
+		}
+		var mask masker
+		if mask, wrong = f.Host.Masker(ctx, a, s); wrong != nil {
 			return
 		}
 		for _, t := range s.Tasks() {
@@ -224,14 +229,14 @@ func (f *feed) sendTasks(ctx context.Context, a host.Attempt) error {
 			}
 			f.tasks[t.ID] = now
 			if t.UpdatedAt.IsZero() || !t.UpdatedAt.Before(f.since) {
-				changed = append(changed, task(s, t, a.CreatedAt))
+				changed = append(changed, task(s, t, a.CreatedAt, mask))
 			}
 		}
 	})
 	for _, t := range changed {
 		f.event("task", encode(t))
 	}
-	return err
+	return errors.Join(err, wrong)
 }
 
 func (f *feed) sendLogs(ctx context.Context, a host.Attempt, last bool) error {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
 
 	"zerodag/engine"
 	"zerodag/internal/host"
@@ -62,8 +63,9 @@ func getPastTasks(c *call) (any, error) {
 		return nil, err
 	}
 	var answer any
-	err = c.Host.ViewAt(c.ctx(), a, seq, func(s *engine.State) { answer = tasks(s, a.CreatedAt) })
-	if err != nil {
+	var wrong error
+	err = c.Host.ViewAt(c.ctx(), a, seq, func(s *engine.State) { answer, wrong = c.tasks(a, s) })
+	if err = errors.Join(err, wrong); err != nil {
 		return nil, found(err, "entry seq=%d of session attempt id=%d", seq, a.ID)
 	}
 	return answer, nil

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"errors"
 	"time"
 
 	"zerodag/engine"
 	"zerodag/engine/param"
+	"zerodag/internal/host"
 )
 
 type restTask struct {
@@ -28,7 +30,7 @@ type restTask struct {
 // task shows a task. Parameters are shared with the engine: they are frozen, only read.
 // updatedAt is never null, or Digdag's client library refuses the answer: a task of which
 // nothing changed yet has the time at which it came.
-func task(s *engine.State, t *engine.Task, created time.Time) restTask {
+func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restTask {
 	updated := t.UpdatedAt
 	if updated.IsZero() {
 		updated = created
@@ -36,32 +38,40 @@ func task(s *engine.State, t *engine.Task, created time.Time) restTask {
 			updated = s.Task(t.Parent).StartedAt
 		}
 	}
-	r := restTask{ID: id(t.ID), FullName: t.Name, ParentID: orNull(int64(t.Parent)), Config: object{t.Config},
+	config, export := mask(t.Config), mask(t.Export)
+	r := restTask{ID: id(t.ID), FullName: t.Name, ParentID: orNull(int64(t.Parent)), Config: object{config},
 		Upstreams: make([]id, len(t.Upstreams)), State: t.State.String(), CancelRequested: t.Cancel,
-		ExportParams: object{t.Export}, StateParams: object{t.Progress.Params}, UpdatedAt: moment(updated), RetryAt: moment(t.RetryAt),
+		ExportParams: object{export}, StateParams: object{mask(t.Progress.Params)}, UpdatedAt: moment(updated), RetryAt: moment(t.RetryAt),
 		StartedAt: moment(t.StartedAt), IsGroup: t.Group}
 	for i, u := range t.Upstreams {
 		r.Upstreams[i] = id(u)
 	}
-	if t.Export.Len() > 0 {
-		config := t.Config.Clone()
-		config.Set("_export", t.Export)
+	if export.Len() > 0 {
+		config = config.Clone()
+		config.Set("_export", export)
 		r.Config = object{config}
 	}
 	if t.Outcome != nil {
-		r.ExportParams = object{param.Merge(t.Export, t.Exports)}
-		r.StoreParams, r.Error = object{t.Stores}, object{t.Error}
+		r.ExportParams = object{param.Merge(export, mask(t.Exports))}
+		r.StoreParams, r.Error = object{mask(t.Stores)}, object{mask(t.Error)}
 	}
 	return r
 }
 
-// tasks shows those of an attempt that was created then.
-func tasks(s *engine.State, created time.Time) map[string][]restTask {
+// masker leaves secrets out of what is shown.
+type masker func(*param.Map) *param.Map
+
+// tasks shows those of an attempt.
+func (c *call) tasks(a host.Attempt, s *engine.State) (any, error) {
+	mask, err := c.Host.Masker(c.ctx(), a, s)
+	if err != nil {
+		return nil, err
+	}
 	var list []*engine.Task
 	if s != nil {
 		list = s.Tasks()
 	}
-	return collection("tasks", list, func(t *engine.Task) restTask { return task(s, t, created) })
+	return collection("tasks", list, func(t *engine.Task) restTask { return task(s, t, a.CreatedAt, mask) }), nil
 }
 
 func getTasks(c *call) (any, error) {
@@ -70,6 +80,7 @@ func getTasks(c *call) (any, error) {
 		return nil, err
 	}
 	var answer any
-	err = c.Host.View(c.ctx(), a, func(s *engine.State) { answer = tasks(s, a.CreatedAt) })
-	return answer, err
+	var wrong error
+	err = c.Host.View(c.ctx(), a, func(s *engine.State) { answer, wrong = c.tasks(a, s) })
+	return answer, errors.Join(err, wrong)
 }

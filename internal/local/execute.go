@@ -48,7 +48,6 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		Vars:   vars,
 		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: host.Seed(id)},
 		Cancel: t.Cancel,
-		Vault:  h.Secrets,
 
 		EvalStored: a.evalStored,
 	}
@@ -77,6 +76,12 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 			return operators.Outcome{Result: r}
 		}
 	}
+	if c, ok := j.Log.(io.Closer); ok {
+		defer c.Close()
+	}
+	log := h.vault.Log(unclosed{j.Log})
+	defer log.Close() // writes what it holds back
+	j.Log, j.Vault = log, h.vault
 	w, err := h.Workspace(j.Identity)
 	if err != nil {
 		j.Log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
@@ -84,13 +89,17 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	}
 	defer w.Leave()
 	j.Files, j.Commands = w.Files, w.Commands
-	if c, ok := j.Log.(io.Closer); ok {
-		defer c.Close()
-	}
 	e := h.evaluator()
 	defer h.giveBack(e)
-	return h.Registry.Run(ctx, e, j)
+	o := h.Registry.Run(ctx, e, j)
+	o.Error = h.vault.MaskAll(o.Error)
+	return o
 }
+
+// unclosed is a log that somebody else closes.
+type unclosed struct{ operators.Log }
+
+func (unclosed) Close() error { return nil }
 
 // finish hands the outcome of a run to the engine.
 func (a *Attempt) finish(ctx context.Context, run engine.Run, o operators.Outcome) {

@@ -69,6 +69,7 @@ type Project struct {
 type Host struct {
 	Options
 	slots chan struct{} // nil without limit
+	vault *host.Vault   // of all attempts: what one was given the next may have from it
 
 	mu         sync.Mutex
 	evaluators []operators.Evaluator
@@ -97,6 +98,7 @@ type session struct {
 // New makes a host.
 func New(o Options) *Host {
 	h := &Host{Options: o, attempts: map[attemptKey]*Attempt{}, sessions: map[sessionKey]*session{}}
+	h.vault = host.NewVault(o.Secrets)
 	if o.Threads > 0 {
 		h.slots = make(chan struct{}, o.Threads)
 	}
