@@ -84,7 +84,8 @@ func (e *Engine) Close(ctx context.Context) error {
 }
 
 // Handler is the REST API of the Engine, without any authentication: whoever mounts it
-// says who may call.
+// says who may call, and by which names (Host). What a browser sends for a page of another
+// origin is refused all the same.
 func (e *Engine) Handler() http.Handler { return e.api }
 
 // Push stores the project in a folder as a new revision: its workflows can be started, and

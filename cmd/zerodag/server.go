@@ -163,6 +163,9 @@ func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o we
 	if err := web.writeRuntimeInfo(o.runtimeInfo); err != nil {
 		return errors.Join(err, web.close(hard))
 	}
+	if o.open() && os.Geteuid() == 0 {
+		logger.Warn("The server runs as root and asks for no login: every user and program of this machine can have it run commands as root. Start it as another user, or set server.authenticator.type = token")
+	}
 	for _, l := range web.listeners {
 		logger.Info("Listening on http://" + l.Addr().String())
 	}

@@ -21,6 +21,13 @@ type Options struct {
 	Auth    Auth
 	// Headers are added to every answer below /api (server.http.headers.*).
 	Headers map[string]string
+	// Bound is the address that is listened at: where nobody logs in, requests must name it,
+	// localhost, or one of Hosts. "" looks at no names: whoever mounts the handler says who may call.
+	Bound string
+	// Hosts are further names of this server (server.http.hosts).
+	Hosts []string
+	// AnyOrigin lets pages of every origin call (server.enable-swagger): only where callers log in.
+	AnyOrigin bool
 	// UI serves everything that is not below /api; nil answers 404.
 	UI http.Handler
 	// Admin serves /api/admin: on the administrators' own listener only.
@@ -98,12 +105,23 @@ func New(o Options) (http.Handler, error) {
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.EscapedPath()
-	if path != "/api" && !strings.HasPrefix(path, "/api/") {
+	below := path == "/api" || strings.HasPrefix(path, "/api/")
+	protect(w.Header(), below)
+	c := &call{api: a, w: w, r: r}
+	if err := a.named(r); err != nil {
+		c.turnAway(err)
+		return
+	}
+	if !below {
 		a.serveUI(w, r)
 		return
 	}
 	for name, value := range a.Headers {
 		w.Header().Set(name, value)
+	}
+	if err := a.ownPage(r); err != nil {
+		c.turnAway(err)
+		return
 	}
 	if r.Method == http.MethodTrace {
 		return // 200 without a body: what was sent is not echoed
@@ -113,10 +131,10 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerOptions(w, res)
 		return
 	}
-	c := &call{api: a, w: w, r: r, vars: vars}
+	c.vars = vars
 	if open := path == "/api/version" || res != nil && res.open(r.Method); !open {
 		if err := c.authenticate(); err != nil {
-			c.answerError(err)
+			c.turnAway(err)
 			return
 		}
 	}
@@ -180,6 +198,9 @@ func (c *call) serve(rt *route) (any, error) {
 		return nil, err
 	}
 	if err := c.consumes(rt.consumes); err != nil {
+		return nil, err
+	}
+	if err := c.deliberate(rt); err != nil {
 		return nil, err
 	}
 	return rt.serve(c)
