@@ -221,12 +221,22 @@ func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return h.console.shows(consoleLevel(level))
 }
 
-// Handle implements slog.Handler.
+// stackKey is the key of the one value that has lines of its own.
+const stackKey = "stack"
+
+// Handle implements slog.Handler. Values are others' (names of projects, errors of systems):
+// none ends its line.
 func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
 	var text strings.Builder
-	text.WriteString(r.Message)
+	text.WriteString(oneLine(r.Message))
 	add := func(a slog.Attr) bool {
-		fmt.Fprintf(&text, " %s=%v", a.Key, a.Value)
+		value := fmt.Sprint(a.Value)
+		if a.Key == stackKey {
+			value = "\n" + value // of a panic: ours, and many lines
+		} else {
+			value = oneLine(value)
+		}
+		text.WriteString(" " + a.Key + "=" + value)
 		return true
 	}
 	for _, a := range h.with {

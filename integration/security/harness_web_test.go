@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -248,4 +249,12 @@ func webRequired(t *testing.T, name, what string) {
 		t.Fatalf("%s is needed: %s", name, what)
 	}
 	t.Skipf("NOT RUN: %s: %s", name, what)
+}
+
+// webAnswers is a server of the test's own.
+func webAnswers(t *testing.T, f http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	return s.URL
 }

@@ -118,6 +118,9 @@ func createToken(c *call) (any, error) {
 	case b.Role == nil:
 		return nil, notSet("role")
 	}
+	if err := host.CheckTokenName(*b.Name); err != nil {
+		return nil, err
+	}
 	role, err := ParseRole(*b.Role)
 	if err != nil {
 		return nil, invalid("%v", err)
