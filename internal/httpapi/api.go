@@ -86,6 +86,7 @@ type api struct {
 	routes   routes
 	versions versionCheck
 	metrics  *metrics
+	guesses  *guesses
 }
 
 // New makes the handler. It fails when an option cannot be read.
@@ -100,7 +101,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints())}, nil
+	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints()), guesses: newGuesses()}, nil
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {

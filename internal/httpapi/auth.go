@@ -74,6 +74,8 @@ type Actor struct {
 	Role  Role
 	Admin bool       // may call /api/admin
 	Info  *param.Map // stored with revisions
+
+	token []byte // hash of the bearer token; nil for none
 }
 
 // refusal is an answer to one who must not do this.
@@ -105,7 +107,7 @@ func (c *call) authenticate() error {
 	}
 	name, password, ok := c.r.BasicAuth()
 	if !ok {
-		return unauthorized()
+		return c.wrong(c.guesser(""), User{}, "a header that is none")
 	}
 	return c.byPassword(name, password)
 }
@@ -122,16 +124,25 @@ func (c *call) bySignature() error {
 
 // byPassword compares with every user, so that the time tells nothing.
 func (c *call) byPassword(name, password string) error {
-	found := -1
+	found, meant := -1, User{}
 	for i, u := range c.Auth.Users {
-		if same(u.Name, name)&same(u.Password, password) == 1 {
+		right := same(u.Name, name)
+		if right == 1 {
+			meant = u
+		}
+		if right&same(u.Password, password) == 1 {
 			found = i
 		}
 	}
+	who := c.guesser(name)
+	if err := c.patient(who); err != nil {
+		return err
+	}
 	if found < 0 {
-		return unauthorized()
+		return c.wrong(who, meant, "a password")
 	}
 	u := c.Auth.Users[found]
+	c.guesses.succeeded(who)
 	switch {
 	case u.Role == 0 && u.Admin:
 		u.Role = Owner
@@ -150,9 +161,14 @@ func same(a, b string) int {
 
 // byToken looks a token up by its hash: how long that takes tells nothing of the token.
 func (c *call) byToken(secret string) error {
-	t, err := c.Auth.Tokens.ByHash(c.ctx(), hashOf(secret))
+	hash := hashOf(secret)
+	t, err := c.Auth.Tokens.ByHash(c.ctx(), hash)
 	if errors.Is(err, host.ErrNotFound) {
-		return unauthorized()
+		who := c.guesser("")
+		if err := c.patient(who); err != nil {
+			return err
+		}
+		return c.wrong(who, User{}, "a token")
 	}
 	if err != nil {
 		return err
@@ -161,7 +177,7 @@ func (c *call) byToken(secret string) error {
 	if err != nil {
 		return unauthorized() // made by a newer version
 	}
-	c.actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Info: param.New("token", t.Name)}
+	c.actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Info: param.New("token", t.Name), token: hash}
 	return nil
 }
 
