@@ -34,6 +34,8 @@ type Options struct {
 	Admin bool
 	// Backup writes all data of all sites; nil where the store has backups of its own.
 	Backup func(ctx context.Context, w io.Writer) error
+	// Writable says whether what is kept can be written now; nil looks only whether it is read.
+	Writable func(ctx context.Context) error
 	// Redrive sends dead letters back and says how many there were; nil where queues have none.
 	Redrive func(ctx context.Context) (int, error)
 	// ArchiveType is what revisions say of where their archive is: "db".
@@ -87,6 +89,7 @@ type api struct {
 	versions versionCheck
 	metrics  *metrics
 	guesses  *guesses
+	probed   probed
 }
 
 // New makes the handler. It fails when an option cannot be read.
