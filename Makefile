@@ -131,6 +131,7 @@ integration-aws: tools assets ## the end-to-end list on the AWS account of the e
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens
 	$(GO) test ./engine/... -run 'TestScenarios|TestGolden|TestStateMachine' -rewrite
 	$(GO) test ./infra -run TestStack -rewrite
+	$(GO) test ./internal/httpapi -run TestRoleTable -rewrite
 
 .PHONY: verify
 verify: generate ## fail when generated files are not up to date

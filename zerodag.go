@@ -56,7 +56,7 @@ func Open(folder string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open zerodag: %w", err)
 	}
-	api, err := httpapi.New(httpapi.Options{Host: e.Host, Version: "embedded", Logger: o.Logger, Auth: httpapi.Auth{Tokens: e.DB, Audit: e.DB}})
+	api, err := httpapi.New(httpapi.Options{Host: e.Host, Version: "embedded", Writable: e.Writable, Logger: o.Logger, Auth: httpapi.Auth{Tokens: e.DB, Audit: e.DB}})
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -84,7 +84,8 @@ func (e *Engine) Close(ctx context.Context) error {
 }
 
 // Handler is the REST API of the Engine, without any authentication: whoever mounts it
-// says who may call.
+// says who may call, and by which names (Host). What a browser sends for a page of another
+// origin is refused all the same.
 func (e *Engine) Handler() http.Handler { return e.api }
 
 // Push stores the project in a folder as a new revision: its workflows can be started, and

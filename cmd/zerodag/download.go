@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,9 @@ func newDownload(s streams) *cobra.Command {
 			revision = project.Revision
 		}
 		if output == "" {
-			output = args[0]
+			if output = args[0]; !namesFolder(output) {
+				return fmt.Errorf("the project's name %q is no name of a folder: name one with --output", output)
+			}
 		}
 		names, err := r.download(ctx, project.ID, revision, output)
 		if err != nil {
@@ -55,6 +58,11 @@ func newDownload(s streams) *cobra.Command {
 			p.line("Extracted project '%s' revision '%s' to %s.", args[0], revision, output)
 		})
 	})
+}
+
+// namesFolder says that a project's name is that of a folder right here.
+func namesFolder(name string) bool {
+	return filepath.IsLocal(name) && name != "." && !strings.ContainsAny(name, `/\`) && oneLine(name) == name
 }
 
 // generous bounds are for archives of a server that one chose oneself.

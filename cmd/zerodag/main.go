@@ -20,7 +20,7 @@ var version = "0.1.0"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	code := run(ctx, os.Args[1:], streams{os.Stdin, onTerminal(os.Stdout), onTerminal(os.Stderr)})
 	stop()
 	os.Exit(code)
 }

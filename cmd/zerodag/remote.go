@@ -123,7 +123,7 @@ func (r *remote) connect() error {
 	if way.iam {
 		o.Sign = iam.New(context.Background()).Sign
 	}
-	if file, ok := r.err.(*os.File); ok && watched(file) {
+	if file, ok := terminalOf(r.err); ok && watched(file) {
 		r.progress = &progress{out: file}
 		o.Progress = r.progress.tell
 	}

@@ -163,6 +163,9 @@ func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o we
 	if err := web.writeRuntimeInfo(o.runtimeInfo); err != nil {
 		return errors.Join(err, web.close(hard))
 	}
+	if o.open() && os.Geteuid() == 0 {
+		logger.Warn("The server runs as root and asks for no login: every user and program of this machine can have it run commands as root. Start it as another user, or set server.authenticator.type = token")
+	}
 	for _, l := range web.listeners {
 		logger.Info("Listening on http://" + l.Addr().String())
 	}
@@ -218,12 +221,22 @@ func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return h.console.shows(consoleLevel(level))
 }
 
-// Handle implements slog.Handler.
+// stackKey is the key of the one value that has lines of its own.
+const stackKey = "stack"
+
+// Handle implements slog.Handler. Values are others' (names of projects, errors of systems):
+// none ends its line.
 func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
 	var text strings.Builder
-	text.WriteString(r.Message)
+	text.WriteString(oneLine(r.Message))
 	add := func(a slog.Attr) bool {
-		fmt.Fprintf(&text, " %s=%v", a.Key, a.Value)
+		value := fmt.Sprint(a.Value)
+		if a.Key == stackKey {
+			value = "\n" + value // of a panic: ours, and many lines
+		} else {
+			value = oneLine(value)
+		}
+		text.WriteString(" " + a.Key + "=" + value)
 		return true
 	}
 	for _, a := range h.with {

@@ -21,18 +21,18 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 		return err
 	}
 	text, hash := httpapi.NewToken()
-	token := host.Token{Name: "first admin", Role: httpapi.Admin.String(), Hash: hash, CreatedAt: time.Now().UTC()}
+	token := host.Token{Name: "first owner", Role: httpapi.Owner.String(), Hash: hash, CreatedAt: time.Now().UTC()}
 	if folder == "" { // in memory: there is no better place than the log
-		logger.Warn("The first admin token is " + text)
+		logger.Warn("The first token is " + text)
 	} else {
 		file := filepath.Join(folder, "admin.token")
 		if err := files.WriteSecret(file, []byte(text+"\n")); err != nil {
-			return fmt.Errorf("keep the first admin token: %w", err)
+			return fmt.Errorf("keep the first token: %w", err)
 		}
-		logger.Warn("The first admin token is in " + file + ": use it with --token, or as ZERODAG_TOKEN")
+		logger.Warn("The first token is in " + file + ": use it with --token, or as ZERODAG_TOKEN")
 	}
 	if _, err := e.DB.Create(ctx, token); err != nil {
-		return fmt.Errorf("make the first admin token: %w", err)
+		return fmt.Errorf("make the first token: %w", err)
 	}
 	return nil
 }

@@ -11,23 +11,26 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
+	"zerodag/internal/gate"
 	"zerodag/internal/httpapi"
 )
 
 // webOptions say where and how the API is served (spec server.md 6.1, HTTP server).
 type webOptions struct {
 	addresses, admin []string
+	adminBind        string
 	runtimeInfo      string
 	accessLog        string
 	accessForm       string
 	idle             time.Duration // a connection without a request
 	parse            time.Duration // of the headers
 	stalled          time.Duration // a request of which nothing comes or goes
-	cors             bool
+	connections      int           // of each listener, at most
 	api              httpapi.Options
 	token            bool // bearer tokens are required
 }
@@ -40,18 +43,21 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 		accessLog:   r.text("server.access-log.path", ""),
 		accessForm:  r.oneOf("server.access-log.pattern", "json", "combined", "common"),
 		idle:        r.seconds("server.http.no-request-timeout", time.Minute),
-		parse:       r.seconds("server.http.request-parse-timeout", 30*time.Second),
+		parse:       r.seconds("server.http.request-parse-timeout", 10*time.Second),
 		stalled:     r.seconds("server.http.io-idle-timeout", 5*time.Minute),
-		cors:        c.swagger || r.bool("server.enable-swagger", false),
 	}
 	binds := []string{bind}
 	if port := r.port("server.admin.port", c.adminPort); port != 0 || r.text("server.admin.port", "") != "" {
 		adminBind := r.text("server.admin.bind", cmp.Or(c.adminBind, bind))
-		o.admin = []string{address(adminBind, port)}
+		o.admin, o.adminBind = []string{address(adminBind, port)}, adminBind
 		binds = append(binds, adminBind)
 	}
+	o.connections = r.number("server.http.max-connections", gate.Most(len(binds)))
 	o.api = httpapi.Options{
 		Version:             version,
+		Bound:               cmp.Or(bind, everywhere),
+		Hosts:               strings.FieldsFunc(r.text("server.http.hosts", ""), func(c rune) bool { return c == ',' || c == ' ' }),
+		AnyOrigin:           c.swagger || r.bool("server.enable-swagger", false),
 		Headers:             r.tree("server.http.headers."),
 		UpgradeIfOlder:      r.text("server.client-version-check.upgrade-recommended-if-older", ""),
 		IncompatibleIfOlder: r.text("server.client-version-check.api-incompatible-if-older", ""),
@@ -61,14 +67,22 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 	if err := o.authentication(r); err != nil {
 		return o, err
 	}
+	if o.open() && o.api.AnyOrigin {
+		return o, errors.New("--enable-swagger (server.enable-swagger) would let every web page use the server, which asks for no login: set server.authenticator.basic.username and .password, or server.authenticator.type = token")
+	}
 	for _, b := range binds {
-		open := !o.token && len(o.api.Auth.Users) == 0
-		if open && !isLoopback(b) && !c.noAuth && !r.bool("server.allow-unauthenticated", false) {
+		if o.open() && !isLoopback(b) && !c.noAuth && !r.bool("server.allow-unauthenticated", false) {
 			return o, fmt.Errorf("the server would serve everybody who reaches %s: set server.authenticator.basic.username and .password, or server.authenticator.type = token, or say --no-auth", b)
 		}
 	}
 	return o, nil
 }
+
+// everywhere is what no address at all listens at.
+const everywhere = "0.0.0.0"
+
+// open says that nobody has to log in.
+func (o webOptions) open() bool { return !o.token && len(o.api.Auth.Users) == 0 }
 
 // authentication reads who may call (spec rest.md 4.2).
 func (o *webOptions) authentication(r *reading) error {
@@ -110,7 +124,7 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 		}
 	}()
 	o.api.Host, o.api.Logger, o.api.Stopping = engine.Host, logger, w.stopping
-	o.api.Backup = engine.Backup
+	o.api.Backup, o.api.Writable = engine.Backup, engine.Writable
 	o.api.Auth.Tokens, o.api.Auth.Audit, o.api.Auth.Required = engine.DB, engine.DB, o.token
 	access := func(h http.Handler) http.Handler { return h }
 	if o.accessLog != "" {
@@ -123,15 +137,19 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 	}
 	serve := func(addresses []string, admin bool) (*http.Server, []net.Listener, error) {
 		o.api.Admin = admin
+		if admin {
+			o.api.Bound = cmp.Or(o.adminBind, everywhere)
+		}
 		handler, err := httpapi.New(o.api)
 		if err != nil {
 			return nil, nil, err
 		}
-		if o.cors {
+		if o.api.AnyOrigin {
 			handler = allowOrigins(handler)
 		}
-		server := &http.Server{Handler: access(unstalled(handler, o.stalled)), ReadHeaderTimeout: o.parse, IdleTimeout: o.idle,
-			ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug)}
+		door := gate.New(o.connections)
+		server := &http.Server{Handler: access(door.Handler(unstalled(handler, o.stalled), "/api/health")), ReadHeaderTimeout: o.parse, IdleTimeout: o.idle,
+			MaxHeaderBytes: gate.MaxHeaderBytes, ConnState: door.State, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug)}
 		var listeners []net.Listener
 		for _, a := range addresses {
 			l, err := net.Listen("tcp", a)
@@ -140,7 +158,7 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 			}
 			listeners = append(listeners, l)
 			go func() {
-				if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				if err := server.Serve(door.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
 					w.errors <- err
 				}
 			}()

@@ -29,7 +29,7 @@ func newTokenCreate(s streams) *cobra.Command {
 	name, role, site := "", "", ""
 	c := &cobra.Command{Use: "create --name NAME --role ROLE", Short: "Create a token and show it, once"}
 	c.Flags().StringVar(&name, "name", "", "`NAME` of the token (required)")
-	c.Flags().StringVar(&role, "role", "", "`ROLE`: admin, operator or viewer (required)")
+	c.Flags().StringVar(&role, "role", "", "`ROLE`: viewer, operator, admin, or owner of all sites (required)")
 	registerSite(c, &site)
 	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if name == "" || role == "" {

@@ -170,7 +170,8 @@ func (v *treeView) redraw(now time.Time, last bool) {
 	} else if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	b.WriteString(text)
+	printed, open := calm(text)
+	b.WriteString(printed + open)
 	columns, lines := v.size()
 	picture := v.picture(now, columns, max(3, lines-2), last)
 	for _, l := range picture {

@@ -32,7 +32,7 @@ func newView(r *localRun) view {
 
 // terminal returns the terminal that somebody watches the run on, if any.
 func (c *runCommand) terminal() (*os.File, bool) {
-	file, ok := c.out.(*os.File)
+	file, ok := terminalOf(c.out)
 	return file, ok && c.logPath == "-" && watched(file)
 }
 

@@ -28,7 +28,7 @@ func TestSignedCommands(t *testing.T) {
 	c.write("wf.dig", "+a:\n  echo>: by ${who}\n")
 	who := c.object("whoami", "--iam")
 	arn, _ := who["name"].(string)
-	if !strings.HasPrefix(arn, "arn:aws") || who["by"] != "iam" || who["role"] != "admin" || who["site"] != 0.0 {
+	if !strings.HasPrefix(arn, "arn:aws") || who["by"] != "iam" || who["role"] != "owner" || who["site"] != 0.0 {
 		t.Fatalf("whoami: %v", who)
 	}
 	c.must("push", project, "--iam", "-r", "r1")
@@ -70,7 +70,7 @@ func TestWhoami(t *testing.T) {
 		out, errors string
 	}{
 		{name: "token", token: stack.Token, out: "  by: with the token of ZERODAG_TOKEN\n  role: admin\n"},
-		{name: "IAM", env: []string{"ZERODAG_IAM=1"}, out: "  by: with a signature by AWS credentials (ZERODAG_IAM)\n  role: admin\n"},
+		{name: "IAM", env: []string{"ZERODAG_IAM=1"}, out: "  by: with a signature by AWS credentials (ZERODAG_IAM)\n  role: owner\n"},
 		{name: "nothing", errors: "Status code 401: {\"message\":\"Missing Authorization header\",\"status\":401}\nhint: the request was made without a token: "},
 		{name: "wrong token", args: []string{"--token", "zdt_x"}, errors: "hint: the request was made with the token of --token: "},
 		{name: "wrong key", args: []string{"--iam"}, env: []string{"AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY=x", "AWS_SESSION_TOKEN=", "AWS_PROFILE="},

@@ -56,6 +56,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	stopping := make(chan struct{})
 	options.Host, options.Version, options.Stopping = engine.Host, recordedVersion, stopping
 	options.Auth.Tokens, options.Auth.Audit = engine.DB, engine.DB
+	options.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
 	options.Limits.Watch = 20 * time.Millisecond
 	handler, err := httpapi.New(options)
 	if err != nil {

@@ -67,7 +67,7 @@ type Engine struct {
 	workspaces *files.Workspaces
 	temporary  string // folder that Close deletes; "" for none
 
-	folder, archives, logs string
+	folder, database, archives, logs string
 }
 
 // Open opens a deployment, or makes it. One process at a time has it.
@@ -114,7 +114,7 @@ const DatabaseName = "zerodag.db"
 
 // wire makes the host; the database is open, so this process is alone on the folder.
 func (e *Engine) wire(o Options) error {
-	e.folder = o.Folder
+	e.folder, e.database = o.Folder, cmp.Or(o.Database, o.Folder)
 	e.archives = cmp.Or(o.Archives, filepath.Join(o.Folder, archivesName))
 	e.logs = cmp.Or(o.Logs, filepath.Join(o.Folder, logsName))
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -88,7 +89,7 @@ func (l *AccessLog) line(at time.Time, took time.Duration, r *http.Request, a *a
 		text, _ := json.Marshal(map[string]any{"time": at.UTC().Format(time.RFC3339Nano), "remote": remote, "user": user, "method": r.Method,
 			"uri": r.RequestURI, "protocol": r.Proto, "status": a.status, "size": a.size, "took": took.Seconds(),
 			"referer": r.Referer(), "agent": r.UserAgent()}) // texts and numbers always encode
-		return string(text) + "\n"
+		return printable(string(text)) + "\n"
 	}
 	if user == "" {
 		user = "-"
@@ -99,6 +100,24 @@ func (l *AccessLog) line(at time.Time, took time.Duration, r *http.Request, a *a
 	}
 	return line + "\n"
 }
+
+// printable escapes what JSON lets stand but terminals obey.
+func printable(text string) string {
+	if !strings.ContainsFunc(text, obeyed) {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if obeyed(c) {
+			fmt.Fprintf(&b, "\\u%04x", c)
+			continue
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+func obeyed(c rune) bool { return c >= 0x7f && c < 0xa0 }
 
 // Close ends the log.
 func (l *AccessLog) Close() error {

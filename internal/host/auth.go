@@ -11,7 +11,7 @@ type Token struct {
 	ID        int64
 	Site      int64
 	Name      string // for people; need not be unique
-	Role      string // "viewer", "operator" or "admin": what the bearer may do
+	Role      string // "viewer", "operator", "admin" or "owner": what the bearer may do
 	Hash      []byte // SHA-256 of the text
 	CreatedAt time.Time
 	LastUsed  time.Time // about; zero for never

@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
@@ -29,13 +28,10 @@ type PushRequest struct {
 	UserInfo *param.Map
 }
 
-// maxName is how long names may be, in characters (limits.json).
-const maxName = 255
-
 // Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the
 // number of bytes to come.
 func (h *Host) Push(ctx context.Context, r PushRequest, archive io.Reader, size int64) (Project, error) {
-	if err := r.checkNames(); err != nil {
+	if err := r.CheckNames(); err != nil {
 		return Project{}, err
 	}
 	key := archiveKey(strings.ToLower(rand.Text()))
@@ -73,7 +69,7 @@ type Uploaded struct {
 // its archive already is success. Therefore it is checked where it lies, is copied only
 // then, and a copy, which another call may have registered, is never deleted.
 func (h *Host) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (Project, error) {
-	if err := r.checkNames(); err != nil {
+	if err := r.CheckNames(); err != nil {
 		return Project{}, err
 	}
 	push, err := h.readPush(ctx, r, u.Key)
@@ -147,34 +143,6 @@ func (h *Host) keepArchive(ctx context.Context, key string, archive io.Reader, s
 		return nil, fmt.Errorf("read archive: %w", err)
 	}
 	return sum.Sum(nil), nil
-}
-
-func (r PushRequest) checkNames() error {
-	if err := checkName("project", r.Project); err != nil {
-		return err
-	}
-	return checkName("revision", r.Revision)
-}
-
-func checkName(what, name string) error {
-	switch {
-	case name == "":
-		return invalidf("%s= is required", what)
-	case utf8.RuneCountInString(name) > maxName:
-		return invalidf("Validating %s failed\nname must not be longer than %d characters: %q", what, maxName, name)
-	}
-	return nil
-}
-
-// CheckRetryName refuses names of attempts that the original refuses.
-func CheckRetryName(name string) error {
-	switch {
-	case strings.TrimSpace(name) == "":
-		return invalidf("Validating attempt request failed\nretry attempt name must not be blank: %q", name)
-	case utf8.RuneCountInString(name) > maxName:
-		return invalidf("Validating attempt request failed\nretry attempt name must not be longer than %d characters: %q", maxName, name)
-	}
-	return nil
 }
 
 // readPush checks an archive and says what it makes of the project.

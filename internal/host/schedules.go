@@ -115,9 +115,15 @@ func (h *Host) Skip(ctx context.Context, site, id int64, r SkipRequest) (Schedul
 			}
 			to = p.times.First(t)
 		case !r.From.IsZero():
+			if r.Count > maxBackfill {
+				return invalidf("count is %d, but at most %d sessions are skipped at once: use nextTime to go further", r.Count, maxBackfill)
+			}
 			to = p.times.First(r.From)
-			for range r.Count {
+			for n := 0; n < r.Count && ctx.Err() == nil; n++ {
 				to = p.times.Next(to.Time)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 		default:
 			return invalidf("nextTime or (fromTime and count) are required")
@@ -209,7 +215,7 @@ func (h *Host) Backfill(ctx context.Context, site, id int64, r BackfillRequest) 
 	if err != nil {
 		return Schedule{}, nil, err
 	}
-	sessions, err := p.backfilled(r)
+	sessions, err := p.backfilled(ctx, r)
 	if err != nil {
 		return Schedule{}, nil, err
 	}
@@ -249,7 +255,7 @@ func (h *Host) backfilledBefore(ctx context.Context, s Schedule, name string, li
 	for _, n := range list {
 		wanted[n.SessionTime.Unix()] = true
 	}
-	for before, more := int64(0), true; more; {
+	for before, more := int64(0), true; more && ctx.Err() == nil; {
 		page, err := h.Sessions.Sessions(ctx, SessionQuery{Site: s.Site, Project: s.Project.ID, Workflow: s.Workflow.Name, Before: before, Count: sessionPage})
 		if err != nil {
 			return fmt.Errorf("read sessions: %w", err)
@@ -270,21 +276,24 @@ func (h *Host) backfilledBefore(ctx context.Context, s Schedule, name string, li
 		}
 		more = len(page) == sessionPage
 	}
-	return nil
+	return ctx.Err()
 }
 
 // sessionPage is how many sessions are read at once.
 const sessionPage = 1000
 
 // backfilled lists the session times, oldest first.
-func (p *planned) backfilled(r BackfillRequest) ([]time.Time, error) {
+func (p *planned) backfilled(ctx context.Context, r BackfillRequest) ([]time.Time, error) {
 	var list []time.Time
 	for t := p.times.First(r.From).Time; t.Before(p.Times.Session); t = p.times.Next(t).Time {
 		if r.Count != nil && len(list) >= *r.Count {
-			return list, nil
+			break
 		}
 		if len(list) == maxBackfill {
 			return nil, invalidf("there are more than %d sessions until the next schedule time: choose a later time or a count", maxBackfill)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		list = append(list, t)
 	}
@@ -306,6 +315,9 @@ func (h *Host) backfillAttempts(ctx context.Context, d definition, r BackfillReq
 	w := d.workflow
 	var list []NewAttempt
 	for i, t := range sessions {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		q := StartRequest{Site: 0, SessionTime: t, RetryName: r.Name}
 		if i > 0 {
 			q.lastExecuted = sessions[i-1]

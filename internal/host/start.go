@@ -5,6 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"zerodag/engine"
@@ -204,7 +208,27 @@ func userError(err error) error {
 	if err == nil || errors.As(err, &own) || errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return &Error{Code: Invalid, Message: err.Error()}
+	return &Error{Code: Invalid, Message: withoutFolders(err)}
+}
+
+// withoutFolders is the text of an error in which files have no more than their names: where
+// a server keeps things is nobody's business.
+func withoutFolders(err error) string {
+	text := err.Error()
+	var file *fs.PathError
+	if errors.As(err, &file) && filepath.IsAbs(file.Path) {
+		text = strings.ReplaceAll(text, filepath.Dir(file.Path)+string(filepath.Separator), "")
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		for _, name := range []string{link.Old, link.New} {
+			if !filepath.IsAbs(name) {
+				continue
+			}
+			text = strings.ReplaceAll(text, filepath.Dir(name)+string(filepath.Separator), "")
+		}
+	}
+	return text
 }
 
 func (h *Host) attempt(ctx context.Context, site, id int64) (Attempt, error) {

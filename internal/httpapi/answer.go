@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	"zerodag/internal/host"
 )
@@ -99,6 +100,18 @@ func (c *call) answerError(err error) {
 		c.Logger.Error("request failed", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
 		c.fail(http.StatusInternalServerError, "internal error")
 	}
+}
+
+// linger is how long somebody who was turned away may go on sending.
+const linger = 2 * time.Second
+
+// turnAway answers who must not call at all. Nobody waits for the rest of the request: a body
+// that never comes would hold the connection.
+func (c *call) turnAway(err error) {
+	if c.r.ContentLength != 0 && http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(linger)) == nil {
+		c.w.Header().Set("Connection", "close")
+	}
+	c.answerError(err)
 }
 
 func (c *call) fail(status int, message string) {

@@ -21,12 +21,21 @@ type Options struct {
 	Auth    Auth
 	// Headers are added to every answer below /api (server.http.headers.*).
 	Headers map[string]string
+	// Bound is the address that is listened at: where nobody logs in, requests must name it,
+	// localhost, or one of Hosts. "" looks at no names: whoever mounts the handler says who may call.
+	Bound string
+	// Hosts are further names of this server (server.http.hosts).
+	Hosts []string
+	// AnyOrigin lets pages of every origin call (server.enable-swagger): only where callers log in.
+	AnyOrigin bool
 	// UI serves everything that is not below /api; nil answers 404.
 	UI http.Handler
 	// Admin serves /api/admin: on the administrators' own listener only.
 	Admin bool
 	// Backup writes all data of all sites; nil where the store has backups of its own.
 	Backup func(ctx context.Context, w io.Writer) error
+	// Writable says whether what is kept can be written now; nil looks only whether it is read.
+	Writable func(ctx context.Context) error
 	// Redrive sends dead letters back and says how many there were; nil where queues have none.
 	Redrive func(ctx context.Context) (int, error)
 	// ArchiveType is what revisions say of where their archive is: "db".
@@ -79,6 +88,8 @@ type api struct {
 	routes   routes
 	versions versionCheck
 	metrics  *metrics
+	guesses  *guesses
+	probed   probed
 }
 
 // New makes the handler. It fails when an option cannot be read.
@@ -93,17 +104,28 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints())}, nil
+	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints()), guesses: newGuesses()}, nil
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.EscapedPath()
-	if path != "/api" && !strings.HasPrefix(path, "/api/") {
+	below := path == "/api" || strings.HasPrefix(path, "/api/")
+	protect(w.Header(), below)
+	c := &call{api: a, w: w, r: r}
+	if err := a.named(r); err != nil {
+		c.turnAway(err)
+		return
+	}
+	if !below {
 		a.serveUI(w, r)
 		return
 	}
 	for name, value := range a.Headers {
 		w.Header().Set(name, value)
+	}
+	if err := a.ownPage(r); err != nil {
+		c.turnAway(err)
+		return
 	}
 	if r.Method == http.MethodTrace {
 		return // 200 without a body: what was sent is not echoed
@@ -113,10 +135,10 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerOptions(w, res)
 		return
 	}
-	c := &call{api: a, w: w, r: r, vars: vars}
+	c.vars = vars
 	if open := path == "/api/version" || res != nil && res.open(r.Method); !open {
 		if err := c.authenticate(); err != nil {
-			c.answerError(err)
+			c.turnAway(err)
 			return
 		}
 	}
@@ -180,6 +202,9 @@ func (c *call) serve(rt *route) (any, error) {
 		return nil, err
 	}
 	if err := c.consumes(rt.consumes); err != nil {
+		return nil, err
+	}
+	if err := c.deliberate(rt); err != nil {
 		return nil, err
 	}
 	return rt.serve(c)

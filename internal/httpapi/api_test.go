@@ -46,7 +46,7 @@ func TestTrouble(t *testing.T) {
 		{"missing", "/api/schedules/1", host.ErrNotFound, 404, `{"message":"Resource does not exist: schedule id=1","status":404}`, 0},
 		{"user's mistake", "/api/schedules/1", &host.Error{Code: host.TooLarge, Message: "too much"}, 413, `{"message":"too much","status":413}`, 0},
 		{"panic", "/api/projects/1", nil, 500, `{"message":"internal error","status":500}`, 1},
-		{"unhealthy", "/api/health", host.ErrUnavailable, 503, `{"status":"unavailable","version":"1"}`, 1},
+		{"unhealthy", "/api/health", host.ErrUnavailable, 503, `{"status":"unavailable","version":"1","reason":"store"}`, 1},
 		{"healthy", "/api/health", nil, 200, `{"status":"ok","version":"1"}`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,23 +20,24 @@ type Role int
 const (
 	Viewer   Role = iota + 1 // reads everything but the keys of secrets
 	Operator                 // also starts, kills, retries, moves schedules, lists keys of secrets
-	Admin                    // also pushes, deletes, sets secrets, manages tokens
+	Admin                    // also pushes, deletes, sets secrets, manages tokens of the site
+	Owner                    // also what crosses sites: backups, metrics, tokens of every site
 )
 
 // String returns the name that tokens and settings use.
-func (r Role) String() string { return [...]string{"", "viewer", "operator", "admin"}[r] }
+func (r Role) String() string { return [...]string{"", "viewer", "operator", "admin", "owner"}[r] }
 
 // ParseRole reads the name of a role.
 func ParseRole(name string) (Role, error) {
-	for r := Viewer; r <= Admin; r++ {
+	for r := Viewer; r <= Owner; r++ {
 		if r.String() == name {
 			return r, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no role: use viewer, operator or admin", name)
+	return 0, fmt.Errorf("%q is no role: use viewer, operator, admin or owner", name)
 }
 
-// Auth says who may call. With neither users nor Required everybody may, as an Admin of
+// Auth says who may call. With neither users nor Required everybody may, as an Owner of
 // site 0; a bearer token is looked at all the same.
 type Auth struct {
 	Users    []User
@@ -44,7 +45,7 @@ type Auth struct {
 	Audit    host.Audit // nil for none
 	Required bool
 	// Signed names the principal of the account that has signed a request which came here
-	// checked: an Admin of site 0 who manages every site. nil where nobody checks signatures;
+	// checked: an Owner in site 0. nil where nobody checks signatures;
 	// with it nothing else lets a caller in.
 	Signed func(context.Context) (name string, ok bool)
 }
@@ -61,7 +62,7 @@ const (
 type User struct {
 	Name, Password string
 	Site           int64
-	Role           Role // 0 is Admin: of the API, as the original knows no other
+	Role           Role // 0 is Admin, or Owner for an Admin: the original knows no roles
 	Admin          bool // may call /api/admin
 }
 
@@ -74,7 +75,7 @@ type Actor struct {
 	Admin bool       // may call /api/admin
 	Info  *param.Map // stored with revisions
 
-	allSites bool // may manage tokens of every site
+	token []byte // hash of the bearer token; nil for none
 }
 
 // refusal is an answer to one who must not do this.
@@ -99,14 +100,14 @@ func (c *call) authenticate() error {
 	case strings.EqualFold(scheme, "Bearer") && c.Auth.Tokens != nil:
 		return c.byToken(strings.TrimSpace(credentials))
 	case !required:
-		c.actor = Actor{By: ByNothing, Role: Admin, allSites: true}
+		c.actor = Actor{By: ByNothing, Role: Owner}
 		return nil
 	case header == "":
 		return &refusal{http.StatusUnauthorized, "Missing Authorization header"}
 	}
 	name, password, ok := c.r.BasicAuth()
 	if !ok {
-		return unauthorized()
+		return c.wrong(c.guesser(""), User{}, "a header that is none")
 	}
 	return c.byPassword(name, password)
 }
@@ -117,26 +118,38 @@ func (c *call) bySignature() error {
 	if !ok {
 		return unauthorized()
 	}
-	c.actor = Actor{Name: name, By: ByIAM, Role: Admin, Info: param.New("iam", name), allSites: true}
+	c.actor = Actor{Name: name, By: ByIAM, Role: Owner, Info: param.New("iam", name)}
 	return nil
 }
 
 // byPassword compares with every user, so that the time tells nothing.
 func (c *call) byPassword(name, password string) error {
-	found := -1
+	found, meant := -1, User{}
 	for i, u := range c.Auth.Users {
-		if same(u.Name, name)&same(u.Password, password) == 1 {
+		right := same(u.Name, name)
+		if right == 1 {
+			meant = u
+		}
+		if right&same(u.Password, password) == 1 {
 			found = i
 		}
 	}
+	who := c.guesser(name)
+	if err := c.patient(who); err != nil {
+		return err
+	}
 	if found < 0 {
-		return unauthorized()
+		return c.wrong(who, meant, "a password")
 	}
 	u := c.Auth.Users[found]
-	if u.Role == 0 {
+	c.guesses.succeeded(who)
+	switch {
+	case u.Role == 0 && u.Admin:
+		u.Role = Owner
+	case u.Role == 0:
 		u.Role = Admin
 	}
-	c.actor = Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Admin: u.Admin, allSites: u.Admin}
+	c.actor = Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Admin: u.Admin}
 	return nil
 }
 
@@ -148,9 +161,14 @@ func same(a, b string) int {
 
 // byToken looks a token up by its hash: how long that takes tells nothing of the token.
 func (c *call) byToken(secret string) error {
-	t, err := c.Auth.Tokens.ByHash(c.ctx(), hashOf(secret))
+	hash := hashOf(secret)
+	t, err := c.Auth.Tokens.ByHash(c.ctx(), hash)
 	if errors.Is(err, host.ErrNotFound) {
-		return unauthorized()
+		who := c.guesser("")
+		if err := c.patient(who); err != nil {
+			return err
+		}
+		return c.wrong(who, User{}, "a token")
 	}
 	if err != nil {
 		return err
@@ -159,12 +177,18 @@ func (c *call) byToken(secret string) error {
 	if err != nil {
 		return unauthorized() // made by a newer version
 	}
-	c.actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Info: param.New("token", t.Name)}
+	c.actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Info: param.New("token", t.Name), token: hash}
 	return nil
 }
 
 // permit checks the role. A missing path was answered before: that is no secret.
 func (c *call) permit(rt *route) error {
+	if rt.apart && !c.Admin {
+		return errUnreadable
+	}
+	if rt.role == Owner && c.actor.Role < Owner {
+		return &refusal{http.StatusForbidden, fmt.Sprintf("Access denied: this is about all sites, so it needs role owner, %s has role %s (a token of that role, or the user of server.authenticator.basic with .admin = true)", c.actor.Name, c.actor.Role)}
+	}
 	if c.actor.Role < rt.role {
 		return &refusal{http.StatusForbidden, fmt.Sprintf("Access denied: this needs role %s, %s has role %s", rt.role, c.actor.Name, c.actor.Role)}
 	}

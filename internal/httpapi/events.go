@@ -38,7 +38,8 @@ type feed struct {
 	since   time.Time // of the position that the client resumes from
 	looked  time.Time // when the logs were read last
 	wait    time.Duration
-	told    bool // something was sent
+	checked time.Time // when the token was looked at last
+	told    bool      // something was sent
 }
 
 // stamp tells one state of a task from the next.
@@ -134,7 +135,10 @@ func (f *feed) run(ctx context.Context) error {
 		if !f.pause(ctx, max(minRound, 4*time.Since(begin))) {
 			return nil
 		}
-		look := time.NewTimer(f.wait)
+		if !f.stillMay(ctx) {
+			return nil
+		}
+		look := time.NewTimer(min(f.wait, recheck))
 		select {
 		case _, open := <-steps:
 			over = !open
@@ -146,6 +150,23 @@ func (f *feed) run(ctx context.Context) error {
 		}
 		look.Stop()
 	}
+}
+
+// recheck is how long after it was revoked a token may go on reading.
+const recheck = 2 * time.Second
+
+// stillMay says whether the stream's token is still good. It was shown when the stream began;
+// where that cannot be looked up now, the next time will tell.
+func (f *feed) stillMay(ctx context.Context) bool {
+	if f.actor.By != ByToken || time.Since(f.checked) < recheck/2 {
+		return true
+	}
+	f.checked = time.Now()
+	t, err := f.Auth.Tokens.ByHash(ctx, f.actor.token)
+	if err != nil {
+		return !errors.Is(err, host.ErrNotFound)
+	}
+	return t.Site == f.actor.Site && t.Role == f.actor.Role.String()
 }
 
 // minRound is the least time between two rounds.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"zerodag/internal/host"
@@ -171,8 +170,9 @@ func (c *call) pushRequest() (host.PushRequest, error) {
 		return r, invalid("project= is required")
 	case r.Revision == "":
 		return r, invalid("revision= is required")
-	case strings.ContainsRune(r.Project, '/'):
-		return r, invalid("Invalid project name %q: it must not contain a slash", r.Project)
+	}
+	if err := r.CheckNames(); err != nil {
+		return r, err
 	}
 	c.target = PushTarget(r)
 	if text := c.text("schedule_from"); text != "" {

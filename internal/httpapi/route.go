@@ -20,10 +20,11 @@ const (
 type route struct {
 	method, path string
 	name         string // suffix of its timer, as the original names it (spec server.md 6.6)
-	role         Role   // the least one that may call it; 0 needs no authentication
+	role         Role   // the least one that may call it: Owner for what crosses sites; 0 needs no authentication
 	consumes     string // content type of its body; "" is any
 	change       string // what the audit log calls it; "" only reads
 	kind         kind
+	apart        bool // on the administrators' listener only: elsewhere the path does not exist
 	serve        func(*call) (any, error)
 }
 
@@ -104,15 +105,15 @@ func scheduleEndpoints() []route {
 func serverEndpoints() []route {
 	return []route{
 		{method: http.MethodGet, path: "/api/health", name: "getHealth", serve: getHealth},
-		{method: http.MethodGet, path: "/api/metrics", name: "getMetrics", role: Viewer, serve: getMetrics},
+		{method: http.MethodGet, path: "/api/metrics", name: "getMetrics", role: Owner, serve: getMetrics},
 		{method: http.MethodGet, path: "/api/openapi.yaml", name: "getOpenAPI", role: Viewer, serve: getOpenAPI},
 		{method: http.MethodGet, path: "/api/tokens", name: "getTokens", role: Admin, serve: getTokens},
 		{method: http.MethodPost, path: "/api/tokens", name: "createToken", role: Admin, consumes: jsonType, change: "create token", serve: createToken},
 		{method: http.MethodDelete, path: "/api/tokens/{id}", name: "deleteToken", role: Admin, change: "revoke token", serve: revokeToken},
-		{method: http.MethodGet, path: "/api/backup", name: "getBackup", role: Admin, kind: transfer, serve: getBackup},
-		{method: http.MethodPost, path: "/api/redrive", name: "redrive", role: Admin, change: "redrive", serve: redrive},
+		{method: http.MethodGet, path: "/api/backup", name: "getBackup", role: Owner, kind: transfer, serve: getBackup},
+		{method: http.MethodPost, path: "/api/redrive", name: "redrive", role: Owner, change: "redrive", serve: redrive},
 		{method: http.MethodGet, path: "/api/audit", name: "getAudit", role: Admin, serve: getAudit},
-		{method: http.MethodGet, path: "/api/admin/attempts/{id}/userinfo", name: "getUserInfo", role: Viewer, serve: getUserInfo},
+		{method: http.MethodGet, path: "/api/admin/attempts/{id}/userinfo", name: "getUserInfo", role: Owner, apart: true, serve: getUserInfo},
 	}
 }
 

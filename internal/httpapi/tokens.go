@@ -59,13 +59,13 @@ func (c *call) tokens() (host.Users, error) {
 }
 
 // siteOf is the site that a token administration is about: the caller's own, but for
-// administrators of the server.
+// owners of the server.
 func (c *call) siteOf(asked *whole) (int64, error) {
 	if asked == nil || int64(*asked) == c.actor.Site {
 		return c.actor.Site, nil
 	}
-	if !c.actor.allSites {
-		return 0, &refusal{http.StatusForbidden, "Access denied: only administrators of the server manage other sites"}
+	if c.actor.Role < Owner {
+		return 0, &refusal{http.StatusForbidden, "Access denied: only an owner of the server manages other sites"}
 	}
 	return int64(*asked), nil
 }
@@ -77,6 +77,14 @@ func (c *call) siteAsked() (int64, error) {
 		return 0, err
 	}
 	return c.siteOf((*whole)(&n))
+}
+
+// below refuses to give or take away more than the caller has.
+func (c *call) below(role Role) error {
+	if role > c.actor.Role {
+		return &refusal{http.StatusForbidden, "Access denied: tokens of role " + role.String() + " are for those who have it"}
+	}
+	return nil
 }
 
 func getTokens(c *call) (any, error) {
@@ -110,8 +118,15 @@ func createToken(c *call) (any, error) {
 	case b.Role == nil:
 		return nil, notSet("role")
 	}
-	if _, err := ParseRole(*b.Role); err != nil {
+	if err := host.CheckTokenName(*b.Name); err != nil {
+		return nil, err
+	}
+	role, err := ParseRole(*b.Role)
+	if err != nil {
 		return nil, invalid("%v", err)
+	}
+	if err := c.below(role); err != nil {
+		return nil, err
 	}
 	site, err := c.siteOf(b.Site)
 	if err != nil {
@@ -146,6 +161,9 @@ func revokeToken(c *call) (any, error) {
 	for _, t := range list {
 		if t.ID == n {
 			c.target = "token " + strconv.FormatInt(n, 10) + " " + t.Name
+			if role, err := ParseRole(t.Role); err == nil && c.below(role) != nil {
+				return nil, c.below(role)
+			}
 			if err := store.Revoke(c.ctx(), site, n); err != nil && !errors.Is(err, host.ErrNotFound) {
 				return nil, err
 			}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// terminal is a stream that a person looks at. What others have written (names, logs of
+// tasks, errors of a server) may change colours there, but not move the cursor, clear the
+// screen, set titles or answer for the keyboard. Where output goes elsewhere it stays as it is.
+type terminal struct {
+	*os.File
+
+	mu   sync.Mutex
+	rest string // the beginning of a character or a colour whose end has not come
+}
+
+// onTerminal guards a stream where it is a terminal.
+func onTerminal(f *os.File) io.Writer {
+	if term.IsTerminal(int(f.Fd())) {
+		return &terminal{File: f}
+	}
+	return f
+}
+
+// terminalOf is the terminal itself, for what this program draws.
+func terminalOf(w io.Writer) (*os.File, bool) {
+	t, ok := w.(*terminal)
+	if !ok {
+		return nil, false
+	}
+	return t.File, true
+}
+
+// Write writes what is harmless, and the rest as it can be read.
+func (t *terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var text string
+	text, t.rest = calm(t.rest + string(p))
+	if _, err := t.File.WriteString(text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// longestColour bounds a sequence that sets colours.
+const longestColour = 64
+
+// calm makes control characters readable, but for line ends, tabs and sequences that set
+// colours. rest is the end of the text when more has to come before it can be said.
+func calm(text string) (out, rest string) {
+	var b strings.Builder
+	for text != "" {
+		plain := strings.IndexFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c >= 0x7f })
+		if plain < 0 {
+			plain = len(text)
+		}
+		b.WriteString(text[:plain])
+		if text = text[plain:]; text == "" {
+			break
+		}
+		colour, open := colourAt(text)
+		c, size := utf8.DecodeRuneInString(text)
+		switch {
+		case colour != "":
+			b.WriteString(colour)
+			size = len(colour)
+		case open, text == "\r", !utf8.FullRuneInString(text):
+			return b.String(), text
+		case strings.HasPrefix(text, "\r\n"):
+			b.WriteString("\r\n")
+			size = 2
+		case c == utf8.RuneError && size == 1:
+			b.WriteRune(utf8.RuneError)
+		case c < ' ' || c == 0x7f:
+			b.WriteString("^" + string(c^0x40))
+		case c >= 0x80 && c < 0xa0:
+			fmt.Fprintf(&b, "\\x%02x", c)
+		default:
+			b.WriteRune(c)
+		}
+		text = text[size:]
+	}
+	return b.String(), ""
+}
+
+// colourAt returns the sequence at the beginning that sets colours; open is that it may become one.
+func colourAt(text string) (colour string, open bool) {
+	const begin = "\x1b["
+	if !strings.HasPrefix(text, begin) {
+		return "", text == begin[:1]
+	}
+	end := strings.IndexFunc(text[len(begin):], func(c rune) bool { return !strings.ContainsRune("0123456789;:", c) })
+	switch {
+	case end < 0:
+		return "", len(text) < longestColour
+	case text[len(begin)+end] == 'm' && end < longestColour:
+		return text[:len(begin)+end+1], false
+	}
+	return "", false
+}
+
+// oneLine makes control characters readable, line ends too: for values in a line of a log.
+func oneLine(text string) string {
+	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError }) {
+		return text
+	}
+	var b strings.Builder
+	for i, c := range text {
+		switch {
+		case c == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, "\\x%02x", text[i])
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c < ' ' || c >= 0x7f && c < 0xa0:
+			fmt.Fprintf(&b, "\\x%02x", c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCalm proves what comes through to a terminal: colours, text and line ends; every other
+// control sequence is shown as characters, also when it comes in pieces.
+func TestCalm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"plain ä 🐧\ttab\nline\r\n", "plain ä 🐧\ttab\nline\r\n"},
+		{"\x1b[31mred\x1b[0m \x1b[1;38:5:9mx\x1b[m", "\x1b[31mred\x1b[0m \x1b[1;38:5:9mx\x1b[m"},
+		{"\x1b[2J\x1b[1A\x1b[K", "^[[2J^[[1A^[[K"},
+		{"\x1b]0;title\a", "^[]0;title^G"},
+		{"\x1b]52;c;cm0gLXJm\x1b\\", "^[]52;c;cm0gLXJm^[\\"},
+		{"\x1bc\x1bP\x1b[?1049h\x1b[>c", "^[c^[P^[[?1049h^[[>c"},
+		{"a\rb\bc\x7fd\x00", "a^Mb^Hc^?d^@"},
+		{"\u009b31m\u0085", `\x9b31m\x85`},
+		{"\xff\x9bx", "\uFFFD\uFFFDx"},
+		{"\x1b[" + strings.Repeat("1;", 100) + "m", "^[[" + strings.Repeat("1;", 100) + "m"},
+	} {
+		out, rest := calm(c.text)
+		if out+rest != c.want {
+			t.Errorf("%q: %q, want %q", c.text, out+rest, c.want)
+		}
+		for cut := range c.text {
+			one, left := calm(c.text[:cut])
+			two, end := calm(left + c.text[cut:])
+			if one+two+end != c.want {
+				t.Errorf("%q cut at %d: %q, want %q", c.text, cut, one+two+end, c.want)
+			}
+		}
+	}
+}
+
+// TestLogLines proves that a value in the server's log cannot end its line or move a cursor.
+func TestLogLines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log, err := newConsole(&out, "info")
+	if err != nil {
+		t.Fatal(err)
+	}
+	logger := slog.New(&consoleHandler{console: log})
+	const evil = "ev\x1b[31mil\r\n2026-01-01 00:00:00.000 +0000 [INFO] (main) zerodag.server: FAKE\u009bLINE\xff"
+	logger.With("with", evil).Warn(evil, "project", evil, "error", errShown)
+	if err := log.flush(); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	if strings.Count(text, "\n") != 1 || strings.ContainsAny(text, "\x1b\r\u009b\xff") || !strings.Contains(text, `ev\x1b[31mil\x0d\n2026-01-01`) {
+		t.Errorf("%q", text)
+	}
+}
+
+func BenchmarkCalm(b *testing.B) {
+	line := strings.Repeat("a line of a log of some length with \x1b[32mcolour\x1b[0m\n", 100)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		if out, _ := calm(line); len(out) != len(line) {
+			b.Fatal(time.Now())
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package security
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestH6_Backup proves that no token of a site, whatever its role, gets what is about all
+// sites, makes itself more than it is, or takes the owners' tokens away; and that an owner may.
+func TestH6_Backup(t *testing.T) {
+	t.Parallel()
+	s := webServe(t, nil, "-X", "server.authenticator.type=token")
+	first, err := os.ReadFile(s.data("admin.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := func(token, method, path, body string) webAnswer {
+		return s.call(method, path, []byte(body), "Authorization", "Bearer "+strings.TrimSpace(token), "Content-Type", "application/json")
+	}
+	for _, site := range []int{0, 1} {
+		for _, role := range []string{"viewer", "operator", "admin"} {
+			made := asked(string(first), http.MethodPost, "/api/tokens", fmt.Sprintf(`{"name":"x","role":%q,"site":%d}`, role, site))
+			token, _ := made.object(t)["token"].(string)
+			if token == "" {
+				t.Fatalf("the owner makes no token: %d %s", made.Status, made.Body)
+			}
+			for _, c := range []struct{ method, path, body string }{
+				{"GET", "/api/backup", ""}, {"GET", "/api/metrics", ""}, {"POST", "/api/redrive", "{}"}, {"GET", "/api/tokens?site=7", ""},
+				{"POST", "/api/tokens", `{"name":"x","role":"owner"}`}, {"POST", "/api/tokens", `{"name":"x","role":"viewer","site":7}`}, {"DELETE", "/api/tokens/1?site=0", ""},
+			} {
+				if a := asked(token, c.method, c.path, c.body); a.Status != http.StatusForbidden {
+					t.Errorf("%s of site %d: %s %s: %d %.100s", role, site, c.method, c.path, a.Status, a.Body)
+				}
+			}
+		}
+	}
+	if a := asked(string(first), http.MethodGet, "/api/backup", ""); a.Status != http.StatusOK || len(a.Body) < 1000 {
+		t.Errorf("the owner's backup: %d, %d bytes", a.Status, len(a.Body))
+	}
+}
+
+// TestH6_Password proves the same of a user with a password: only one who is administrator of
+// the server takes a backup.
+func TestH6_Password(t *testing.T) {
+	t.Parallel()
+	for admin, status := range map[string]int{"false": 403, "true": 200} {
+		s := webServe(t, nil, "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p", "-X", "server.authenticator.basic.admin="+admin)
+		for _, path := range []string{"/api/backup", "/api/metrics"} {
+			if a := s.call(http.MethodGet, path, nil, "Authorization", "Basic dTpw"); a.Status != status {
+				t.Errorf("admin = %s: %s: %d, want %d", admin, path, a.Status, status)
+			}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+// Package gate bounds what callers of an HTTP server can take from it before anybody knows
+// who they are: connections, and the memory of headers that are still coming.
+//
+// The server puts one in front of each listener. It must never look into a request, and
+// never end a connection that carries one.
+package gate
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// MaxHeaderBytes is what the headers of one request may have (http.Server.MaxHeaderBytes).
+const MaxHeaderBytes = 32 << 10
+
+// maxPending bounds the bytes of headers that are not whole yet, of all connections together.
+// As many tiny headers they take about ten times that once they are parsed.
+const maxPending = 4 << 20
+
+// Gate bounds the connections of one listener.
+type Gate struct {
+	most int
+
+	mu      sync.Mutex
+	conns   map[*conn]struct{}
+	pending int // bytes of unfinished headers of all of them
+	active  int // requests under way
+}
+
+// Most is how many connections each of so many listeners may have unless somebody says
+// otherwise: half of what the process may open, the rest is for its work.
+func Most(listeners int) int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return 128
+	}
+	return int(min(files.Cur, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) //nolint:gosec // a few thousand
+}
+
+// enough is what a listener has where descriptors are plenty: about 40 MB of idle connections.
+const enough = 4096
+
+// New makes a gate for at most so many connections, at least 2.
+func New(most int) *Gate { return &Gate{most: max(most, 2), conns: map[*conn]struct{}{}} }
+
+// conn is a connection. What it holds is guarded by its gate.
+type conn struct {
+	*net.TCPConn
+	gate    *Gate
+	since   time.Time // without a request
+	busy    bool      // with one
+	pending int       // bytes that came since
+}
+
+// Read counts what comes before a request is whole.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.TCPConn.Read(p)
+	if n > 0 {
+		c.gate.came(c, n)
+	}
+	return n, err
+}
+
+// Listener lets in the connections of another one.
+func (g *Gate) Listener(l net.Listener) net.Listener { return &listener{l, g} }
+
+type listener struct {
+	net.Listener
+	gate *Gate
+}
+
+// Accept waits for a connection that may stay.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		tcp, ok := accepted.(*net.TCPConn)
+		if !ok {
+			return accepted, nil // of a test: nothing else is listened at
+		}
+		c := &conn{TCPConn: tcp, gate: l.gate, since: time.Now()}
+		if l.gate.admit(c) {
+			return c, nil
+		}
+		tcp.Close()
+	}
+}
+
+// admit makes room by ending the connection that has been without a request for longest.
+// Where all have one there is no room.
+func (g *Gate) admit(c *conn) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.conns) >= g.most {
+		idlest := g.worst(func(a, b *conn) bool { return a.since.Before(b.since) })
+		if idlest == nil {
+			return false
+		}
+		g.end(idlest)
+	}
+	g.conns[c] = struct{}{}
+	return true
+}
+
+// came counts bytes. When unfinished headers take too much, whoever has most of them goes.
+func (g *Gate) came(c *conn, n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, known := g.conns[c]; !known || c.busy {
+		return
+	}
+	c.pending += n
+	for g.pending += n; g.pending > maxPending; {
+		g.end(g.worst(func(a, b *conn) bool { return a.pending > b.pending }))
+	}
+}
+
+// worst finds the connection without a request that comes before all others; nil for none.
+func (g *Gate) worst(before func(a, b *conn) bool) *conn {
+	var found *conn
+	for c := range g.conns {
+		if !c.busy && (found == nil || before(c, found)) {
+			found = c
+		}
+	}
+	return found
+}
+
+func (g *Gate) end(c *conn) {
+	g.forget(c)
+	c.TCPConn.Close()
+}
+
+func (g *Gate) forget(c *conn) {
+	if _, known := g.conns[c]; known {
+		g.pending -= c.pending
+		delete(g.conns, c)
+	}
+}
+
+// State follows the server's connections: it is its ConnState.
+func (g *Gate) State(n net.Conn, s http.ConnState) {
+	c, ok := n.(*conn)
+	if !ok {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, known := g.conns[c]; !known {
+		return // it was ended
+	}
+	switch s {
+	case http.StateActive:
+		g.pending -= c.pending
+		c.busy, c.pending = true, 0
+	case http.StateIdle:
+		c.busy, c.since = false, time.Now()
+	case http.StateClosed, http.StateHijacked:
+		g.forget(c)
+	}
+}
+
+// Handler keeps some connections free: when nearly all carry a request, further ones are told
+// to come again, but for those to the path by which others ask whether the server lives.
+func (g *Gate) Handler(h http.Handler, always string) http.Handler {
+	most := g.most - max(1, g.most/8)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer g.left()
+		if g.entered() <= most || r.URL.Path == always {
+			h.ServeHTTP(w, r)
+			return
+		}
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // nobody waits for its body
+		header := w.Header()
+		header.Set("Connection", "close")
+		header.Set("Retry-After", "1")
+		header.Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, full) // the client is gone: nobody to tell
+	})
+}
+
+// full has the form of the API's errors.
+const full = `{"message":"The server has as many requests as it may (server.http.max-connections): try again","status":503}`
+
+func (g *Gate) entered() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.active++
+	return g.active
+}
+
+func (g *Gate) left() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.active--
+}

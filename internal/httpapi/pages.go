@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A browser calls whatever a page tells it to, from behind every firewall and with what its
+// user has logged in with. The rules here let pages call this API only when it served them
+// itself (docs/adr/0017-listeners-without-login.md):
+//
+//   - named: where nobody logs in, the server is called by a name that is its own.
+//   - ownPage: a page of another origin is refused, everywhere.
+//   - deliberate: what a page can send without asking the server first changes nothing.
+
+// open says that nobody has to log in.
+func (a Auth) open() bool { return a.Signed == nil && !a.Required && len(a.Users) == 0 }
+
+// named refuses names that are not this server's where nobody logs in: a page whose own name
+// was made to lead here would be of the same origin for its browser (DNS rebinding).
+func (a *api) named(r *http.Request) error {
+	if a.Bound == "" || !a.Auth.open() || a.isOurs(r.Host) {
+		return nil
+	}
+	return &refusal{http.StatusForbidden, "This server asks for no login and therefore answers only when it is called by its address or as localhost: use that, name the host in server.http.hosts, or let callers log in (server.authenticator.type)"}
+}
+
+// isOurs says whether a request with that Host means this server. Its port is of no account:
+// tunnels and containers map ports, and no page can choose that of the Host. An address is
+// nobody's name, so on a listener beyond loopback any address is as good as another.
+func (a *api) isOurs(hostport string) bool {
+	name := hostOf(hostport)
+	same := func(listed string) bool { return strings.EqualFold(listed, name) }
+	address, err := netip.ParseAddr(name)
+	switch {
+	case name == "":
+		return false
+	case same("localhost"), same(a.Bound), slices.ContainsFunc(a.Hosts, same):
+		return true
+	case err != nil:
+		return false
+	}
+	bound, err := netip.ParseAddr(a.Bound)
+	return address.IsLoopback() || err == nil && !bound.IsLoopback()
+}
+
+// hostOf is the name or address of a Host header.
+func hostOf(hostport string) string {
+	name, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		name = strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
+	}
+	return strings.TrimSuffix(name, ".")
+}
+
+// ownPage refuses what a browser sends for a page of another origin, unless configuration
+// lets such pages call.
+func (a *api) ownPage(r *http.Request) error {
+	if a.AnyOrigin || !a.foreign(r) {
+		return nil
+	}
+	return &refusal{http.StatusForbidden, "A page of another origin must not call this API: call it without a browser, from a page of this server, or allow other origins by server.enable-swagger"}
+}
+
+// foreign says that a browser sent a request for a page that this server did not serve. A
+// page cannot change either header; programs send none of them.
+func (a *api) foreign(r *http.Request) bool {
+	sites := r.Header.Values("Sec-Fetch-Site")
+	for _, site := range sites {
+		if site != "same-origin" && site != "none" {
+			return true
+		}
+	}
+	if len(sites) > 0 && !a.Auth.open() {
+		return false // the browser has compared; a proxy may have given us another Host
+	}
+	return slices.ContainsFunc(r.Header.Values("Origin"), func(origin string) bool { return !a.ownOrigin(origin, r.Host) })
+}
+
+// ownOrigin says whether an Origin is that of the Host, or of a listed name where callers log
+// in. The scheme is of no account: nobody else can serve on our address.
+func (a *api) ownOrigin(origin, hostport string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return false // "null" among others
+	}
+	standard := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	if strings.EqualFold(strings.TrimSuffix(u.Host, standard), strings.TrimSuffix(hostport, standard)) {
+		return true
+	}
+	return !a.Auth.open() && slices.ContainsFunc(a.Hosts, func(listed string) bool { return strings.EqualFold(listed, u.Hostname()) })
+}
+
+// deliberate refuses changes that a page can have its browser send without a preflight: a
+// POST with no content type or one of a form. A credential that the page itself must add
+// needs a preflight; a password that the browser knows does not.
+func (c *call) deliberate(rt *route) error {
+	if c.actor.By == ByToken || c.actor.By == ByIAM || rt.method == http.MethodGet || preflighted(c.r) {
+		return nil
+	}
+	bare := c.r.ContentLength == 0 || rt.consumes == ""
+	switch {
+	case c.r.Method != http.MethodPost && (bare || rt.consumes != jsonType):
+		return nil // a browser asks before each
+	case bare && !(c.actor.By == ByNothing && c.Bound != "") && !c.foreign(c.r):
+		return nil
+	}
+	return &refusal{http.StatusUnsupportedMediaType, "This request needs the header Content-Type: application/json, with or without a body: requests without it are those that any web page can send"}
+}
+
+// preflighted says that the content type is one of ours: for those a browser asks first.
+func preflighted(r *http.Request) bool {
+	types := r.Header.Values("Content-Type")
+	if len(types) != 1 {
+		return false
+	}
+	media, _, err := mime.ParseMediaType(types[0])
+	return err == nil && (media == jsonType || media == gzipType)
+}
+
+// protect sets the headers that keep a browser from making more of an answer than it is.
+// What the configuration or an endpoint says otherwise wins.
+func protect(h http.Header, api bool) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	if api {
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	}
+}

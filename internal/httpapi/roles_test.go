@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the table of roles into docs/server.md; read the diff before you keep it")
+
+// TestRoleTable proves that docs/server.md says of every endpoint who may call it.
+func TestRoleTable(t *testing.T) {
+	t.Parallel()
+	const page, begin, end = "../../docs/server.md", "<!-- roles -->\n", "<!-- end of roles -->"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	table, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no place for the table", page)
+	}
+	if *rewrite {
+		if err := os.WriteFile(page, []byte(before+begin+roleTable()+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(table, roleTable()); diff != "" {
+		t.Errorf("%s is out of date; `make generate` writes it\n%s", page, diff)
+	}
+}
+
+// roleTable is what each role may do, from the table of endpoints.
+func roleTable() string {
+	var b strings.Builder
+	b.WriteString("| | anybody | viewer | operator | admin | owner |\n|---|---|---|---|---|---|\n")
+	for _, rt := range endpoints() {
+		fmt.Fprintf(&b, "| `%s %s` |", rt.method, rt.path)
+		for role := Role(0); role <= Owner; role++ {
+			b.WriteString(map[bool]string{true: " yes |", false: " |"}[role >= rt.role])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// TestWhoCrossesSites proves that what is about all sites needs an owner, whatever an
+// endpoint itself looks at.
+func TestWhoCrossesSites(t *testing.T) {
+	t.Parallel()
+	for _, rt := range endpoints() {
+		crosses := map[string]bool{"getBackup": true, "redrive": true, "getMetrics": true, "getUserInfo": true}[rt.name]
+		if crosses != (rt.role == Owner) {
+			t.Errorf("%s %s: crosses sites %t, needs role %q", rt.method, rt.path, crosses, rt.role)
+		}
+	}
+}
