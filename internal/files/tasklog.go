@@ -108,12 +108,12 @@ func (t *taskLog) store() error {
 func (t *taskLog) create() error {
 	for ; ; t.began = t.began.Add(1) {
 		name := filepath.Join(t.folder, tasklog.Name(t.task, t.logs.agent, t.began))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
 		if errors.Is(err, fs.ErrNotExist) {
-			if err := os.MkdirAll(t.folder, 0o755); err != nil {
+			if err := os.MkdirAll(t.folder, privateFolder); err != nil {
 				return err
 			}
-			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			t.file = f

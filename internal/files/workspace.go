@@ -17,6 +17,7 @@ import (
 // its own, made only when something may be changed in it. What is only read comes from
 // one unpacked copy of the archive.
 type Workspaces struct {
+	place   *place
 	folder  string
 	archive func(ctx context.Context, key string) (io.ReadCloser, error)
 	limits  Limits
@@ -39,18 +40,19 @@ type unpacked struct {
 // keptArchives is how many unpacked archives stay beyond those in use.
 const keptArchives = 20
 
-// NewWorkspaces makes workspaces below a folder that is this process's alone; what an
-// earlier process left there is deleted.
-func NewWorkspaces(folder string, limits Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
-	if err := os.RemoveAll(folder); err != nil {
-		return nil, fmt.Errorf("clear workspaces: %w", err)
+// NewWorkspaces makes workspaces in a new folder below parent that is this process's alone.
+// What processes left there that are gone is deleted.
+func NewWorkspaces(parent string, limits Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
+	p, err := newPlace(parent)
+	if err != nil {
+		return nil, fmt.Errorf("make workspaces: %w", err)
 	}
 	for _, name := range []string{"workspace", "archive", "clean"} {
-		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
-			return nil, fmt.Errorf("make workspaces: %w", err)
+		if err := os.Mkdir(filepath.Join(p.folder, name), privateFolder); err != nil {
+			return nil, errors.Join(fmt.Errorf("make workspaces: %w", err), p.close())
 		}
 	}
-	return &Workspaces{folder: folder, archive: archive, limits: limits, unpacked: map[string]*unpacked{}}, nil
+	return &Workspaces{place: p, folder: p.folder, archive: archive, limits: limits, unpacked: map[string]*unpacked{}}, nil
 }
 
 // Share lets other users of the machine reach a workspace whose name they know: those whom
@@ -60,7 +62,7 @@ func (w *Workspaces) Share() error {
 }
 
 // Close deletes everything.
-func (w *Workspaces) Close() error { return os.RemoveAll(w.folder) }
+func (w *Workspaces) Close() error { return w.place.close() }
 
 // Workspace is the project's folder as one run has it: an operators.Files.
 type Workspace struct {
