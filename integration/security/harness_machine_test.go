@@ -71,6 +71,7 @@ type machineServer struct {
 	env     []string // besides PATH and the like
 	before  string   // shell text before it starts, such as "umask 0"
 	options []string
+	as      *syscall.SysProcAttr // nil: who runs the test
 	cmd     *exec.Cmd
 	url     string
 }
@@ -78,7 +79,7 @@ type machineServer struct {
 func newMachineServer(t *testing.T, options ...string) *machineServer {
 	t.Helper()
 	s := &machineServer{t: t, folder: t.TempDir(), options: options}
-	t.Cleanup(s.kill)
+	t.Cleanup(s.end)
 	return s
 }
 
@@ -109,7 +110,7 @@ func (s *machineServer) tryStart() error {
 	args := append([]string{"-c", cmp.Or(s.before, "true") + `; exec "$@"`, "sh", machineProgram(s.t), "server", "-n", "0", "-o", s.data(),
 		"-X", "server.runtime-info.path=" + info}, s.options...)
 	s.cmd = exec.Command("/bin/sh", args...)
-	s.cmd.Stdout, s.cmd.Stderr = out, out
+	s.cmd.Stdout, s.cmd.Stderr, s.cmd.SysProcAttr = out, out, s.as
 	s.cmd.Env = append(os.Environ(), append([]string{"DIGDAG_CONFIG_HOME=" + s.folder}, s.env...)...)
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -147,6 +148,18 @@ func (s *machineServer) kill() {
 		machineUntil(s.t, "the server is gone", func() bool { return syscall.Kill(s.cmd.Process.Pid, 0) != nil })
 		s.cmd = nil
 	}
+}
+
+// end ends it with all its commands.
+func (s *machineServer) end() {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return
+	}
+	for range 20 { // the second one cuts commands off
+		s.cmd.Process.Signal(syscall.SIGTERM)
+		time.Sleep(50 * time.Millisecond)
+	}
+	s.kill()
 }
 
 // stop ends it in order.
@@ -280,7 +293,7 @@ func (s *machineServer) run(project, workflow string) (success bool, log string)
 
 // machineShell is a workflow of one script.
 func machineShell(script string) string {
-	return "+a:\n  sh>: " + strconv.Quote(script) + "\n"
+	return "+a:\n  sh>: " + strconv.Quote(strings.ReplaceAll(script, "$$", "$$$$")) + "\n" // $$ is a $ in a workflow
 }
 
 // machineAlive says whether a process is there and not only waits to be taken away.

@@ -17,13 +17,30 @@ func Set(pid int, m Mark) error {
 	return unix.Prlimit(pid, fileLocks, &unix.Rlimit{Cur: uint64(m), Max: uint64(m)}, nil)
 }
 
-// Of returns the mark of a process.
-func Of(pid int) Mark {
-	var limit unix.Rlimit
-	if unix.Prlimit(pid, fileLocks, nil, &limit) == nil {
-		return Mark(limit.Max)
+// Start calls start, and lends what it starts a mark from the beginning: nothing that the
+// process starts before Set can be without. So has anything else that this program starts
+// meanwhile, which is why a mark that is only lent does not count everywhere: see Of. One call
+// at a time.
+func Start(m Mark, start func() error) error {
+	var own unix.Rlimit
+	if unix.Prlimit(0, fileLocks, nil, &own) != nil || uint64(m) > own.Max {
+		return start()
 	}
-	return shown(pid)
+	unix.Prlimit(0, fileLocks, &unix.Rlimit{Cur: uint64(m), Max: own.Max}, nil)
+	defer unix.Prlimit(0, fileLocks, &own, nil)
+	return start()
+}
+
+// Of returns the mark of a process; lent says whether one counts that was only lent.
+func Of(pid int, lent bool) Mark {
+	var limit unix.Rlimit
+	if unix.Prlimit(pid, fileLocks, nil, &limit) != nil {
+		return shown(pid)
+	}
+	if lent {
+		return Mark(limit.Cur)
+	}
+	return Mark(limit.Max)
 }
 
 // shown reads the mark of another user's process where the system forbids to ask for it.

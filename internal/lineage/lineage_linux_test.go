@@ -25,7 +25,7 @@ func TestMarkIsInherited(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { c.Process.Kill(); c.Wait() }()
-	if m := Of(c.Process.Pid); m != None {
+	if m := Of(c.Process.Pid, true); m != None {
 		t.Errorf("before: %d", m)
 	}
 	const mark = Mark(12)<<32 | 34
@@ -42,7 +42,7 @@ func TestMarkIsInherited(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer exec.Command("kill", "-9", strings.TrimSpace(line)).Run()
-	if Of(pid) != mark || shown(pid) != mark {
-		t.Errorf("got %d and %d, want %d", Of(pid), shown(pid), mark)
+	if Of(pid, false) != mark || shown(pid) != mark {
+		t.Errorf("got %d and %d, want %d", Of(pid, false), shown(pid), mark)
 	}
 }

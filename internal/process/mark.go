@@ -41,6 +41,10 @@ func (d *Driver) end(number int) {
 
 func (d *Driver) mark(number int) string { return d.name + "-" + strconv.Itoa(number) }
 
+// markOf is the mark of a process. A program with children of its own may have lent them a
+// command's by mistake.
+func (d *Driver) markOf(pid int) lineage.Mark { return lineage.Of(pid, d.options.Alone) }
+
 // numberOf says which command of this driver a mark is of.
 func (d *Driver) numberOf(m lineage.Mark) (number int, ours bool) {
 	return int(m & (1<<numberBits - 1)), m>>numberBits == d.base>>numberBits

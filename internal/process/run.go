@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"zerodag/internal/limits"
+	"zerodag/internal/lineage"
 	"zerodag/operators"
 )
 
@@ -134,7 +135,11 @@ func (d *Driver) spawn(program string, c operators.Command, number int, attr *os
 	if d.options.User != nil {
 		return d.spawnAs(d.options.User, program, c, number, attr)
 	}
-	return os.StartProcess(program, c.Args, attr)
+	d.forking.Lock()
+	defer d.forking.Unlock()
+	var p *os.Process
+	err := lineage.Start(d.base+lineage.Mark(number), func() (err error) { p, err = os.StartProcess(program, c.Args, attr); return err })
+	return p, err
 }
 
 // startError is the user's text for a command that did not start: what, where and why.

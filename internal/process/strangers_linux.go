@@ -38,16 +38,14 @@ func (d *Driver) isOver(pid int) bool {
 	if d.isRunning(pid) || !isAdopted(pid) {
 		return false
 	}
-	m := lineage.Of(pid)
+	m := d.markOf(pid)
 	number, ours := d.numberOf(m)
 	live := ours && d.isLive(number)
 	switch {
-	case m == lineage.Client, live, d.reapStray(pid, ours && !live):
+	case m == lineage.Client, live, isCopy(pid) && lineage.Of(pid, false) == lineage.None, d.reapStray(pid, ours && !live):
 		return false
 	case ours:
 		return true
-	case m == lineage.None && isCopy(pid):
-		return false
 	}
 	return d.outlived(pid)
 }

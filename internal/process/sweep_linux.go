@@ -149,7 +149,7 @@ func (d *Driver) isStray(pid, number int) bool {
 	if d.isRunning(pid) || !isAdopted(pid) {
 		return false
 	}
-	m := lineage.Of(pid)
+	m := d.markOf(pid)
 	of, ours := d.numberOf(m)
 	if m == lineage.Client || ours && of != number && d.isLive(of) {
 		return false
@@ -157,7 +157,7 @@ func (d *Driver) isStray(pid, number int) bool {
 	if d.reapStray(pid, ours) {
 		return false
 	}
-	return m != lineage.None || !isCopy(pid)
+	return !isCopy(pid) || lineage.Of(pid, false) != lineage.None
 }
 
 // isAdopted says whether a child is in another session than this program.
@@ -203,8 +203,8 @@ func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
 		if p.pid == self || p.dead {
 			continue
 		}
-		number, ours := d.numberOf(lineage.Of(p.pid))
-		if ours {
+		number, ours := d.numberOf(d.markOf(p.pid))
+		if ours && (lineage.Of(p.pid, false) != lineage.None || !isCopy(p.pid)) {
 			found[p.pid] = mine(d.mark(number))
 			continue
 		}

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"zerodag/internal/lineage"
 )
 
 // status is what the kernel says of a process.
@@ -42,7 +40,7 @@ func (d *Driver) usage(leader, number int) (count int, memory int64) {
 // belongs says whether a process is one of a command's, as its mark tells, or its environment
 // where it has none.
 func (d *Driver) belongs(pid, number int) bool {
-	if of, ours := d.numberOf(lineage.Of(pid)); ours {
+	if of, ours := d.numberOf(d.markOf(pid)); ours {
 		return of == number
 	}
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
