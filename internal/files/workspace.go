@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"zerodag/engine/param"
+	"zerodag/internal/limits"
 	"zerodag/operators"
 )
 
@@ -42,7 +43,7 @@ const keptArchives = 20
 
 // NewWorkspaces makes workspaces in a new folder below parent that is this process's alone.
 // What processes left there that are gone is deleted.
-func NewWorkspaces(parent string, limits Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
+func NewWorkspaces(parent string, most Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
 	p, err := newPlace(parent)
 	if err != nil {
 		return nil, fmt.Errorf("make workspaces: %w", err)
@@ -52,7 +53,7 @@ func NewWorkspaces(parent string, limits Limits, archive func(ctx context.Contex
 			return nil, errors.Join(fmt.Errorf("make workspaces: %w", err), p.close())
 		}
 	}
-	return &Workspaces{place: p, folder: p.folder, archive: archive, limits: limits, unpacked: map[string]*unpacked{}}, nil
+	return &Workspaces{place: p, folder: p.folder, archive: archive, limits: most, unpacked: map[string]*unpacked{}}, nil
 }
 
 // Share lets other users of the machine reach a workspace whose name they know: those whom
@@ -82,8 +83,16 @@ func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identi
 	return &Workspace{ctx: ctx, all: w, key: archive, name: operators.FolderName(id), in: in}
 }
 
+// patiently does what needs files of the machine until it has enough of them.
+func (w *Workspace) patiently(do func() error) error { return limits.Patiently(w.ctx, nil, do) }
+
 // shared returns the unpacked archive.
-func (w *Workspace) shared() (Project, error) {
+func (w *Workspace) shared() (p Project, err error) {
+	err = w.patiently(func() (err error) { p, err = w.unpacked(); return err })
+	return p, err
+}
+
+func (w *Workspace) unpacked() (Project, error) {
 	if w.from == nil {
 		w.from = w.all.take(w.key)
 	}
@@ -91,6 +100,8 @@ func (w *Workspace) shared() (Project, error) {
 	u.once.Do(func() { u.project, u.err = w.all.unpack(w.ctx, w.key) })
 	if u.err != nil {
 		w.all.forget(w.key, u) // the next one tries again
+		w.all.give(u)
+		w.from = nil
 	}
 	return u.project, u.err
 }
@@ -176,9 +187,14 @@ func (w *Workspace) mine() (Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.own == nil && w.wrong == nil {
-		if w.own, w.wrong = w.clone(); w.wrong != nil {
+		w.wrong = w.patiently(func() (err error) {
+			if w.own, err = w.clone(); err != nil {
+				os.RemoveAll(w.path())
+			}
+			return err
+		})
+		if w.wrong != nil {
 			w.wrong = fmt.Errorf("make workspace: %w", w.wrong)
-			os.RemoveAll(w.path())
 		}
 	}
 	if w.wrong != nil {
@@ -217,7 +233,9 @@ func (w *Workspace) Read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Read(name)
+	var content []byte
+	err = w.patiently(func() (err error) { content, err = p.Read(name); return err })
+	return content, err
 }
 
 // Load implements operators.Files.
@@ -226,7 +244,9 @@ func (w *Workspace) Load(name string) (*param.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Load(name)
+	var config *param.Map
+	err = w.patiently(func() (err error) { config, err = p.Load(name); return err })
+	return config, err
 }
 
 // Write implements operators.Files.
@@ -235,7 +255,7 @@ func (w *Workspace) Write(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	return p.Write(name, content)
+	return w.patiently(func() error { return p.Write(name, content) })
 }
 
 // Run implements operators.Commands.
