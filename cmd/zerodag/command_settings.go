@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"zerodag/internal/executors"
+	"zerodag/internal/lineage"
 	"zerodag/operators"
 )
 
@@ -17,6 +18,10 @@ func commandSettings(r *reading) executors.Settings {
 		s.Default = operators.InDocker
 	case operators.InProcess, "simple":
 		s.Default = operators.InProcess
+	}
+	s.Alone, s.Environment = true, lineage.NotOwn
+	if r.oneOf(keys+"process.environment", "inherited", "bare") == "bare" {
+		s.Environment = lineage.Bare
 	}
 	for name := range strings.SplitSeq(r.text(keys+"allow", ""), ",") {
 		if name = strings.TrimSpace(name); name != "" {

@@ -194,7 +194,7 @@ func (f *commonFlags) logWriter(s streams) (io.Writer, func() error, error) {
 	if f.logPath == "-" {
 		return s.out, func() error { return nil }, nil
 	}
-	file, err := os.OpenFile(f.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(f.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open log: %w", err)
 	}

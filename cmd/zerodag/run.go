@@ -19,6 +19,7 @@ import (
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/httpclient"
+	"zerodag/internal/lineage"
 	"zerodag/internal/local"
 	"zerodag/internal/scratch"
 	"zerodag/operators"
@@ -219,7 +220,11 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 	}
 	reading := r.settings.reading()
 	stored := storedSetting(reading)
-	commands, err := executors.New(ownFolder(commandSettings(reading)))
+	where := ownFolder(commandSettings(reading))
+	if where.Environment == lineage.NotOwn {
+		where.Environment = lineage.Everything // it is that of whoever wrote the command line
+	}
+	commands, err := executors.New(where)
 	if err = cmp.Or(reading.err, err); err != nil {
 		return nil, err
 	}

@@ -135,6 +135,12 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if unread := r.unread(); len(unread) > 0 {
 		logger.Warn("configuration keys without a meaning here are ignored: " + strings.Join(unread, ", "))
 	}
+	if err := hideEnvironment(options.Commands.Environment); err != nil {
+		logger.Warn(err.Error() + ": commands may read the server's variables in /proc")
+	}
+	for _, note := range r.notes {
+		logger.Warn(note)
+	}
 	options.Logger = logger
 	if c.local != nil {
 		options.Workspace = c.local.workspace

@@ -26,6 +26,7 @@ type reading struct {
 	settings
 	known     map[string]bool
 	elsewhere map[string]bool // keys that name a place which is not this machine
+	notes     []string        // what the log is to warn of, when there is one
 	err       error
 }
 
@@ -217,7 +218,7 @@ func (c *serverCommand) logOptions(r *reading, o *embedded.Options) {
 	}
 	o.NoLogs = kind == "null"
 	if o.Logs != "" && !o.NoLogs && r.err == nil {
-		if err := os.MkdirAll(o.Logs, 0o755); err != nil {
+		if err := os.MkdirAll(o.Logs, 0o700); err != nil {
 			r.err = fmt.Errorf("make the folder of task logs: %w", err)
 		}
 	}
@@ -255,17 +256,20 @@ func secretKey(r *reading, folder string) ([]byte, error) {
 	if text == "" {
 		made := file == ""
 		if made {
-			if err := os.MkdirAll(folder, 0o755); err != nil {
+			if err := os.MkdirAll(folder, 0o700); err != nil {
 				return nil, fmt.Errorf("make the folder of the data: %w", err)
 			}
 			file = filepath.Join(folder, "secret.key")
 		}
-		content, err := os.ReadFile(file)
+		content, warning, err := files.ReadKey(file)
 		if made && errors.Is(err, fs.ErrNotExist) {
 			return newSecretKey(file)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the key of secrets: %w", err)
+		}
+		if warning != "" {
+			r.notes = append(r.notes, warning)
 		}
 		source, text = file, string(content)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"zerodag/engine/param"
+	"zerodag/internal/lineage"
 )
 
 // arguments is the command line that runs the command; envFile may be "". Values of variables
@@ -73,7 +74,11 @@ func volume(root string, selinux bool) []string {
 // variables sorts those of the command: names whose values the client passes on from its own
 // environment, that environment, and lines of a file for those that would change the client.
 func variables(env []string) (names, client, lines []string, err error) {
-	client = os.Environ()
+	for _, pair := range os.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); lineage.NotOwn.Gives(name) {
+			client = append(client, pair)
+		}
+	}
 	last := map[string]string{}
 	var order []string
 	for _, pair := range env {

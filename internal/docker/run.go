@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zerodag/internal/limits"
+	"zerodag/internal/lineage"
 	"zerodag/operators"
 )
 
@@ -82,13 +83,17 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	}
 	said := &tail{to: r.output}
 	r.ooms = limits.OOMKills()
-	r.client = exec.Command(r.settings.program, r.arguments(r.image, names, file)...)
-	r.client.Env, r.client.Stdout, r.client.Stderr = env, said, said
-	r.client.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us
-	r.client.WaitDelay = r.driver.options.Grace
-	if err := r.client.Start(); err != nil {
+	err = limits.Patiently(ctx, r.command.Stdout, func() error {
+		r.client = exec.Command(r.settings.program, r.arguments(r.image, names, file)...)
+		r.client.Env, r.client.Stdout, r.client.Stderr = env, said, said
+		r.client.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us
+		r.client.WaitDelay = r.driver.options.Grace
+		return r.client.Start()
+	})
+	if err != nil {
 		return operators.Exit{}, fmt.Errorf("run %s: %w", r.settings.program, err)
 	}
+	lineage.Set(r.client.Process.Pid, lineage.Client) // its monitors are left by no command
 	defer r.remove()
 	stop := context.AfterFunc(ctx, r.stop)
 	watched := make(chan struct{})

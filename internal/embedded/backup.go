@@ -125,6 +125,12 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if _, err := sqlite.Pending(ctx, filepath.Join(unpacked, DatabaseName)); err != nil {
 		return fmt.Errorf("restore: this is no backup of a server: %w", err)
 	}
+	if _, err := files.Private(unpacked, dataNames()...); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := os.Chmod(unpacked, 0o700); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
 	if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("restore: %w", err)
 	}

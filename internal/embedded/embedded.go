@@ -101,6 +101,9 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 			o.Database = o.Folder
 		}
 		database = filepath.Join(o.Database, DatabaseName)
+		if err := o.closeData(); err != nil {
+			return nil, err
+		}
 	}
 	e.DB, err = sqlite.Open(ctx, sqlite.Options{Path: database, Now: o.Now, SecretKey: o.SecretKey, Sync: o.Sync, Migrate: o.Migrate})
 	if err != nil {
@@ -142,8 +145,7 @@ func (e *Engine) wire(o Options) error {
 		r, _, err := blobs.Open(ctx, key)
 		return r, err
 	}
-	// The length of this name is bounded: recordings know workspaces by their paths.
-	e.workspaces, err = files.NewWorkspaces(filepath.Join(cmp.Or(o.Temp, os.TempDir()), "zerodag-"+name), o.Archive, open)
+	e.workspaces, err = files.NewWorkspaces(o.placeOfWorkspaces(), o.Archive, open)
 	if err != nil {
 		return err
 	}
@@ -177,6 +179,41 @@ func (e *Engine) wire(o Options) error {
 		},
 		Now: o.Now, Logger: o.Logger, Limits: o.Limits,
 	})
+	return nil
+}
+
+// placeOfWorkspaces is where the folder of workspaces is made: with the data, unless commands
+// run as a user who must not get as far as the data.
+func (o Options) placeOfWorkspaces() string {
+	if o.Commands.User != "" {
+		return cmp.Or(o.Temp, os.TempDir())
+	}
+	return cmp.Or(o.Temp, o.Folder)
+}
+
+// dataNames are the files and folders of a server's data.
+func dataNames() []string {
+	return []string{DatabaseName + "*", keyName, "admin.token", archivesName, logsName, ".backup-*", ".new-*", "zerodag-*"}
+}
+
+// closeData takes from other users what they may read of the data, and says so once.
+func (o Options) closeData() error {
+	closed, err := files.Private(o.Folder, dataNames()...)
+	if err != nil {
+		return err
+	}
+	for folder, names := range map[string]string{o.Database: DatabaseName + "*", o.Archives: "archives", o.Logs: "20*"} {
+		if folder != "" && folder != o.Folder {
+			more, err := files.Private(folder, names)
+			if err != nil {
+				return err
+			}
+			closed = append(closed, more...)
+		}
+	}
+	if len(closed) > 0 {
+		o.Logger.Warn("other users of this machine could read the data: it is closed to them now", "files", len(closed), "folder", o.Folder)
+	}
 	return nil
 }
 

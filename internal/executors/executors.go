@@ -20,6 +20,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/docker"
+	"zerodag/internal/lineage"
 	"zerodag/internal/process"
 	"zerodag/operators"
 )
@@ -36,6 +37,9 @@ type Settings struct {
 	Limits  Limits // of commands that ask for none
 	Name    string // of the commands, to find them after a crash; "" is a random one
 	KillNow bool   // a cancelled command is not asked to end, it is killed
+	Alone   bool   // see process.Options
+	// Environment is what plain processes have of this program's variables.
+	Environment lineage.Environment
 }
 
 // Limits of commands; 0 is none, or the driver's own.
@@ -89,7 +93,7 @@ func New(s Settings) (*Executors, error) {
 		return nil, err
 	}
 	return &Executors{settings: s,
-		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom}),
+		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom, Alone: s.Alone, Environment: s.Environment}),
 		docker:  docker.New(docker.Options{KillNow: s.KillNow, Name: s.Name, NoOptions: !free})}, nil
 }
 

@@ -24,7 +24,7 @@ type AccessLog struct {
 
 // NewAccessLog makes an access log in a folder; form is "json", "combined" or "common".
 func NewAccessLog(folder, form string) (*AccessLog, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := makePrivate(folder); err != nil {
 		return nil, fmt.Errorf("open access log: %w", err)
 	}
 	return &AccessLog{folder: folder, form: form}, nil
@@ -70,7 +70,7 @@ func (l *AccessLog) note(at time.Time, took time.Duration, r *http.Request, a *a
 			l.file.Close()
 		}
 		var err error
-		if l.file, err = os.OpenFile(filepath.Join(l.folder, "access."+day+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
+		if l.file, err = os.OpenFile(filepath.Join(l.folder, "access."+day+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, privateFile); err != nil {
 			l.file = nil
 			return
 		}

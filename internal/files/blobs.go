@@ -20,7 +20,7 @@ type Blobs struct{ folder string }
 
 // NewBlobs makes Blobs in a folder, which is made.
 func NewBlobs(folder string) (*Blobs, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := makePrivate(folder); err != nil {
 		return nil, fmt.Errorf("make blobs: %w", err)
 	}
 	return &Blobs{folder}, nil
@@ -90,7 +90,7 @@ func fillBlob(ctx context.Context, f *os.File, r io.Reader, size int64) error {
 	case n != size:
 		err = fmt.Errorf("it has not the %d bytes that were announced", size)
 	default:
-		err = unavailable(errors.Join(f.Chmod(0o644), f.Sync()))
+		err = unavailable(errors.Join(f.Chmod(privateFile), f.Sync()))
 	}
 	return errors.Join(err, f.Close())
 }
@@ -108,7 +108,7 @@ func makeFolders(root, folder string) error {
 	if _, err := os.Stat(folder); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, privateFolder); err != nil {
 		return err
 	}
 	for f := filepath.Dir(folder); len(f) >= len(root); f = filepath.Dir(f) {

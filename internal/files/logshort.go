@@ -54,12 +54,12 @@ func (s *shortLogs) add(path, name string, content []byte) error {
 	lock := &s.locks[int(path[len(path)-len(shortSuffix)-1])%len(s.locks)]
 	lock.Lock()
 	defer lock.Unlock()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, privateFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), privateFolder); err != nil {
 			return err
 		}
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, privateFile)
 	}
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func (s *ParamStore) Set(ctx context.Context, values map[string]string) (err err
 		if err != nil {
 			return fmt.Errorf("encode param %s: %w", key, err)
 		}
-		if written[s.file(key)], err = writeBeside(s.file(key), content, 0o644); err != nil {
+		if written[s.file(key)], err = writeBeside(s.file(key), content, privateFile); err != nil {
 			return fmt.Errorf("store param %s: %w", key, err)
 		}
 	}

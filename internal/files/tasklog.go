@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"zerodag/internal/limits"
 	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
@@ -19,6 +21,9 @@ import (
 const (
 	gathered = 64 << 10
 	moment   = 100 * time.Millisecond
+	// mostGathered is what waits for a descriptor while the machine has none.
+	mostGathered = 4 << 20
+	endTime      = 10 * time.Second // the same at the end of the log
 )
 
 // taskLog is the log of one run.
@@ -88,7 +93,11 @@ func (t *taskLog) store() error {
 		return nil
 	}
 	if t.file == nil {
-		if err := t.create(); err != nil {
+		err := t.create()
+		if limits.Scarce(err) && !t.closed && len(t.text) < mostGathered {
+			return nil // it is tried again with what comes next
+		}
+		if err != nil {
 			return fmt.Errorf("keep log of task %s: %w", t.task, err)
 		}
 	}
@@ -108,12 +117,12 @@ func (t *taskLog) store() error {
 func (t *taskLog) create() error {
 	for ; ; t.began = t.began.Add(1) {
 		name := filepath.Join(t.folder, tasklog.Name(t.task, t.logs.agent, t.began))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
 		if errors.Is(err, fs.ErrNotExist) {
-			if err := os.MkdirAll(t.folder, 0o755); err != nil {
+			if err := os.MkdirAll(t.folder, privateFolder); err != nil {
 				return err
 			}
-			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			t.file = f
@@ -146,10 +155,12 @@ func (t *taskLog) Close() error {
 	if t.failed != nil {
 		return errors.Join(t.failed, t.end())
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
 	if t.file == nil && len(t.text) > 0 && len(t.text) <= shortText && !t.logs.apart {
-		return t.storeShort()
+		return limits.Patiently(ctx, nil, t.storeShort)
 	}
-	return errors.Join(t.store(), t.end())
+	return errors.Join(limits.Patiently(ctx, nil, t.store), t.end())
 }
 
 // storeShort puts a log that is complete, and short, to the other short ones.

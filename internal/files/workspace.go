@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"zerodag/engine/param"
+	"zerodag/internal/limits"
 	"zerodag/operators"
 )
 
@@ -17,6 +18,7 @@ import (
 // its own, made only when something may be changed in it. What is only read comes from
 // one unpacked copy of the archive.
 type Workspaces struct {
+	place   *place
 	folder  string
 	archive func(ctx context.Context, key string) (io.ReadCloser, error)
 	limits  Limits
@@ -39,18 +41,19 @@ type unpacked struct {
 // keptArchives is how many unpacked archives stay beyond those in use.
 const keptArchives = 20
 
-// NewWorkspaces makes workspaces below a folder that is this process's alone; what an
-// earlier process left there is deleted.
-func NewWorkspaces(folder string, limits Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
-	if err := os.RemoveAll(folder); err != nil {
-		return nil, fmt.Errorf("clear workspaces: %w", err)
+// NewWorkspaces makes workspaces in a new folder below parent that is this process's alone.
+// What processes left there that are gone is deleted.
+func NewWorkspaces(parent string, most Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
+	p, err := newPlace(parent)
+	if err != nil {
+		return nil, fmt.Errorf("make workspaces: %w", err)
 	}
 	for _, name := range []string{"workspace", "archive", "clean"} {
-		if err := os.MkdirAll(filepath.Join(folder, name), 0o700); err != nil {
-			return nil, fmt.Errorf("make workspaces: %w", err)
+		if err := os.Mkdir(filepath.Join(p.folder, name), privateFolder); err != nil {
+			return nil, errors.Join(fmt.Errorf("make workspaces: %w", err), p.close())
 		}
 	}
-	return &Workspaces{folder: folder, archive: archive, limits: limits, unpacked: map[string]*unpacked{}}, nil
+	return &Workspaces{place: p, folder: p.folder, archive: archive, limits: most, unpacked: map[string]*unpacked{}}, nil
 }
 
 // Share lets other users of the machine reach a workspace whose name they know: those whom
@@ -60,7 +63,7 @@ func (w *Workspaces) Share() error {
 }
 
 // Close deletes everything.
-func (w *Workspaces) Close() error { return os.RemoveAll(w.folder) }
+func (w *Workspaces) Close() error { return w.place.close() }
 
 // Workspace is the project's folder as one run has it: an operators.Files.
 type Workspace struct {
@@ -80,8 +83,16 @@ func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identi
 	return &Workspace{ctx: ctx, all: w, key: archive, name: operators.FolderName(id), in: in}
 }
 
+// patiently does what needs files of the machine until it has enough of them.
+func (w *Workspace) patiently(do func() error) error { return limits.Patiently(w.ctx, nil, do) }
+
 // shared returns the unpacked archive.
-func (w *Workspace) shared() (Project, error) {
+func (w *Workspace) shared() (p Project, err error) {
+	err = w.patiently(func() (err error) { p, err = w.unpacked(); return err })
+	return p, err
+}
+
+func (w *Workspace) unpacked() (Project, error) {
 	if w.from == nil {
 		w.from = w.all.take(w.key)
 	}
@@ -89,6 +100,8 @@ func (w *Workspace) shared() (Project, error) {
 	u.once.Do(func() { u.project, u.err = w.all.unpack(w.ctx, w.key) })
 	if u.err != nil {
 		w.all.forget(w.key, u) // the next one tries again
+		w.all.give(u)
+		w.from = nil
 	}
 	return u.project, u.err
 }
@@ -174,9 +187,14 @@ func (w *Workspace) mine() (Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.own == nil && w.wrong == nil {
-		if w.own, w.wrong = w.clone(); w.wrong != nil {
+		w.wrong = w.patiently(func() (err error) {
+			if w.own, err = w.clone(); err != nil {
+				os.RemoveAll(w.path())
+			}
+			return err
+		})
+		if w.wrong != nil {
 			w.wrong = fmt.Errorf("make workspace: %w", w.wrong)
-			os.RemoveAll(w.path())
 		}
 	}
 	if w.wrong != nil {
@@ -215,7 +233,9 @@ func (w *Workspace) Read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Read(name)
+	var content []byte
+	err = w.patiently(func() (err error) { content, err = p.Read(name); return err })
+	return content, err
 }
 
 // Load implements operators.Files.
@@ -224,7 +244,9 @@ func (w *Workspace) Load(name string) (*param.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Load(name)
+	var config *param.Map
+	err = w.patiently(func() (err error) { config, err = p.Load(name); return err })
+	return config, err
 }
 
 // Write implements operators.Files.
@@ -233,7 +255,7 @@ func (w *Workspace) Write(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	return p.Write(name, content)
+	return w.patiently(func() error { return p.Write(name, content) })
 }
 
 // Run implements operators.Commands.

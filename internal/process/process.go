@@ -3,7 +3,8 @@
 //
 // The local server and the command line call it. It must never leave a process behind:
 // when a command is over, everything that it started is gone, also what moved to another
-// session. (What cleared its environment as well as changed its session is not found.)
+// session and cleared its environment. What cannot be told from another command's, because it
+// had the rights to change its mark, is gone when all are that ran when it was seen first.
 // It isolates nothing: a command may do what the user may do who runs it.
 package process
 
@@ -13,13 +14,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"zerodag/engine/param"
 	"zerodag/internal/limits"
+	"zerodag/internal/lineage"
 	"zerodag/internal/scratch"
 	"zerodag/operators"
 )
@@ -35,6 +36,11 @@ type Options struct {
 	// program; "" is a random one.
 	Name string
 	User *User // whom commands run as; nil is who this program runs as
+	// Alone says that this program has no children but those of this driver, clients of
+	// container engines and copies of itself: any other process that it adopts was left by
+	// a command.
+	Alone       bool
+	Environment lineage.Environment // what commands have of this program's environment
 }
 
 // mostProcesses is how many processes a command of another user may have that asks for no
@@ -52,13 +58,18 @@ type Driver struct {
 	options Options
 	name    string // of this driver, in the mark of its commands
 
-	null    func() (*os.File, error) // stdin of every command
+	base    lineage.Mark // of this driver's commands: their number is added
+	null    null
+	starts  chan struct{} // one for each command that runs: as many as there are descriptors for
 	buffers sync.Pool
+	forking sync.Mutex // one command is started at a time
 
 	mu      sync.Mutex
 	count   int          // commands started so far
 	ooms    int          // processes that the kernel had ended for memory when that was last looked at
 	running map[int]bool // process ids of commands
+	live    map[int]bool // numbers of commands whose sweep is not over
+	strange map[int]*stranger
 }
 
 // New makes a Driver. On Linux the program becomes the parent of all orphans below it.
@@ -67,8 +78,9 @@ func New(o Options) *Driver {
 		o.Grace = defaultGrace
 	}
 	adoptOrphans()
-	return &Driver{options: o, ooms: limits.OOMKills(), name: cmp.Or(o.Name, rand.Text()), running: map[int]bool{},
-		null:    sync.OnceValues(func() (*os.File, error) { return os.Open(os.DevNull) }),
+	name := cmp.Or(o.Name, rand.Text())
+	return &Driver{options: o, ooms: limits.OOMKills(), name: name, base: baseOf(name), starts: make(chan struct{}, limits.AtOnce()),
+		running: map[int]bool{}, live: map[int]bool{}, strange: map[int]*stranger{},
 		buffers: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
 }
 
@@ -77,7 +89,7 @@ func New(o Options) *Driver {
 func (d *Driver) Reclaim() int {
 	total := 0
 	for {
-		found := d.freeze(func(mark string) bool { return strings.HasPrefix(mark, d.name+"-") })
+		found := d.freezeMarked(func(mark string) bool { return strings.HasPrefix(mark, d.name+"-") })
 		if len(found) == 0 {
 			return total
 		}
@@ -99,13 +111,19 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	if err := ctx.Err(); err != nil {
 		return operators.Exit{}, err
 	}
+	select {
+	case c.driver.starts <- struct{}{}:
+		defer func() { <-c.driver.starts }()
+	case <-ctx.Done():
+		return operators.Exit{}, ctx.Err()
+	}
 	s := c.driver.scratch(c.root, command)
-	if err := s.Fill(); err != nil {
+	if err := limits.Patiently(ctx, command.Stdout, s.Fill); err != nil {
 		return operators.Exit{}, fmt.Errorf("prepare scratch folder: %w", err)
 	}
 	defer s.Remove()
 	if u := c.driver.options.User; u != nil {
-		if err := scratch.Give(c.root, u.ID, u.Group); err != nil {
+		if err := limits.Patiently(ctx, command.Stdout, func() error { return scratch.Give(c.root, u.ID, u.Group) }); err != nil {
 			return operators.Exit{}, fmt.Errorf("give the workspace to user %s: %w", u.Name, err)
 		}
 	}
@@ -113,7 +131,8 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	if err != nil || exit.Why != "" {
 		return exit, err
 	}
-	if exit.Outputs, err = s.Outputs(); err != nil {
+	err = limits.Patiently(ctx, command.Stdout, func() (err error) { exit.Outputs, err = s.Outputs(); return err })
+	if err != nil {
 		return operators.Exit{}, fmt.Errorf("read scratch folder: %w", err)
 	}
 	return exit, nil
@@ -134,21 +153,12 @@ func (d *Driver) scratch(root string, c operators.Command) interface {
 // Stop implements operators.Commands: nothing is ever pending here.
 func (c commands) Stop(context.Context, *param.Map) error { return nil }
 
-// markName is the variable by which the processes of a command are found again. Its value
-// lists the commands around it too, for a command that runs this program.
-const markName = "ZERODAG_COMMAND"
-
-func (d *Driver) mark() string {
+// started notes a command, and marks it for all that it is about to start.
+func (d *Driver) started(pid, number int) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.count++
-	return d.name + "-" + strconv.Itoa(d.count)
-}
-
-func (d *Driver) started(pid int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.running[pid] = true
+	d.mu.Unlock()
+	lineage.Set(pid, d.base+lineage.Mark(number)) // where that is forbidden, the environment tells
 }
 
 func (d *Driver) ended(pid int) {
@@ -163,34 +173,17 @@ func (d *Driver) isRunning(pid int) bool {
 	return d.running[pid]
 }
 
-// environment is the host's, then what belongs to the run; of one name the last counts.
-func (d *Driver) environment(mark, dir string, own []string) []string {
-	if around := os.Getenv(markName); around != "" {
-		mark = around + "," + mark
-	}
-	env := append(os.Environ(), "PWD="+dir)
-	if u := d.options.User; u != nil {
-		env = append(env, "HOME="+u.Home, "USER="+u.Name, "LOGNAME="+u.Name)
-	}
-	env = append(append(env, own...), markName+"="+mark)
-	last := make(map[string]int, len(env))
-	for i, pair := range env {
-		name, _, _ := strings.Cut(pair, "=")
-		last[name] = i
-	}
-	theirs := len(os.Environ())
-	kept := env[:0]
-	for i, pair := range env {
-		name, _, found := strings.Cut(pair, "=")
-		if found && last[name] == i && (i >= theirs || !d.keeps(name)) {
-			kept = append(kept, pair)
-		}
-	}
-	return kept
+// null is stdin of every command: one open file for all.
+type null struct {
+	mu   sync.Mutex
+	file *os.File
 }
 
-// keeps says whether a variable of this program's environment is kept from commands: the key
-// of all secrets and, from another user, what configures this program.
-func (d *Driver) keeps(name string) bool {
-	return name == "ZERODAG_SECRET_KEY" || d.options.User != nil && (strings.HasPrefix(name, "ZERODAG_") || strings.HasPrefix(name, "DIGDAG_") || strings.HasPrefix(name, "SUDO_") || name == "XDG_CONFIG_HOME")
+func (n *null) open() (_ *os.File, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.file == nil {
+		n.file, err = os.Open(os.DevNull)
+	}
+	return n.file, err
 }

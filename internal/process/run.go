@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"zerodag/internal/limits"
+	"zerodag/internal/lineage"
 	"zerodag/operators"
 )
 
@@ -27,26 +28,27 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	if len(c.Args) == 0 {
 		return operators.Exit{}, errors.New("run a command: it has no program")
 	}
-	reader, writer, err := pipe()
-	if err != nil {
-		return operators.Exit{}, fmt.Errorf("make a pipe: %w", err)
-	}
-	defer reader.Close()
-	mark := d.mark()
+	number := d.begin()
+	defer d.end(number)
 	if d.options.User != nil && c.Sandbox.Processes == 0 {
 		c.Sandbox.Processes = mostProcesses
 	}
-	w := &watch{driver: d, limits: c.Sandbox, mark: mark, disk: limits.NewDisk(root, c.Sandbox.Disk)}
+	w := &watch{driver: d, limits: c.Sandbox, number: number, disk: limits.NewDisk(root, c.Sandbox.Disk)}
 	w.output = limits.NewOutput(c.Stdout, c.Sandbox.Output, w.tooMuchOutput)
 	if c.Sandbox.CPU > 0 {
 		w.output.Say("sandbox: cpu has no effect on a plain process (it has in docker)")
 	}
-	p, err := d.start(filepath.Join(root, filepath.FromSlash(c.Dir)), c, writer, mark)
-	writer.Close()
+	var p *os.Process
+	var reader *os.File
+	err := limits.Patiently(ctx, c.Stdout, func() (err error) {
+		p, reader, err = d.start(filepath.Join(root, filepath.FromSlash(c.Dir)), c, number)
+		return err
+	})
 	if err != nil {
 		return operators.Exit{}, err
 	}
-	d.started(p.Pid)
+	defer reader.Close()
+	d.started(p.Pid, number)
 	g := &group{id: p.Pid, over: make(chan struct{})}
 	w.group = g
 	defer context.AfterFunc(ctx, func() { g.stop(d.options) })()
@@ -55,7 +57,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	}
 	wait := sync.OnceValues(func() (syscall.WaitStatus, error) {
 		status, err := d.wait(p, g)
-		d.sweep(p.Pid, mark)
+		d.sweep(p.Pid, number)
 		// Whoever might still hold the pipe was not to be found: it must not hold us.
 		reader.SetReadDeadline(time.Now().Add(d.options.Grace))
 		return status, err
@@ -100,32 +102,44 @@ func pipe() (r, w *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output"), err
 }
 
-func (d *Driver) start(dir string, c operators.Command, output *os.File, mark string) (*os.Process, error) {
+// start starts a command; what it writes is read from output.
+func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Process, output *os.File, err error) {
 	program, err := exec.LookPath(c.Args[0])
 	if errors.Is(err, exec.ErrDot) || strings.ContainsRune(c.Args[0], filepath.Separator) {
 		program, err = c.Args[0], nil // as seen from dir; starting it says what is wrong with it
 	}
 	if err != nil {
-		return nil, startError(dir, c.Args[0], err)
+		return nil, nil, startError(dir, c.Args[0], err)
 	}
-	null, err := d.null()
+	null, err := d.null.open()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	attr := &os.ProcAttr{Dir: dir, Env: d.environment(mark, dir, c.Env),
-		Files: []*os.File{null, output, output}, Sys: &syscall.SysProcAttr{Setpgid: true}}
-	p, err := d.spawn(program, c, attr)
+	reader, writer, err := pipe()
 	if err != nil {
-		return nil, startError(dir, c.Args[0], err)
+		return nil, nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	return p, nil
+	defer writer.Close()
+	// In a session of its own nothing that a command starts can get into ours.
+	attr := &os.ProcAttr{Dir: dir, Env: d.environment(d.mark(number), dir, c.Env),
+		Files: []*os.File{null, writer, writer}, Sys: &syscall.SysProcAttr{Setsid: true}}
+	p, err := d.spawn(program, c, number, attr)
+	if err != nil {
+		reader.Close()
+		return nil, nil, startError(dir, c.Args[0], err)
+	}
+	return p, reader, nil
 }
 
-func (d *Driver) spawn(program string, c operators.Command, attr *os.ProcAttr) (*os.Process, error) {
+func (d *Driver) spawn(program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
 	if d.options.User != nil {
-		return d.spawnAs(d.options.User, program, c, attr)
+		return d.spawnAs(d.options.User, program, c, number, attr)
 	}
-	return os.StartProcess(program, c.Args, attr)
+	d.forking.Lock()
+	defer d.forking.Unlock()
+	var p *os.Process
+	err := lineage.Start(d.base+lineage.Mark(number), func() (err error) { p, err = os.StartProcess(program, c.Args, attr); return err })
+	return p, err
 }
 
 // startError is the user's text for a command that did not start: what, where and why.

@@ -10,6 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"zerodag/internal/lineage"
 )
 
 // prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2).
@@ -25,31 +29,38 @@ func adoptOrphans() {
 //
 // Nearly always nothing is left, so the questions are asked from cheap to dear: one
 // signal to the group, one look at our children, and only then a search of all processes.
-func (d *Driver) sweep(group int, mark string) {
+func (d *Driver) sweep(group, number int) {
 	for syscall.Kill(-group, syscall.SIGKILL) == nil {
 		if _, err := syscall.Wait4(-group, nil, 0, nil); err != nil && err != syscall.EINTR {
 			break // the rest are no children of ours yet: they have parents elsewhere
 		}
 	}
-	if !hasChildren() {
-		return
-	}
-	for d.hasStrays() {
-		found := d.freeze(func(m string) bool { return m == mark })
+	mark := d.mark(number)
+	for hasChildren() && d.hasStrays(number) {
+		found := d.freezeMarked(func(m string) bool { return m == mark })
 		if len(found) == 0 {
-			return // they are another command's
+			break // they are another command's
 		}
 		endAll(found)
 	}
+	d.end(number)
+	if d.options.Alone && hasChildren() {
+		d.endStrangers()
+	}
 }
 
-// freeze stops the processes that carry such a mark, and all below them, until there are no
-// new ones: what is killed one by one may fork meanwhile, what is stopped does not.
-func (d *Driver) freeze(mine func(mark string) bool) []int {
+// freezeMarked stops the processes that carry such a mark, and all below them.
+func (d *Driver) freezeMarked(mine func(mark string) bool) []int {
+	return freeze(func() ([]int, bool) { return d.marked(mine) })
+}
+
+// freeze stops processes until there are no new ones: what is killed one by one may fork
+// meanwhile, what is stopped does not.
+func freeze(find func() (pids []int, unsure bool)) []int {
 	var list []int
 	stopped := map[int]bool{}
 	for quiet := 0; quiet < mostQuiet; quiet++ {
-		found, unsure := d.marked(mine)
+		found, unsure := find()
 		for _, pid := range found {
 			if !stopped[pid] {
 				syscall.Kill(pid, syscall.SIGSTOP)
@@ -104,44 +115,76 @@ func hasChildren() bool {
 	return errno != syscall.ECHILD
 }
 
-// hasStrays says whether this process has living children that it adopted. Dead ones are
-// reaped on the way. The kernel gives orphans to the first thread.
-func (d *Driver) hasStrays() bool {
+// hasStrays says whether this process has living children that it adopted and that may be a
+// command's. Dead ones are reaped on the way.
+func (d *Driver) hasStrays(number int) bool {
+	found := false
+	children, known := ownChildren()
+	for _, pid := range children {
+		found = d.isStray(pid, number) || found
+	}
+	return found || !known
+}
+
+// ownChildren lists the children of the first thread, to which the kernel gives orphans; false
+// when this kernel does not say.
+func ownChildren() ([]int, bool) {
 	self := strconv.Itoa(os.Getpid())
 	text, err := os.ReadFile("/proc/" + self + "/task/" + self + "/children")
 	if err != nil {
-		return true // this kernel does not say
+		return nil, false
 	}
-	found := false
+	var list []int
 	for _, word := range strings.Fields(string(text)) {
-		pid, _ := strconv.Atoi(word)
-		found = !d.isRunning(pid) && isStray(pid) || found
+		pid, _ := strconv.Atoi(word) // the kernel's: a number
+		list = append(list, pid)
 	}
-	return found
+	return list, true
 }
 
-// isStray tells an adopted process from one that other parts of this program started:
-// those are in our group, or lead a group in our session.
-func isStray(pid int) bool {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
+// isStray says whether a child may be what that command left. What other parts of this program
+// start is in our session, or a copy of this program, or has a mark that says so; what commands
+// start can get into none of these.
+func (d *Driver) isStray(pid, number int) bool {
+	if d.isRunning(pid) || !isAdopted(pid) {
 		return false
 	}
-	_, rest, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 4 {
+	m := d.markOf(pid)
+	of, ours := d.numberOf(m)
+	if m == lineage.Client || ours && of != number && d.isLive(of) {
 		return false
 	}
-	group, _ := strconv.Atoi(fields[2])
-	session, _ := strconv.Atoi(fields[3])
-	if group == syscall.Getpgrp() || group == pid && session == ownSession() && fields[0] == "Z" {
+	if d.reapStray(pid, ours) {
 		return false
 	}
-	if fields[0] == "Z" {
+	return !isCopy(pid) || lineage.Of(pid, false) != lineage.None
+}
+
+// isAdopted says whether a child is in another session than this program.
+func isAdopted(pid int) bool {
+	session, err := unix.Getsid(pid)
+	return err == nil && session != ownSession()
+}
+
+// reapStray takes a dead child away. The leader of a session may be somebody else's, who waits
+// for its end, unless it is known that it is not.
+func (d *Driver) reapStray(pid int, known bool) bool {
+	s, there := statusOf(pid)
+	if there && !s.dead {
+		return false
+	}
+	session, err := unix.Getsid(pid)
+	if known || err == nil && session != pid {
 		syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
-		return false
 	}
 	return true
+}
+
+// isCopy says whether a process runs the program that this one is.
+func isCopy(pid int) bool {
+	theirs, err1 := os.Stat("/proc/" + strconv.Itoa(pid) + "/exe")
+	own, err2 := os.Stat("/proc/self/exe")
+	return err1 == nil && err2 == nil && os.SameFile(theirs, own)
 }
 
 func ownSession() int {
@@ -157,9 +200,17 @@ func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
 	found, alive, blank := map[int]bool{}, map[int]bool{}, []status(nil)
 	for _, p := range all {
 		alive[p.pid] = !p.dead
+		if p.pid == self || p.dead {
+			continue
+		}
+		number, ours := d.numberOf(d.markOf(p.pid))
+		if ours && (lineage.Of(p.pid, false) != lineage.None || !isCopy(p.pid)) {
+			found[p.pid] = mine(d.mark(number))
+			continue
+		}
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
 		switch {
-		case p.pid == self || p.dead || errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist):
 		case carries(env, mine):
 			found[p.pid] = true
 		case len(env) == 0:
@@ -167,7 +218,7 @@ func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
 		}
 	}
 	for _, p := range blank {
-		unsure = unsure || p.parent != 0 && !alive[p.parent] || p.parent == self && !d.isRunning(p.pid) && isStray(p.pid)
+		unsure = unsure || p.parent != 0 && !alive[p.parent] || p.parent == self && !d.isRunning(p.pid) && isAdopted(p.pid) && !isCopy(p.pid)
 	}
 	grow(all, found)
 	for _, p := range all {

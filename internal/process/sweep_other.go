@@ -14,16 +14,19 @@ import (
 func adoptOrphans() {}
 
 // sweep ends what is left of the command's process group.
-func (d *Driver) sweep(group int, _ string) { syscall.Kill(-group, syscall.SIGKILL) }
+func (d *Driver) sweep(group, _ int) { syscall.Kill(-group, syscall.SIGKILL) }
 
-// freeze finds nothing: this system does not show the environment of processes.
-func (d *Driver) freeze(func(mark string) bool) []int { return nil }
+// stranger is a process of nobody knows which command: none is seen here.
+type stranger struct{}
+
+// freezeMarked finds nothing: this system does not show the environment of processes.
+func (d *Driver) freezeMarked(func(mark string) bool) []int { return nil }
 
 func endAll([]int) {}
 
 // usage is not known: this system does not show processes as files.
-func (d *Driver) usage(int, string) (count int, memory int64) { return 0, 0 }
+func (d *Driver) usage(int, int) (count int, memory int64) { return 0, 0 }
 
-func (d *Driver) spawnAs(*User, string, operators.Command, *os.ProcAttr) (*os.Process, error) {
+func (d *Driver) spawnAs(*User, string, operators.Command, int, *os.ProcAttr) (*os.Process, error) {
 	return nil, errors.New("commands run as another user on Linux only")
 }

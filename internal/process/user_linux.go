@@ -9,19 +9,19 @@ import (
 	"zerodag/operators"
 )
 
-// bounded is a shell that bounds the processes of its user and becomes the command: only a
-// process itself can always do so. Shells differ in the letter.
-const bounded = `n=$1; shift; { ulimit -p $n || ulimit -u $n; } 2>/dev/null; unset n; exec "$@"`
+// bounded is a shell that bounds the processes of its user, takes the mark of the command and
+// becomes the command: only a process itself can always do so. Shells differ in the letter.
+const bounded = `n=$1 m=$2; shift 2; { ulimit -p $n || ulimit -u $n; ulimit -w $m || ulimit -x $m; } 2>/dev/null; unset n m; exec "$@"`
 
 // spawnAs starts a command as another user, with a bound to that user's processes. The watch
 // knows the limit of the command; the bound is for what forks faster than it looks.
-func (d *Driver) spawnAs(u *User, program string, c operators.Command, attr *os.ProcAttr) (*os.Process, error) {
+func (d *Driver) spawnAs(u *User, program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
 	if err := executable(attr.Dir, program); err != nil {
 		return nil, err
 	}
 	bound := strconv.Itoa(threadsOf(u.ID) + 2*c.Sandbox.Processes)
 	attr.Sys.Credential = &syscall.Credential{Uid: uint32(u.ID), Gid: uint32(u.Group)}
-	return os.StartProcess("/bin/sh", append([]string{"sh", "-c", bounded, "sh", bound, program}, c.Args[1:]...), attr)
+	return os.StartProcess("/bin/sh", append([]string{"sh", "-c", bounded, "sh", bound, strconv.FormatUint(uint64(d.base)+uint64(number), 10), program}, c.Args[1:]...), attr)
 }
 
 // executable says why a program that is named by its path cannot be run: the shell would only

@@ -22,7 +22,7 @@ const (
 type watch struct {
 	driver *Driver
 	group  *group
-	mark   string
+	number int
 	limits operators.Sandbox
 	output *limits.Output
 	forks  forks
@@ -74,7 +74,7 @@ func (w *watch) look() {
 // tooMuch says what the command has too much of; "" is nothing.
 func (w *watch) tooMuch() string {
 	if w.limits.Processes > 0 || w.limits.Memory > 0 {
-		count, memory := w.driver.usage(w.group.id, w.mark)
+		count, memory := w.driver.usage(w.group.id, w.number)
 		if w.limits.Processes > 0 && count > w.limits.Processes {
 			return operators.TooManyProcesses(w.limits.Processes)
 		}

@@ -14,15 +14,16 @@ type status struct {
 	threads            int
 	dead               bool
 	memory             int64 // bytes in RAM
+	began              int64 // ticks after the start of the machine
 }
 
 // usage counts the processes of a command, and the bytes of memory that they have.
-func (d *Driver) usage(leader int, mark string) (count int, memory int64) {
+func (d *Driver) usage(leader, number int) (count int, memory int64) {
 	all := processes()
 	self := os.Getpid()
 	mine := map[int]bool{}
 	for _, p := range all {
-		if p.pid == leader || p.group == leader || p.parent == self && !d.isRunning(p.pid) && hasMark(p.pid, mark) {
+		if p.pid == leader || p.group == leader || p.parent == self && !d.isRunning(p.pid) && d.belongs(p.pid, number) {
 			mine[p.pid] = true
 		}
 	}
@@ -36,8 +37,14 @@ func (d *Driver) usage(leader int, mark string) (count int, memory int64) {
 	return count, memory
 }
 
-func hasMark(pid int, mark string) bool {
+// belongs says whether a process is one of a command's, as its mark tells, or its environment
+// where it has none.
+func (d *Driver) belongs(pid, number int) bool {
+	if of, ours := d.numberOf(d.markOf(pid)); ours {
+		return of == number
+	}
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	mark := d.mark(number)
 	return err == nil && carries(env, func(m string) bool { return m == mark })
 }
 
@@ -69,5 +76,5 @@ func statusOf(pid int) (status, bool) {
 		return status{}, false
 	}
 	number := func(i int) int { n, _ := strconv.Atoi(fields[i]); return n } // the kernel's: always numbers
-	return status{pid: pid, parent: number(1), group: number(2), threads: number(17), dead: fields[0] == "Z" || fields[0] == "X", memory: int64(number(21)) * int64(os.Getpagesize())}, true
+	return status{pid: pid, parent: number(1), group: number(2), threads: number(17), dead: fields[0] == "Z" || fields[0] == "X", memory: int64(number(21)) * int64(os.Getpagesize()), began: int64(number(19))}, true
 }

@@ -169,7 +169,18 @@ func (s Folder) Remove() {
 	}
 }
 
-// keep makes the folder a spare one, if its files are plain ones that we put there.
+// maxSpareFile bounds a file that is kept, in bytes: it is written over.
+const maxSpareFile = 256 << 10
+
+// blank writes over what a command's file holds, which may be secrets: nobody finds them in a
+// spare folder. Its length stays, see overwrite.
+func blank(file string, e fs.DirEntry) bool {
+	info, err := e.Info()
+	return err == nil && info.Size() <= maxSpareFile && overwrite(file, make([]byte, info.Size())) == nil
+}
+
+// keep makes the folder a spare one, if its files are plain ones that we put there. Nothing
+// of what was in them is left.
 func (s Folder) keep() bool {
 	entries, err := os.ReadDir(s.path(""))
 	if err != nil {
@@ -182,6 +193,11 @@ func (s Folder) keep() bool {
 	}
 	if list, err := spares(s.parent()); err != nil || len(list) >= maxSpare {
 		return false
+	}
+	for _, e := range entries {
+		if !blank(s.path(e.Name()), e) {
+			return false
+		}
 	}
 	return os.Rename(s.path(""), filepath.Join(s.parent(), spare+path.Base(s.Command.Scratch))) == nil
 }

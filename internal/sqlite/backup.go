@@ -18,6 +18,9 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	}
 	err := ctx.Err()
 	if err == nil {
+		err = ownFile(path) // SQLite fills an empty file
+	}
+	if err == nil {
 		err = copyInto(db.path, path)
 	}
 	if err == nil {

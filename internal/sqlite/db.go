@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -73,7 +72,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 		}
 	}()
 	if o.Path != "" {
-		if err := os.MkdirAll(filepath.Dir(o.Path), 0o755); err != nil {
+		if err := ownFiles(o.Path); err != nil {
 			return nil, fmt.Errorf("open database: %w", err)
 		}
 		if db.lock, err = lockFile(o.Path); err != nil {

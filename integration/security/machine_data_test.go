@@ -1,0 +1,193 @@
+package security
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// machineOpen lists what others may reach below a folder, whatever the folder's own mode.
+func machineOpen(t *testing.T, folder string) (list []string) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if n++; info.Mode().Perm()&0o077 != 0 {
+			list = append(list, info.Mode().String()+" "+name)
+		}
+		return nil
+	})
+	if err != nil || n < 2 {
+		t.Fatalf("%d files, %v", n, err)
+	}
+	return list
+}
+
+// TestH2_DataIsTheServersAlone proves that no file of the data can be read by others, whatever
+// the umask, and that data which an earlier release left open is closed, with one warning.
+func TestH2_DataIsTheServersAlone(t *testing.T) {
+	t.Parallel()
+	s := newMachineServer(t, "-A", filepath.Join(t.TempDir(), "access"))
+	s.before = "umask 0"
+	s.start()
+	if ok, log := s.run("p", machineShell("echo hello; for i in $(seq 2000); do echo $i 0123456789; done")); !ok {
+		t.Fatal(log)
+	}
+	s.call("PUT", "/api/projects/1/secrets/k", "application/json", []byte(`{"value":"v"}`), nil)
+	kept := func() []string {
+		var list []string
+		for _, name := range machineOpen(t, s.data()) {
+			if !strings.Contains(name, "/data/zerodag-") { // unpacked archives keep the modes of their files
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	if list := kept(); len(list) > 0 {
+		t.Errorf("others may read\n%s", strings.Join(list, "\n"))
+	}
+	if list := machineOpen(t, s.options[1]+"/.."); len(list) > 1 { // the folder of the test itself
+		t.Errorf("others may read of the access log\n%s", strings.Join(list, "\n"))
+	}
+	s.kill()
+	if strings.Contains(s.log(), "closed to them now") {
+		t.Error("new data was warned of")
+	}
+	for _, name := range []string{"", "zerodag.db", "secret.key", "logs", "blobs", "blobs/archives"} {
+		if err := os.Chmod(filepath.Join(s.data(), name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		s.start()
+		if list := kept(); len(list) > 0 {
+			t.Errorf("others may still read\n%s", strings.Join(list, "\n"))
+		}
+		s.kill()
+	}
+	if n := strings.Count(s.log(), "closed to them now"); n != 1 {
+		t.Errorf("warned %d times:\n%s", n, s.log())
+	}
+}
+
+// TestH2_CommandsOfAUserCannotReadTheData proves that with process.user a command works in its
+// project, and reads neither the data nor what other commands work on.
+func TestH2_CommandsOfAUserCannotReadTheData(t *testing.T) {
+	t.Parallel()
+	machineRoot(t)
+	s := newMachineServer(t, "-X", "agent.command_executor.process.user=nobody")
+	for f := s.folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
+		os.Chmod(f, 0o755) // only the data itself must keep him out
+	}
+	s.start()
+	secret := s.begin("other", machineShell("echo in-the-file >mine; sleep 600"))
+	script := `id -un; echo ok >file; cat file; for f in zerodag.db zerodag.db-wal secret.key logs blobs; do head -c 20 ` + s.data() + `/$f && echo RE""AD $f; done;
+ls -d ..; ls .. && echo LIS""TED; ls ../.. && echo LIS""TED; ls ../../archive && echo LIS""TED; ls ` + s.data() + ` && echo LIS""TED; true`
+	ok, log := s.run("p", machineShell(script))
+	if !ok || !strings.Contains(log, "nobody\nok\n") || strings.Contains(log, "READ") || strings.Contains(log, "LISTED\n") || strings.Count(log, "ermission denied") < 8 {
+		t.Errorf("succeeded %v:\n%s", ok, log)
+	}
+	s.call("POST", "/api/attempts/"+secret+"/kill", "application/json", nil, nil)
+	s.wait(secret)
+}
+
+// TestH3_NobodyPreparesTheFolderOfWorkspaces proves that workspaces have no name that another
+// user knows before, that a squatted name stops no server, and that neither what another user
+// owns nor what a link leads to is deleted or worked in.
+func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
+	t.Parallel()
+	machineRoot(t)
+	shared := t.TempDir()
+	for f := shared; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
+		os.Chmod(f, 0o755)
+	}
+	if err := os.Chmod(shared, 0o1777); err != nil {
+		t.Fatal(err)
+	}
+	precious := t.TempDir()
+	os.WriteFile(filepath.Join(precious, "lock"), []byte("mine"), 0o600)
+	as := func(script string) {
+		c := exec.Command("/bin/sh", "-c", "cd "+shared+"; "+script)
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	as("mkdir -m 777 zerodag-aaaaaaaaaaaaaaaa; touch zerodag-aaaaaaaaaaaaaaaa/lock; ln -s " + precious + " zerodag-bbbbbbbbbbbbbbbb; touch zerodag-cccccccccccccccc")
+	for _, options := range [][]string{{"-X", "tmpdir=" + shared}, {"-X", "tmpdir=" + shared, "-X", "agent.command_executor.process.user=nobody"}} {
+		s := newMachineServer(t, options...)
+		s.start()
+		ok, log := s.run("p", machineShell("pwd"))
+		if !ok || strings.Contains(log, "aaaaaaaa") || strings.Contains(log, "bbbbbbbb") {
+			t.Errorf("%v:\n%s", ok, log)
+		}
+		entries, _ := filepath.Glob(shared + "/zerodag-*")
+		if len(entries) != 4 {
+			t.Fatalf("there are %v", entries)
+		}
+		for _, e := range entries {
+			info, err := os.Lstat(e)
+			if err == nil && info.IsDir() && !strings.Contains(e, "aaaa") && (info.Mode().Perm()&0o066 != 0 || info.Sys().(*syscall.Stat_t).Uid != 0) {
+				t.Errorf("the folder of workspaces is %v", info.Mode())
+			}
+		}
+		s.kill()
+	}
+	s := newMachineServer(t, "-X", "tmpdir="+shared)
+	s.start() // deletes what the killed ones left, and nothing else
+	if entries, _ := filepath.Glob(shared + "/zerodag-*"); len(entries) != 4 {
+		t.Errorf("there are %v", entries)
+	}
+	s.stop()
+	if entries, _ := filepath.Glob(shared + "/zerodag-*"); len(entries) != 3 {
+		t.Errorf("after the end there are %v", entries)
+	}
+	if _, err := os.Stat(filepath.Join(precious, "lock")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestM7_NoSecretStaysInFiles proves that neither after a task nor after a crash and the next
+// start a file of the server holds what was a secret of a command's script.
+func TestM7_NoSecretStaysInFiles(t *testing.T) {
+	t.Parallel()
+	const value = "Zq9-very-secret-value"
+	s := newMachineServer(t)
+	s.env = []string{"TMPDIR=" + t.TempDir()}
+	s.start()
+	if ok, log := s.run("p", "+a:\n  sh>: 'true'\n"); !ok {
+		t.Fatal(log)
+	}
+	if status, text := s.call("PUT", "/api/projects/1/secrets/db.password", "application/json", []byte(`{"value":"`+value+`"}`), nil); status != 200 {
+		t.Fatal(text)
+	}
+	found := func() string {
+		out, _ := exec.Command("grep", "-rlaF", value, s.data(), s.env[0][len("TMPDIR="):]).Output()
+		return string(out)
+	}
+	script := "+a:\n  sh>: 'test \"${secret:db.password}\" = " + value[:3] + "\"\"" + value[3:] + "'\n"
+	if ok, log := s.run("p", script); !ok {
+		t.Fatal(log)
+	}
+	if list := found(); list != "" {
+		t.Errorf("after the task it is in %s", list)
+	}
+	s.begin("p", "+a:\n  sh>: 'echo ${secret:db.password} >/dev/null; sleep 600'\n")
+	machineUntil(t, "the script is there", func() bool { return found() != "" })
+	s.kill()
+	s.options = append(s.options, "--disable-local-agent")
+	s.start()
+	if list := found(); list != "" {
+		t.Errorf("after a crash and a start it is in %s", list)
+	}
+}

@@ -1,0 +1,195 @@
+package security
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// machineLeavers are scripts that leave a process behind, which writes its id to a file.
+var machineLeavers = map[string]string{
+	"two sessions, no environment": `(setsid setsid nohup env -i /bin/sh -c 'echo $$ >FILE; exec sleep 777' >/dev/null 2>&1 &)`,
+	"forks again and again":        `setsid env -i /bin/sh -c '(setsid /bin/sh -c "(setsid env -i /bin/sh -c \"echo \\\$\\\$ >FILE; exec sleep 777\" &)" &)' >/dev/null 2>&1`,
+	"the server's group":           `(env -i python3 -c 'import os,time; os.setsid(); os.fork() and os._exit(0); open("FILE","w").write(str(os.getpid())+"\n"); time.sleep(777)' >/dev/null 2>&1 &)`,
+}
+
+// machineLeave is the text of a leaver and the file that it writes.
+func machineLeave(t *testing.T, s *machineServer, leaver string) (script, file string) {
+	t.Helper()
+	folder := t.TempDir()
+	for f := folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
+		os.Chmod(f, 0o755)
+	}
+	os.Chmod(folder, 0o777)
+	file = filepath.Join(folder, "pid")
+	return strings.ReplaceAll(leaver, "FILE", file) + "; while ! test -s " + file + "; do sleep 0.01; done", file
+}
+
+func machinePid(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// TestM3_NothingOutlivesItsTask proves that what a command leaves behind is gone when its task
+// is over, although it has another session, parent and environment; that a command which runs
+// at the same time loses nothing of its own; and that it holds for commands of another user.
+func TestM3_NothingOutlivesItsTask(t *testing.T) {
+	t.Parallel()
+	users := map[string][]string{"the server's user": nil}
+	if os.Getuid() == 0 {
+		users["nobody"] = []string{"-X", "agent.command_executor.process.user=nobody"}
+	}
+	for who, options := range users {
+		s := newMachineServer(t, options...)
+		s.start()
+		other, theirs := machineLeave(t, s, machineLeavers["two sessions, no environment"])
+		long := s.begin("long", machineShell(other+"; sleep 600"))
+		machineUntil(t, "the other command runs", func() bool { text, _ := os.ReadFile(theirs); return len(text) > 0 })
+		for name, leaver := range machineLeavers {
+			if strings.Contains(leaver, "python3") {
+				if _, err := exec.LookPath("python3"); err != nil {
+					continue
+				}
+			}
+			script, file := machineLeave(t, s, leaver)
+			if ok, log := s.run("p", machineShell(script)); !ok {
+				t.Fatalf("%s, %s: %s", who, name, log)
+			}
+			if machineAlive(machinePid(t, file)) {
+				t.Errorf("%s, %s: it is still there", who, name)
+			}
+		}
+		if !machineAlive(machinePid(t, theirs)) {
+			t.Errorf("%s: what the other command started is gone", who)
+		}
+		s.call("POST", "/api/attempts/"+long+"/kill", "application/json", nil, nil)
+		s.wait(long)
+		machineUntil(t, "the other's is gone, too", func() bool { return !machineAlive(machinePid(t, theirs)) })
+	}
+}
+
+// TestM3_NothingOutlivesACrash proves that the next start ends what commands of a killed server
+// left, without an environment too.
+func TestM3_NothingOutlivesACrash(t *testing.T) {
+	t.Parallel()
+	s := newMachineServer(t)
+	s.start()
+	script, file := machineLeave(t, s, machineLeavers["two sessions, no environment"])
+	s.begin("p", machineShell(script+"; sleep 600"))
+	machineUntil(t, "it runs", func() bool { text, _ := os.ReadFile(file); return len(text) > 0 })
+	s.kill()
+	pid := machinePid(t, file)
+	if !machineAlive(pid) {
+		t.Fatalf("the end of the server ended %q: this shows nothing\n%s", pid, s.log())
+	}
+	s.options = append(s.options, "--disable-local-agent")
+	s.start()
+	machineUntil(t, "it is gone", func() bool { return !machineAlive(pid) })
+}
+
+// TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers proves the rule for what has the rights
+// to change its mark: it lives no longer than all commands that ran when it was seen first.
+func TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers(t *testing.T) {
+	t.Parallel()
+	machineRoot(t)
+	if _, err := exec.LookPath("prlimit"); err != nil {
+		t.Skip("NOT RUN: prlimit is not on this machine")
+	}
+	s := newMachineServer(t)
+	s.start()
+	hidden := `(prlimit --locks=5:5 setsid setsid nohup env -i /bin/sh -c 'echo $$ >FILE; exec sleep 777' >/dev/null 2>&1 &)`
+	script, file := machineLeave(t, s, hidden)
+	if ok, log := s.run("p", machineShell(script)); !ok || machineAlive(machinePid(t, file)) {
+		t.Errorf("alone: it is still there, %v\n%s", ok, log)
+	}
+	long := s.begin("long", machineShell("sleep 600"))
+	machineUntil(t, "the other command runs", func() bool { return machineRunning(s, "sleep 600") })
+	script, file = machineLeave(t, s, hidden)
+	if ok, log := s.run("p", machineShell(script)); !ok {
+		t.Fatal(log)
+	}
+	s.run("p", machineShell("true"))
+	s.call("POST", "/api/attempts/"+long+"/kill", "application/json", nil, nil)
+	s.wait(long)
+	machineUntil(t, "it is gone", func() bool { return !machineAlive(machinePid(t, file)) })
+}
+
+// machineRunning says whether a process below the server has such a command line.
+func machineRunning(s *machineServer, line string) bool {
+	out, _ := exec.Command("pgrep", "-f", "-s", "0,"+strconv.Itoa(s.cmd.Process.Pid), line).Output()
+	if len(out) > 0 {
+		return true
+	}
+	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range all {
+		text, _ := os.ReadFile(name)
+		if strings.TrimRight(strings.ReplaceAll(string(text), "\x00", " "), " ") == line {
+			return true
+		}
+	}
+	return false
+}
+
+// TestM8_CommandsSeeNothingOfTheServer proves that no variable which configures the server is in
+// the environment of a command, nor in what the kernel shows of the server's own, nor readable
+// for a command of the server's own user who is not root.
+func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2hunter2"
+	look := `env; tr '\0' '\n' </proc/$PPID/environ; for p in /proc/[0-9]*/environ; do tr '\0' '\n' <$p; done 2>/dev/null; true`
+	env := []string{"DIGDAG_CONFIG=server.http.headers.X-Test=" + secret + "-1", "ZERODAG_TOKEN=" + secret + "-2", "ZERODAG_ANYTHING=" + secret + "-3", "MINE=stays",
+		"ZERODAG_SECRET_KEY=aHVudGVyMmh1bnRlcjJodQ=="}
+	for _, bare := range []bool{false, true} {
+		s := newMachineServer(t)
+		s.env = env
+		if bare {
+			s.options = append(s.options, "-X", "agent.command_executor.process.environment=bare")
+		}
+		s.start()
+		ok, log := s.run("p", machineShell(look))
+		if !ok || strings.Contains(log, secret) || strings.Contains(log, "aHVudGVy") || strings.Contains(log, "DIGDAG_CONFIG") || strings.Contains(log, "MINE=stays\n") == bare {
+			t.Errorf("bare %v: %v\n%s", bare, ok, log)
+		}
+		if regexp.MustCompile(`(?m)^ZERODAG_[^C]`).MatchString(log) {
+			t.Errorf("a variable of the server:\n%s", log)
+		}
+		shown, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/environ")
+		if err != nil || len(shown) == 0 || strings.Contains(string(shown), secret) {
+			t.Errorf("the kernel shows %v %q", err, shown)
+		}
+		s.kill()
+	}
+}
+
+// TestM8_TheSameUserCannotLookIntoTheServer proves it for a server that is not root.
+func TestM8_TheSameUserCannotLookIntoTheServer(t *testing.T) {
+	t.Parallel()
+	machineRoot(t)
+	s := newMachineServer(t)
+	for f := s.folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
+		os.Chmod(f, 0o755)
+	}
+	os.Chmod(s.folder, 0o777)
+	s.env = []string{"ZERODAG_TOKEN=hunter2hunter2", "TMPDIR=" + s.folder}
+	s.before = "umask 0"
+	as := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	s.as = as
+	s.start()
+	ok, log := s.run("p", machineShell(`id -un; cat /proc/$PPID/environ && echo RE""AD; head -c 1 /proc/$PPID/mem; ls /proc/$PPID/fd && echo RE""AD; grep -c . /proc/self/environ`))
+	if strings.Contains(log, "READ\n") || strings.Contains(log, "hunter2") || !strings.Contains(log, "nobody\n") {
+		t.Errorf("%v\n%s", ok, log)
+	}
+	script, file := machineLeave(t, s, machineLeavers["two sessions, no environment"])
+	if ok, log := s.run("p", machineShell(script)); !ok || machineAlive(machinePid(t, file)) {
+		t.Errorf("what a command left is still there, %v\n%s", ok, log)
+	}
+}

@@ -1,0 +1,51 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// openPlain opens a file for reading if it is a plain one of at most so many bytes. It does not
+// wait, as for the other end of a pipe, and no device is touched.
+func openPlain(open func(name string, flag int, mode fs.FileMode) (*os.File, error), name string, most int64) (*os.File, error) {
+	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notPlain(info)
+	}
+	if err == nil && info.Size() > most {
+		err = tooLarge(most)
+	}
+	if err != nil {
+		f.Close()
+		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
+	}
+	return f, nil
+}
+
+func notPlain(info fs.FileInfo) error {
+	if info.IsDir() {
+		return syscall.EISDIR
+	}
+	return errors.New("it is no plain file")
+}
+
+func tooLarge(most int64) error {
+	return fmt.Errorf("it has more than the %d bytes that it may have", most)
+}
+
+// readPlain reads what openPlain opened, also when the file grows meanwhile.
+func readPlain(f *os.File, most int64) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(content)) > most {
+		err = tooLarge(most)
+	}
+	return content, err
+}

@@ -1,0 +1,136 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// The modes of everything that a server keeps: its user's alone, whatever the umask.
+const (
+	privateFile   fs.FileMode = 0o600
+	privateFolder fs.FileMode = 0o700
+)
+
+// Private makes the folder of a server's data, or closes one that others may look into: the
+// folder itself unless it holds other things too, and of what is in it the names given. A name
+// that ends in "*" is the beginning of names. It says what it had to close.
+func Private(folder string, names ...string) (closed []string, err error) {
+	if err := makePrivate(folder); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return nil, fmt.Errorf("close the folder of the data: %w", err)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil, nil // nobody else gets as far as what is in it
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("close the folder of the data: %w", err)
+	}
+	alone := isOwn(info)
+	for _, e := range entries {
+		if !named(e.Name(), names) {
+			alone = false
+			continue
+		}
+		if err := tighten(filepath.Join(folder, e.Name()), &closed); err != nil {
+			return closed, err
+		}
+	}
+	if alone {
+		if err := os.Chmod(folder, privateFolder); err != nil {
+			return closed, fmt.Errorf("close the folder of the data: %w", err)
+		}
+		closed = append(closed, folder)
+	}
+	return closed, nil
+}
+
+// makePrivate makes a folder, with those above it, that is closed to others if it is new.
+func makePrivate(folder string) error {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the data: %w", err)
+	}
+	if err := os.Mkdir(folder, privateFolder); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("make the folder of the data: %w", err)
+	}
+	return nil
+}
+
+func named(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		start, open := strings.CutSuffix(n, "*")
+		return name == n || open && strings.HasPrefix(name, start)
+	})
+}
+
+// tighten takes the rights of others from a file or folder and all that is in it. What is
+// another user's, or a link, is left alone.
+func tighten(name string, closed *[]string) error {
+	return filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("close %s: %w", name, err)
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			return nil
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("close %s: %w", name, err)
+		}
+		if info.Mode().Perm()&0o077 == 0 || !isOwn(info) {
+			return nil
+		}
+		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
+			return fmt.Errorf("close %s: %w", name, err)
+		}
+		*closed = append(*closed, path)
+		return nil
+	})
+}
+
+// isOwn says whether a file is of the user who runs this program.
+func isOwn(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}
+
+// ReadKey reads a small file that holds a secret: a plain one, never a pipe or a device, which
+// would be read for ever. warning says that others can read it, and whether that was mended.
+func ReadKey(file string) (content []byte, warning string, err error) {
+	f, err := openPlain(os.OpenFile, file, maxKey)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, "", err
+	}
+	content, err = readPlain(f, maxKey)
+	if err != nil {
+		return nil, "", err
+	}
+	own, mode := isOwn(info), info.Mode().Perm()
+	switch {
+	case own && mode&0o077 != 0 && f.Chmod(mode&0o700) == nil:
+		warning = fmt.Sprintf("%s could be read by other users (mode %04o): it is closed now, but what they read they have: consider another key", file, mode)
+	case own && mode&0o077 != 0 || mode&0o007 != 0:
+		warning = fmt.Sprintf("%s can be read by other users (mode %04o): close it with chmod 600", file, mode)
+	}
+	return content, warning, nil
+}
+
+// maxKey bounds a file that holds one secret, in bytes.
+const maxKey = 64 << 10

@@ -1,0 +1,66 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"io"
+	"syscall"
+	"time"
+
+	"zerodag/operators"
+)
+
+// Scarce says whether an error is that the machine has no more descriptors, processes or memory
+// to start something with just now: it is nobody's fault who asks, and passes.
+func Scarce(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
+}
+
+// The pauses of Patiently.
+const (
+	shortestPause = 20 * time.Millisecond
+	longestPause  = 2 * time.Second
+)
+
+// Patiently does something again until it fails with another error than that the machine has no
+// more of what it needs, or the context ends. It says so once, in the log of a task.
+func Patiently(ctx context.Context, log io.Writer, do func() error) error {
+	err := do()
+	for pause := shortestPause; err != nil && Scarce(err); pause = min(2*pause, longestPause) {
+		if pause == 4*shortestPause {
+			sayScarce(log, err)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(ctx.Err(), err)
+		}
+		err = do()
+	}
+	return err
+}
+
+func sayScarce(log io.Writer, err error) {
+	if l, ok := log.(operators.Log); ok {
+		l.Line(operators.Warn, "CommandExecutor", "The machine has not enough for another command just now ("+err.Error()+"): it waits until there is")
+	}
+}
+
+// perCommand is how many descriptors a command takes: its output, its process, its log, and
+// those of its start and of measuring its folder, which are short.
+const perCommand = 8
+
+// AtOnce is how many commands may run at the same time with half of the descriptors that this
+// process may have.
+func AtOnce() int {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return mostAtOnce
+	}
+	return int(min(max(limit.Cur/2/perCommand, 2), mostAtOnce))
+}
+
+// mostAtOnce bounds AtOnce where there are more descriptors than anybody needs.
+const mostAtOnce = 10_000

@@ -1,0 +1,45 @@
+package lineage
+
+import "strings"
+
+// Environment says which variables of this program commands have, besides those of their task.
+// It is the one place that knows.
+type Environment int
+
+const (
+	// Everything but the key of secrets is what the commands of `zerodag run` have: they are
+	// those of whoever started it, who has the variables anyhow.
+	Everything Environment = iota
+	// NotOwn is everything but what configures this program, which may be passwords and keys.
+	NotOwn
+	// Bare is no more than a program needs to find others and to write in a language.
+	Bare
+)
+
+// Gives says whether commands have a variable of this program.
+func (e Environment) Gives(name string) bool {
+	switch e {
+	case Everything:
+		return name != "ZERODAG_SECRET_KEY"
+	case NotOwn:
+		return !isOwn(name)
+	case Bare:
+		return isNeeded(name)
+	}
+	return false
+}
+
+// isOwn says whether a variable is read by this program itself.
+func isOwn(name string) bool {
+	return strings.HasPrefix(name, "ZERODAG_") || strings.HasPrefix(name, "DIGDAG_CONFIG")
+}
+
+// isNeeded says whether a variable says where programs and temporary files are, or which
+// language and time zone this is.
+func isNeeded(name string) bool {
+	switch name {
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "TERM":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_")
+}

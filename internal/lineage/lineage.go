@@ -1,0 +1,20 @@
+// Package lineage is what a process has from the one that started it: variables, and a mark
+// that all it starts has too, whatever becomes of their parents, sessions and environments.
+//
+// The drivers that run commands on this machine call it. It must neither look for processes
+// nor end any.
+package lineage
+
+import "math"
+
+// Mark is what a process has from the one that started it. On Linux it is the limit of file
+// locks, which the kernel keeps for every process and has not looked at since 2003. A process
+// without privileges can make its mark smaller, never larger.
+type Mark uint64
+
+// None is what a process has that nobody marked, or about which the system says nothing.
+const None Mark = math.MaxUint64
+
+// Client marks a process which is no command: the client of a container engine. It is larger
+// than all marks of commands, so that no command can have it.
+const Client Mark = 1 << 62

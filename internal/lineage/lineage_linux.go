@@ -1,0 +1,62 @@
+package lineage
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// fileLocks is RLIMIT_LOCKS of getrlimit(2).
+const fileLocks = 10
+
+// Set marks a process, and what it starts from now on.
+func Set(pid int, m Mark) error {
+	return unix.Prlimit(pid, fileLocks, &unix.Rlimit{Cur: uint64(m), Max: uint64(m)}, nil)
+}
+
+// Start calls start, and lends what it starts a mark from the beginning: nothing that the
+// process starts before Set can be without. So has anything else that this program starts
+// meanwhile, which is why a mark that is only lent does not count everywhere: see Of. One call
+// at a time.
+func Start(m Mark, start func() error) error {
+	var own unix.Rlimit
+	if unix.Prlimit(0, fileLocks, nil, &own) != nil || uint64(m) > own.Max {
+		return start()
+	}
+	unix.Prlimit(0, fileLocks, &unix.Rlimit{Cur: uint64(m), Max: own.Max}, nil)
+	defer unix.Prlimit(0, fileLocks, &own, nil)
+	return start()
+}
+
+// Of returns the mark of a process; lent says whether one counts that was only lent.
+func Of(pid int, lent bool) Mark {
+	var limit unix.Rlimit
+	if unix.Prlimit(pid, fileLocks, nil, &limit) != nil {
+		return shown(pid)
+	}
+	if lent {
+		return Mark(limit.Cur)
+	}
+	return Mark(limit.Max)
+}
+
+// shown reads the mark of another user's process where the system forbids to ask for it.
+func shown(pid int) Mark {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
+	if err != nil {
+		return None
+	}
+	_, after, _ := bytes.Cut(text, []byte("\nMax file locks"))
+	fields := strings.Fields(string(after))
+	if len(fields) < 2 {
+		return None
+	}
+	n, err := strconv.ParseUint(fields[1], 10, 64)
+	if err != nil { // "unlimited"
+		return None
+	}
+	return Mark(n)
+}

@@ -1,0 +1,58 @@
+package process
+
+import (
+	"hash/fnv"
+	"strconv"
+
+	"zerodag/internal/lineage"
+)
+
+// markName is the variable by which the processes of a command are found where the system
+// keeps no mark of them. Its value lists the commands around it too, for a command that runs
+// this program.
+const markName = "ZERODAG_COMMAND"
+
+// numberBits are those of a mark that hold the number of a command; those above tell drivers
+// apart.
+const numberBits = 32
+
+// baseOf is the mark of a driver's command number 0. It is the same after a restart, and below
+// lineage.Client.
+func baseOf(name string) lineage.Mark {
+	f := fnv.New32a()
+	f.Write([]byte(name))
+	return lineage.Mark(f.Sum32()>>3|1) << numberBits
+}
+
+// begin gives a command its number; end says that nothing of it is left to be looked for.
+func (d *Driver) begin() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.count++
+	d.live[d.count] = true
+	return d.count
+}
+
+func (d *Driver) end(number int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.live, number)
+}
+
+func (d *Driver) mark(number int) string { return d.name + "-" + strconv.Itoa(number) }
+
+// markOf is the mark of a process. A program with children of its own may have lent them a
+// command's by mistake.
+func (d *Driver) markOf(pid int) lineage.Mark { return lineage.Of(pid, d.options.Alone) }
+
+// numberOf says which command of this driver a mark is of.
+func (d *Driver) numberOf(m lineage.Mark) (number int, ours bool) {
+	return int(m & (1<<numberBits - 1)), m>>numberBits == d.base>>numberBits
+}
+
+// isLive says whether a command runs, or is being swept up after.
+func (d *Driver) isLive(number int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.live[number]
+}

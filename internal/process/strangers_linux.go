@@ -1,0 +1,90 @@
+package process
+
+import (
+	"maps"
+
+	"zerodag/internal/lineage"
+)
+
+// stranger is a process that a command left and that does not show which one: it had the rights
+// to change its mark. It may be of any that ran when it was seen first.
+type stranger struct {
+	began int64        // when it was started, to be told from a later one of its number
+	of    map[int]bool // commands that it may be of and that are not over yet
+}
+
+// endStrangers ends those whose command is over, whichever of those it was. It is called when
+// one is.
+func (d *Driver) endStrangers() {
+	children, known := ownChildren()
+	if !known {
+		return
+	}
+	roots := map[int]bool{}
+	for _, pid := range children {
+		if d.isOver(pid) {
+			roots[pid] = true
+		}
+	}
+	d.forgetStrangers(children)
+	if len(roots) == 0 {
+		return
+	}
+	endAll(freeze(func() ([]int, bool) { return below(roots), false }))
+}
+
+// isOver says whether a child is a command's that is over.
+func (d *Driver) isOver(pid int) bool {
+	if d.isRunning(pid) || !isAdopted(pid) {
+		return false
+	}
+	m := d.markOf(pid)
+	number, ours := d.numberOf(m)
+	live := ours && d.isLive(number)
+	switch {
+	case m == lineage.Client, live, isCopy(pid) && lineage.Of(pid, false) == lineage.None, d.reapStray(pid, ours && !live):
+		return false
+	case ours:
+		return true
+	}
+	return d.outlived(pid)
+}
+
+// outlived says whether all commands are over that ran when a process was seen first.
+func (d *Driver) outlived(pid int) bool {
+	status, there := statusOf(pid)
+	if !there {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.strange[pid]
+	if s == nil || s.began != status.began {
+		s = &stranger{began: status.began, of: maps.Clone(d.live)}
+		d.strange[pid] = s
+	}
+	maps.DeleteFunc(s.of, func(number int, _ bool) bool { return !d.live[number] })
+	return len(s.of) == 0
+}
+
+func (d *Driver) forgetStrangers(children []int) {
+	still := map[int]bool{}
+	for _, pid := range children {
+		still[pid] = true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.DeleteFunc(d.strange, func(pid int, _ *stranger) bool { return !still[pid] })
+}
+
+// below lists those of some processes that live, and all below them.
+func below(roots map[int]bool) (pids []int) {
+	all, set := processes(), maps.Clone(roots)
+	grow(all, set)
+	for _, p := range all {
+		if set[p.pid] && !p.dead {
+			pids = append(pids, p.pid)
+		}
+	}
+	return pids
+}

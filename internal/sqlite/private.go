@@ -1,0 +1,34 @@
+package sqlite
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ownFiles makes the folder and the files of a database before SQLite does, which would let
+// everybody read them. Its log and index get the rights of the database.
+func ownFiles(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{path, path + ".lock"} {
+		if err := ownFile(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownFile makes an empty file that its owner alone may read, unless there is one.
+func ownFile(name string) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
