@@ -41,7 +41,7 @@ func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
 		e.shared = nil
 	}
 	for range maxAttempts - 1 {
-		if result, doubtful, err := e.newScript().eval(c, sc, s); !doubtful {
+		if result, doubtful, err := e.newScript().eval(c, sc, s); !doubtful || e.options.Alone {
 			return result, err
 		}
 	}
@@ -125,14 +125,29 @@ func (sc scope) visible(c *compiled) *param.Map {
 	if c.plan.whole {
 		return sc.merged()
 	}
+	return sc.seen(c.text)
+}
+
+// reach is what a template can see at most, as far as that shows without parsing it: more
+// than visible, never less.
+func (sc scope) reach(parts []part) *param.Map {
+	text := expressions(parts)
+	if seesAll(text, mayCompute(text)) {
+		return sc.merged()
+	}
+	return sc.seen(text)
+}
+
+// seen are the parameters whose names occur in the text of expressions.
+func (sc scope) seen(text string) *param.Map {
 	m := param.New()
 	for key, value := range sc.vars.All() {
-		if named(c.text, key) && !sc.siblings.Has(key) {
+		if named(text, key) && !sc.siblings.Has(key) {
 			m.Set(key, value)
 		}
 	}
 	for key, value := range sc.siblings.All() {
-		if named(c.text, key) {
+		if named(text, key) {
 			m.Set(key, value)
 		}
 	}

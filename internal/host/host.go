@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,9 +44,8 @@ type Options struct {
 	Workspace func(context.Context, operators.Identity, Workflow) (Workspace, error)
 	// Near, unless nil, is told that a command is likely to run soon in a sandbox that is slow to
 	// start: after this task, which now begins.
-	Near func(ctx context.Context, id operators.Identity, s operators.Sandbox)
-	// Evaluator makes an evaluator; they are pooled, one goroutine uses one at a time.
-	Evaluator func() operators.Evaluator
+	Near      func(ctx context.Context, id operators.Identity, s operators.Sandbox)
+	Evaluator operators.Evaluator
 	// Unpack opens an archive for validation; it checks size, number, paths and types.
 	Unpack func(ctx context.Context, archive string) (Archive, error)
 
@@ -120,7 +118,6 @@ type Host struct {
 	Options
 	cache       cache
 	stats       counters
-	scripts     scripts
 	slots       chan struct{} // of tasks; nil without limit
 	rescheduled chan struct{}
 	closing     atomic.Bool
@@ -141,7 +138,7 @@ func New(o Options) *Host {
 	l.Pack = cmp.Or(l.Pack, 1)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
 	o.fillIn()
-	h := &Host{Options: o, scripts: newScripts(runtime.GOMAXPROCS(0), o.Evaluator), rescheduled: make(chan struct{}, 1), pause: sleep}
+	h := &Host{Options: o, rescheduled: make(chan struct{}, 1), pause: sleep}
 	h.cache.lives, h.cache.definitions, h.cache.panics = map[int64]*live{}, map[int64]definition{}, map[string]int{}
 	if l.Threads > 0 {
 		h.slots = make(chan struct{}, l.Threads)

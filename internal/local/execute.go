@@ -83,9 +83,7 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	if c, ok := j.Log.(io.Closer); ok {
 		defer c.Close()
 	}
-	e := h.evaluator()
-	defer h.giveBack(e)
-	return h.Registry.Run(ctx, e, j)
+	return h.Registry.Run(ctx, h.Evaluator, j)
 }
 
 // finish hands the outcome of a run to the engine.
