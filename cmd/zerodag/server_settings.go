@@ -184,6 +184,9 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 		Lease:        r.seconds("agent.lock-retention-time", 0), Heartbeat: r.seconds("agent.heartbeat-interval", 0),
 		Threads: c.threads, Retention: r.duration("executor.log_retention", 0),
 	}
+	if o.Limits.Crashes = r.number("agent.max_crashes", 3); o.Limits.Crashes == 0 {
+		o.Limits.Crashes = -1 // none
+	}
 	if c.threads == 0 {
 		o.Limits.Threads = r.number("agent.max-task-threads", 0)
 	}

@@ -178,6 +178,11 @@ func (e *Engine) wire(o Options) error {
 		Unpack: func(ctx context.Context, key string) (host.Archive, error) {
 			return e.workspaces.Archive(ctx, key)
 		},
+		Stopping: func() {
+			if err := e.DB.Stopping(); err != nil {
+				o.Logger.Error("note that the server was told to end", "error", err)
+			}
+		},
 		Now: o.Now, Logger: o.Logger, Limits: o.Limits,
 	})
 	return nil

@@ -57,6 +57,10 @@ type Options struct {
 	// IDAt is the least id of what is made after a time; nil where ids do not tell.
 	IDAt func(time.Time) int64
 
+	// Stopping, unless nil, is told when Run is asked to end: from then on the end of this
+	// process is no crash, whoever causes it.
+	Stopping func()
+
 	Now    func() time.Time
 	Logger *slog.Logger
 	Limits Limits
@@ -76,6 +80,7 @@ type Limits struct {
 	RunTime      time.Duration // of one run of a task; 0 is no limit
 	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
+	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
 }
 
 // Workspace is the project's folder as one run has it.
@@ -136,6 +141,7 @@ func New(o Options) *Host {
 	l.Lease = cmp.Or(l.Lease, 5*time.Minute)
 	l.Heartbeat = cmp.Or(l.Heartbeat, time.Minute)
 	l.Pack = cmp.Or(l.Pack, 1)
+	l.Crashes = cmp.Or(l.Crashes, 3)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
 	o.fillIn()
 	h := &Host{Options: o, rescheduled: make(chan struct{}, 1), pause: sleep}
@@ -207,6 +213,9 @@ func (h *Host) Run(ctx, accepting context.Context, p Parts) {
 	}
 	<-accepting.Done()
 	h.closing.Store(true)
+	if h.Stopping != nil {
+		h.Stopping()
+	}
 	if n := h.stats.running.Load(); n > 0 {
 		h.Logger.Info(fmt.Sprintf("Waiting for completion of %d running tasks...", n))
 	}
