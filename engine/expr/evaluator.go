@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"zerodag/engine/param"
 )
@@ -25,9 +26,9 @@ type Options struct {
 	// in this process. What the script itself got wrong is a ScriptError; every other error is
 	// handed on as it is.
 	Elsewhere func(Script) (string, error)
-	// Alone says that this process does nothing but evaluate, one template at a time: all
-	// memory is the script's.
-	Alone bool
+	// Spent, unless nil, is the processor time that this process has used, which does nothing
+	// but evaluate, one template at a time: time and memory are the script's alone.
+	Spent func() time.Duration
 }
 
 // Script is a template that needs JavaScript, with all that it can see. It may cross to

@@ -23,6 +23,7 @@ type script struct {
 	libraries *libraries
 	scope     *Scope // of the evaluation under way
 	guarded   bool
+	spent     func() time.Duration // see Options
 }
 
 // run evaluates a compiled template in a runtime of its own, except for the chains of
@@ -41,7 +42,7 @@ func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
 		e.shared = nil
 	}
 	for range maxAttempts - 1 {
-		if result, doubtful, err := e.newScript().eval(c, sc, s); !doubtful || e.options.Alone {
+		if result, doubtful, err := e.newScript().eval(c, sc, s); !doubtful {
 			return result, err
 		}
 	}
@@ -50,7 +51,7 @@ func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
 }
 
 func (e *Evaluator) newScript() *script {
-	x := &script{rt: goja.New(), libraries: e.library()}
+	x := &script{rt: goja.New(), libraries: e.library(), spent: e.options.Spent}
 	x.rt.SetMaxCallStackSize(maxCalls)
 	x.rt.SetTimeSource(func() time.Time { return x.scope.Now })
 	return x
@@ -59,7 +60,7 @@ func (e *Evaluator) newScript() *script {
 // eval evaluates a template, and says whether the result is in doubt. A script that is used again must be pure.
 func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, doubtful bool, err error) {
 	if c.plan.call {
-		w := watch(x.rt)
+		w := watch(x.rt, x.spent)
 		defer func() { doubtful = w.stop() }()
 	}
 	defer func() {

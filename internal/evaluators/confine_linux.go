@@ -39,6 +39,7 @@ func confine() error {
 	if err := unix.Chdir("/"); err != nil {
 		return fmt.Errorf("leave the folder: %w", err)
 	}
+	closeInherited()
 	space, data := memory()
 	for _, l := range []struct {
 		what int
@@ -53,6 +54,19 @@ func confine() error {
 	}
 	_ = filterCalls() // some sandboxes have a filter already and allow no other
 	return nil
+}
+
+// closeInherited closes what this process was started with beside its three pipes; what Go's
+// runtime opened for itself stays.
+func closeInherited() {
+	entries, _ := os.ReadDir("/proc/self/fd") // without /proc there is no way to see them
+	for _, e := range entries {
+		n, _ := strconv.Atoi(e.Name())
+		to, err := os.Readlink("/proc/self/fd/" + e.Name())
+		if n > 2 && err == nil && !strings.HasPrefix(to, "anon_inode:[event") && !strings.HasPrefix(to, "/sys/fs/cgroup/") {
+			unix.Close(n) //nolint:errcheck // the folder itself is closed by now
+		}
+	}
 }
 
 // lower sets a limit, unless a lower one is there.
@@ -80,12 +94,11 @@ func memory() (space, data uint64) {
 // boundTime has the kernel end this process should an evaluation use processor time without
 // end and whoever asked not be there to kill it. Only the soft limit moves.
 func boundTime() {
-	var used unix.Rusage
 	var l unix.Rlimit
-	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil || unix.Getrlimit(unix.RLIMIT_CPU, &l) != nil {
+	if unix.Getrlimit(unix.RLIMIT_CPU, &l) != nil {
 		return
 	}
-	l.Cur = min(l.Max, uint64(used.Utime.Sec)+uint64(used.Stime.Sec)+1+maxTime)
+	l.Cur = min(l.Max, uint64(used()/time.Second)+1+maxTime)
 	unix.Setrlimit(unix.RLIMIT_CPU, &l) //nolint:errcheck // a last resort
 }
 

@@ -10,6 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dlclark/regexp2/v2"
+	"golang.org/x/sys/unix"
+
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
 )
@@ -41,11 +44,12 @@ func serve() error {
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(heapGoal)
 	debug.SetTraceback("none")
+	regexp2.DefaultMatchTimeout = lastTime // a match that takes longer than a script may is killed, and never just fails
 	<-time.After(time.Nanosecond) // makes the runtime open what its timers need
 	if err := confine(); err != nil {
 		return err
 	}
-	e := expr.New(expr.Options{Alone: true, Moment: sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })})
+	e := expr.New(expr.Options{Spent: used, Moment: sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })})
 	in := bufio.NewReaderSize(os.Stdin, 64<<10)
 	if _, err := os.Stdout.Write(appendFrame(nil, []byte(greeting))); err != nil {
 		return err
@@ -61,4 +65,13 @@ func serve() error {
 			return err
 		}
 	}
+}
+
+// used is how much processor time this process has used.
+func used() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
