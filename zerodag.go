@@ -18,6 +18,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/embedded"
+	"zerodag/internal/evaluators"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
@@ -31,6 +32,12 @@ type Options struct {
 	SecretKey []byte
 	// MaxTasks is how many tasks run at the same time; 0 is no limit.
 	MaxTasks int
+	// Evaluators is the path of a program of zerodag (the command line, say) by which
+	// expressions are evaluated apart: processes that the kernel bounds and that may die. "" has
+	// them evaluated in this program, where only the JavaScript engine's own guards bound them:
+	// an expression made for it can end this program, or hang. That is good enough for
+	// workflows that the author of this program wrote.
+	Evaluators string
 	// NoSchedules leaves schedules alone: attempts start only by Start.
 	NoSchedules bool
 }
@@ -51,8 +58,12 @@ func Open(folder string, o Options) (*Engine, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	var pool *evaluators.Pool
+	if o.Evaluators != "" {
+		pool = evaluators.New(o.Evaluators)
+	}
 	e, err := embedded.Open(context.Background(), embedded.Options{Folder: folder, SecretKey: o.SecretKey, Migrate: true, Logger: o.Logger,
-		Limits: host.Limits{Threads: o.MaxTasks}})
+		Evaluators: pool, Limits: host.Limits{Threads: o.MaxTasks}})
 	if err != nil {
 		return nil, fmt.Errorf("open zerodag: %w", err)
 	}

@@ -63,12 +63,15 @@ type Due struct {
 }
 
 // Lost says that whoever had the run is dead or silent. The guard of this event takes
-// the task over; three losses fail it. A loss with all else that the host did, a restart
-// of the only server, is nothing that a task may be blamed for and does not count.
+// the task over; three losses fail it. A loss with all else that the host did, when the only
+// server was stopped, is nothing that a task may be blamed for and does not count. When that
+// server crashed, the loss is counted apart, and Crashes says how many a task may be under
+// way at in a row: the last one fails it. 0 is no crash, or one that is not counted.
 type Lost struct {
 	By
 	Run
 	Blameless bool `json:"blameless,omitempty"`
+	Crashes   int  `json:"crashes,omitempty"`
 }
 
 // Kill requests the end of the attempt: nothing further runs, and no `_error`.

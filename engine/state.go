@@ -83,6 +83,7 @@ type Progress struct {
 	Guard      string     `json:"guard,omitempty"`   // who owes the current run, or the timer
 	RetryCount int        `json:"retries,omitempty"` // how often it was asked to run again
 	Losses     int        `json:"losses,omitempty"`  // runs that were never heard of again
+	Crashes    int        `json:"crashes,omitempty"` // of the only server while it ran, in a row
 	StartedAt  time.Time  `json:"started,omitzero"`  // first run
 	UpdatedAt  time.Time  `json:"updated,omitzero"`  // last change of state
 	RetryAt    time.Time  `json:"retry,omitzero"`    // when a waiting task is due

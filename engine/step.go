@@ -39,7 +39,7 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 	case Due:
 		d.due(s.task(e.Task))
 	case Lost:
-		d.lost(s.task(e.Task), e.Blameless)
+		d.lost(s.task(e.Task), e)
 	case Kill:
 		d.kill()
 	case GoOn:

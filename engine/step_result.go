@@ -106,7 +106,7 @@ func (d *decision) later(t *Task, e Later) {
 	d.move(t, to, nil, func(p *Progress) {
 		p.Dispatch++
 		p.RetryCount++
-		p.Losses = 0 // it was heard of
+		p.Losses, p.Crashes = 0, 0 // it was heard of
 		p.Guard, p.Params, p.RetryAt = d.guard, e.State, at
 	})
 }
@@ -115,7 +115,7 @@ func (d *decision) later(t *Task, e Later) {
 const maxLosses = 3
 
 // lost takes over a run whose holder is gone.
-func (d *decision) lost(t *Task, blameless bool) {
+func (d *decision) lost(t *Task, e Lost) {
 	if t.Group { // a timer, not a run: it can be set as often as need be
 		d.move(t, t.State, nil, func(p *Progress) {
 			p.Dispatch++
@@ -123,20 +123,35 @@ func (d *decision) lost(t *Task, blameless bool) {
 		})
 		return
 	}
-	losses := t.Losses
-	if !blameless {
+	losses, crashes := t.Losses, t.Crashes
+	switch {
+	case e.Crashes > 0:
+		crashes++
+	case !e.Blameless:
 		losses++
 	}
-	if losses >= maxLosses {
-		d.move(t, t.State, nil, func(p *Progress) { p.Losses = losses })
+	count := func(p *Progress) { p.Losses, p.Crashes = losses, crashes }
+	switch {
+	case losses >= maxLosses:
+		d.move(t, t.State, nil, count)
 		d.errored(t, param.New("message", "Task was lost three times: whatever ran it died or was cut off"))
+		return
+	case e.Crashes > 0 && crashes >= e.Crashes:
+		d.move(t, t.State, nil, count)
+		d.errored(t, param.New("message", crashed(crashes)))
 		return
 	}
 	d.move(t, t.State, nil, func(p *Progress) {
-		p.Losses = losses
+		count(p)
 		p.Dispatch++
 		p.Guard, p.RetryAt = d.guard, t.RetryAt
 	})
+}
+
+// crashed is what is said of a task that the only server may not survive.
+func crashed(times int) string {
+	return fmt.Sprintf("The server ended unexpectedly %d times in a row while this task ran: it is not run again. "+
+		"Either the task takes the server down (its memory, say), or agent.max_crashes is too low for this machine", times)
 }
 
 // compileCheck compiles `_check`, which nobody looked at before.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"zerodag/engine/expr"
 	"zerodag/engine/param"
+	"zerodag/internal/evaluators"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
 )
@@ -97,7 +97,7 @@ func secretIn(t *testing.T, command string, vars *param.Map, read func(*operator
 	}})
 	j := &operators.Job{Own: param.New("look>", command), Vars: vars, Vault: vault{"a.b": "value"}}
 	j.Log = operatortest.New(t, "{}").Log
-	if out := registry.Run(t.Context(), expr.New(expr.Options{}), j); out.Error != nil {
+	if out := registry.Run(t.Context(), evaluators.InProcess(nil), j); out.Error != nil {
 		return "error: " + param.Text(out.Error)
 	}
 	return got

@@ -13,10 +13,11 @@ import (
 	"zerodag/engine/param"
 )
 
-// Evaluator evaluates `${...}`; *expr.Evaluator is one.
+// Evaluator evaluates `${...}` as expr.Evaluator does, for any number of goroutines at a
+// time. What is not the task's fault is a *Later; the end of ctx ends an evaluation.
 type Evaluator interface {
-	Eval(all, vars *param.Map, s expr.Scope) (*param.Map, error)
-	Template(text string, vars *param.Map, s expr.Scope) (string, error)
+	Eval(ctx context.Context, all, vars *param.Map, s expr.Scope) (*param.Map, error)
+	Template(ctx context.Context, text string, vars *param.Map, s expr.Scope) (string, error)
 }
 
 // Job is one run of one task, as a host hands it over.
@@ -93,7 +94,7 @@ func report(j *Job, err error) *param.Map {
 }
 
 func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) {
-	if err := j.evaluate(e); err != nil {
+	if err := j.evaluate(ctx, e); err != nil {
 		return Result{}, err
 	}
 	all := j.Params.tree
@@ -134,11 +135,11 @@ func (j *Job) MarkData(r *Result) {
 }
 
 // evaluate fills in Params, Local and Template (spec language.md 1.7).
-func (j *Job) evaluate(e Evaluator) error {
+func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	vars := param.Merge(j.Vars.Without("_check", "_error"), param.DataMap(j.variables()))
 	own := j.Own.Without("_check", "_error", "_export")
 	refs := j.refer(own)
-	all, err := e.Eval(param.Merge(vars, own), vars, j.Scope)
+	all, err := e.Eval(ctx, param.Merge(vars, own), vars, j.Scope)
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (j *Job) evaluate(e Evaluator) error {
 	j.Local = local
 	j.Params = NewParams(all)
 	j.Template = func(text string) (string, error) {
-		result, err := e.Template(text, j.Params.tree, j.Scope)
+		result, err := e.Template(ctx, text, j.Params.tree, j.Scope)
 		if refs != nil {
 			result = refs.cleanText(result)
 		}

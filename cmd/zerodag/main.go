@@ -13,12 +13,15 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"zerodag/internal/evaluators"
 )
 
 // version is set at build time.
 var version = "0.1.0"
 
 func main() {
+	evaluators.Serve()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], streams{os.Stdin, onTerminal(os.Stdout), onTerminal(os.Stderr)})
 	stop()

@@ -9,9 +9,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"zerodag/engine/expr/assets"
+	"zerodag/internal/evaluators"
 )
 
 func TestMain(m *testing.M) {
+	evaluators.Serve()
 	testscript.Main(m, map[string]func(){"zerodag": main})
 }
 

@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
-	"zerodag/engine/expr"
-	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
+	"zerodag/internal/evaluators"
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/httpclient"
@@ -229,7 +227,8 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		return nil, err
 	}
 	defer scratch.Leave(r.files.Root())
-	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+	pool := evaluators.New("")
+	defer pool.Close()
 	view := newView(r)
 	host := local.New(local.Options{
 		Registry:  all.Registry(),
@@ -237,7 +236,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		Notifier:  notifier,
 		HTTP:      &httpclient.Clients{},
 		Config:    config,
-		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
+		Evaluator: pool,
 		Project:   local.Project{ID: 1, Name: "default", Revision: time.Now().UTC().Format(time.RFC3339)},
 		Workflows: r.workflows,
 		Secrets:   secrets,

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/embedded"
+	"zerodag/internal/evaluators"
 	"zerodag/internal/host"
 	"zerodag/operators"
 )
@@ -110,7 +111,9 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if options.Notices, err = newNotices(r); err != nil {
+	options.Evaluators = evaluators.New("")
+	defer options.Evaluators.Close()
+	if options.Notices, err = newNotices(r, options.Evaluators); err != nil {
 		return err
 	}
 	parts := host.Parts{

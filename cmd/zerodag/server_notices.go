@@ -1,21 +1,22 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
 	"zerodag/engine/expr"
-	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
+	"zerodag/internal/evaluators"
 	"zerodag/internal/host"
 	"zerodag/internal/notice"
 )
 
 // newNotices reads how people are told of failures (spec server.md 6.5).
-func newNotices(r *reading) (host.Notices, error) {
-	sender, err := noticeSender(r)
+func newNotices(r *reading, pool *evaluators.Pool) (host.Notices, error) {
+	sender, err := noticeSender(r, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,7 @@ func newNotices(r *reading) (host.Notices, error) {
 	return notice.New(sender, o), nil
 }
 
-func noticeSender(r *reading) (notice.Sender, error) {
+func noticeSender(r *reading, pool *evaluators.Pool) (notice.Sender, error) {
 	required := func(key string) (string, error) {
 		if v := r.text(key, ""); v != "" {
 			return v, nil
@@ -51,13 +52,13 @@ func noticeSender(r *reading) (notice.Sender, error) {
 		command, err := required("notification.shell.command")
 		return notice.Shell{Command: command, Timeout: time.Duration(r.number("notification.shell.timeout", 30_000)) * time.Millisecond}, err
 	case "mail":
-		return mailNotices(r, required)
+		return mailNotices(r, pool, required)
 	default:
 		return nil, fmt.Errorf("configuration key notification.type is %q: use mail, http or shell", kind)
 	}
 }
 
-func mailNotices(r *reading, required func(string) (string, error)) (notice.Sender, error) {
+func mailNotices(r *reading, pool *evaluators.Pool, required func(string) (string, error)) (notice.Sender, error) {
 	const prefix = "notification.mail."
 	host, err := required(prefix + "host")
 	if err != nil {
@@ -83,7 +84,7 @@ func mailNotices(r *reading, required func(string) (string, error)) (notice.Send
 		}
 	}
 	if file := r.text(prefix+"body_template_file", ""); file != "" {
-		if m.Body, err = noticeTemplate(file); err != nil {
+		if m.Body, err = noticeTemplate(file, pool); err != nil {
 			return nil, err
 		}
 	}
@@ -102,14 +103,13 @@ func addressList(text string) []param.Value {
 
 // noticeTemplate reads a text with `${message}` and the like. It is tried once, so that a
 // wrong one is seen at the start and not on the night that it is needed.
-func noticeTemplate(file string) (func(*param.Map) (string, error), error) {
+func noticeTemplate(file string, pool *evaluators.Pool) (func(*param.Map) (string, error), error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("read notification.mail.body_template_file: %w", err)
 	}
 	body := func(fields *param.Map) (string, error) {
-		e := expr.New(expr.Options{Moment: func() *expr.Moment { return expr.CompileMoment(assets.Moment()) }})
-		return e.Template(string(text), fields, expr.Scope{Zone: time.UTC, Now: time.Now()})
+		return pool.Template(context.Background(), string(text), fields, expr.Scope{Zone: time.UTC, Now: time.Now()})
 	}
 	if _, err := body(notice.Fields(host.Notice{Message: "test"}, time.Now())); err != nil {
 		return nil, fmt.Errorf("notification.mail.body_template_file %s: %w", file, err)

@@ -17,8 +17,8 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
-	"zerodag/operators"
 	"zerodag/internal/sqlite"
+	"zerodag/operators"
 )
 
 // reading collects the first wrong value of a configuration, and which keys were read.
@@ -185,6 +185,9 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 		ReapInterval: r.duration("executor.ttl_reaping_interval", 0),
 		Lease:        r.seconds("agent.lock-retention-time", 0), Heartbeat: r.seconds("agent.heartbeat-interval", 0),
 		Threads: c.threads, Retention: r.duration("executor.log_retention", 0),
+	}
+	if o.Limits.Crashes = r.number("agent.max_crashes", 3); o.Limits.Crashes == 0 {
+		o.Limits.Crashes = -1 // none
 	}
 	if c.threads == 0 {
 		o.Limits.Threads = r.number("agent.max-task-threads", 0)

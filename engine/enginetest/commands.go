@@ -237,9 +237,12 @@ func (in *interpreter) due(a args, _ Step) (string, error) {
 	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event { return engine.Due{By: by, Run: run} })
 }
 
-// lost says that a run was never heard of again: lost +task [blameless] [d=N]
+// lost says that a run was never heard of again: lost +task [blameless | crash] [d=N]
 func (in *interpreter) lost(a args, _ Step) (string, error) {
 	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event {
+		if a.word(1) == "crash" {
+			return engine.Lost{By: by, Run: run, Blameless: true, Crashes: 3}
+		}
 		return engine.Lost{By: by, Run: run, Blameless: a.word(1) == "blameless"}
 	})
 }

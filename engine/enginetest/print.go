@@ -132,6 +132,9 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	if p.Losses != before.Losses {
 		say("losses=%d", p.Losses)
 	}
+	if p.Crashes != before.Crashes {
+		say("crashes=%d", p.Crashes)
+	}
 	if p.Ending != before.Ending {
 		say("then %v", p.Ending)
 	}

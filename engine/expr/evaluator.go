@@ -1,7 +1,9 @@
 package expr
 
 import (
+	"errors"
 	"strings"
+	"time"
 
 	"zerodag/engine/param"
 )
@@ -20,7 +22,27 @@ type Options struct {
 	// Moment gives moment.js when a script needs it first; nil when the build has none.
 	// Evaluators on several goroutines may share it.
 	Moment func() *Moment
+	// Elsewhere, unless nil, evaluates what needs JavaScript: then nothing of the engine runs
+	// in this process. What the script itself got wrong is a ScriptError; every other error is
+	// handed on as it is.
+	Elsewhere func(Script) (string, error)
+	// Spent, unless nil, is the processor time that this process has used, which does nothing
+	// but evaluate, one template at a time: time and memory are the script's alone.
+	Spent func() time.Duration
 }
+
+// Script is a template that needs JavaScript, with all that it can see. It may cross to
+// another process.
+type Script struct {
+	Text  string
+	Vars  *param.Map
+	Scope Scope
+}
+
+// ScriptError is what is wrong with a script, for its author.
+type ScriptError string
+
+func (e ScriptError) Error() string { return string(e) }
 
 // Evaluator evaluates templates. It is not safe for concurrent use, cheap to make,
 // and stays usable after every error.
@@ -48,22 +70,42 @@ func (e *Evaluator) evalText(text string, sc scope, s *Scope) (string, error) {
 	if result, ok := plain(parts, sc); ok {
 		return result, nil
 	}
-	script, err := e.script(text, s.Mark, parts)
-	if err == nil {
-		var result string
-		if result, err = e.run(script, sc, s); err == nil {
-			return result, nil
-		}
+	result, err := e.script(text, parts, sc, s)
+	var wrong ScriptError
+	if err == nil || !errors.As(err, &wrong) {
+		return result, err
 	}
 	if len(text) > maxQuoted {
 		text = strings.ToValidUTF8(text[:maxQuoted], "") + "..."
 	}
-	return "", param.Errorf("Failed to evaluate a variable %s (%s)", text, err)
+	return "", param.Errorf("Failed to evaluate a variable %s (%s)", text, wrong)
 }
 
-// script compiles a template, or finds it compiled: tasks of a loop evaluate the
+// script evaluates a template with JavaScript, here or elsewhere.
+func (e *Evaluator) script(text string, parts []part, sc scope, s *Scope) (string, error) {
+	if e.options.Elsewhere != nil {
+		return e.options.Elsewhere(Script{Text: text, Vars: sc.reach(parts), Scope: *s})
+	}
+	compiled, err := e.compiled(text, s.Mark, parts)
+	if err != nil {
+		return "", ScriptError(err.Error())
+	}
+	result, err := e.run(compiled, sc, s)
+	if err != nil {
+		return "", ScriptError(err.Error())
+	}
+	return result, nil
+}
+
+// Script evaluates what another process handed over. What the script got wrong is a
+// ScriptError.
+func (e *Evaluator) Script(q Script) (string, error) {
+	return e.script(q.Text, parse(q.Text, q.Scope.Mark), scope{vars: q.Vars}, &q.Scope)
+}
+
+// compiled compiles a template, or finds it compiled: tasks of a loop evaluate the
 // same texts again and again.
-func (e *Evaluator) script(text, mark string, parts []part) (*compiled, error) {
+func (e *Evaluator) compiled(text, mark string, parts []part) (*compiled, error) {
 	if p, ok := e.scripts[text]; ok {
 		return p, nil
 	}

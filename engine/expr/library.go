@@ -131,7 +131,11 @@ func (x *script) checkCode(call goja.FunctionCall) goja.Value {
 	if err := checkSource(text); err != nil {
 		panic(x.rt.NewTypeError(err.Error()))
 	}
-	if tree, err := parser.ParseFile(nil, "eval", text, 0); err == nil {
+	tree, err := parser.ParseFile(nil, "eval", text, 0)
+	if err != nil { // the body of a function may return
+		tree, err = parser.ParseFile(nil, "eval", "(function(){"+text+"\n})", 0)
+	}
+	if err == nil {
 		if err := c.check(tree); err != nil {
 			panic(x.rt.NewTypeError(err.Error()))
 		}

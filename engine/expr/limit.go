@@ -21,7 +21,11 @@ const (
 	// A machine that had no time for so many looks had none for the script either.
 	fairLooks = 8
 	// So often the time is given again then.
-	maxDelays = 10
+	maxDelays = 50
+	// The time of the processor that a script has, where it is known, and how often that is
+	// looked at beyond maxTime.
+	ownTime  = 350 * time.Millisecond
+	ownPause = maxTime / 10
 )
 
 // The engine gives regular expressions that need backtracking to a library which
@@ -39,8 +43,14 @@ func limitBacktracking() bool {
 // the whole process, so a script may be blamed for what others allocate: only one that
 // takes its time itself, as the first look is after a pause, and only if it is blamed
 // each time that it is tried.
+//
+// In a process of its own a script has all the memory that is taken and all the time that is
+// spent: then its time is that of the processor, and a machine that has none to give only
+// delays it.
 type watcher struct {
 	rt          *goja.Runtime
+	spent       func() time.Duration // nil: the process is not the script's own
+	began       time.Duration        // of what was spent
 	clock, heap *time.Timer
 	sample      []metrics.Sample
 	limit       uint64
@@ -48,13 +58,17 @@ type watcher struct {
 	looks, delay, greedy chan struct{}
 }
 
-func watch(rt *goja.Runtime) *watcher {
+func watch(rt *goja.Runtime, spent func() time.Duration) *watcher {
 	w := &watcher{
 		rt:     rt,
+		spent:  spent,
 		sample: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}},
 		looks:  make(chan struct{}, maxLooks),
 		delay:  make(chan struct{}, maxDelays),
 		greedy: make(chan struct{}, maxLooks),
+	}
+	if spent != nil {
+		w.began = spent()
 	}
 	// Armed only when the fields are set, which the callbacks read.
 	w.clock = time.AfterFunc(math.MaxInt64, w.ring)
@@ -65,7 +79,12 @@ func watch(rt *goja.Runtime) *watcher {
 }
 
 func (w *watcher) ring() {
-	if len(w.looks) < fairLooks && len(w.delay) < maxDelays {
+	if w.spent != nil && w.spent()-w.began < ownTime && len(w.delay) < maxDelays {
+		w.delay <- struct{}{}
+		w.clock.Reset(ownPause)
+		return
+	}
+	if w.spent == nil && len(w.looks) < fairLooks && len(w.delay) < maxDelays/5 {
 		w.delay <- struct{}{}
 		w.clock.Reset(maxTime)
 		return
@@ -103,7 +122,7 @@ func (w *watcher) look() {
 func (w *watcher) stop() (doubtful bool) {
 	w.clock.Stop()
 	w.heap.Stop()
-	return len(w.delay)+len(w.greedy) > 0
+	return w.spent == nil && len(w.delay)+len(w.greedy) > 0
 }
 
 // random is a source of numbers that is the same for the same seed (splitmix64).

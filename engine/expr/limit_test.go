@@ -22,7 +22,7 @@ func TestLimits(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"${(function() { while (true) {} })()}", "longer than 500ms"},
 		{"${(function() { for (;;) { try { for (;;) {} } catch (e) {} finally {} } })()}", "longer than 500ms"},
-		{"${(function() { var s = 'x'; while (1) s += s })()}", "64 MiB"},
+		{"${(function() { var s = 'x'; while (1) s += s })()}", "the evaluation took"},
 		{"${(function() { var a = []; for (;;) a.push({}) })()}", "the evaluation took"},
 		{"${'x'.repeat(1e9)}", "too long"}, {"${'x'['rep' + 'eat'](1e9)}", "too long"}, {"${'x'.padEnd(1e9)}", "too long"},
 		{"${new Array(1e9).join('x')}", "too long"}, {"${Array(1e9).fill(0)}", "too long"}, {"${[...Array(1e9)]}", "too long"},

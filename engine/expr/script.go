@@ -23,6 +23,7 @@ type script struct {
 	libraries *libraries
 	scope     *Scope // of the evaluation under way
 	guarded   bool
+	spent     func() time.Duration // see Options
 }
 
 // run evaluates a compiled template in a runtime of its own, except for the chains of
@@ -50,7 +51,7 @@ func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
 }
 
 func (e *Evaluator) newScript() *script {
-	x := &script{rt: goja.New(), libraries: e.library()}
+	x := &script{rt: goja.New(), libraries: e.library(), spent: e.options.Spent}
 	x.rt.SetMaxCallStackSize(maxCalls)
 	x.rt.SetTimeSource(func() time.Time { return x.scope.Now })
 	return x
@@ -59,7 +60,7 @@ func (e *Evaluator) newScript() *script {
 // eval evaluates a template, and says whether the result is in doubt. A script that is used again must be pure.
 func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, doubtful bool, err error) {
 	if c.plan.call {
-		w := watch(x.rt)
+		w := watch(x.rt, x.spent)
 		defer func() { doubtful = w.stop() }()
 	}
 	defer func() {
@@ -125,14 +126,29 @@ func (sc scope) visible(c *compiled) *param.Map {
 	if c.plan.whole {
 		return sc.merged()
 	}
+	return sc.seen(c.text)
+}
+
+// reach is what a template can see at most, as far as that shows without parsing it: more
+// than visible, never less.
+func (sc scope) reach(parts []part) *param.Map {
+	text := expressions(parts)
+	if seesAll(text, mayCompute(text)) {
+		return sc.merged()
+	}
+	return sc.seen(text)
+}
+
+// seen are the parameters whose names occur in the text of expressions.
+func (sc scope) seen(text string) *param.Map {
 	m := param.New()
 	for key, value := range sc.vars.All() {
-		if named(c.text, key) && !sc.siblings.Has(key) {
+		if named(text, key) && !sc.siblings.Has(key) {
 			m.Set(key, value)
 		}
 	}
 	for key, value := range sc.siblings.All() {
-		if named(c.text, key) {
+		if named(text, key) {
 			m.Set(key, value)
 		}
 	}

@@ -48,15 +48,21 @@ type compiled struct {
 	plan    plan
 }
 
-// compile makes a script of a template.
-func compile(parts []part) (*compiled, error) {
+// expressions is the text of all expressions of a template.
+func expressions(parts []part) string {
 	var text strings.Builder
 	for _, p := range parts {
 		if p.expr {
 			text.WriteString(p.text + "\n")
 		}
 	}
-	if err := checkSource(text.String()); err != nil {
+	return text.String()
+}
+
+// compile makes a script of a template.
+func compile(parts []part) (*compiled, error) {
+	text := expressions(parts)
+	if err := checkSource(text); err != nil {
 		return nil, err
 	}
 	if len(parts) > maxParts {
@@ -74,12 +80,12 @@ func compile(parts []part) (*compiled, error) {
 	if err != nil {
 		return nil, message(err)
 	}
-	p := planOf(text.String(), c.computed)
+	p := planOf(text, c.computed)
 	// A pure script needs no more of the library than every other pure one.
 	if p.pure = isPure(parts); p.pure {
 		p = plan{pure: true, call: true, dates: true}
 	}
-	return &compiled{program, text.String(), p}, nil
+	return &compiled{program, text, p}, nil
 }
 
 // checkSource refuses code that the recursive parser could not survive.

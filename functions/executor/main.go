@@ -9,9 +9,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"zerodag/internal/cloud"
+	"zerodag/internal/evaluators"
 )
 
 func main() {
+	evaluators.Serve()
 	engine, err := cloud.Open(context.Background())
 	if err != nil {
 		log.Fatal(err)

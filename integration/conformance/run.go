@@ -18,6 +18,7 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
+	"zerodag/internal/evaluators"
 	"zerodag/internal/files"
 	"zerodag/internal/httpclient"
 	"zerodag/internal/local"
@@ -205,7 +206,7 @@ func (w *world) host(workflows []dig.Workflow) *local.Host {
 		Store:     w.store,
 		Notifier:  quiet{},
 		HTTP:      &httpclient.Clients{},
-		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
+		Evaluator: evaluators.InProcess(moment),
 		Project:   local.Project{ID: 1, Name: "case-" + w.Name, Revision: "r1"},
 		Workflows: workflows,
 		Secrets:   secrets(w.Secrets),

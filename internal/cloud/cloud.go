@@ -12,18 +12,16 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 
-	"zerodag/engine/expr"
-	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
 	"zerodag/events"
 	"zerodag/internal/dynamo"
 	"zerodag/internal/env"
+	"zerodag/internal/evaluators"
 	"zerodag/internal/eventbridge"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
@@ -101,7 +99,6 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 	}
 	logStore := s3.NewLogs(account, logs)
 	secrets := ssm.New(account, ssm.Options{Prefix: config.Secrets})
-	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	var notices host.Notices
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
@@ -117,7 +114,7 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave}, nil
 		},
 		Near:      e.prepare,
-		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
+		Evaluator: evaluators.New(""),
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 		Now:       time.Now, Logger: e.Logger,
 		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime},

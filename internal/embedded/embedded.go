@@ -20,6 +20,7 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
+	"zerodag/internal/evaluators"
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
@@ -54,6 +55,9 @@ type Options struct {
 	Notices   host.Notices
 	Registry  operators.Registry // nil: all built-in operators
 	Commands  executors.Settings // Name and KillNow are chosen here
+	// Evaluators evaluates expressions; Close closes it. nil: they are evaluated in this
+	// process, and only the engine's own guards bound them.
+	Evaluators *evaluators.Pool
 	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
 	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
 	Logger    *slog.Logger     // nil: none
@@ -65,6 +69,7 @@ type Engine struct {
 	*host.Host
 	DB         *sqlite.DB
 	workspaces *files.Workspaces
+	evaluators *evaluators.Pool
 	temporary  string // folder that Close deletes; "" for none
 
 	folder, database, archives, logs string
@@ -72,7 +77,7 @@ type Engine struct {
 
 // Open opens a deployment, or makes it. One process at a time has it.
 func Open(ctx context.Context, o Options) (_ *Engine, err error) {
-	e := &Engine{}
+	e := &Engine{evaluators: o.Evaluators}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.Close())
@@ -154,7 +159,6 @@ func (e *Engine) wire(o Options) error {
 			return fmt.Errorf("let %s reach workspaces: %w", o.Commands.User, err)
 		}
 	}
-	moment := sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
 	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Apart: o.LogsApart, Now: o.Now}))
 	if o.NoLogs {
 		logs = host.NoLogs{}
@@ -173,9 +177,14 @@ func (e *Engine) wire(o Options) error {
 		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{}, Notices: o.Notices,
 		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,
 		Workspace: workspace,
-		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{Moment: moment}) },
+		Evaluator: evaluator(o.Evaluators),
 		Unpack: func(ctx context.Context, key string) (host.Archive, error) {
 			return e.workspaces.Archive(ctx, key)
+		},
+		Stopping: func() {
+			if err := e.DB.Stopping(); err != nil {
+				o.Logger.Error("note that the server was told to end", "error", err)
+			}
 		},
 		Now: o.Now, Logger: o.Logger, Limits: o.Limits,
 	})
@@ -217,10 +226,20 @@ func (o Options) closeData() error {
 	return nil
 }
 
+func evaluator(pool *evaluators.Pool) operators.Evaluator {
+	if pool != nil {
+		return pool
+	}
+	return evaluators.InProcess(sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) }))
+}
+
 // Close ends everything at once and closes the files. What was under way runs again after
 // the next Open; to let it end first, end the accepting context of Run and wait.
 func (e *Engine) Close() error {
 	var errs []error
+	if e.evaluators != nil {
+		e.evaluators.Close()
+	}
 	if e.DB != nil {
 		errs = append(errs, e.DB.Close())
 	}

@@ -35,6 +35,7 @@ type act struct {
 	begins  bool         // it is what begins the attempt
 	sla     bool         // the time of `sla:` has come
 	early   []engine.Run // to be woken later
+	crashed bool         // the server crashed while an earlier delivery was at it
 	applied bool         // an entry with what was planned is in the log
 	doubt   Entry        // with what was planned, that may be in the log; its number and nonce
 }
@@ -126,7 +127,7 @@ func (h *Host) advance(ctx context.Context, l *live, a *act, read bool) error {
 	for entries := 1; ; {
 		more := false
 		for _, guard := range a.guards {
-			again, err := h.settle(ctx, l, guard, &t, now)
+			again, err := h.settle(ctx, l, a, guard, &t, now)
 			if err != nil {
 				return err
 			}
@@ -172,7 +173,7 @@ func (h *Host) clock(l *live) time.Time {
 
 // settle runs what the message owes and needs no I/O, and feeds the results to the
 // engine. It says whether there may be more.
-func (h *Host) settle(ctx context.Context, l *live, guard string, t *turn, now time.Time) (bool, error) {
+func (h *Host) settle(ctx context.Context, l *live, a *act, guard string, t *turn, now time.Time) (bool, error) {
 	more := false
 	for _, e := range l.state.Outstanding(guard) {
 		switch e := e.(type) {
@@ -184,6 +185,10 @@ func (h *Host) settle(ctx context.Context, l *live, guard string, t *turn, now t
 			task := l.state.Task(e.Task)
 			if !e.At.IsZero() || !Inline(h.Registry, task) {
 				continue // one that waits has a message of its own
+			}
+			if l.careful.Load() && h.maxCrashes() > 0 {
+				h.blame(l, a, e.Run, t, now)
+				continue // perform sends it
 			}
 			if err := ctx.Err(); err != nil {
 				return false, err
@@ -199,6 +204,19 @@ func (h *Host) settle(ctx context.Context, l *live, guard string, t *turn, now t
 	}
 	return more, nil
 }
+
+// blame counts a crash for a task that may have been under way at it, within a step of
+// which nothing was kept.
+func (h *Host) blame(l *live, a *act, run engine.Run, t *turn, now time.Time) {
+	task := l.state.Task(run.Task)
+	if !a.crashed || a.applied || task.Crashes > 0 {
+		return
+	}
+	t.step(l, engine.Lost{By: engine.By{Guard: task.Guard}, Run: run, Blameless: true, Crashes: h.maxCrashes()}, now)
+}
+
+// maxCrashes is at how many crashes in a row a task may be under way; 0 is no limit.
+func (h *Host) maxCrashes() int { return max(0, h.Limits.Crashes) }
 
 // append writes what the turn changed as the next entry.
 func (h *Host) append(ctx context.Context, l *live, a *act, t *turn, now time.Time, last bool) error {

@@ -26,6 +26,7 @@ type claim struct {
 	waits    bool     // it is for runs that wait: who runs them has said so under its guard
 	delivery Delivery
 	pack     int
+	crashes  int // that a task may be under way at; 0: this is no second delivery after one
 	decided  bool
 	sendings []sending // by guard
 
@@ -56,7 +57,7 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 		case t.State == engine.Running && c.waits && !slices.Contains(c.guards(), t.Guard):
 			c.stray = true // another message woke it
 		case t.State == engine.Running && c.again:
-			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.delivery.Restarted})
+			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.delivery.Restarted, Crashes: c.crashes})
 		case t.State == engine.Running && c.waits:
 			c.taken = true // another delivery of this message woke it
 		case t.State == engine.Running:
@@ -92,6 +93,9 @@ func (c *claim) guards() []string { return append(slices.Clone(c.from), c.guard)
 // also when nothing changed.
 func (h *Host) claim(ctx context.Context, l *live, guard string, m events.Task, d Delivery) (runs []engine.Run, err error) {
 	c := claim{guard: guard, asked: m.Runs, from: m.From, again: d.Count > 1 || len(m.From) > 0, waits: m.Wait || d.Count == 1 && !d.Due.IsZero(), delivery: d, pack: h.Limits.Pack}
+	if d.Crashed {
+		c.crashes = h.maxCrashes()
+	}
 	c.sendings = make([]sending, len(c.from)+1)
 	a := &act{guards: c.guards(), plan: c.plan}
 	if d.Count > 1 {

@@ -151,19 +151,29 @@ func TestTakenOver(t *testing.T) {
 	})
 }
 
-// TestThreeLosses proves that a task whose runs vanish fails after the third, and that
-// what a restart cut off is not counted.
+// TestThreeLosses proves that a task whose runs vanish fails after the third, also when the
+// whole server crashes, unless a limit of crashes says otherwise, and that what was cut off
+// when the server was told to end is not counted.
 func TestThreeLosses(t *testing.T) {
 	t.Parallel()
-	for _, restarted := range []bool{false, true} {
+	for _, how := range []string{"lost", "crashed", "crashed without limit", "told to end"} {
+		restarted := how != "lost"
 		inBubble(t, func(w *world) {
 			options := sqlite.Options{Path: w.t.TempDir() + "/db"}
 			w.db = w.open(options)
 			w.on("a", lasting(time.Hour))
-			p := w.serve()
+			limit := func(o *host.Options) {
+				if how == "crashed without limit" {
+					o.Limits.Crashes = -1
+				}
+			}
+			p := w.serve(limit)
 			a := p.run("+a:\n  work>: a\n")
 			for range 4 {
 				pass(time.Minute)
+				if how == "told to end" {
+					w.must(w.db.Stopping())
+				}
 				p.crash()
 				if restarted {
 					w.must(w.db.Close())
@@ -171,9 +181,9 @@ func TestThreeLosses(t *testing.T) {
 				} else {
 					time.Sleep(10 * time.Minute)
 				}
-				p = w.serve()
+				p = w.serve(limit)
 			}
-			if !restarted {
+			if how == "lost" || how == "crashed" {
 				want(t, "status", p.end(a), "error")
 				w.wantRuns("+main+a/1", "+main+a/2", "+main+a/3")
 				return
@@ -182,6 +192,46 @@ func TestThreeLosses(t *testing.T) {
 			w.wantRuns("+main+a/1", "+main+a/2", "+main+a/3", "+main+a/4", "+main+a/5")
 		})
 	}
+}
+
+// TestCrashesWithinSteps proves that an operator that is run within a step, of which a crash
+// leaves nothing, fails as well after it took the server down a few times, that the tasks
+// before it go on, and that the server is there for other attempts afterwards.
+func TestCrashesWithinSteps(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		options := sqlite.Options{Path: w.t.TempDir() + "/db"}
+		w.db = w.open(options)
+		var booms atomic.Int64
+		var cut atomic.Value // of the process that runs
+		boom := func(o *host.Options) {
+			o.Registry["boom"] = operators.Operator{Name: "boom", Inline: true, Run: func(ctx context.Context, _ *operators.Task) (operators.Result, error) {
+				booms.Add(1)
+				cut.Load().(context.CancelFunc)()
+				return operators.Result{}, ctx.Err()
+			}}
+		}
+		serve := func() *process {
+			p := w.serve(boom)
+			cut.Store(p.cut)
+			return p
+		}
+		p := serve()
+		p.push("main.dig", "+a:\n  echo>: a\n+b:\n  boom>: b\n+c:\n  work>: c\n")
+		a := p.start(1)
+		for range 5 {
+			pass(time.Minute)
+			p.crash()
+			w.must(w.db.Close())
+			w.db = w.open(options)
+			p = serve()
+		}
+		want(t, "status", p.end(a), "error")
+		if n := booms.Load(); n < 3 || n > 4 {
+			t.Errorf("it was run %d times, want 3 or 4", n)
+		}
+		w.wantRuns()
+	})
 }
 
 // TestOutage proves that the result of a run is kept while the store cannot work: the task

@@ -91,7 +91,7 @@ func (h *Host) execute(ctx context.Context, j *job) operators.Outcome {
 	}
 	defer w.Leave()
 	j.Files, j.Commands = w.Files, w.Commands
-	o := h.Registry.Run(ctx, &h.scripts, j.Job)
+	o := h.Registry.Run(ctx, h.Evaluator, j.Job)
 	o.Error = vault.MaskAll(o.Error)
 	if o.Result != nil {
 		o.Result.Secret = len(vault.values()) > 0

@@ -34,7 +34,7 @@ func (h *Host) happened(ctx context.Context, l *live, guard string, d Delivery) 
 		h.forget(l) // what an earlier holder of the message, or anybody, did must be seen
 	}
 	h.keepShort(l.id, e.Logs)
-	a := &act{guards: []string{guard}}
+	a := &act{guards: []string{guard}, crashed: d.Crashed}
 	a.brings(e.Engine(guard))
 	a.begins, a.sla = e.Kind == events.Start, e.Kind == events.SLADue
 	if e.Kind == events.Check {
@@ -55,6 +55,9 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 	}
 	l := h.hold(id)
 	defer h.drop(l)
+	if d.Crashed {
+		l.careful.Store(true)
+	}
 	err = h.safely(d, func() error { return do(ctx, l, guard, d) })
 	if lost := errors.Is(err, errNoDefinition) && errors.Is(err, ErrNotFound); lost || errors.Is(err, errPanic) && h.panicked(d) {
 		err = h.safely(d, func() error { return h.giveUp(ctx, l, err) })

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,9 +47,8 @@ type Options struct {
 	Workspace func(context.Context, operators.Identity, Workflow) (Workspace, error)
 	// Near, unless nil, is told that a command is likely to run soon in a sandbox that is slow to
 	// start: after this task, which now begins.
-	Near func(ctx context.Context, id operators.Identity, s operators.Sandbox)
-	// Evaluator makes an evaluator; they are pooled, one goroutine uses one at a time.
-	Evaluator func() operators.Evaluator
+	Near      func(ctx context.Context, id operators.Identity, s operators.Sandbox)
+	Evaluator operators.Evaluator
 	// Unpack opens an archive for validation; it checks size, number, paths and types.
 	Unpack func(ctx context.Context, archive string) (Archive, error)
 
@@ -61,6 +59,10 @@ type Options struct {
 	Relay bool
 	// IDAt is the least id of what is made after a time; nil where ids do not tell.
 	IDAt func(time.Time) int64
+
+	// Stopping, unless nil, is told when Run is asked to end: from then on the end of this
+	// process is no crash, whoever causes it.
+	Stopping func()
 
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -81,6 +83,7 @@ type Limits struct {
 	RunTime      time.Duration // of one run of a task; 0 is no limit
 	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
+	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
 }
 
 // Workspace is the project's folder as one run has it.
@@ -123,7 +126,6 @@ type Host struct {
 	Options
 	cache       cache
 	stats       counters
-	scripts     scripts
 	slots       chan struct{}          // of tasks; nil without limit
 	steering    func() map[string]bool // names of parameters that operators read as configuration
 	rescheduled chan struct{}
@@ -143,9 +145,10 @@ func New(o Options) *Host {
 	l.Lease = cmp.Or(l.Lease, 5*time.Minute)
 	l.Heartbeat = cmp.Or(l.Heartbeat, time.Minute)
 	l.Pack = cmp.Or(l.Pack, 1)
+	l.Crashes = cmp.Or(l.Crashes, 3)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
 	o.fillIn()
-	h := &Host{Options: o, scripts: newScripts(runtime.GOMAXPROCS(0), o.Evaluator), steering: sync.OnceValue(o.Registry.Configuration), rescheduled: make(chan struct{}, 1), pause: sleep}
+	h := &Host{Options: o, steering: sync.OnceValue(o.Registry.Configuration), rescheduled: make(chan struct{}, 1), pause: sleep}
 	h.cache.lives, h.cache.definitions, h.cache.panics = map[int64]*live{}, map[int64]definition{}, map[string]int{}
 	if l.Threads > 0 {
 		h.slots = make(chan struct{}, l.Threads)
@@ -214,6 +217,9 @@ func (h *Host) Run(ctx, accepting context.Context, p Parts) {
 	}
 	<-accepting.Done()
 	h.closing.Store(true)
+	if h.Stopping != nil {
+		h.Stopping()
+	}
 	if n := h.stats.running.Load(); n > 0 {
 		h.Logger.Info(fmt.Sprintf("Waiting for completion of %d running tasks...", n))
 	}

@@ -32,6 +32,9 @@ type live struct {
 	claimed  map[string]int // by guard, which delivery of the message was the last to claim its tasks
 
 	over atomic.Bool // the row says that it is done
+	// careful: the server crashed while something of the attempt was under way. No task is run
+	// within a step any more: each has a message of its own, which tells when it was under way.
+	careful atomic.Bool
 
 	// Guarded by the cache.
 	holders int

@@ -71,6 +71,8 @@ type Delivery struct {
 	// Restarted: whoever received it before was a process that has ended since, with all
 	// that it did. Where that cannot be known it is false.
 	Restarted bool
+	// Crashed: that process was not told to end.
+	Crashed bool
 }
 
 // Queue is a leased queue: who receives a message has it until the lease ends; what is

@@ -18,8 +18,8 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
-	"zerodag/engine/expr"
 	"zerodag/engine/param"
+	"zerodag/internal/evaluators"
 	"zerodag/internal/host"
 	"zerodag/internal/sqlite"
 	"zerodag/operators"
@@ -90,7 +90,7 @@ func (w *world) options() host.Options {
 		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 			return host.Workspace{Leave: func() {}}, nil
 		},
-		Evaluator: func() operators.Evaluator { return expr.New(expr.Options{}) },
+		Evaluator: evaluators.InProcess(nil),
 		Now:       w.now, Logger: slog.New(slog.NewTextHandler(lockedWriter{w}, nil)),
 	}
 }

@@ -89,9 +89,7 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	}
 	defer w.Leave()
 	j.Files, j.Commands = w.Files, w.Commands
-	e := h.evaluator()
-	defer h.giveBack(e)
-	o := h.Registry.Run(ctx, e, j)
+	o := h.Registry.Run(ctx, h.Evaluator, j)
 	o.Error = h.vault.MaskAll(o.Error)
 	return o
 }

@@ -22,13 +22,12 @@ import (
 
 // Options are what a Host is made of. Zero values of optional parts are named.
 type Options struct {
-	Registry operators.Registry
-	Store    operators.ParamStore // optional
-	Notifier operators.Notifier
-	HTTP     operators.HTTPClient
-	Config   *param.Map // system configuration below "config."; optional
-	// Evaluator makes an evaluator; they are pooled, one goroutine uses one at a time.
-	Evaluator func() operators.Evaluator
+	Registry  operators.Registry
+	Store     operators.ParamStore // optional
+	Notifier  operators.Notifier
+	HTTP      operators.HTTPClient
+	Config    *param.Map // system configuration below "config."; optional
+	Evaluator operators.Evaluator
 
 	Project   Project
 	Workflows []dig.Workflow
@@ -71,12 +70,11 @@ type Host struct {
 	slots chan struct{} // nil without limit
 	vault *host.Vault   // of all attempts: what one was given the next may have from it
 
-	mu         sync.Mutex
-	evaluators []operators.Evaluator
-	attempts   map[attemptKey]*Attempt
-	sessions   map[sessionKey]*session
-	lastID     int64
-	running    sync.WaitGroup
+	mu       sync.Mutex
+	attempts map[attemptKey]*Attempt
+	sessions map[sessionKey]*session
+	lastID   int64
+	running  sync.WaitGroup
 }
 
 type sessionKey struct {
@@ -193,22 +191,4 @@ func (h *Host) register(def *engine.Definition, w dig.Workflow, r Request) (*Att
 	a.request.SessionTime = r.SessionTime.In(def.Zone)
 	h.attempts[key], s.last = a, a
 	return a, true
-}
-
-// evaluator lends an evaluator; they are not safe for two at a time.
-func (h *Host) evaluator() operators.Evaluator {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if n := len(h.evaluators); n > 0 {
-		e := h.evaluators[n-1]
-		h.evaluators = h.evaluators[:n-1]
-		return e
-	}
-	return h.Evaluator()
-}
-
-func (h *Host) giveBack(e operators.Evaluator) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.evaluators = append(h.evaluators, e)
 }

@@ -50,6 +50,7 @@ type DB struct {
 	reader  *reader
 	queues  map[string]*Queue
 	message atomic.Int64 // id of the newest message
+	crashed bool         // the process that had it open before was not told to end
 	closing sync.Once
 	closed  error
 }
@@ -92,7 +93,35 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	} else {
 		db.reader = newReader(func() (*conn, error) { return openReader(o.Path) })
 	}
+	if err := db.noteCrash(ctx); err != nil {
+		return nil, err
+	}
 	return db, db.loadQueues(ctx)
+}
+
+// told is what the number that SQLite keeps for applications in a file says of the process
+// that had it open last: that it was told to end. Else it is 0, also in a new file.
+const told = 1
+
+// noteCrash finds out how the process before this one ended, and that this one did not yet.
+func (db *DB) noteCrash(ctx context.Context) error {
+	var before int
+	if err := db.read(ctx, func(c *conn) (err error) {
+		before, _, err = one(c, (*row).int, "PRAGMA user_version")
+		return err
+	}); err != nil {
+		return fmt.Errorf("read how the last process ended: %w", err)
+	}
+	db.crashed = before != told
+	if before == 0 {
+		return nil
+	}
+	return db.write(ctx, func(c *conn) error { return c.script("PRAGMA user_version = 0") })
+}
+
+// Stopping notes that this process was told to end: whatever ends it now is no crash.
+func (db *DB) Stopping() error {
+	return db.write(context.Background(), func(c *conn) error { return c.script(fmt.Sprintf("PRAGMA user_version = %d", told)) })
 }
 
 // Close commits what is left and closes the file. Calls that come later, or are waiting to

@@ -178,9 +178,10 @@ func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, erro
 	var list []leased
 	for m := q.index.take(now.Add(lease)); m != nil; m = q.index.take(now.Add(lease)) {
 		q.leases++
+		again := m.past > 0 && m.count == m.past
 		m.receipt = q.leases
 		m.count++
-		list = append(list, leased{m: m, kept: m.kept, Delivery: host.Delivery{Receipt: receipt(m), Count: m.count, Restarted: m.past > 0 && m.count == m.past+1,
+		list = append(list, leased{m: m, kept: m.kept, Delivery: host.Delivery{Receipt: receipt(m), Count: m.count, Restarted: again, Crashed: again && q.db.crashed,
 			Message: host.Message{ID: m.id, Group: m.group, Body: m.body, Due: m.due}}})
 		q.note(m)
 		if len(list) >= n {

@@ -134,9 +134,13 @@ func TestRegistry(t *testing.T) {
 // asWritten evaluates nothing.
 type asWritten struct{}
 
-func (asWritten) Eval(all, _ *param.Map, _ expr.Scope) (*param.Map, error) { return all, nil }
+func (asWritten) Eval(_ context.Context, all, _ *param.Map, _ expr.Scope) (*param.Map, error) {
+	return all, nil
+}
 
-func (asWritten) Template(text string, _ *param.Map, _ expr.Scope) (string, error) { return text, nil }
+func (asWritten) Template(_ context.Context, text string, _ *param.Map, _ expr.Scope) (string, error) {
+	return text, nil
+}
 
 type noSecrets struct{}
 

@@ -1,0 +1,276 @@
+package security
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// A task ends within a second on a machine that has nothing else to do; tests run side by
+	// side on two processors.
+	exprPatience = 10 * time.Second
+	exprGrowth   = 20 << 20 // bytes that the server may have more afterwards
+)
+
+// TestC1_HostileExpressions proves that no expression ends the server, takes its memory or
+// goes on without end: each ends in an error of its task or a value, the server has no more
+// memory than before, and the next task runs.
+func TestC1_HostileExpressions(t *testing.T) {
+	t.Parallel()
+	s := exprStart(t)
+	files := map[string]string{"good.dig": "+a:\n  echo>: \"${1+1} ${moment(session_time).format('YYYY')}\"\n"}
+	list := append(exprHostile(), exprNested()...)
+	if len(list) < 169 {
+		t.Fatalf("%d expressions", len(list))
+	}
+	for i, x := range list {
+		files[fmt.Sprintf("x%d.dig", i)] = "+a:\n  echo>: " + exprQuoted("R=${"+x+"}") + "\n"
+	}
+	ids := s.push(files)
+	good := func(after string) {
+		t.Helper()
+		if a, said := s.end(s.run(ids["good"]), exprPatience); !a.Success {
+			t.Errorf("after %.80s: a good expression fails: %s", after, said)
+		}
+	}
+	good("the start")
+	pid, before := s.cmd.Process.Pid, exprMemory(t, s.cmd.Process.Pid)
+	var longest time.Duration
+	failed, most := 0, before
+	for i, x := range list {
+		began := time.Now()
+		a, said := s.end(s.run(ids[fmt.Sprintf("x%d", i)]), exprPatience)
+		took := time.Since(began)
+		longest = max(longest, took)
+		if took > time.Second {
+			t.Logf("%.80s: %v %.200s", x, took, said)
+		}
+		if !a.Success {
+			failed++
+			if !strings.Contains(said, "Failed to evaluate a variable") {
+				t.Errorf("%.80s: the error is %.300s", x, said)
+			}
+		}
+		most = max(most, exprMemory(t, pid))
+		if i%10 == 0 {
+			good(x)
+		}
+	}
+	good("all")
+	t.Logf("%d expressions: %d errors, the longest took %v, memory %d MiB before, at most %d MiB", len(list), failed, longest, before>>20, most>>20)
+	if most-before > exprGrowth {
+		t.Errorf("the server's memory grew from %d to %d MiB", before>>20, most>>20)
+	}
+	if failed < len(list)/2 {
+		t.Errorf("only %d of %d failed: is the corpus still hostile?", failed, len(list))
+	}
+}
+
+// TestC1_HostileExpressionsOfRun proves the same of `zerodag run`: it lives, says of each
+// task what was wrong, and runs those beside.
+func TestC1_HostileExpressionsOfRun(t *testing.T) {
+	t.Parallel()
+	program, err := exprBuild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	var b strings.Builder
+	b.WriteString("_parallel: true\n+good:\n  echo>: sum ${1+1}\n")
+	list := append(exprHostile(), exprNested()...)
+	for i, x := range list {
+		fmt.Fprintf(&b, "+x%d:\n  echo>: %s\n", i, exprQuoted("${"+x+"}"))
+	}
+	if err := os.WriteFile(filepath.Join(folder, "x.dig"), []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "run", "x.dig", "--no-save", "-c", os.DevNull)
+	cmd.Dir = folder
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "sum 2") || strings.Contains(string(out), "goroutine ") {
+		t.Errorf("%v\n%s", err, exprEnd(string(out)))
+	}
+	if n := strings.Count(string(out), "\n  * +x+x"); n < len(list)/2 || n > len(list) {
+		t.Errorf("%d of %d tasks failed", n, len(list))
+	}
+}
+
+// TestC1_OperatorsParameters proves that an expression in a parameter of a start, on a
+// workflow that has none, is an error of its attempt only.
+func TestC1_OperatorsParameters(t *testing.T) {
+	t.Parallel()
+	s := exprStart(t)
+	ids := s.push(map[string]string{"main.dig": "+a:\n  echo>: hello\n"})
+	body, _ := json.Marshal(map[string]any{"workflowId": ids["main"], "sessionTime": "2024-01-01T00:00:00Z",
+		"params": map[string]any{"note": "${" + exprHostile()[0] + "}"}})
+	var a exprAttempt
+	s.call(http.MethodPut, "/api/attempts", body, &a)
+	s.end(a, exprPatience) // whether it fails depends on what may be an expression in a parameter
+	if a, said := s.end(s.run(ids["main"]), exprPatience); !a.Success {
+		t.Errorf("the next attempt fails: %s", said)
+	}
+}
+
+// exprEndless is what only a kill of its process ends.
+const exprEndless = "+a:\n  echo>: \"${Array.prototype.indexOf.call({n:0,get length(){return this.n++?9007199254740991:1}},1)}\"\n"
+
+// TestH4_KillEndsExpressions proves that a kill and a SIGTERM end a server's expressions that
+// heed no interrupt at once, and that no evaluator is left.
+func TestH4_KillEndsExpressions(t *testing.T) {
+	t.Parallel()
+	s := exprStart(t)
+	ids := s.push(map[string]string{"main.dig": exprEndless, "good.dig": "+a:\n  echo>: ${1+1}\n"})
+	a := s.run(ids["main"])
+	began := time.Now()
+	s.call(http.MethodPost, "/api/attempts/"+a.ID+"/kill", []byte("{}"), nil)
+	a, _ = s.end(a, exprPatience)
+	t.Logf("killed after %v", time.Since(began))
+	if a.Success {
+		t.Error("it succeeded")
+	}
+	for range 3 {
+		s.run(ids["main"])
+	}
+	exprUntil(t, exprPatience, "an evaluator works", func() bool { return len(exprChildren(s.cmd.Process.Pid)) > 0 })
+	children := exprChildren(s.cmd.Process.Pid)
+	began = time.Now()
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	exprUntil(t, exprPatience, "the server ends", func() bool {
+		select {
+		case <-s.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	t.Logf("ended after %v", time.Since(began))
+	exprGone(t, children)
+	s.start()
+	if a, said := s.end(s.run(ids["good"]), exprPatience); !a.Success {
+		t.Errorf("after the start: %s", said)
+	}
+}
+
+func exprGone(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		exprUntil(t, exprPatience, "an evaluator is gone", func() bool {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			return !strings.HasPrefix(string(line), "zerodag-evaluator")
+		})
+	}
+}
+
+// TestH4_EvaluatorsDieWithTheServer proves that a SIGKILL of the server leaves no evaluator,
+// and that one that is killed itself fails one task at most.
+func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
+	t.Parallel()
+	s := exprStart(t)
+	ids := s.push(map[string]string{"good.dig": "+a:\n  echo>: ${1+1}\n", "main.dig": exprEndless})
+	s.end(s.run(ids["good"]), exprPatience)
+	children := exprChildren(s.cmd.Process.Pid)
+	if len(children) == 0 {
+		t.Fatal("there is no evaluator")
+	}
+	for _, pid := range children {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	exprGone(t, children)
+	if a, said := s.end(s.run(ids["good"]), exprPatience); !a.Success {
+		t.Errorf("after the death of an idle evaluator: %s", said)
+	}
+	s.run(ids["main"])
+	exprUntil(t, exprPatience, "an evaluator works", func() bool { return len(exprChildren(s.cmd.Process.Pid)) > 0 })
+	children = exprChildren(s.cmd.Process.Pid)
+	s.kill()
+	exprGone(t, children)
+}
+
+// TestC1_EvaluatorsAreBounded proves what the kernel keeps from an evaluator: environment,
+// files, memory, programs, and that it is the first to go when the machine has no memory.
+func TestC1_EvaluatorsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := exprStart(t)
+	ids := s.push(map[string]string{"good.dig": "+a:\n  echo>: ${1+1}\n", "plain.dig": "+a:\n  echo>: ${session_time} ${task_name}\n"})
+	s.end(s.run(ids["plain"]), exprPatience)
+	if n := len(exprChildren(s.cmd.Process.Pid)); n != 0 {
+		t.Errorf("%d evaluators were started for references", n)
+	}
+	s.end(s.run(ids["good"]), exprPatience)
+	children := exprChildren(s.cmd.Process.Pid)
+	if len(children) != 1 {
+		t.Fatalf("%d evaluators", len(children))
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", children[0], name))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	if e := read("environ"); e != "" {
+		t.Errorf("environment: %q", e)
+	}
+	limits := read("limits")
+	for line := range strings.Lines(limits) {
+		fields := strings.Fields(line)
+		switch {
+		case strings.HasPrefix(line, "Max open files"), strings.HasPrefix(line, "Max file size"), strings.HasPrefix(line, "Max core"):
+			if !strings.Contains(line, " 0 ") {
+				t.Error(line)
+			}
+		case strings.HasPrefix(line, "Max data size"), strings.HasPrefix(line, "Max address space"):
+			if fields[3] == "unlimited" {
+				t.Error(line)
+			}
+		}
+	}
+	status := read("status")
+	for _, want := range []string{"NoNewPrivs:\t1", "Seccomp:\t2"} {
+		if !strings.Contains(status, want) {
+			t.Errorf("%s is missing in\n%s", want, status)
+		}
+	}
+	if score := strings.TrimSpace(read("oom_score_adj")); score != "1000" {
+		t.Errorf("oom_score_adj %s", score)
+	}
+	if open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", children[0])); len(open) > 7 {
+		t.Errorf("it has %d open files", len(open))
+	}
+	if folder, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", children[0])); folder != "/" {
+		t.Errorf("it works in %s", folder)
+	}
+}
+
+// TestC1_CrashLoopEnds proves that a task under way at three crashes of the server fails and
+// does not run again, and that one which only waited goes on.
+func TestC1_CrashLoopEnds(t *testing.T) {
+	t.Parallel()
+	s := exprStart(t)
+	begun := filepath.Join(s.folder, "begun")
+	ids := s.push(map[string]string{"main.dig": "+a:\n  sh>: echo x >> " + begun + "; sleep 600\n+b:\n  echo>: b\n", "good.dig": "+a:\n  echo>: ${1+1}\n"})
+	a := s.run(ids["main"])
+	for n := 1; n <= 3; n++ {
+		exprUntil(t, exprPatience, "the task runs", func() bool { text, _ := os.ReadFile(begun); return len(text) >= 2*n })
+		s.kill()
+		s.start()
+	}
+	a, said := s.end(a, exprPatience)
+	if a.Success || !strings.Contains(said, "ended unexpectedly 3 times") {
+		t.Errorf("%+v %s", a, said)
+	}
+	if text, _ := os.ReadFile(begun); len(text) != 6 {
+		t.Errorf("it ran %d times", len(text)/2)
+	}
+	if a, said := s.end(s.run(ids["good"]), exprPatience); !a.Success {
+		t.Errorf("the next attempt: %s", said)
+	}
+}

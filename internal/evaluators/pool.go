@@ -1,0 +1,216 @@
+package evaluators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// idleTime is how long an evaluator is kept that nobody needs.
+const idleTime = 2 * time.Minute
+
+// Pool evaluates in other processes, as many at a time as there are processors. It starts
+// them when they are needed, and is safe for concurrent use.
+type Pool struct {
+	path  string
+	slots chan struct{}
+
+	mu      sync.Mutex
+	idle    []*process // the last one used at the end
+	all     map[*process]bool
+	closed  bool
+	sweeper *time.Timer
+}
+
+// New makes a Pool of a program whose main calls Serve first: this one, or the one at path.
+// It starts nothing.
+func New(path string) *Pool {
+	return &Pool{path: path, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), all: map[*process]bool{}}
+}
+
+// Eval implements operators.Evaluator.
+func (p *Pool) Eval(ctx context.Context, all, vars *param.Map, s expr.Scope) (*param.Map, error) {
+	return p.evaluator(ctx).Eval(all, vars, s)
+}
+
+// Template implements operators.Evaluator.
+func (p *Pool) Template(ctx context.Context, text string, vars *param.Map, s expr.Scope) (string, error) {
+	return p.evaluator(ctx).Template(text, vars, s)
+}
+
+func (p *Pool) evaluator(ctx context.Context) *expr.Evaluator {
+	return expr.New(expr.Options{Elsewhere: func(q expr.Script) (string, error) { return p.script(ctx, q) }})
+}
+
+// script has one template evaluated. An evaluator that dies of it fails it, and no other one.
+func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	e, err := p.take(ctx)
+	if err != nil {
+		return "", err
+	}
+	sound := false
+	defer func() { p.giveBack(e, sound) }()
+	text, sound, err := e.evaluate(ctx, q)
+	return text, err
+}
+
+// take returns an idle evaluator, or starts one.
+func (p *Pool) take(ctx context.Context) (*process, error) {
+	for {
+		e, err := p.waiting()
+		if err != nil || e == nil {
+			break
+		}
+		if !e.isOver() {
+			return e, nil
+		}
+		p.bury(e)
+	}
+	return p.start(ctx)
+}
+
+var errClosed = errors.New("evaluate an expression: it is shutting down")
+
+// waiting takes the evaluator that was used last; nil when there is none.
+func (p *Pool) waiting() (*process, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errClosed
+	}
+	n := len(p.idle)
+	if n == 0 {
+		return nil, nil
+	}
+	e := p.idle[n-1]
+	p.idle = p.idle[:n-1]
+	return e, nil
+}
+
+// That no evaluator can be started, for want of descriptors, processes or memory, is not the
+// fault of a task: it is tried again for a while, then the task is.
+const (
+	startTries = 6
+	startPause = 100 * time.Millisecond // doubled each time
+	laterTime  = 10 * time.Second
+)
+
+func (p *Pool) start(ctx context.Context) (*process, error) {
+	path := p.path
+	if path == "" {
+		path = program
+	}
+	var err error
+	for try := range startTries {
+		if path == "" {
+			if path, err = os.Executable(); err != nil {
+				return nil, fmt.Errorf("find this program: %w", err)
+			}
+		}
+		var e *process
+		if e, err = start(ctx, path); err == nil {
+			return e, p.adopt(e)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if errors.Is(err, os.ErrNotExist) && p.path == "" {
+			path = "" // no /proc here
+		}
+		select {
+		case <-time.After(startPause << try):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return nil, &operators.Later{After: laterTime, Err: fmt.Errorf("start an evaluator of expressions: %w", err)}
+}
+
+// adopt has Close end the evaluator, too.
+func (p *Pool) adopt(e *process) error {
+	p.mu.Lock()
+	closed := p.closed
+	if !closed {
+		p.all[e] = true
+	}
+	p.mu.Unlock()
+	if closed {
+		e.kill()
+		return errClosed
+	}
+	return nil
+}
+
+func (p *Pool) giveBack(e *process, sound bool) {
+	p.mu.Lock()
+	if sound && !p.closed {
+		e.since = time.Now()
+		p.idle = append(p.idle, e)
+		if p.sweeper == nil {
+			p.sweeper = time.AfterFunc(idleTime, p.sweep)
+		}
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	p.bury(e)
+}
+
+func (p *Pool) bury(e *process) {
+	e.kill()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, e)
+}
+
+// sweep ends evaluators that nobody needed for a while.
+func (p *Pool) sweep() {
+	p.mu.Lock()
+	var old []*process
+	for len(p.idle) > 0 && time.Since(p.idle[0].since) >= idleTime {
+		old = append(old, p.idle[0])
+		p.idle = p.idle[1:]
+	}
+	p.sweeper = nil
+	if len(p.idle) > 0 {
+		p.sweeper = time.AfterFunc(idleTime-time.Since(p.idle[0].since), p.sweep)
+	}
+	p.mu.Unlock()
+	for _, e := range old {
+		p.bury(e)
+	}
+}
+
+// Close ends all evaluators at once; what they were at fails.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	idle, all := p.idle, p.all
+	p.idle, p.all = nil, map[*process]bool{}
+	if p.sweeper != nil {
+		p.sweeper.Stop()
+	}
+	p.mu.Unlock()
+	for e := range all {
+		e.signal()
+	}
+	for _, e := range idle {
+		e.kill()
+	}
+}
+
+var _ operators.Evaluator = (*Pool)(nil)

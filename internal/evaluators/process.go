@@ -1,0 +1,232 @@
+package evaluators
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"zerodag/engine/expr"
+)
+
+const (
+	startTime = 20 * time.Second // for an evaluator to greet, on a busy machine
+	// How long an evaluation may take: the engine ends its own after 500 ms. After firstLook
+	// it is seen how much processor time goes into it, and from hardTime on it is killed once
+	// it had its share. One that had none is not to blame, up to lastTime.
+	firstLook = 400 * time.Millisecond
+	hardTime  = 800 * time.Millisecond
+	nextLook  = 50 * time.Millisecond
+	share     = 250 * time.Millisecond
+	lastTime  = 15 * time.Second
+	// Where the system does not tell processor time.
+	blindTime = 3 * time.Second
+)
+
+// process is one evaluator. One goroutine at a time has it.
+type process struct {
+	cmd   *exec.Cmd
+	in    *os.File
+	out   *os.File
+	read  *bufio.Reader
+	said  tail
+	ended chan struct{}
+	zones map[string]bool // whose rules it has
+	since time.Time       // when it was last given back
+}
+
+// tail keeps the first bytes of what an evaluator says of its own end.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b[:min(len(b), 4<<10-len(t.text))]...)
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// start starts an evaluator and waits until it is ready.
+func start(ctx context.Context, path string) (p *process, err error) {
+	p = &process{ended: make(chan struct{}), zones: map[string]bool{}}
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer stdin.Close()
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	defer stdout.Close()
+	p.in, p.out, p.read = in, out, bufio.NewReader(out)
+	p.cmd = &exec.Cmd{Path: path, Args: []string{greeting}, Env: []string{}, Stdin: stdin, Stdout: stdout, Stderr: &p.said, SysProcAttr: attributes()}
+	if err := p.cmd.Start(); err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
+	}
+	go func() {
+		defer close(p.ended)
+		p.cmd.Wait() //nolint:errcheck // how it ended is in the state
+	}()
+	if err := p.greeted(ctx); err != nil {
+		p.kill()
+		return nil, fmt.Errorf("%w%s", err, first(p.said.String()))
+	}
+	return p, nil
+}
+
+func (p *process) greeted(ctx context.Context) error {
+	defer context.AfterFunc(ctx, p.signal)()
+	p.out.SetReadDeadline(time.Now().Add(startTime)) //nolint:errcheck // it is a pipe
+	text, err := readText(p.read, uint32(len(greeting)))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("the evaluator does not greet: %w", err)
+	}
+	if string(text) != greeting {
+		return fmt.Errorf("the evaluator greets with %q", text)
+	}
+	return nil
+}
+
+// signal ends the process; it may be called by anyone at any time.
+func (p *process) signal() { p.cmd.Process.Kill() } //nolint:errcheck // it may be over
+
+// kill ends the process and waits until it is gone.
+func (p *process) kill() {
+	p.signal()
+	<-p.ended
+	p.in.Close()
+	p.out.Close()
+}
+
+// isOver says whether the process has ended.
+func (p *process) isOver() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// evaluate asks for one evaluation. sound says whether the process can be asked again.
+func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sound bool, err error) {
+	zone, rules := p.zone(q.Scope.Zone)
+	b, err := question(q, zone, rules)
+	if err != nil {
+		return "", true, err
+	}
+	defer context.AfterFunc(ctx, p.signal)()
+	began := time.Now()
+	text, err = p.ask(began, b)
+	var wrong expr.ScriptError
+	switch {
+	case err == nil:
+		p.zones[zone] = true
+		// One that had to be interrupted, or nearly, may have left much behind.
+		return text, time.Since(began) < firstLook, nil
+	case errors.As(err, &wrong):
+		p.zones[zone] = true
+		return "", time.Since(began) < firstLook, err
+	case ctx.Err() != nil:
+		return "", false, context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "", false, expr.ScriptError("the evaluation took longer than 500ms and did not heed it: its process was ended")
+	}
+	p.kill() // so that it is known how it ended
+	return "", false, expr.ScriptError(p.obituary())
+}
+
+// zone is how a zone crosses.
+func (p *process) zone(l *time.Location) (name string, rules []byte) {
+	if l == nil {
+		l = time.UTC
+	}
+	if name = l.String(); !p.zones[name] {
+		rules = rulesOf(name)
+	}
+	return name, rules
+}
+
+// ask sends a question and waits for the answer; os.ErrDeadlineExceeded when there is none in time.
+func (p *process) ask(began time.Time, question []byte) (string, error) {
+	deadline := began.Add(lastTime)
+	p.in.SetWriteDeadline(deadline) //nolint:errcheck // it is a pipe
+	if _, err := p.in.Write(question); err != nil {
+		return "", err
+	}
+	p.out.SetReadDeadline(began.Add(firstLook)) //nolint:errcheck // it is a pipe
+	for spentBefore := time.Duration(-1); ; {
+		_, err := p.read.Peek(1)
+		if err == nil {
+			p.out.SetReadDeadline(deadline) //nolint:errcheck // it is a pipe
+			return readAnswer(p.read)
+		}
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return "", err
+		}
+		now, known := spent(p.cmd.Process.Pid)
+		if spentBefore < 0 {
+			spentBefore = now
+		}
+		took := time.Since(began)
+		if known && took >= hardTime && now-spentBefore >= share || !known && took >= blindTime || took >= lastTime {
+			return "", os.ErrDeadlineExceeded
+		}
+		p.out.SetReadDeadline(time.Now().Add(max(nextLook, hardTime-took))) //nolint:errcheck // it is a pipe
+	}
+}
+
+// obituary says why the process ended, as far as it is known.
+func (p *process) obituary() string {
+	said := p.said.String()
+	has := func(texts ...string) bool {
+		for _, t := range texts {
+			if strings.Contains(said, t) {
+				return true
+			}
+		}
+		return false
+	}
+	switch status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus); {
+	case has("stack exceeds", "stack overflow"):
+		return "the evaluation took more than 64 MiB of stack: its process was ended"
+	case has("out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread"):
+		return "the evaluation took more than 256 MiB of memory: its process was ended"
+	case has("SIGXCPU"), status.Signaled() && status.Signal() == syscall.SIGXCPU:
+		return "the evaluation took longer than 500ms and did not heed it: its process was ended"
+	}
+	return fmt.Sprintf("the process of the evaluation died: %v%s", p.cmd.ProcessState, first(said))
+}
+
+// first is the first line of what a process said, to be put after a message.
+func first(said string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
+	if line == "" {
+		return ""
+	}
+	return ": " + line
+}
+
+var _ io.Writer = (*tail)(nil)

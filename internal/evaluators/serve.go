@@ -1,0 +1,77 @@
+package evaluators
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+	"golang.org/x/sys/unix"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/expr/assets"
+)
+
+// Serve makes this process an evaluator, and does not return then, when a Pool started it as
+// one; else it does nothing. It is the first thing that a program with a Pool does.
+func Serve() {
+	if len(os.Args) != 1 || os.Args[0] != greeting {
+		return
+	}
+	if err := serve(); err != nil && !errors.Is(err, io.EOF) {
+		os.Stderr.WriteString("error: " + err.Error() + "\n")
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Bounds within the process; confine sets the kernel's.
+const (
+	processors = 2
+	maxStack   = 64 << 20  // bytes: the engine's parsers are recursive
+	heapGoal   = 160 << 20 // bytes from where on garbage is collected harder
+)
+
+// serve answers questions until there are none. Whatever it needs of the system it takes
+// before confine, which leaves it only reading, writing and memory.
+func serve() error {
+	runtime.GOMAXPROCS(processors)
+	debug.SetMaxStack(maxStack)
+	debug.SetMemoryLimit(heapGoal)
+	debug.SetTraceback("none")
+	regexp2.DefaultMatchTimeout = lastTime // a match that takes longer than a script may is killed, and never just fails
+	<-time.After(time.Nanosecond)          // makes the runtime open what its timers need
+	if err := confine(); err != nil {
+		return err
+	}
+	e := expr.New(expr.Options{Spent: used, Moment: sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })})
+	in := bufio.NewReaderSize(os.Stdin, 64<<10)
+	if _, err := os.Stdout.Write(appendFrame(nil, []byte(greeting))); err != nil {
+		return err
+	}
+	var z zones
+	for {
+		q, err := readQuestion(in, &z)
+		if err != nil {
+			return err
+		}
+		boundTime()
+		if _, err := os.Stdout.Write(answer(e.Script(q))); err != nil {
+			return err
+		}
+	}
+}
+
+// used is how much processor time this process has used.
+func used() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,127 @@
+package evaluators_test
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/expr/assets"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/internal/evaluators"
+	"zerodag/operators"
+)
+
+// TestSame proves that an expression means the same in a process of its own as in this one:
+// values of all kinds cross, and zone, clock, seed, and the order in which strings are seen.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
+	vars := param.New("i", int64(9007199254740993), "big", huge, "f", 1.5, "e", 1e21, "t", "täxt\u2028\x00\xff", "b", true, "n", nil,
+		"m", param.New("x", param.New("y", int64(1))), "l", []param.Value{int64(1), "a", nil}, "session_time", "2024-02-29T12:34:56+00:00", "print", int64(1))
+	here := evaluators.InProcess(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+	there := newPool(t)
+	for _, text := range []string{"${i+1}", "${big}", "${big+1}", "${f*2} ${e}", "${t.length} ${t}", "${!b}${n}", "${m.x}", "${m['x'].y}", "${l.map(String)}", "${JSON.stringify(this)}",
+		"${Object.keys(this)}", "${missing}", "${(}", "a${1}b$${x}c${secret:k}", "${Math.random()}", "${new Date()}", "${new Date(2024, 2, 31, 2, 30)}", "${moment(session_time).format()}",
+		"${moment().add(1, 'day').format('LLLL')}", "${throw1()}", "${(function() { throw {a: 1} })()}", "${'x'.repeat(2e6)}", "${x = 1}${x}", "${print}", "${own.a}", "${own['a']}"} {
+		for _, zone := range []string{"UTC", "Europe/Berlin", "+09:30", "America/St_Johns"} {
+			l, err := schedule.Zone(zone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := expr.Scope{Zone: l, Now: time.Date(2024, 2, 29, 12, 34, 56, 789e6, time.UTC), Seed: 1 << 63}
+			all := param.New("own", param.New("a", int64(3)), "text", text, "list", []param.Value{text, param.New("k", text)})
+			want, wantErr := here.Eval(t.Context(), all, vars, s)
+			got, gotErr := there.Eval(t.Context(), all, vars, s)
+			var config *param.ConfigError
+			if param.Text(got) != param.Text(want) || (gotErr == nil) != (wantErr == nil) || gotErr != nil && (gotErr.Error() != wantErr.Error() || !errors.As(gotErr, &config)) {
+				t.Errorf("%s in %s:\n got %s %v\nwant %s %v", text, zone, param.Text(got), gotErr, param.Text(want), wantErr)
+			}
+		}
+	}
+}
+
+// TestCancel proves that the end of a context ends an evaluation that heeds nothing, and
+// that Close ends what is under way.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	endless := "${Array.prototype.indexOf.call({n:0,get length(){return this.n++?9007199254740991:1}},1)}"
+	if got, err := p.Template(t.Context(), "${1+1}", nil, expr.Scope{}); got != "2" {
+		t.Fatal(got, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := p.Template(ctx, endless, nil, expr.Scope{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+	t.Logf("ended after %v", time.Since(began))
+	failed := make(chan error)
+	go func() {
+		_, err := p.Template(t.Context(), endless, nil, expr.Scope{})
+		failed <- err
+	}()
+	p.Close()
+	if err := <-failed; err == nil {
+		t.Error("it succeeded")
+	}
+	if _, err := p.Template(t.Context(), "${1+1}", nil, expr.Scope{}); err == nil {
+		t.Error("a closed pool evaluates")
+	}
+}
+
+// TestNoEvaluator proves that a task is asked again when no evaluator can be started, and
+// that nothing is evaluated in this process then; references need none.
+func TestNoEvaluator(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	deaf := filepath.Join(folder, "deaf")
+	if err := os.WriteFile(deaf, []byte("#!/bin/sh\necho no evaluator\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(folder, "missing"), folder, deaf} {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			p := evaluators.New(path)
+			t.Cleanup(p.Close)
+			if got, err := p.Template(t.Context(), "${a}", param.New("a", "x"), expr.Scope{}); got != "x" {
+				t.Errorf("a reference: %s, %v", got, err)
+			}
+			var later *operators.Later
+			if got, err := p.Template(t.Context(), "${1+1}", nil, expr.Scope{}); !errors.As(err, &later) || later.After <= 0 {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestEnds proves that what only a kill ends is ended, each with its reason, and leaves the
+// pool usable.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	for text, want := range map[string]string{
+		"${Array.prototype.indexOf.call({n:0,get length(){return this.n++?9007199254740991:1}},1)}": "longer than 500ms",
+		"${JSON.parse({n:0,toString:function(){return this.n++<1?'1':'['.repeat(4000000)}})}":       "of stack",
+		"${Reflect.apply(function(){return 1},null,{n:0,get length(){return this.n++?4e9:1}})}":     "of memory",
+		"${(function() { while (true) {} })()}":                                                     "longer than 500ms",
+		"${(function() { throw {toString: function() { return 'x'.repeat(4000000) }} })()}":         "xxx",
+		"${/(a+)+\\1$/.test('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab!')}":                        "longer than 500ms",
+		"${(function(){}).constructor('return 7n**99999999n')()}":                                   "BigInt",
+	} {
+		_, err := p.Template(t.Context(), text, nil, expr.Scope{})
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 32<<10 {
+			t.Errorf("%s: %.300v; want %s", text, err, want)
+		}
+		if got, err := p.Template(t.Context(), "${1+1}", nil, expr.Scope{}); got != "2" {
+			t.Fatalf("after %s: %s, %v", text, got, err)
+		}
+	}
+}
