@@ -34,6 +34,8 @@ func commandSettings(r *reading) executors.Settings {
 	}
 	s.Limits = executors.Limits{Time: r.duration(keys+"limits.timeout", 0), Processes: r.number(keys+"limits.processes", 0),
 		Memory: r.size(keys + "limits.memory"), Disk: r.size(keys + "limits.disk"), Output: r.size(keys + "limits.output")}
+	s.Most = executors.Limits{Time: r.duration(keys+"ceilings.timeout", 0), Processes: r.number(keys+"ceilings.processes", 0),
+		Memory: r.size(keys + "ceilings.memory"), Disk: r.size(keys + "ceilings.disk"), Output: r.size(keys + "ceilings.output")}
 	return s
 }
 

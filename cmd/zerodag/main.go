@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -23,9 +24,34 @@ var version = "0.1.0"
 func main() {
 	evaluators.Serve()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], streams{os.Stdin, onTerminal(os.Stdout), onTerminal(os.Stderr)})
-	stop()
-	os.Exit(code)
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, os.Args[1:], streams{os.Stdin, onTerminal(os.Stdout), onTerminal(os.Stderr)}) }()
+	select {
+	case code := <-ended:
+		os.Exit(code)
+	case <-ctx.Done():
+	}
+	stop() // from now on a signal ends the program, unless the command itself waits for one
+	os.Exit(last(ended, os.Args[1:]))
+}
+
+// shortEnd is the time in which what runs no tasks ends when it is asked to.
+const shortEnd = 2 * time.Second
+
+// last waits for the end of a command that was asked to. One that runs tasks takes its time;
+// any other may be busy with what somebody gave it, and is left.
+func last(ended <-chan int, args []string) int {
+	var late <-chan time.Time
+	if !slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"server", "scheduler", "sched", "run", "r"}, a) }) {
+		late = time.After(shortEnd)
+	}
+	select {
+	case code := <-ended:
+		return code
+	case <-late:
+		fmt.Fprintln(os.Stderr, "error: interrupted")
+		return 1
+	}
 }
 
 // streams are where a command reads and writes.

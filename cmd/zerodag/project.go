@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -28,6 +30,25 @@ func openProject(dir string) (files.Project, error) {
 		return files.Project{}, fmt.Errorf("project folder %s is a file: name the folder that holds the .dig files", dir)
 	}
 	return files.Open(dir)
+}
+
+// ownState refuses a project whose folder for what a run writes is, or has in it, a link: it may
+// lead anywhere, and came with the project.
+func ownState(root string) error {
+	folder := filepath.Join(root, ".digdag")
+	return filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("look at %s: %w", folder, err)
+		case d.Type()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a link, and a run would write to where it leads: remove it", name)
+		case name == folder && !d.IsDir():
+			return fmt.Errorf("%s is no folder: remove it", name)
+		}
+		return nil
+	})
 }
 
 // loadWorkflows reads all workflows of a project; names are their files.

@@ -111,6 +111,9 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
+	if err := ownState(project.Root()); err != nil {
+		return err
+	}
 	workflows, _, err := loadWorkflows(project)
 	if err != nil {
 		return err

@@ -55,6 +55,9 @@ memory unless --database is given.`,
 		if err != nil {
 			return err
 		}
+		if err := ownState(p.Root()); err != nil {
+			return err
+		}
 		c.memory = c.database == ""
 		c.local = &localProject{files: p}
 		defer scratch.Leave(p.Root())

@@ -175,6 +175,7 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	if total := int64(r.number("api.max_archive_total_size_limit", 0)); total > 0 {
 		o.Archive = files.Limits{Compressed: total, Total: total, File: total}
 	}
+	o.Archive.Workspaces = r.size("agent.workspaces.disk")
 	if o.Commands = commandSettings(r); c.local != nil {
 		o.Commands = ownFolder(o.Commands)
 	}

@@ -85,7 +85,11 @@ func (r *reader) included(key *yaml.Node, name string, depth int) *param.Map {
 
 // open parses one file into a value; false when it is no YAML, which was reported.
 func (p *project) open(name string, above []string, text []byte, depth int) (param.Value, bool) {
-	node, fault := document(name, text)
+	fault := p.seen.admit(name, text)
+	var node *yaml.Node
+	if fault == nil {
+		node, fault = document(name, text)
+	}
 	if fault != nil {
 		p.errs = append(p.errs, *fault)
 		return nil, false

@@ -28,8 +28,13 @@ const suffix = ".dig"
 func Load(read Source, names []string) ([]Workflow, error) {
 	var workflows []Workflow
 	var errs Errors
+	all := &amount{}
 	for _, name := range slices.Sorted(slices.Values(names)) {
+		if all.over {
+			break // that was told, and nothing more is read
+		}
 		p := newProject(read)
+		p.seen = all
 		if raw := p.file(name); raw != nil && !p.lost {
 			w, problems := define(workflowName(name), folderOf(name), raw)
 			p.locate(name, raw, problems)
@@ -87,7 +92,7 @@ func (p *project) callee(name string, raw *param.Map) (*param.Map, error) {
 }
 
 func newProject(read Source) *project {
-	return &project{read: read, places: map[*param.Map][]position{}, budget: maxExpansion}
+	return &project{read: read, places: map[*param.Map][]position{}, budget: maxExpansion, seen: &amount{}}
 }
 
 // file reads and parses one workflow file; nil when that failed.

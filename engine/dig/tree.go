@@ -18,6 +18,7 @@ type project struct {
 	errs   Errors
 	lost   bool                      // a value could not be read: what follows from that is not reported
 	places map[*param.Map][]position // parallel to the map's keys; nil: not wanted
+	seen   *amount                   // what was read, of this load
 	budget int                       // what aliases and includes may still add, see maxExpansion
 
 	weight  int // values plus bytes of text made so far

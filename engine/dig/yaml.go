@@ -21,7 +21,7 @@ const maxDepth = 500
 // ParseYAML reads one YAML document in the language's subset (spec language.md 1.2),
 // without !include: parameter files use it. Empty text is nil. file is for messages.
 func ParseYAML(file string, text []byte) (param.Value, error) {
-	p := &project{budget: maxExpansion}
+	p := &project{budget: maxExpansion, seen: &amount{}}
 	v, _ := p.open(file, nil, text, 0)
 	return v, p.errs.asError()
 }

@@ -191,3 +191,33 @@ func TestM7_NoSecretStaysInFiles(t *testing.T) {
 		t.Errorf("after a crash and a start it is in %s", list)
 	}
 }
+
+// TestL9_ADamagedDatabaseIsRefused proves that a server does not start with a database that has
+// damaged pages, and says what to do.
+func TestL9_ADamagedDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newMachineServer(t)
+	s.start()
+	for range 5 {
+		if ok, log := s.run("p", "+a:\n  echo>: "+strings.Repeat("x", 2000)+"\n"); !ok {
+			t.Fatal(log)
+		}
+	}
+	s.stop()
+	file := filepath.Join(s.data(), "zerodag.db")
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := int64(3 * 4096); at < info.Size(); at += 2 * 4096 {
+		f.WriteAt([]byte(strings.Repeat("damage", 600)), at)
+	}
+	f.Close()
+	if err := s.tryStart(); err == nil || !strings.Contains(err.Error(), "damaged") && !strings.Contains(err.Error(), "malformed") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -2,6 +2,9 @@ package security
 
 import (
 	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -23,5 +26,50 @@ func TestM6_TooFewDescriptorsFailNoWorkflow(t *testing.T) {
 		if n := strings.Count(log, "\nsaid-1"); !ok || n != tasks {
 			t.Errorf("%d files: succeeded %v, %d of %d logs\n%.3000s", files, ok, n, tasks, log)
 		}
+	}
+}
+
+// TestM10_WorkspacesAreBoundedTogether proves that copies of a project for many tasks at once
+// take no more disk than they may, that tasks wait for room, and that one which can never have
+// it is told.
+func TestM10_WorkspacesAreBoundedTogether(t *testing.T) {
+	t.Parallel()
+	const most = 100 << 20
+	s := newMachineServer(t, "-X", "agent.workspaces.disk=100m")
+	s.start()
+	files := map[string]string{"zeros": strings.Repeat("\x00", 30<<20), "main.dig": "_parallel: true\n"}
+	for i := range 12 {
+		files["main.dig"] += fmt.Sprintf("+t%d: {sh>: \"sleep 0.2; date >new\"}\n", i)
+	}
+	if status, answer := s.pushArchive("p", machineArchive(files)); status != http.StatusOK {
+		t.Fatal(answer)
+	}
+	a := s.startLatest("p")
+	largest := int64(0)
+	var done struct{ Done, Success bool }
+	machineUntil(t, "the attempt is done", func() bool {
+		total := int64(0)
+		filepath.WalkDir(s.data(), func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() && d.Name() == "zeros" && !strings.Contains(name, "/archive/") {
+				if info, err := d.Info(); err == nil {
+					total += info.Size()
+				}
+			}
+			return nil
+		})
+		largest = max(largest, total)
+		s.call("GET", "/api/attempts/"+a, "", nil, &done)
+		return done.Done
+	})
+	if !done.Success || largest > most || largest == 0 {
+		t.Errorf("succeeded %v, %d bytes:\n%s", done.Success, largest, s.tasks(a))
+	}
+	files["zeros"] = strings.Repeat("\x00", 101<<20)
+	if status, answer := s.pushArchive("large", machineArchive(files)); status != http.StatusOK {
+		t.Fatal(answer)
+	}
+	a = s.startLatest("large")
+	if s.wait(a) || !strings.Contains(s.tasks(a), "agent.workspaces.disk") {
+		t.Errorf("got %.1000s", s.tasks(a))
 	}
 }

@@ -114,6 +114,11 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	if err != nil {
 		return nil, err
 	}
+	go func() {
+		if err := e.DB.CheckLarge(); err != nil {
+			o.Logger.Error(err.Error())
+		}
+	}()
 	return e, e.wire(o)
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/docker"
+	"zerodag/internal/limits"
 	"zerodag/internal/lineage"
 	"zerodag/internal/process"
 	"zerodag/operators"
@@ -35,6 +36,7 @@ type Settings struct {
 	Options *bool
 	User    string // name of the user whom processes run as; "" is who runs this program
 	Limits  Limits // of commands that ask for none
+	Most    Limits // of what a task may ask for; none is what the machine has
 	Name    string // of the commands, to find them after a crash; "" is a random one
 	KillNow bool   // a cancelled command is not asked to end, it is killed
 	Alone   bool   // see process.Options
@@ -88,6 +90,9 @@ func New(s Settings) (*Executors, error) {
 	if s.Options != nil {
 		free = *s.Options
 	}
+	s.Limits = s.Limits.within(s.Most)
+	s.Most.Memory = cmp.Or(s.Most.Memory, limits.Memory())
+	s.Most.Processes = cmp.Or(s.Most.Processes, limits.Processes())
 	whom, err := userOf(s.User)
 	if err != nil {
 		return nil, err
@@ -150,6 +155,9 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 		return operators.Exit{}, err
 	}
 	command.Sandbox = c.settings.limited(command.Sandbox)
+	if err := c.settings.Most.allow(command.Sandbox); err != nil {
+		return operators.Exit{}, err
+	}
 	if name == operators.InProcess {
 		return c.process.In(c.root).Run(ctx, command)
 	}
@@ -194,6 +202,40 @@ func (s Settings) limited(b operators.Sandbox) operators.Sandbox {
 	b.Disk = cmp.Or(b.Disk, s.Limits.Disk)
 	b.Output = cmp.Or(b.Output, s.Limits.Output)
 	return b
+}
+
+// within are limits of commands that ask for none: where there is none, what they may ask for.
+func (m Limits) within(most Limits) Limits {
+	return Limits{Time: cmp.Or(m.Time, most.Time), Processes: cmp.Or(m.Processes, most.Processes), Memory: cmp.Or(m.Memory, most.Memory),
+		Disk: cmp.Or(m.Disk, most.Disk), Output: cmp.Or(m.Output, most.Output)}
+}
+
+// allow says which limit of a command is beyond what this server lets a task have.
+func (m Limits) allow(b operators.Sandbox) error {
+	for _, one := range []struct {
+		name        string
+		asked, most int64
+		text        func(int64) string
+	}{
+		{"memory", b.Memory, m.Memory, sizeText}, {"disk", b.Disk, m.Disk, sizeText}, {"output", b.Output, m.Output, sizeText},
+		{"processes", int64(b.Processes), int64(m.Processes), func(n int64) string { return strconv.FormatInt(n, 10) }},
+		{"timeout", int64(b.Time), int64(m.Time), func(n int64) string { return time.Duration(n).String() }},
+	} {
+		if one.most > 0 && one.asked > one.most {
+			return param.Errorf("sandbox: %s of %s is more than the %s that this server allows (agent.command_executor.ceilings.%s)", one.name, one.text(one.asked), one.text(one.most), one.name)
+		}
+	}
+	return nil
+}
+
+// sizeText writes a number of bytes as settings have it.
+func sizeText(n int64) string {
+	for i, unit := range []string{"t", "g", "m", "k"} {
+		if size := int64(1) << (40 - 10*i); n >= size && n%size == 0 {
+			return strconv.FormatInt(n/size, 10) + unit
+		}
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
 }
 
 // imaged adds the server's image where the task names none.

@@ -17,6 +17,7 @@ type Limits struct {
 	Total      int64 // bytes of all files together: 1 GiB
 	File       int64 // bytes of one file: as many as of all together
 	Entries    int   // files, folders and links: 10,000
+	Workspaces int64 // bytes of all workspaces together: half of what is free on their disk
 }
 
 const mebibyte = 1 << 20

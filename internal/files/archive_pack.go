@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -147,7 +148,7 @@ func (k *packer) folder(name, file string, info fs.FileInfo, above []fs.FileInfo
 }
 
 func (k *packer) file(name, file string) error {
-	f, err := os.Open(file)
+	f, err := openPlain(os.OpenFile, file, math.MaxInt64)
 	if err != nil {
 		return fmt.Errorf("archive %s: %w", name, err)
 	}

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"zerodag/engine/dig"
 )
 
 // Unpack writes a project archive (tar.gz, spec rest.md 4.5) into a folder that is empty
@@ -53,15 +55,24 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	return nil
 }
 
+// Inspect reads an archive and says what Unpack would refuse, without making anything.
+func Inspect(ctx context.Context, r io.Reader, limits Limits) error {
+	return (&unpacking{limits: limits.orDefault(), seen: map[string]byte{}}).all(ctx, r)
+}
+
 func unpackInto(ctx context.Context, r io.Reader, folder string, limits Limits) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return fmt.Errorf("unpack archive: %w", err)
 	}
 	defer root.Close()
-	u := &unpacking{limits: limits, root: root, seen: map[string]byte{}}
+	return (&unpacking{limits: limits, root: root, seen: map[string]byte{}}).all(ctx, r)
+}
+
+func (u *unpacking) all(ctx context.Context, r io.Reader) error {
+	limits := u.limits
 	in := &source{ctx: ctx, r: r, limit: limits.Compressed}
-	err = u.read(in)
+	err := u.read(in)
 	switch {
 	case in.failed != nil:
 		return in.failed
@@ -112,7 +123,7 @@ func isFormatError(err error) bool {
 // checks of names is an error and not an escape.
 type unpacking struct {
 	limits  Limits
-	root    *os.Root
+	root    *os.Root        // nil: the archive is only looked at
 	seen    map[string]byte // type of each entry, and of each folder that was made for one
 	modes   []folderMode
 	total   int64
@@ -152,6 +163,9 @@ func (u *unpacking) read(in io.Reader) error {
 		return err
 	}
 	for _, f := range u.modes {
+		if u.root == nil {
+			break
+		}
 		if err := u.root.Chmod(f.name, f.mode); err != nil {
 			return fmt.Errorf("unpack archive: %w", err)
 		}
@@ -247,8 +261,11 @@ func (u *unpacking) folder(name, entry string) error {
 		return refusef("Archive includes an invalid entry: %s is below %s, which is not a folder", entry, name)
 	}
 	u.seen[name] = tar.TypeDir
-	if len(u.seen) > 4*u.limits.Entries {
+	if len(u.seen) > 2*u.limits.Entries {
 		return refusef("Number of files in the archive exceeds limit (%d)", u.limits.Entries)
+	}
+	if u.root == nil {
+		return nil
 	}
 	if err := u.root.Mkdir(name, 0o755); err != nil {
 		return unpackError(name, err)
@@ -260,6 +277,9 @@ func (u *unpacking) link(name, target string) error {
 	inside, ok := linkInside(name, target)
 	if !ok {
 		return refusef("Archive includes an invalid symlink: %s -> %s", name, target)
+	}
+	if u.root == nil {
+		return nil
 	}
 	if err := u.root.Symlink(filepath.FromSlash(inside), name); err != nil {
 		return unpackError(name, err)
@@ -273,6 +293,12 @@ func (u *unpacking) file(name string, h *tar.Header, content io.Reader) error {
 	}
 	if u.total += h.Size; u.total > u.limits.Total {
 		return refusef("Total size of the archive exceeds limit (%d > %d bytes)", u.total, u.limits.Total)
+	}
+	if h.Size > dig.MaxFile && path.Ext(name) == ".dig" {
+		return refusef("Size of a workflow file in the archive exceeds limit (%d > %d bytes): %s", h.Size, dig.MaxFile, h.Name)
+	}
+	if u.root == nil {
+		return nil
 	}
 	f, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 // rename one that nobody changed is far cheaper than to make another.
 type clone struct {
 	Project
+	size   int64            // of its files when it was made
 	stamps map[string]stamp // by slash name; nil: there are too many to look at
 }
 

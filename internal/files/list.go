@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"zerodag/engine/dig"
 )
 
 // ignoreFile holds patterns, as in .gitignore, of what does not belong to the project.
@@ -51,7 +52,7 @@ func (p Project) List() ([]string, error) {
 
 // ignored makes the question whether a file or folder is to be left out.
 func (p Project) ignored() (func(name string, isDir bool) bool, error) {
-	text, err := os.ReadFile(filepath.Join(p.root, ignoreFile))
+	text, err := p.read(ignoreFile, dig.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return func(string, bool) bool { return false }, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/internal/limits"
 )
 
 // Project is the folder of one project: an operators.Files.
@@ -46,13 +47,37 @@ func (p Project) path(name string) (string, error) {
 	return filepath.Join(p.root, local), nil
 }
 
-// Read returns the content of a file; fs.ErrNotExist when it is missing.
-func (p Project) Read(name string) ([]byte, error) {
-	path, err := p.path(name)
+// maxRead bounds a file that a task reads into memory, in bytes.
+const maxRead = 256 << 20
+
+// Read returns the content of a file; fs.ErrNotExist when it is missing. It must be a plain file
+// of the project: no pipe, no device, and nothing that a link out of the project leads to.
+func (p Project) Read(name string) ([]byte, error) { return p.read(name, maxRead) }
+
+func (p Project) read(name string, most int64) ([]byte, error) {
+	if _, err := p.path(name); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(p.root)
 	if err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	defer root.Close()
+	f, err := openPlain(root.OpenFile, filepath.FromSlash(name), most)
+	if err != nil {
+		return nil, p.inside(err)
+	}
+	defer f.Close()
+	return readPlain(f, most)
+}
+
+// inside says what a user calls the error of a link that leads out; os keeps no value for it.
+func (p Project) inside(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) && of.Err.Error() == "path escapes from parent" {
+		of.Err = errors.New("it is a link out of the project: only files of the project are read")
+	}
+	return err
 }
 
 // Write replaces a file, making folders as needed.
@@ -74,7 +99,17 @@ func (p Project) Load(name string) (*param.Map, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	config, err := dig.Callee(p.Source, name)
+	var scarce error
+	config, err := dig.Callee(func(name string) ([]byte, error) {
+		content, err := p.Source(name)
+		if limits.Scarce(err) {
+			scarce = err
+		}
+		return content, err
+	}, name)
+	if scarce != nil {
+		return nil, scarce
+	}
 	if err != nil {
 		return nil, param.Errorf("%v", err)
 	}
@@ -83,7 +118,7 @@ func (p Project) Load(name string) (*param.Map, error) {
 
 // Source is Read as package dig wants it.
 func (p Project) Source(name string) ([]byte, error) {
-	content, err := p.Read(name)
+	content, err := p.read(name, dig.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %s", dig.ErrNotFound, name)
 	}

@@ -36,7 +36,8 @@ type taskLog struct {
 	mu     sync.Mutex
 	text   []byte // not stored yet
 	began  time.Time
-	file   *os.File // nil before anything is stored
+	name   string   // of the file; "" before anything is stored
+	file   *os.File // nil while nothing is written: a task that waits holds no descriptor
 	size   int64    // of the text in the file
 	timer  *time.Timer
 	failed error
@@ -83,7 +84,7 @@ func (t *taskLog) tick() {
 	defer t.mu.Unlock()
 	t.timer = nil
 	if !t.closed && t.failed == nil {
-		t.failed = t.store()
+		t.failed = errors.Join(t.store(), t.rest())
 	}
 }
 
@@ -93,7 +94,7 @@ func (t *taskLog) store() error {
 		return nil
 	}
 	if t.file == nil {
-		err := t.create()
+		err := t.open()
 		if limits.Scarce(err) && !t.closed && len(t.text) < mostGathered {
 			return nil // it is tried again with what comes next
 		}
@@ -125,20 +126,36 @@ func (t *taskLog) create() error {
 			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			t.file = f
+			if t.file = f; err == nil {
+				t.name = name
+			}
 			return err
 		}
 	}
 }
 
-// end closes the file; what comes then goes to another.
-func (t *taskLog) end() error {
+// open opens the file where it goes on, or makes it.
+func (t *taskLog) open() (err error) {
+	if t.name == "" {
+		return t.create()
+	}
+	t.file, err = os.OpenFile(t.name, os.O_WRONLY|os.O_APPEND, 0)
+	return err
+}
+
+// rest closes the file until there is more.
+func (t *taskLog) rest() error {
 	f := t.file
-	t.file, t.size, t.began = nil, 0, time.Time{}
-	if f == nil {
+	if t.file = nil; f == nil {
 		return nil
 	}
 	return f.Close()
+}
+
+// end closes the file; what comes then goes to another.
+func (t *taskLog) end() error {
+	t.name, t.size, t.began = "", 0, time.Time{}
+	return t.rest()
 }
 
 // Close stores the rest and returns the first trouble there was.
@@ -157,7 +174,7 @@ func (t *taskLog) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	if t.file == nil && len(t.text) > 0 && len(t.text) <= shortText && !t.logs.apart {
+	if t.name == "" && len(t.text) > 0 && len(t.text) <= shortText && !t.logs.apart {
 		return limits.Patiently(ctx, nil, t.storeShort)
 	}
 	return errors.Join(limits.Patiently(ctx, nil, t.store), t.end())

@@ -19,6 +19,7 @@ import (
 // one unpacked copy of the archive.
 type Workspaces struct {
 	place   *place
+	room    *room
 	folder  string
 	archive func(ctx context.Context, key string) (io.ReadCloser, error)
 	limits  Limits
@@ -33,6 +34,7 @@ type Workspaces struct {
 type unpacked struct {
 	once    sync.Once
 	project Project
+	size    int64 // of its files
 	err     error
 	users   int      // guarded by Workspaces.mu
 	clean   []*clone // copies that nobody uses and nobody changed; guarded by Workspaces.mu
@@ -53,7 +55,7 @@ func NewWorkspaces(parent string, most Limits, archive func(ctx context.Context,
 			return nil, errors.Join(fmt.Errorf("make workspaces: %w", err), p.close())
 		}
 	}
-	return &Workspaces{place: p, folder: p.folder, archive: archive, limits: most, unpacked: map[string]*unpacked{}}, nil
+	return &Workspaces{place: p, room: newRoom(p.folder, most.Workspaces), folder: p.folder, archive: archive, limits: most, unpacked: map[string]*unpacked{}}, nil
 }
 
 // Share lets other users of the machine reach a workspace whose name they know: those whom
@@ -97,7 +99,11 @@ func (w *Workspace) unpacked() (Project, error) {
 		w.from = w.all.take(w.key)
 	}
 	u := w.from
-	u.once.Do(func() { u.project, u.err = w.all.unpack(w.ctx, w.key) })
+	u.once.Do(func() {
+		if u.project, u.err = w.all.unpack(w.ctx, w.key); u.err == nil {
+			u.size = sizeOf(u.project.root)
+		}
+	})
 	if u.err != nil {
 		w.all.forget(w.key, u) // the next one tries again
 		w.all.give(u)
@@ -148,11 +154,20 @@ func (w *Workspaces) give(u *unpacked) {
 			w.drop(key)
 			os.RemoveAll(old.project.root)
 			for _, c := range old.clean {
-				os.RemoveAll(c.root)
+				w.remove(c)
 			}
 			i--
 		}
 	}
+}
+
+func (w *Workspaces) inspect(ctx context.Context, key string) error {
+	in, err := w.archive(ctx, key)
+	if err != nil {
+		return fmt.Errorf("read project archive: %w", err)
+	}
+	defer in.Close()
+	return Inspect(ctx, in, w.limits)
 }
 
 func (w *Workspaces) unpack(ctx context.Context, key string) (Project, error) {
@@ -213,9 +228,19 @@ func (w *Workspace) clone() (*clone, error) {
 		if c.moveTo(w.path()) == nil {
 			return c, nil
 		}
-		os.RemoveAll(c.root)
+		w.all.remove(c)
 	}
-	return copied(p, w.path())
+	size := w.from.size
+	if err := w.all.room.take(w.ctx, size, w.all.dropClean); err != nil {
+		return nil, err
+	}
+	c, err := copied(p, w.path())
+	if err != nil {
+		w.all.room.give(size)
+		return nil, err
+	}
+	c.size = size
+	return c, nil
 }
 
 func (w *Workspace) path() string { return filepath.Join(w.all.folder, "workspace", w.name) }
@@ -278,15 +303,19 @@ func (w *Workspace) Leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.own != nil && !(w.own.unchanged() && w.all.keepClean(w.from, w.own)) {
-		os.RemoveAll(w.own.root)
+		w.all.remove(w.own)
 	}
 	if w.from != nil {
 		w.all.give(w.from)
 	}
 }
 
-// Archive unpacks an archive for looking at it; Close deletes what was unpacked.
+// Archive unpacks an archive for looking at it; Close deletes what was unpacked. One that is
+// refused is before anything is made of it.
 func (w *Workspaces) Archive(ctx context.Context, key string) (*Archive, error) {
+	if err := w.inspect(ctx, key); err != nil {
+		return nil, err
+	}
 	p, err := w.unpack(ctx, key)
 	if err != nil {
 		return nil, err

@@ -85,6 +85,11 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 		return nil, err
 	}
 	db.writer = &writer{open: func() (*conn, error) { return openWriter(o.Path) }, conn: c, sync: o.Sync, keep: o.Path == ""}
+	if o.Path != "" {
+		if err := checkSmall(c, o.Path); err != nil {
+			return nil, err
+		}
+	}
 	if err := prepare(c, cmp.Or(o.Path, "in memory"), o.Migrate || o.Path == "", db.now()); err != nil {
 		return nil, err
 	}

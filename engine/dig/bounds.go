@@ -1,0 +1,61 @@
+package dig
+
+import "fmt"
+
+// The bounds of what is read as workflows. They are looked at before a parser sees the text: to
+// parse it takes some hundred bytes of memory for each of its elements. Ten thousand tasks of
+// ten keys are within them.
+const (
+	MaxFile         = 2 << 20  // bytes of one file
+	maxText         = 16 << 20 // bytes of all files that one Load reads
+	maxElements     = 250_000  // of one file
+	maxTextElements = 500_000  // of all files that one Load reads
+)
+
+// amount is what one Load has read so far.
+type amount struct {
+	bytes, elements int
+	over            bool // more than it may be
+}
+
+// admit looks whether the text of a file may be parsed; nil says that it may.
+func (r *amount) admit(file string, text []byte) *Error {
+	if len(text) > MaxFile {
+		return beyond(file, "has %d bytes, more than the %d that a workflow file may have", len(text), MaxFile)
+	}
+	elements := elementsOf(text)
+	r.bytes += len(text)
+	r.elements += elements
+	r.over = r.bytes > maxText || r.elements > maxTextElements
+	switch {
+	case elements > maxElements:
+		return beyond(file, "has %d keys, list items and lines, more than the %d that a workflow file may have", elements, maxElements)
+	case r.bytes > maxText:
+		return beyond(file, "with it the workflow files of this project, and what they include, have more than the %d bytes that they may have together", maxText)
+	case r.elements > maxTextElements:
+		return beyond(file, "with it the workflow files of this project, and what they include, have more than the %d keys, list items and lines that they may have together", maxTextElements)
+	}
+	return nil
+}
+
+func beyond(file, format string, args ...any) *Error {
+	return &Error{File: file, Message: fmt.Sprintf(format, args...),
+		Hint: "make tasks with a loop (for_each>, loop>), read data in a task, or split the project"}
+}
+
+// elementsOf counts what can begin a key, an item of a list or a line: no fewer than there are.
+func elementsOf(text []byte) (n int) {
+	for i, c := range text {
+		switch c {
+		case ',', '[', '{', ':', '\n', '\r':
+			n++
+		case '-', '?': // of a list or a key in block style
+			if i+1 == len(text) || text[i+1] <= ' ' || text[i+1] >= 0x80 {
+				n++
+			}
+		case 0x85, 0xa8, 0xa9: // the last byte of a line break of Unicode
+			n++
+		}
+	}
+	return n
+}

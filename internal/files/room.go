@@ -1,0 +1,104 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// room bounds the bytes that copies of projects take on disk, all together.
+type room struct {
+	most int64 // 0: there is no bound
+
+	mu   sync.Mutex
+	used int64
+}
+
+// roomTime is how often somebody who waits for room looks again.
+const roomTime = 50 * time.Millisecond
+
+// newRoom is a bound; 0 is half of what is free where the folder lies.
+func newRoom(folder string, most int64) *room {
+	var disk syscall.Statfs_t
+	if most == 0 && syscall.Statfs(folder, &disk) == nil {
+		most = int64(uint64(disk.Bavail) * uint64(disk.Bsize) / 2)
+	}
+	return &room{most: most}
+}
+
+// take waits until there is room for a copy. tidy frees what is not needed.
+func (r *room) take(ctx context.Context, size int64, tidy func()) error {
+	if r.most > 0 && size > r.most {
+		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("the project has %d bytes, more than the %d that all workspaces may have together: free some disk and restart the server, or raise agent.workspaces.disk", size, r.most)}
+	}
+	for !r.try(size) {
+		tidy()
+		if r.try(size) {
+			break
+		}
+		timer := time.NewTimer(roomTime)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("wait for room for another workspace: %w", ctx.Err())
+		}
+	}
+	return nil
+}
+
+func (r *room) try(size int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.most > 0 && r.used+size > r.most {
+		return false
+	}
+	r.used += size
+	return true
+}
+
+func (r *room) give(size int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.used -= size
+}
+
+// sizeOf is the bytes of all files in a folder.
+func sizeOf(folder string) (total int64) {
+	filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				total += info.Size()
+			}
+		}
+		return nil // what cannot be seen does not count
+	})
+	return total
+}
+
+// dropClean deletes the copies that nobody uses.
+func (w *Workspaces) dropClean() {
+	w.mu.Lock()
+	var all []*clone
+	for _, u := range w.unpacked {
+		all = append(all, u.clean...)
+		u.clean = nil
+	}
+	w.mu.Unlock()
+	for _, c := range all {
+		w.remove(c)
+	}
+}
+
+// remove deletes a copy.
+func (w *Workspaces) remove(c *clone) {
+	os.RemoveAll(c.root)
+	w.room.give(c.size)
+}

@@ -1,0 +1,48 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// quickly is the size of a database, in bytes, that is checked before it is used: a moment. A
+// larger one takes too long to wait for.
+const quickly = 32 << 20
+
+// checkSmall says what is damaged in a database that is small.
+func checkSmall(c *conn, path string) error {
+	if isLarge(path) {
+		return nil
+	}
+	return damage(c, path)
+}
+
+func isLarge(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > quickly
+}
+
+func damage(c *conn, path string) error {
+	text, found, err := one(c, (*row).text, "PRAGMA quick_check(1)")
+	if err != nil {
+		return fmt.Errorf("check database %s: %w", path, err)
+	}
+	if found && text != "ok" {
+		return fmt.Errorf("database %s is damaged (%.200s): stop the server and restore a backup", path, text)
+	}
+	return nil
+}
+
+// CheckLarge says what is damaged in a database that was too large to be checked by Open. It
+// reads all of it, while others use it.
+func (db *DB) CheckLarge() error {
+	if db.path == "" || !isLarge(db.path) {
+		return nil
+	}
+	c, err := openReader(db.path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(damage(c, db.path), c.close())
+}
