@@ -1,11 +1,12 @@
 // Package gate bounds what callers of an HTTP server can take from it before anybody knows
 // who they are: connections, and the memory of headers that are still coming.
 //
-// The server puts one in front of each listener. It must never look into a request, and
-// never end a connection that carries one.
+// The server puts one in front of each listener. It must never look into a request beyond
+// where its lines end, and never end a connection that carries one.
 package gate
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -17,8 +18,11 @@ import (
 // MaxHeaderBytes is what the headers of one request may have (http.Server.MaxHeaderBytes).
 const MaxHeaderBytes = 32 << 10
 
+// maxLines is how many headers a request may have: tiny ones take ten times their bytes once
+// they are parsed. The original takes 200.
+const maxLines = 256
+
 // maxPending bounds the bytes of headers that are not whole yet, of all connections together.
-// As many tiny headers they take about ten times that once they are parsed.
 const maxPending = 4 << 20
 
 // Gate bounds the connections of one listener.
@@ -54,15 +58,46 @@ type conn struct {
 	since   time.Time // without a request
 	busy    bool      // with one
 	pending int       // bytes that came since
+	lines   headerLines
 }
 
 // Read counts what comes before a request is whole.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
-	if n > 0 {
-		c.gate.came(c, n)
+	if n > 0 && !c.gate.came(c, p[:n]) {
+		_, _ = c.TCPConn.Write([]byte(tooMany)) // the client is gone: nobody to tell
+		c.TCPConn.Close()
+		return 0, net.ErrClosed
 	}
 	return n, err
+}
+
+const tooMany = "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+// headerLines counts lines up to the empty one that ends the headers.
+type headerLines struct {
+	n     int
+	begun int  // bytes of the line so far
+	blank bool // they are none, or the CR of an empty line
+	whole bool
+}
+
+func (l *headerLines) count(p []byte) {
+	for !l.whole && len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		l.blank = l.begun == 0 && len(part) == 0 || l.begun+len(part) == 1 && (l.blank && l.begun == 1 || len(part) == 1 && part[0] == '\r')
+		l.begun += len(part)
+		if end < 0 {
+			return
+		}
+		l.whole = l.blank && l.n > 0
+		l.n++
+		l.begun, l.blank, p = 0, false, p[end+1:]
+	}
 }
 
 // Listener lets in the connections of another one.
@@ -108,17 +143,20 @@ func (g *Gate) admit(c *conn) bool {
 	return true
 }
 
-// came counts bytes. When unfinished headers take too much, whoever has most of them goes.
-func (g *Gate) came(c *conn, n int) {
+// came counts what came; false is that there are too many headers. When unfinished ones take
+// too much together, whoever has most of them goes.
+func (g *Gate) came(c *conn, p []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, known := g.conns[c]; !known || c.busy {
-		return
+		return true
 	}
-	c.pending += n
-	for g.pending += n; g.pending > maxPending; {
+	c.pending += len(p)
+	for g.pending += len(p); g.pending > maxPending; {
 		g.end(g.worst(func(a, b *conn) bool { return a.pending > b.pending }))
 	}
+	c.lines.count(p)
+	return c.lines.n <= maxLines+2 // with the line of the request and the empty one
 }
 
 // worst finds the connection without a request that comes before all others; nil for none.
@@ -158,7 +196,7 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateActive:
 		g.pending -= c.pending
-		c.busy, c.pending = true, 0
+		c.busy, c.pending, c.lines = true, 0, headerLines{}
 	case http.StateIdle:
 		c.busy, c.since = false, time.Now()
 	case http.StateClosed, http.StateHijacked:
