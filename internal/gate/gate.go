@@ -7,6 +7,7 @@ package gate
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -57,6 +58,7 @@ type conn struct {
 	gate    *Gate
 	since   time.Time // without a request
 	busy    bool      // with one
+	over    bool      // and its handler has returned: the rest is waiting for the client
 	pending int       // bytes that came since
 	lines   headerLines
 }
@@ -127,8 +129,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes room by ending the connection that has been without a request for longest.
-// Where all have one there is no room.
+// admit makes room by ending the connection that has been without a request for longest, or
+// lingers after one. Where all have one there is no room.
 func (g *Gate) admit(c *conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,7 +165,7 @@ func (g *Gate) came(c *conn, p []byte) bool {
 func (g *Gate) worst(before func(a, b *conn) bool) *conn {
 	var found *conn
 	for c := range g.conns {
-		if !c.busy && (found == nil || before(c, found)) {
+		if (!c.busy || c.over) && (found == nil || before(c, found)) {
 			found = c
 		}
 	}
@@ -196,9 +198,9 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateActive:
 		g.pending -= c.pending
-		c.busy, c.pending, c.lines = true, 0, headerLines{}
+		c.busy, c.over, c.pending, c.lines = true, false, 0, headerLines{}
 	case http.StateIdle:
-		c.busy, c.since = false, time.Now()
+		c.busy, c.over, c.since = false, false, time.Now()
 	case http.StateClosed, http.StateHijacked:
 		g.forget(c)
 	}
@@ -209,7 +211,7 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 func (g *Gate) Handler(h http.Handler, always string) http.Handler {
 	most := g.most - max(1, g.most/8)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer g.left()
+		defer g.left(r)
 		if g.entered() <= most || r.URL.Path == always {
 			h.ServeHTTP(w, r)
 			return
@@ -234,8 +236,19 @@ func (g *Gate) entered() int {
 	return g.active
 }
 
-func (g *Gate) left() {
+func (g *Gate) left(r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.active--
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.over, c.since = true, time.Now()
+	}
+}
+
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
+
+// Context lets requests know their connection: it is the server's ConnContext.
+func (g *Gate) Context(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
 }

@@ -17,7 +17,7 @@ func served(t *testing.T, g *Gate, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: g.Handler(h, "/always"), ConnState: g.State, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: time.Minute}
+	s := &http.Server{Handler: g.Handler(h, "/always"), ConnState: g.State, ConnContext: g.Context, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: time.Minute}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(g.Listener(l)) }()
 	t.Cleanup(func() {
@@ -115,6 +115,19 @@ func TestLongestHeadersGo(t *testing.T) {
 	}
 	if sum != g.pending {
 		t.Errorf("%d bytes are counted, %d are there", g.pending, sum)
+	}
+}
+
+// TestLingering proves that connections which wait for their clients after the answer are no
+// reason to turn others away.
+func TestLingering(t *testing.T) {
+	t.Parallel()
+	address := served(t, New(4), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for range 100 {
+		c := dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if got := firstLine(c); got != "HTTP/1.1 200 OK" {
+			t.Fatalf("%q", got)
+		}
 	}
 }
 
