@@ -75,6 +75,7 @@ var rules = []rule{
 	{"zerodag/internal/httpapi", "zerodag/internal/sqlite", "the API serves every deployment"},
 	{"zerodag/internal/httpapi", "zerodag/internal/files", "the API serves every deployment"},
 	{"zerodag/internal/httpapi", "zerodag/operators/", "the API runs no operator"},
+	{"zerodag/internal/gate", "zerodag/internal/host", "it counts connections, whatever they are for"},
 	{"zerodag/internal/client", "zerodag/internal/host", "the client speaks to any server"},
 	{"zerodag/internal/client", "github.com/aws/", "the client speaks to any server: internal/iam signs for it"},
 	{"zerodag/internal/iam", "zerodag/internal/host", "it signs requests, whatever they are"},

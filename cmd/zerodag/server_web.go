@@ -149,7 +149,7 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 		}
 		door := gate.New(o.connections)
 		server := &http.Server{Handler: access(door.Handler(unstalled(handler, o.stalled), "/api/health")), ReadHeaderTimeout: o.parse, IdleTimeout: o.idle,
-			MaxHeaderBytes: gate.MaxHeaderBytes, ConnState: door.State, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug)}
+			MaxHeaderBytes: gate.MaxHeaderBytes, ConnState: door.State, ConnContext: door.Context, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug)}
 		var listeners []net.Listener
 		for _, a := range addresses {
 			l, err := net.Listen("tcp", a)

@@ -145,14 +145,18 @@ func TestM6_Streams(t *testing.T) {
 	s := webServe(t, nil, "-X", "server.http.max-connections=16")
 	s.push(map[string]string{"main.dig": "+a:\n  wait>: 300s\n"})
 	running := s.start("main", "2024-01-01T00:00:00Z")
-	s.dials(40, func(_ int, c net.Conn) {
-		_, _ = io.WriteString(c, "GET /api/attempts/"+running+"/events HTTP/1.1\r\nHost: "+s.Addr+"\r\n\r\n")
-	})
+	streams := func(n int) {
+		s.dials(n, func(_ int, c net.Conn) {
+			_, _ = io.WriteString(c, "GET /api/attempts/"+running+"/events HTTP/1.1\r\nHost: "+s.Addr+"\r\n\r\n")
+		})
+	}
+	streams(40) // some of them end again: they were the idlest when others came
 	if a := s.call(http.MethodGet, "/api/health", nil); a.Status != http.StatusOK {
 		t.Errorf("health: %d %s", a.Status, a.Body)
 	}
 	var a webAnswer
 	webUntil(t, "the server has as many requests as it may", func() bool {
+		streams(1)
 		a = s.call(http.MethodGet, "/api/projects", nil)
 		return a.Status == http.StatusServiceUnavailable
 	})

@@ -1,11 +1,13 @@
 // Package gate bounds what callers of an HTTP server can take from it before anybody knows
 // who they are: connections, and the memory of headers that are still coming.
 //
-// The server puts one in front of each listener. It must never look into a request, and
-// never end a connection that carries one.
+// The server puts one in front of each listener. It must never look into a request beyond
+// where its lines end, and never end a connection that carries one.
 package gate
 
 import (
+	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -17,8 +19,11 @@ import (
 // MaxHeaderBytes is what the headers of one request may have (http.Server.MaxHeaderBytes).
 const MaxHeaderBytes = 32 << 10
 
+// maxLines is how many headers a request may have: tiny ones take ten times their bytes once
+// they are parsed. The original takes 200.
+const maxLines = 256
+
 // maxPending bounds the bytes of headers that are not whole yet, of all connections together.
-// As many tiny headers they take about ten times that once they are parsed.
 const maxPending = 4 << 20
 
 // Gate bounds the connections of one listener.
@@ -53,16 +58,48 @@ type conn struct {
 	gate    *Gate
 	since   time.Time // without a request
 	busy    bool      // with one
+	over    bool      // and its handler has returned: the rest is waiting for the client
 	pending int       // bytes that came since
+	lines   headerLines
 }
 
 // Read counts what comes before a request is whole.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
-	if n > 0 {
-		c.gate.came(c, n)
+	if n > 0 && !c.gate.came(c, p[:n]) {
+		_, _ = c.TCPConn.Write([]byte(tooMany)) // the client is gone: nobody to tell
+		c.TCPConn.Close()
+		return 0, net.ErrClosed
 	}
 	return n, err
+}
+
+const tooMany = "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+// headerLines counts lines up to the empty one that ends the headers.
+type headerLines struct {
+	n     int
+	begun int  // bytes of the line so far
+	blank bool // they are none, or the CR of an empty line
+	whole bool
+}
+
+func (l *headerLines) count(p []byte) {
+	for !l.whole && len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		l.blank = l.begun == 0 && len(part) == 0 || l.begun+len(part) == 1 && (l.blank && l.begun == 1 || len(part) == 1 && part[0] == '\r')
+		l.begun += len(part)
+		if end < 0 {
+			return
+		}
+		l.whole = l.blank && l.n > 0
+		l.n++
+		l.begun, l.blank, p = 0, false, p[end+1:]
+	}
 }
 
 // Listener lets in the connections of another one.
@@ -92,8 +129,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes room by ending the connection that has been without a request for longest.
-// Where all have one there is no room.
+// admit makes room by ending the connection that has been without a request for longest, or
+// lingers after one. Where all have one there is no room.
 func (g *Gate) admit(c *conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,24 +145,27 @@ func (g *Gate) admit(c *conn) bool {
 	return true
 }
 
-// came counts bytes. When unfinished headers take too much, whoever has most of them goes.
-func (g *Gate) came(c *conn, n int) {
+// came counts what came; false is that there are too many headers. When unfinished ones take
+// too much together, whoever has most of them goes.
+func (g *Gate) came(c *conn, p []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, known := g.conns[c]; !known || c.busy {
-		return
+		return true
 	}
-	c.pending += n
-	for g.pending += n; g.pending > maxPending; {
+	c.pending += len(p)
+	for g.pending += len(p); g.pending > maxPending; {
 		g.end(g.worst(func(a, b *conn) bool { return a.pending > b.pending }))
 	}
+	c.lines.count(p)
+	return c.lines.n <= maxLines+2 // with the line of the request and the empty one
 }
 
 // worst finds the connection without a request that comes before all others; nil for none.
 func (g *Gate) worst(before func(a, b *conn) bool) *conn {
 	var found *conn
 	for c := range g.conns {
-		if !c.busy && (found == nil || before(c, found)) {
+		if (!c.busy || c.over) && (found == nil || before(c, found)) {
 			found = c
 		}
 	}
@@ -158,9 +198,9 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateActive:
 		g.pending -= c.pending
-		c.busy, c.pending = true, 0
+		c.busy, c.over, c.pending, c.lines = true, false, 0, headerLines{}
 	case http.StateIdle:
-		c.busy, c.since = false, time.Now()
+		c.busy, c.over, c.since = false, false, time.Now()
 	case http.StateClosed, http.StateHijacked:
 		g.forget(c)
 	}
@@ -171,7 +211,7 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 func (g *Gate) Handler(h http.Handler, always string) http.Handler {
 	most := g.most - max(1, g.most/8)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer g.left()
+		defer g.left(r)
 		if g.entered() <= most || r.URL.Path == always {
 			h.ServeHTTP(w, r)
 			return
@@ -196,8 +236,19 @@ func (g *Gate) entered() int {
 	return g.active
 }
 
-func (g *Gate) left() {
+func (g *Gate) left(r *http.Request) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.active--
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.over, c.since = true, time.Now()
+	}
+}
+
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
+
+// Context lets requests know their connection: it is the server's ConnContext.
+func (g *Gate) Context(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
 }

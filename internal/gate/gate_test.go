@@ -17,7 +17,7 @@ func served(t *testing.T, g *Gate, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &http.Server{Handler: g.Handler(h, "/always"), ConnState: g.State, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: time.Minute}
+	s := &http.Server{Handler: g.Handler(h, "/always"), ConnState: g.State, ConnContext: g.Context, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: time.Minute}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(g.Listener(l)) }()
 	t.Cleanup(func() {
@@ -94,11 +94,11 @@ func TestLongestHeadersGo(t *testing.T) {
 	g := New(1000)
 	short := &conn{gate: g}
 	g.admit(short)
-	g.came(short, 100)
+	g.came(short, make([]byte, 100))
 	for range 1000 {
 		c := &conn{TCPConn: &net.TCPConn{}, gate: g} // closed already: ending it is an error nobody reads
 		if g.admit(c) {
-			g.came(c, 30<<10)
+			g.came(c, make([]byte, 30<<10))
 		}
 	}
 	if g.pending > maxPending || g.pending < maxPending/2 {
@@ -115,6 +115,19 @@ func TestLongestHeadersGo(t *testing.T) {
 	}
 	if sum != g.pending {
 		t.Errorf("%d bytes are counted, %d are there", g.pending, sum)
+	}
+}
+
+// TestLingering proves that connections which wait for their clients after the answer are no
+// reason to turn others away.
+func TestLingering(t *testing.T) {
+	t.Parallel()
+	address := served(t, New(4), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for range 100 {
+		c := dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+		if got := firstLine(c); got != "HTTP/1.1 200 OK" {
+			t.Fatalf("%q", got)
+		}
 	}
 }
 
@@ -142,13 +155,61 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestHeaderLines proves that lines are counted up to the empty one, in whatever pieces they
+// come, and none of a body.
+func TestHeaderLines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]headerLines{
+		"GET / HTTP/1.1\r\nA: b\r\n\r\n\n\n{\n}\n": {n: 3, whole: true},
+		"GET / HTTP/1.1\nA: b\n\nx\ny":             {n: 3, whole: true},
+		"\r\nGET / HTTP/1.1\r\nA: b\r\n":           {n: 3},
+		"GET / HTTP/1.1\r\nA:\r\nB: \r\n":          {n: 3},
+		"GET / HTTP/1.1\r\nAB\r\nC\r\n\r\n\n":      {n: 4, whole: true},
+	} {
+		for cut := range len(text) {
+			for second := range len(text) - cut {
+				var l headerLines
+				for _, part := range []string{text[:cut], text[cut : cut+second], text[cut+second:]} {
+					l.count([]byte(part))
+				}
+				if l.n != want.n || l.whole != want.whole {
+					t.Fatalf("%q cut at %d and %d: %+v, want %+v", text, cut, cut+second, l, want)
+				}
+			}
+		}
+	}
+}
+
+// TestManyHeaders proves that a request of usual size passes, also one behind the other, and
+// that one of too many headers is told so.
+func TestManyHeaders(t *testing.T) {
+	t.Parallel()
+	address := served(t, New(10), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	lines := func(n int) string {
+		return "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2000\r\n" + strings.Repeat("A: b\r\n", n) + "\r\n" + strings.Repeat("\n", 2000)
+	}
+	c := dial(t, address, "")
+	for range 3 {
+		if _, err := io.WriteString(c, lines(200)); err != nil {
+			t.Fatal(err)
+		}
+		if got := firstLine(c); got != "HTTP/1.1 200 OK" {
+			t.Fatalf("200 headers: %q", got)
+		}
+	}
+	if got := firstLine(dial(t, address, lines(300))); got != "HTTP/1.1 431 Request Header Fields Too Large" {
+		t.Errorf("300 headers: %q", got)
+	}
+}
+
 // BenchmarkRead shows what counting costs.
 func BenchmarkRead(b *testing.B) {
 	g := New(4096)
 	c := &conn{gate: g}
 	g.admit(c)
+	request := []byte("GET /api/attempts/1 HTTP/1.1\r\nHost: localhost:65432\r\nUser-Agent: DigdagClient/0.10.5\r\nAccept: application/json\r\n\r\n")
 	for b.Loop() {
-		g.came(c, 1)
+		g.came(c, request)
 		g.State(c, http.StateActive)
 		g.State(c, http.StateIdle)
 	}
