@@ -25,7 +25,9 @@ func main() {
 	evaluators.Serve()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, os.Args[1:], streams{os.Stdin, onTerminal(os.Stdout), onTerminal(os.Stderr)}) }()
+	go func() {
+		ended <- run(ctx, os.Args[1:], streams{os.Stdin, onTerminal(os.Stdout), onTerminal(os.Stderr)})
+	}()
 	select {
 	case code := <-ended:
 		os.Exit(code)
