@@ -67,7 +67,7 @@ var rules = []rule{
 	{"zerodag/internal/host", "zerodag/internal/process", "the host knows ports, not drivers"},
 	{"zerodag/internal/host", "zerodag/internal/evaluators", "the host knows ports, not drivers"},
 	{"zerodag/internal/local", "zerodag/internal/evaluators", "the host knows interfaces, not drivers"},
-	{"zerodag/internal/evaluators", "zerodag/internal/", "an evaluator is small: expressions and nothing else"},
+	{"zerodag/internal/evaluators", "zerodag/internal/host", "an evaluator is small: expressions and nothing else"},
 	{"zerodag/internal/host", "zerodag/internal/docker", "the host knows ports, not drivers"},
 	{"zerodag/internal/host", "zerodag/internal/httpapi", "the host does not know who calls it"},
 	{"zerodag/internal/host", "zerodag/operators/", "the host knows the contract of operators, not one of them"},

@@ -45,7 +45,7 @@ func serve() error {
 	debug.SetMemoryLimit(heapGoal)
 	debug.SetTraceback("none")
 	regexp2.DefaultMatchTimeout = lastTime // a match that takes longer than a script may is killed, and never just fails
-	<-time.After(time.Nanosecond) // makes the runtime open what its timers need
+	<-time.After(time.Nanosecond)          // makes the runtime open what its timers need
 	if err := confine(); err != nil {
 		return err
 	}
