@@ -4,7 +4,8 @@
 // Template for files; the state machine itself never does. Expressions are written
 // by users: the package must never give them anything but the parameters, a clock
 // that stands still and the JavaScript standard library, and must return within
-// its bounds whatever they write.
+// its bounds whatever they write. The engine cannot promise the last within one process: a host
+// has scripts evaluated by another one (Options.Elsewhere), which the kernel bounds.
 //
 // The rules are spec language.md 1.7.
 package expr

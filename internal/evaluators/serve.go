@@ -23,7 +23,7 @@ func Serve() {
 	if len(os.Args) != 1 || os.Args[0] != greeting {
 		return
 	}
-	if err := serve(); err != nil && !errors.Is(err, io.EOF) {
+	if err := serve(); !errors.Is(err, io.EOF) {
 		os.Stderr.WriteString("error: " + err.Error() + "\n")
 		os.Exit(1)
 	}
@@ -37,12 +37,13 @@ const (
 	heapGoal   = 160 << 20 // bytes from where on garbage is collected harder
 )
 
-// serve answers questions until there are none. Whatever it needs of the system it takes
+// serve answers questions until there are none, which is io.EOF. Whatever it needs of the system it takes
 // before confine, which leaves it only reading, writing and memory.
 func serve() error {
 	runtime.GOMAXPROCS(processors)
 	debug.SetMaxStack(maxStack)
 	debug.SetMemoryLimit(heapGoal)
+	debug.SetGCPercent(200) // most scripts are small, and there are many
 	debug.SetTraceback("none")
 	regexp2.DefaultMatchTimeout = lastTime // a match that takes longer than a script may is killed, and never just fails
 	<-time.After(time.Nanosecond)          // makes the runtime open what its timers need

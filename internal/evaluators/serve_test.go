@@ -38,6 +38,12 @@ func TestSame(t *testing.T) {
 			s := expr.Scope{Zone: l, Now: time.Date(2024, 2, 29, 12, 34, 56, 789e6, time.UTC), Seed: 1 << 63}
 			all := param.New("own", param.New("a", int64(3)), "text", text, "list", []param.Value{text, param.New("k", text)})
 			want, wantErr := here.Eval(t.Context(), all, vars, s)
+			for range 20 { // in this process, others have a part in its time
+				if wantErr == nil || !strings.Contains(wantErr.Error(), "the evaluation took") {
+					break
+				}
+				want, wantErr = here.Eval(t.Context(), all, vars, s)
+			}
 			got, gotErr := there.Eval(t.Context(), all, vars, s)
 			var config *param.ConfigError
 			if param.Text(got) != param.Text(want) || (gotErr == nil) != (wantErr == nil) || gotErr != nil && (gotErr.Error() != wantErr.Error() || !errors.As(gotErr, &config)) {
