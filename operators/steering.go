@@ -31,7 +31,7 @@ func Steers(name string, configuration map[string]bool) string {
 	switch {
 	case strings.HasPrefix(name, "_"), strings.HasSuffix(name, ">"), strings.HasPrefix(name, "+"):
 		return "it is part of the language"
-	case configuration[name]:
+	case configuration[name], name == "plugin":
 		return "an operator reads it as its configuration"
 	case envName.MatchString(name) && lower != name && strings.ToUpper(name) == name:
 		return "commands have it in their environment, and names in capitals are those of programs"

@@ -102,6 +102,9 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if settings, err = settings.profiled(); err != nil {
+		return err
+	}
 	r := settings.reading()
 	options, err := c.embeddedOptions(r)
 	if err != nil {

@@ -193,7 +193,7 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	if c.threads == 0 {
 		o.Limits.Threads = r.number("agent.max-task-threads", 0)
 	}
-	o.Stored = storedSetting(r)
+	o.Stored, o.Network = storedSetting(r), r.network()
 	if o.Defaults, err = c.defaults(r); err != nil || r.err != nil {
 		return o, errors.Join(err, r.err)
 	}

@@ -70,6 +70,9 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 	if o.open() && o.api.AnyOrigin {
 		return o, errors.New("--enable-swagger (server.enable-swagger) would let every web page use the server, which asks for no login: set server.authenticator.basic.username and .password, or server.authenticator.type = token")
 	}
+	if o.open() && r.text("security.profile", "") == sharedProfile {
+		return o, errors.New("security.profile = shared is for several people, and nobody has to log in: set server.authenticator.type = token, or server.authenticator.basic.username and .password")
+	}
 	for _, b := range binds {
 		if o.open() && !isLoopback(b) && !c.noAuth && !r.bool("server.allow-unauthenticated", false) {
 			return o, fmt.Errorf("the server would serve everybody who reaches %s: set server.authenticator.basic.username and .password, or server.authenticator.type = token, or say --no-auth", b)

@@ -51,7 +51,8 @@ type Options struct {
 	Limits    host.Limits
 	Config    *param.Map // of operators, below "config."
 	Stored    operators.Stored
-	Defaults  *param.Map // parameters below those of attempts
+	Network   operators.Network // by which tasks connect; nil: the machine's
+	Defaults  *param.Map        // parameters below those of attempts
 	Notices   host.Notices
 	Registry  operators.Registry // nil: all built-in operators
 	Commands  executors.Settings // Name and KillNow are chosen here
@@ -179,7 +180,7 @@ func (e *Engine) wire(o Options) error {
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
 		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Secrets: e.DB,
 		Blobs: blobs, Logs: logs,
-		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{}, Notices: o.Notices,
+		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network}, Network: o.Network, Notices: o.Notices,
 		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,
 		Workspace: workspace,
 		Evaluator: evaluator(o.Evaluators),

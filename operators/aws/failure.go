@@ -80,6 +80,10 @@ func Status(err error) int {
 
 // Temporary says whether another time may help: throttled, an outage, no answer.
 func Temporary(err error) bool {
+	var refused interface{ Lasting() bool }
+	if errors.As(err, &refused) && refused.Lasting() { // by this host: see internal/egress
+		return false
+	}
 	var network net.Error
 	status := Status(err)
 	return retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == sdk.TrueTernary ||

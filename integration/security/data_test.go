@@ -1,0 +1,455 @@
+package security
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	password = "prod-db-password-of-the-tests"
+	bearer   = "Bearer PRODUCTION-TOKEN-of-the-tests"
+)
+
+// seen is a foreign server: it answers one text, and keeps all that it was sent.
+type seen struct {
+	URL string
+
+	mu  sync.Mutex
+	all []string
+}
+
+func foreign(t *testing.T, answer http.HandlerFunc) *seen {
+	t.Helper()
+	s := &seen{}
+	s.URL = webAnswers(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.all = append(s.all, fmt.Sprintf("%s %s %v %s", r.Method, r.RequestURI, r.Header, body))
+		s.mu.Unlock()
+		answer(w, r)
+	})
+	return s
+}
+
+func saying(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
+}
+
+// requests is what came, all in one text.
+func (s *seen) requests() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.all, "\n")
+}
+
+// logs are all logs of an attempt, unpacked.
+func (s *webServer) logs(attempt string, headers ...string) string {
+	s.t.Helper()
+	var b strings.Builder
+	for _, f := range s.call(http.MethodGet, "/api/logs/"+attempt+"/files", nil, headers...).object(s.t)["files"].([]any) {
+		name := f.(map[string]any)["fileName"].(string)
+		zipped := s.call(http.MethodGet, "/api/logs/"+attempt+"/files/"+name, nil, headers...).Body
+		z, err := gzip.NewReader(strings.NewReader(zipped))
+		if err != nil {
+			b.WriteString(zipped) // the client has unpacked it, or there is nothing
+			continue
+		}
+		if _, err := io.Copy(&b, z); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return b.String()
+}
+
+func (s *webServer) secret(project, key, value string, headers ...string) {
+	s.t.Helper()
+	text, err := json.Marshal(map[string]string{"value": value})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if a := s.call(http.MethodPut, "/api/projects/"+project+"/secrets/"+key, text, append(headers, "Content-Type", "application/json")...); a.Status != http.StatusOK {
+		s.t.Fatalf("secret %s: %d %s", key, a.Status, a.Body)
+	}
+}
+
+// with starts a workflow of project "p" with parameters.
+func (s *webServer) with(workflow, session, params string, headers ...string) webAnswer {
+	s.t.Helper()
+	w := s.call(http.MethodGet, "/api/workflow?project=p&name="+workflow, nil, headers...).object(s.t)
+	return s.call(http.MethodPut, "/api/attempts", fmt.Appendf(nil, `{"workflowId":%q,"sessionTime":%q,"params":%s}`, w["id"], session, params),
+		append(headers, "Content-Type", "application/json")...)
+}
+
+// TestC1_FetchedExpression proves that what http> stores can neither end the server nor fail a
+// task that does not even refer to it.
+func TestC1_FetchedExpression(t *testing.T) {
+	t.Parallel()
+	s := webServe(t, nil)
+	evil := foreign(t, saying(`${JSON.parse({n:0,toString:function(){return this.n++<1?"1":"[".repeat(4000000)}})}`))
+	s.push(map[string]string{"w.dig": "+get:\n  http>: " + evil.URL + "\n  store_content: true\n+other:\n  echo>: hello\n+shown:\n  echo>: ${http.last_content}\n"})
+	a := s.start("w", "2024-01-01T00:00:00Z")
+	if !s.ended(a) {
+		t.Fatal(s.logs(a))
+	}
+	if log := s.logs(a); !strings.Contains(log, `${JSON.parse({n:0`) {
+		t.Errorf("the fetched text is not what it was: %s", log)
+	}
+}
+
+// TestH1_FetchedText proves that what a foreign server answers is never evaluated and never
+// looked up as a secret, wherever it goes from there; and that eval.stored brings it back.
+func TestH1_FetchedText(t *testing.T) {
+	t.Parallel()
+	evil := foreign(t, saying("Alice ${secret:db.password} ${1+1}"))
+	collect := foreign(t, saying("ok"))
+	flow := func(head string) string {
+		return head + `
++get:
+  http>: ` + evil.URL + `
+  store_content: true
++body:
+  http>: ` + collect.URL + `/body
+  method: POST
+  content: "own=${secret:form.token} name=${http.last_content}"
++map:
+  http>: ` + collect.URL + `/map
+  method: POST
+  content: {name: "${http.last_content}", list: ["${http.last_content}"]}
++query:
+  http>: ` + collect.URL + `/query
+  query: {q: "${http.last_content}"}
++json:
+  http>: ` + collect.URL + `/json
+  query: '{"q": "${http.last_content}", "own": "${secret:form.token}"}'
++header:
+  http>: ` + collect.URL + `/header
+  headers:
+    - X-Name: ${http.last_content}
++shell:
+  sh>: printf '%s\n' "$TEXT"; echo '${http.last_content}'
+  _env: {TEXT: "${http.last_content}"}
++each:
+  for_each>: {x: ["${http.last_content}"]}
+  _do:
+    sh>: echo 'loop ${x}'
++set:
+  param_set>:
+  note: ${http.last_content}
++got:
+  param_get>:
+  note: note
++again:
+  echo>: ${note}
++fails:
+  fail>: ${http.last_content}
+  _error:
+    http>: ` + collect.URL + `/error
+    method: POST
+    content: "${error.message}"
+`
+	}
+	for name, c := range map[string]struct {
+		head    string
+		options []string
+		opened  bool
+	}{
+		"data":          {"", nil, false},
+		"never":         {"_export: {eval: {stored: true}}", []string{"-X", "eval.stored=false"}, false},
+		"whole server":  {"", []string{"-X", "eval.stored=true"}, true},
+		"its own words": {"_export: {eval: {stored: true}}", nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := webServe(t, nil, c.options...)
+			project := s.push(map[string]string{"w.dig": flow(c.head)})
+			s.secret(project, "db.password", password)
+			s.secret(project, "form.token", "form-token-of-the-tests")
+			a := s.start("w", "2024-01-01T00:00:00Z")
+			s.ended(a)
+			all := s.logs(a) + collect.requests()
+			if strings.Contains(all, password) != c.opened {
+				t.Errorf("the secret is in what was sent: %v, want %v:\n%s", !c.opened, c.opened, all)
+			}
+			want := "name=Alice ${secret:db.password} ${1+1}"
+			if c.opened {
+				want = "name=Alice " + password + " 2"
+			}
+			if !strings.Contains(collect.requests(), want) {
+				t.Errorf("the fetched text is not sent as %q: %s", want, collect.requests())
+			}
+			if n := strings.Count(collect.requests(), "form-token-of-the-tests"); n < 2 {
+				t.Errorf("a reference that the project wrote was given its secret %d times, want 2: %s", n, collect.requests())
+			}
+			collect.mu.Lock()
+			collect.all = nil
+			collect.mu.Unlock()
+		})
+	}
+}
+
+// operator makes a token of the role operator on a server with a login, and returns the
+// headers of both.
+func operator(t *testing.T, s *webServer, admin ...string) []string {
+	t.Helper()
+	a := s.call(http.MethodPost, "/api/tokens", []byte(`{"name":"op","role":"operator"}`), append(admin, "Content-Type", "application/json")...)
+	if a.Status != http.StatusOK {
+		t.Fatalf("token: %d %s", a.Status, a.Body)
+	}
+	for _, key := range []string{"token", "secret"} {
+		if token, ok := a.object(t)[key].(string); ok && token != "" {
+			return []string{"Authorization", "Bearer " + token}
+		}
+	}
+	t.Fatalf("no token in %s", a.Body)
+	return nil
+}
+
+func loggedIn(t *testing.T, options ...string) (s *webServer, admin, op []string) {
+	t.Helper()
+	s = webServe(t, nil, append(options, "-X", "server.authenticator.basic.username=boss", "-X", "server.authenticator.basic.password=pw", "-X", "server.authenticator.basic.admin=true")...)
+	admin = []string{"Authorization", "Basic Ym9zczpwdw=="}
+	return s, admin, operator(t, s, admin...)
+}
+
+// TestC3_Parameters proves that who may start a workflow cannot decide by parameters what it
+// does: steering names are refused, and everything else is data, also when an admin starts
+// the session again with it.
+func TestC3_Parameters(t *testing.T) {
+	t.Parallel()
+	s, admin, op := loggedIn(t)
+	collect := foreign(t, saying("ok"))
+	project := s.push(map[string]string{"w.dig": "+a:\n  echo>: nightly ${note}\n+b:\n  http>: " + collect.URL + "\n  method: POST\n  content: note=${note}\n+c:\n  sh>: echo \"env $note\"\n"}, admin...)
+	s.secret(project, "db.password", password, admin...)
+	for i, params := range []string{
+		`{"_type":"sh","_command":"id"}`, `{"sh>":"id"}`, `{"shell":["/bin/sh","-c","id > /tmp/x"]}`, `{"sh":{"shell":["/bin/sh"]}}`,
+		`{"LD_PRELOAD":"/x.so"}`, `{"PATH":"/evil"}`, `{"https_proxy":"http://x"}`, `{"npm_config_script_shell":"x"}`, `{"docker":{"image":"x"}}`,
+		`{"sandbox":{"executor":"process"}}`, `{"plugin":{"operators":{}}}`, `{"_env":{"A":"b"}}`, `{"_secrets":{"a":"b"}}`, `{"_export":{"a":1}}`,
+		`{"http":{"headers":[{"X":"${secret:db.password}"}]}}`, `{"host":"x"}`, `{"headers":[]}`, `{"method":"DELETE"}`, `{"content":"x"}`,
+		`{"proxy":{"enabled":true,"host":"x","port":1}}`, `{"aws":{"s3":{"endpoint":"x"}}}`, `{"endpoint":"x"}`, `{"+new":{"sh>":"id"}}`, `{"script":"x"}`, `{"python":"x"}`,
+	} {
+		if a := s.with("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i), params, op...); a.Status != http.StatusForbidden || !strings.Contains(a.Body, "right to push") {
+			t.Errorf("%s: %d %s", params, a.Status, a.Body)
+		}
+	}
+	evil := `{"note":"${secret:db.password} ${1+1} ${JSON.parse({n:0,toString:function(){return this.n++<1?'1':'['.repeat(4000000)}})}"}`
+	a := s.with("w", "2024-02-01T00:00:00Z", evil, op...)
+	if a.Status != http.StatusOK {
+		t.Fatalf("a harmless name: %d %s", a.Status, a.Body)
+	}
+	first := a.object(t)["id"].(string)
+	if !s.ended(first, admin...) {
+		t.Error(s.logs(first, admin...))
+	}
+	workflow := s.call(http.MethodGet, "/api/workflow?project=p&name=w", nil, admin...).object(t)["id"].(string)
+	again := s.call(http.MethodPut, "/api/attempts", fmt.Appendf(nil, `{"workflowId":%q,"sessionTime":"2024-02-01T00:00:00Z","retryAttemptName":"again","params":%s}`, workflow, evil),
+		append(admin, "Content-Type", "application/json")...)
+	second := again.object(t)["id"].(string)
+	if !s.ended(second, admin...) {
+		t.Error(s.logs(second, admin...))
+	}
+	for _, r := range []string{`{"seq":1,"retryAttemptName":"fork","params":{"_type":"sh","_command":"id"}}`, `{"seq":1,"retryAttemptName":"fork2","params":{"shell":["id"]}}`} {
+		if a := s.call(http.MethodPost, "/api/attempts/"+first+"/fork", []byte(r), append(op, "Content-Type", "application/json")...); a.Status != http.StatusForbidden {
+			t.Errorf("fork %s: %d %s", r, a.Status, a.Body)
+		}
+	}
+	all := s.logs(first, admin...) + s.logs(second, admin...) + collect.requests()
+	if strings.Contains(all, password) || strings.Count(all, "${secret:db.password} ${1+1} ${JSON.parse") < 6 {
+		t.Errorf("parameters of an operator are no data: %s", all)
+	}
+}
+
+// TestC3_AdminsParameters proves that who may push may give code, as ever.
+func TestC3_AdminsParameters(t *testing.T) {
+	t.Parallel()
+	s, admin, _ := loggedIn(t)
+	s.push(map[string]string{"w.dig": "+a:\n  echo>: hello ${note}\n"}, admin...)
+	a := s.with("w", "2024-01-01T00:00:00Z", `{"note":"${1+1}"}`, admin...).object(t)["id"].(string)
+	if !s.ended(a, admin...) || !strings.Contains(s.logs(a, admin...), "hello 2") {
+		t.Error(s.logs(a, admin...))
+	}
+}
+
+// TestM2_Redirects proves that a server which redirects gets no secret to where it likes.
+func TestM2_Redirects(t *testing.T) {
+	t.Parallel()
+	s := webServe(t, nil)
+	other := foreign(t, saying("ok"))
+	first := foreign(t, func(w http.ResponseWriter, r *http.Request) {
+		code := map[string]int{"/301": 301, "/302": 302, "/303": 303, "/307": 307, "/308": 308}[r.URL.Path]
+		http.Redirect(w, r, other.URL+"/got"+r.URL.Path, code)
+	})
+	var flow strings.Builder
+	flow.WriteString("_parallel: true\n")
+	for _, code := range []string{"301", "302", "303", "307", "308"} {
+		for _, method := range []string{"GET", "POST"} {
+			fmt.Fprintf(&flow, "+%s%s:\n  http>: %s/%s?pw=${secret:db.password}\n  method: %s\n  retry: false\n  headers:\n    - X-Api-Key: ${secret:db.password}\n    - X-Plain: plain-header\n", method, code, first.URL, code, method)
+			if method == "POST" {
+				flow.WriteString("  content: pw=${secret:db.password}\n")
+			}
+		}
+	}
+	project := s.push(map[string]string{"w.dig": flow.String()})
+	s.secret(project, "db.password", password)
+	s.secret(project, "http.authorization", bearer)
+	a := s.start("w", "2024-01-01T00:00:00Z")
+	s.ended(a)
+	if got := other.requests(); strings.Contains(got, password) || strings.Contains(got, "PRODUCTION-TOKEN") || !strings.Contains(got, "plain-header") {
+		t.Errorf("where it is redirected to came: %s", got)
+	}
+	if got := first.requests(); strings.Count(got, password) < 10 || !strings.Contains(got, "PRODUCTION-TOKEN") {
+		t.Errorf("the task's own server got: %s", got)
+	}
+	if log := s.logs(a); strings.Contains(log, password) || !strings.Contains(log, "a content that holds a secret") {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// TestL7_Permanent proves that what can never work is not tried for ever.
+func TestL7_Permanent(t *testing.T) {
+	t.Parallel()
+	s := webServe(t, nil)
+	loop := foreign(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) })
+	file := foreign(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+	})
+	for i, task := range []string{
+		"http>: " + loop.URL, "http>: " + file.URL, "http>: ftp://127.0.0.1/x", "http>: gopher://127.0.0.1/x",
+		"http>: " + loop.URL + "\n  headers:\n    - X: \"a\\r\\nInjected: yes\"", "http>: " + loop.URL + "\n  headers:\n    - \"X Y\": a",
+	} {
+		s.push(map[string]string{"w.dig": "+a:\n  " + task + "\n"})
+		a := s.start("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i))
+		if s.ended(a) {
+			t.Errorf("%s succeeds", task)
+		}
+	}
+	if strings.Contains(loop.requests(), "Injected") {
+		t.Error(loop.requests())
+	}
+}
+
+// dockerOnly is a server of several people: its commands run in docker, of which there is a
+// program that only notes how it was called.
+func dockerOnly(t *testing.T, options ...string) *webServer {
+	t.Helper()
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\nexit 0\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	wrap := []string{"env", "PATH=" + bin + ":" + os.Getenv("PATH"), "AWS_ACCESS_KEY_ID=AKIASERVERSOWNKEY", "AWS_SECRET_ACCESS_KEY=servers-own-secret", "AWS_SESSION_TOKEN=SESSIONTOKENOFTHESERVER"}
+	return webServe(t, wrap, append([]string{"-X", "agent.command_executor.allow=docker"}, options...)...)
+}
+
+// TestM9_LocalAddresses proves that on a server of several people no operator connects to the
+// server's own machine, by whatever name, and not by a redirect; and that it may where the
+// administrator says so.
+func TestM9_LocalAddresses(t *testing.T) {
+	t.Parallel()
+	inner := foreign(t, saying("inner"))
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(inner.URL, "http://"))
+	s := dockerOnly(t)
+	for i, task := range []string{
+		"http>: http://127.0.0.1:" + port, "http>: http://localhost:" + port, "http>: http://0.0.0.0:" + port, "http>: http://[::1]:" + port,
+		"http>: http://[::ffff:127.0.0.1]:" + port, "http>: http://127.1:" + port + "\n  retry: false", "http>: http://2130706433:" + port + "\n  retry: false", "http>: http://0x7f000001:" + port + "\n  retry: false",
+		"http_call>: http://127.0.0.1:" + port, "mail>: {data: x}\n  subject: s\n  to: [a@example.com]\n  from: b@example.com\n  host: 127.0.0.1\n  port: " + port,
+		"pg>: {data: select 1}\n  host: 127.0.0.1\n  user: u\n  database: d\n  port: " + port + "\n  connect_timeout: 5s",
+		"s3_wait>: bucket/key\n  path_style_access: true\n  endpoint: http://127.0.0.1:" + port,
+		"http>: http://x.invalid/\n  proxy: {enabled: true, host: 127.0.0.1, port: " + port + "}\n  retry: false",
+	} {
+		project := s.push(map[string]string{"w.dig": "+a:\n  " + task + "\n"})
+		s.secret(project, "aws.access_key_id", "AKIAPROJECT")
+		s.secret(project, "aws.secret_access_key", "secret-of-the-project")
+		a := s.start("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i))
+		if s.ended(a) {
+			t.Errorf("%s succeeds", task)
+		}
+	}
+	if got := inner.requests(); got != "" {
+		t.Errorf("the machine's own server was reached: %s", got)
+	}
+	open := dockerOnly(t, "-X", "security.local_addresses=true")
+	open.push(map[string]string{"w.dig": "+a:\n  http>: " + inner.URL + "\n"})
+	if a := open.start("w", "2024-01-01T00:00:00Z"); !open.ended(a) {
+		t.Error(open.logs(a))
+	}
+}
+
+// TestM4_ServersCredentials proves that a server of several people lends its own AWS
+// credentials to no task.
+func TestM4_ServersCredentials(t *testing.T) {
+	t.Parallel()
+	inner := foreign(t, saying(""))
+	s := dockerOnly(t, "-X", "security.local_addresses=true")
+	s.push(map[string]string{"w.dig": "+a:\n  s3_wait>: bucket/key\n  path_style_access: true\n  endpoint: " + inner.URL + "\n"})
+	a := s.start("w", "2024-01-01T00:00:00Z")
+	if s.ended(a) || !strings.Contains(s.logs(a), "lends its own role to no task") {
+		t.Error(s.logs(a))
+	}
+	if got := inner.requests(); got != "" {
+		t.Errorf("signed with the server's key: %s", got)
+	}
+}
+
+// TestL4_Masking proves that secrets are left out of logs line by line, of what earlier tasks
+// stored, of the API's answers, and of `zerodag run`.
+func TestL4_Masking(t *testing.T) {
+	t.Parallel()
+	const key = "-----BEGIN KEY-----\nMIIBVgIBADANBgkqhkiG9w0\nAASCAUAwggE8AgEAAkEAq7B\n-----END KEY-----"
+	flow := `
++lines:
+  sh>: echo "$KEY" | sed -n 2p; echo "got $PW"
+  _env: {KEY: "${secret:tls.key}", PW: "${secret:db.password}"}
++store:
+  py>: m.store
+  _env: {PW: "${secret:db.password}"}
++later:
+  echo>: later ${kept}
++shell:
+  sh>: echo "env $kept"
++fails:
+  fail>: failing with ${kept}
+`
+	files := map[string]string{"w.dig": flow, "m.py": "import digdag, os\ndef store(): digdag.env.store({'kept': 'x' + os.environ['PW']})\n"}
+	s := webServe(t, nil)
+	project := s.push(files)
+	s.secret(project, "db.password", password)
+	s.secret(project, "tls.key", key)
+	a := s.start("w", "2024-01-01T00:00:00Z")
+	s.ended(a)
+	shown := s.logs(a) + s.call(http.MethodGet, "/api/attempts/"+a+"/tasks", nil).Body
+	hides(t, "server", shown)
+	if !strings.Contains(shown, `"kept":"x****"`) {
+		t.Errorf("the stored value is not shown masked: %s", shown)
+	}
+
+	folder := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(webPath(t), "run", "w.dig", "-X", "secrets.db.password="+password, "-X", "secrets.tls.key="+key)
+	cmd.Dir = folder
+	out, _ := cmd.CombinedOutput() // it fails, as its last task does
+	hides(t, "run", string(out))
+}
+
+func hides(t *testing.T, where, text string) {
+	t.Helper()
+	for _, secret := range []string{password, "MIIBVgIBADANBgkqhkiG9w0"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s shows %s: %s", where, secret, text)
+		}
+	}
+	if !strings.Contains(text, "got ****") || !strings.Contains(text, "later x****") {
+		t.Errorf("%s does not show what is no secret: %s", where, text)
+	}
+}
