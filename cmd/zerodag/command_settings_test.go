@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/executors"
+	"zerodag/internal/lineage"
 	"zerodag/operators"
 )
 
@@ -23,12 +24,15 @@ func TestCommandSettings(t *testing.T) {
 		{settings{k + "type": "ecs"}, executors.Settings{}},
 		{settings{k + "type": "simple"}, executors.Settings{Default: operators.InProcess}},
 		{settings{k + "type": "docker", k + "docker.image": "a:1", k + "docker.options": "true", k + "allow": "docker, process", k + "process.user": "nobody",
-			k + "limits.timeout": "2h", k + "limits.memory": "2g", k + "limits.disk": "512m", k + "limits.output": "1k", k + "limits.processes": "9"},
-			executors.Settings{Default: operators.InDocker, Image: "a:1", Options: &yes, Allow: []string{"docker", "process"}, User: "nobody",
+			k + "limits.timeout": "2h", k + "limits.memory": "2g", k + "limits.disk": "512m", k + "limits.output": "1k", k + "limits.processes": "9",
+			k + "ceilings.timeout": "4h", k + "ceilings.memory": "4g", k + "ceilings.disk": "1g", k + "ceilings.output": "2k", k + "ceilings.processes": "99", k + "process.environment": "bare"},
+			executors.Settings{Default: operators.InDocker, Image: "a:1", Options: &yes, Environment: lineage.Bare,
+				Most: executors.Limits{Time: 4 * time.Hour, Memory: 4 << 30, Disk: 1 << 30, Output: 2048, Processes: 99}, Allow: []string{"docker", "process"}, User: "nobody",
 				Limits: executors.Limits{Time: 2 * time.Hour, Memory: 2 << 30, Disk: 512 << 20, Output: 1024, Processes: 9}}},
 	} {
 		r := c.in.reading()
 		got := commandSettings(r)
+		c.want.Alone, c.want.Environment = true, max(c.want.Environment, lineage.NotOwn)
 		if diff := cmp.Diff(c.want, got); diff != "" || r.err != nil || len(r.unread()) > 0 {
 			t.Errorf("%v: %v, unread %v\n%s", c.in, r.err, r.unread(), diff)
 		}

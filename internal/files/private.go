@@ -22,7 +22,7 @@ const (
 // that ends in "*" is the beginning of names. It says what it had to close.
 func Private(folder string, names ...string) (closed []string, err error) {
 	if err := makePrivate(folder); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("make the folder of the data: %w", err)
 	}
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -57,10 +57,10 @@ func Private(folder string, names ...string) (closed []string, err error) {
 // makePrivate makes a folder, with those above it, that is closed to others if it is new.
 func makePrivate(folder string) error {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
-		return fmt.Errorf("make the folder of the data: %w", err)
+		return err
 	}
 	if err := os.Mkdir(folder, privateFolder); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the folder of the data: %w", err)
+		return err
 	}
 	return nil
 }
