@@ -118,7 +118,8 @@ type Task struct {
 	// Template evaluates `${...}` in text, a file's content say, with Params as variables.
 	Template func(text string) (string, error)
 
-	references *references // nil: every `${secret:key}` was written
+	references    *references            // nil: every `${secret:key}` was written
+	configuration func() map[string]bool // of the registry; nil: names of data are as good as any
 }
 
 // Identity says which run of which task this is.

@@ -94,6 +94,9 @@ func report(j *Job, err error) *param.Map {
 }
 
 func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) {
+	if j.Cancel && r.leavesNothing(j) {
+		return Result{}, j.canceled()
+	}
 	if err := j.evaluate(ctx, e); err != nil {
 		return Result{}, err
 	}
@@ -101,6 +104,9 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	name, key := j.announce(all)
 	if name == "" {
 		return Result{}, nil // `_export` only, say: nothing to do is success
+	}
+	if !j.EvalStored {
+		j.configuration = r.Configuration
 	}
 	if j.Before != nil && !j.Before(all) {
 		return Result{}, nil
@@ -276,7 +282,19 @@ func (j *Job) clean(ctx context.Context, op Operator) error {
 			return fmt.Errorf("clean up after the kill: %w", err)
 		}
 	}
+	return j.canceled()
+}
+
+func (j *Job) canceled() error {
 	return Failf("Got a cancel-requested: attempt_id=%d, task_id=%d", j.AttemptID, j.TaskID)
+}
+
+// leavesNothing says of a task that was killed whether its runs can have left nothing behind, as
+// far as its text tells: a kill must not wait for its expressions.
+func (r Registry) leavesNothing(j *Job) bool {
+	name, _, err := operatorOf(j.Own)
+	op, builtIn := r[name]
+	return err == nil && builtIn && op.Clean == nil && j.State.Len() == 0
 }
 
 // reportUnused names keys of the task that its operator never looked at.

@@ -52,6 +52,13 @@ func parseReport(content []byte) (*Report, error) {
 	if r.Subtasks, err = ReadOr(p, "subtask_config", param.AsMap, nil); err != nil {
 		return nil, err
 	}
+	values, err := ReadOr(p, "subtask_params", param.AsMap, nil)
+	if err != nil {
+		return nil, err
+	}
+	if r.Subtasks, err = withData(r.Subtasks, values); err != nil {
+		return nil, err
+	}
 	if r.Export, err = ReadOr(p, "export_params", param.AsMap, nil); err != nil {
 		return nil, err
 	}
@@ -63,6 +70,33 @@ func parseReport(content []byte) (*Report, error) {
 		return nil, err
 	}
 	return r, r.readError(NewParams(failure))
+}
+
+// withData returns sub-tasks in which the parameters that functions are called with are data;
+// names lists them by sub-task. All else of a generated config is code.
+func withData(subtasks, names *param.Map) (*param.Map, error) {
+	if names.Len() == 0 {
+		return subtasks, nil
+	}
+	out := subtasks.Clone()
+	for task, v := range names.All() {
+		keys, err := ListOf(task, v)
+		config := out.Map(task)
+		if err != nil {
+			return nil, err
+		}
+		if config == nil {
+			return nil, param.Errorf("subtask_params names %s, which is no sub-task", task)
+		}
+		config = config.Clone()
+		for _, key := range keys {
+			if v, ok := config.Get(key); ok {
+				config.Set(key, param.Data(v))
+			}
+		}
+		out.Set(task, config)
+	}
+	return out, nil
 }
 
 func (r *Report) readError(p *Params) error {

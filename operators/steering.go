@@ -33,12 +33,29 @@ func Steers(name string, configuration map[string]bool) string {
 		return "it is part of the language"
 	case configuration[name], name == "plugin":
 		return "an operator reads it as its configuration"
+	case name == "moment":
+		return "expressions call it"
 	case envName.MatchString(name) && lower != name && strings.ToUpper(name) == name:
 		return "commands have it in their environment, and names in capitals are those of programs"
-	case strings.HasSuffix(lower, "_proxy"), strings.HasPrefix(lower, "npm_"), strings.HasPrefix(lower, "dyld_"), strings.HasPrefix(lower, "ld_"):
+	case strings.HasSuffix(lower, "_proxy"), strings.HasPrefix(lower, "npm_"), strings.HasPrefix(lower, "pnpm_"), strings.HasPrefix(lower, "yarn_"), strings.HasPrefix(lower, "pip_"), strings.HasPrefix(lower, "dyld_"), strings.HasPrefix(lower, "ld_"):
 		return "commands have it in their environment, where programs read it"
 	}
 	return ""
+}
+
+// CheckNames refuses names of variables that came with data, such as the keys of a JSON text that
+// was fetched: who writes the data must not decide what tasks do.
+func (t *Task) CheckNames(variables *param.Map) error {
+	if t.configuration == nil {
+		return nil
+	}
+	configuration := t.configuration()
+	for name := range variables.All() {
+		if why := Steers(name, configuration); why != "" {
+			return param.Errorf("%q is no name for a variable that an expression makes, because %s: write the names in the workflow, and let expressions give the values", name, why)
+		}
+	}
+	return nil
 }
 
 // CheckSteering refuses parameters of somebody who may start workflows but not change them.

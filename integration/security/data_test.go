@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 const (
@@ -267,6 +268,104 @@ func TestC3_Parameters(t *testing.T) {
 	}
 }
 
+// TestC3_NamesOfData proves that names of variables which come with data steer no task, whoever
+// sends the data: a caller, or a server that a task asked.
+func TestC3_NamesOfData(t *testing.T) {
+	t.Parallel()
+	s, admin, op := loggedIn(t)
+	evil := foreign(t, saying(`{"x":[1],"_type":["sh"],"_command":["echo pwned-$((40+2))"]}`))
+	s.push(map[string]string{
+		"given.dig":   "+a:\n  for_each>: ${items}\n  _do: {sh>: \"echo FIXED $x\"}\n",
+		"fetched.dig": "+get:\n  http>: " + evil.URL + "\n  store_content: true\n+a:\n  for_each>: ${http.last_content}\n  _do: {echo>: harmless}\n",
+		"written.dig": "+a:\n  for_each>: {table: \"${items}\"}\n  _do: {echo>: \"table ${table}\"}\n",
+	}, admin...)
+	for i, items := range []string{`{"x":[1],"_type":["sh"],"_command":["echo pwned-$((40+2))"]}`, `{"x":[1],"shell":[["/bin/sh","-c","echo pwned-$((40+2))"]]}`,
+		`{"x":[1],"sh":[{"shell":["/bin/sh","-c","echo pwned-$((40+2))"]}]}`, `{"x":[1],"PATH":["/evil"]}`, `{"docker":[{"image":"x"}]}`} {
+		for j, params := range []string{`{"items":` + items + `}`, fmt.Sprintf(`{"items":%q}`, items)} {
+			a := s.with("given", fmt.Sprintf("2024-01-01T00:%02d:%02dZ", i, j), params, op...).object(t)["id"].(string)
+			if s.ended(a, admin...) || strings.Contains(s.logs(a, admin...), "pwned-42") {
+				t.Errorf("%s: %s", params, s.logs(a, admin...))
+			}
+		}
+	}
+	a := s.start("fetched", "2024-01-01T00:00:00Z", admin...)
+	if s.ended(a, admin...) || strings.Contains(s.logs(a, admin...), "pwned-42") {
+		t.Error(s.logs(a, admin...))
+	}
+	for session, params := range map[string]string{"2024-02-01T00:00:00Z": `{"items":{"x":[1,2]}}`} {
+		a := s.with("given", session, params, op...).object(t)["id"].(string)
+		if !s.ended(a, admin...) || !strings.Contains(s.logs(a, admin...), "FIXED 2") {
+			t.Error(s.logs(a, admin...))
+		}
+	}
+	a = s.with("written", "2024-02-01T00:00:00Z", `{"items":["a","b"]}`, op...).object(t)["id"].(string)
+	if !s.ended(a, admin...) || !strings.Contains(s.logs(a, admin...), "table b") {
+		t.Error(s.logs(a, admin...))
+	}
+}
+
+// TestC3_LargeParameters proves that a start cannot carry what would take the server's memory.
+func TestC3_LargeParameters(t *testing.T) {
+	t.Parallel()
+	s, admin, op := loggedIn(t)
+	s.push(map[string]string{"w.dig": "+a:\n  echo>: x\n"}, admin...)
+	before := s.memory("VmHWM")
+	for _, params := range []string{`{"a":[` + strings.Repeat("1,", 4_500_000) + `1]}`, `{"a":[` + strings.Repeat("1,", 200_000) + `1]}`, `{"a":"` + strings.Repeat("x", 1_500_000) + `"}`} {
+		if a := s.with("w", "2024-01-01T00:00:00Z", params, op...); a.Status != http.StatusRequestEntityTooLarge {
+			t.Errorf("%d bytes: %d %.200s", len(params), a.Status, a.Body)
+		}
+	}
+	if grown := s.memory("VmHWM") - before; grown > 150<<10 {
+		t.Errorf("memory grew by %d kB", grown)
+	}
+}
+
+// TestH4_KilledQueue proves that a kill does not wait for the expressions of tasks that have
+// not begun.
+func TestH4_KilledQueue(t *testing.T) {
+	t.Parallel()
+	s := webServe(t, nil)
+	var flow strings.Builder
+	flow.WriteString("_parallel: true\n")
+	for i := range 100 {
+		fmt.Fprintf(&flow, "+t%d: {echo>: \"${new Function('for(;;);')()}\"}\n", i)
+	}
+	s.push(map[string]string{"w.dig": flow.String()})
+	a := s.start("w", "2024-01-01T00:00:00Z")
+	webUntil(t, "a task fails", func() bool {
+		return strings.Contains(s.call(http.MethodGet, "/api/attempts/"+a+"/tasks", nil).Body, `"error"`)
+	})
+	begin := time.Now()
+	s.call(http.MethodPost, "/api/attempts/"+a+"/kill", []byte("{}"), "Content-Type", "application/json")
+	s.ended(a)
+	took := time.Since(begin)
+	t.Logf("the attempt ended %v after the kill", took)
+	if took > 20*time.Second { // a hundred expressions take forty seconds of two processors
+		t.Errorf("the kill took %v", took)
+	}
+}
+
+// TestH1_Subtasks proves that what functions of generated tasks are called with is data.
+func TestH1_Subtasks(t *testing.T) {
+	t.Parallel()
+	s := webServe(t, nil)
+	collect := foreign(t, saying("ok"))
+	project := s.push(map[string]string{
+		"w.dig": "+a:\n  py>: m.f\n  note: ${note}\n+b:\n  rb>: g\n  require: g.rb\n  note: ${note}\n",
+		"m.py":  "import digdag\ndef f(note): digdag.env.add_subtask(g, name=note)\ndef g(name): print('py got', name)\n",
+		"g.rb":  "def g(note) Digdag.env.add_subtask(:h, name: note) end\ndef h(name) puts \"rb got #{name}\" end\n",
+	})
+	s.secret(project, "db.password", password)
+	a := s.with("w", "2024-01-01T00:00:00Z", `{"note":"$${secret:db.password} $${1+41}"}`).object(t)["id"].(string)
+	s.ended(a)
+	if log := s.logs(a); strings.Contains(log, "42") && strings.Contains(log, "got") && strings.Contains(log, "got ${secret:db.password} 42") || !strings.Contains(log, "py got ${secret:db.password} ${1+41}") {
+		t.Error(log)
+	}
+	if collect.requests() != "" {
+		t.Error(collect.requests())
+	}
+}
+
 // TestC3_AdminsParameters proves that who may push may give code, as ever.
 func TestC3_AdminsParameters(t *testing.T) {
 	t.Parallel()
@@ -317,12 +416,17 @@ func TestM2_Redirects(t *testing.T) {
 func TestL7_Permanent(t *testing.T) {
 	t.Parallel()
 	s := webServe(t, nil)
+	port := foreign(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "http://127.0.0.1:99999/")
+		w.WriteHeader(302)
+	})
+	bad := foreign(t, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Location", "//["); w.WriteHeader(302) })
 	loop := foreign(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) })
 	file := foreign(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
 	})
 	for i, task := range []string{
-		"http>: " + loop.URL, "http>: " + file.URL, "http>: ftp://127.0.0.1/x", "http>: gopher://127.0.0.1/x",
+		"http>: " + port.URL, "http>: " + bad.URL, "http>: " + loop.URL, "http>: " + file.URL, "http>: ftp://127.0.0.1/x", "http>: gopher://127.0.0.1/x",
 		"http>: " + loop.URL + "\n  headers:\n    - X: \"a\\r\\nInjected: yes\"", "http>: " + loop.URL + "\n  headers:\n    - \"X Y\": a",
 	} {
 		s.push(map[string]string{"w.dig": "+a:\n  " + task + "\n"})

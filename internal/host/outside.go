@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -14,6 +15,9 @@ func (h *Host) given(ctx context.Context, w Workflow, r StartRequest) (*param.Ma
 		if err := operators.CheckSteering(r.Params, h.steering()); err != nil {
 			return nil, &Error{Code: Forbidden, Message: "Access denied: " + err.Error()}
 		}
+	}
+	if err := checkSize(r.Params); err != nil {
+		return nil, err
 	}
 	data := param.DataMap(r.Params)
 	switch {
@@ -30,6 +34,38 @@ func (h *Host) given(ctx context.Context, w Workflow, r StartRequest) (*param.Ma
 		r.Params = keepData(r.Params, a.Params)
 	}
 	return r.Params, nil
+}
+
+// What parameters of a start may be: every task of the attempt sees them all.
+const (
+	mostText   = 1 << 20 // bytes as JSON
+	mostValues = 100_000
+)
+
+func checkSize(params *param.Map) error {
+	if n := values(params); n > mostValues {
+		return &Error{Code: TooLarge, Message: fmt.Sprintf("The parameters have %d values, %d at most are possible: put the data where tasks can read it", n, mostValues)}
+	}
+	if n := len(param.Text(params)); n > mostText {
+		return &Error{Code: TooLarge, Message: fmt.Sprintf("The parameters have %d bytes, %d at most are possible: put the data where tasks can read it", n, mostText)}
+	}
+	return nil
+}
+
+// values counts all values of a tree.
+func values(v param.Value) int {
+	n := 1
+	switch x := v.(type) {
+	case *param.Map:
+		for _, e := range x.All() {
+			n += values(e)
+		}
+	case []param.Value:
+		for _, e := range x {
+			n += values(e)
+		}
+	}
+	return n
 }
 
 // mostEarlier bounds the attempts that are looked at for those of one session.

@@ -139,8 +139,12 @@ func (b *resumeBody) request() *host.Resume {
 // outside says whether the caller's parameters are data: only who may push may give code.
 func (c *call) outside() bool { return c.actor.Role < Admin }
 
+// mostStart is the size of the body of a start: twice what its parameters may be.
+const mostStart = 2 << 20
+
 func startAttempt(c *call) (any, error) {
 	var b startBody
+	c.mostBody = mostStart
 	if err := c.read(&b, false); err != nil {
 		return nil, err
 	}
@@ -182,6 +186,7 @@ type forkBody struct {
 
 func forkAttempt(c *call) (any, error) {
 	var b forkBody
+	c.mostBody = mostStart
 	if err := c.read(&b, false); err != nil {
 		return nil, err
 	}

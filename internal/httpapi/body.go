@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 // read decodes the JSON body into v; fields that are not known are ignored. optional lets
 // the body be missing.
 func (c *call) read(v any, optional bool) error {
-	body, err := unpacked(c.w, c.r, c.Limits.Body)
+	body, err := unpacked(c.w, c.r, min(c.Limits.Body, cmp.Or(c.mostBody, c.Limits.Body)))
 	if err != nil {
 		return err
 	}

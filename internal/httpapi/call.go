@@ -24,6 +24,8 @@ type call struct {
 	// target is what a change was made to, for the audit log.
 	target string
 	dry    bool // nothing was changed: a dry run
+	// mostBody is the size of a JSON body where it is less than that of all.
+	mostBody int64
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }

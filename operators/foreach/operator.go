@@ -58,6 +58,11 @@ func variables(t *operators.Task) ([]variable, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v, _ := t.Params.Get("_command"); param.KindOf(v) == "string" {
+		if err := t.CheckNames(command); err != nil {
+			return nil, err
+		}
+	}
 	var list []variable
 	for name := range command.All() {
 		values, err := operators.Read(operators.NewParams(command), name, param.ParseList)

@@ -2,6 +2,7 @@ package http
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -63,5 +64,7 @@ func origin(u *url.URL) string {
 // connect to where it leads.
 func lastingFailure(err error) bool {
 	var refused interface{ Lasting() bool }
-	return errors.As(err, &refused) && refused.Lasting() || strings.Contains(err.Error(), "unsupported protocol scheme")
+	var address *net.AddrError
+	return errors.As(err, &refused) && refused.Lasting() || errors.As(err, &address) ||
+		strings.Contains(err.Error(), "unsupported protocol scheme") || strings.Contains(err.Error(), "failed to parse Location header")
 }

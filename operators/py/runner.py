@@ -19,6 +19,7 @@ class Env(object):
     def __init__(self, params):
         self.params = params
         self.subtask_config = {}
+        self.subtask_params = {}
         self.export_params = {}
         self.store_params = {}
         self.state_params = {}
@@ -48,7 +49,10 @@ class Env(object):
             json.dumps(config)
         except (TypeError, ValueError) as problem:
             raise TypeError("Parameters must be serializable using JSON: %s" % problem)
-        self.subtask_config["+subtask%d" % len(self.subtask_config)] = config
+        name = "+subtask%d" % len(self.subtask_config)
+        if function is not None and not isinstance(function, dict):
+            self.subtask_params[name] = [key for key in params if not key.startswith("_")]  # data, not code
+        self.subtask_config[name] = config
 
 
 def install(env):
@@ -126,6 +130,7 @@ def main(command, input_file, output_file):
     sys.path.append(os.getcwd())
     out = {
         "subtask_config": env.subtask_config,
+        "subtask_params": env.subtask_params,
         "export_params": env.export_params,
         "store_params": env.store_params,
     }

@@ -9,11 +9,12 @@ require 'json'
 module Digdag
   # What a task sees as `Digdag.env`.
   class Env
-    attr_reader :params, :subtask_config, :export_params, :store_params, :state_params
+    attr_reader :params, :subtask_config, :subtask_params, :export_params, :store_params, :state_params
 
     def initialize(params)
       @params = params
       @subtask_config = {}
+      @subtask_params = {}
       @export_params = {}
       @store_params = {}
       @state_params = {}
@@ -51,7 +52,10 @@ module Digdag
       rescue StandardError => problem
         raise ArgumentError, "Parameters must be serializable using JSON: #{problem}"
       end
-      @subtask_config["+subtask#{@subtask_config.length}"] = config
+      name = "+subtask#{@subtask_config.length}"
+      # What a method is called with is data, not code.
+      @subtask_params[name] = params.keys.map(&:to_s).reject { |key| key.start_with?('_') } unless words.empty?
+      @subtask_config[name] = config
       nil
     end
 
@@ -147,6 +151,7 @@ rescue StandardError, ScriptError => problem
 end
 report = {
   'subtask_config' => Digdag.env.subtask_config,
+  'subtask_params' => Digdag.env.subtask_params,
   'export_params' => Digdag.env.export_params,
   'store_params' => Digdag.env.store_params
 }
