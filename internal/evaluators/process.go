@@ -68,16 +68,18 @@ func start(ctx context.Context, path string) (p *process, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer stdin.Close()
 	out, stdout, err := os.Pipe()
 	if err != nil {
+		stdin.Close()
 		in.Close()
 		return nil, err
 	}
-	defer stdout.Close()
 	p.in, p.out, p.read = in, out, bufio.NewReader(out)
 	p.cmd = &exec.Cmd{Path: path, Args: []string{greeting}, Env: []string{}, Stdin: stdin, Stdout: stdout, Stderr: &p.said, SysProcAttr: attributes()}
-	if err := p.cmd.Start(); err != nil {
+	err = p.cmd.Start()
+	stdin.Close()
+	stdout.Close() // an evaluator that ends before it greets must be seen to
+	if err != nil {
 		in.Close()
 		out.Close()
 		return nil, err

@@ -28,8 +28,8 @@ func Private(folder string, names ...string) (closed []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("close the folder of the data: %w", err)
 	}
-	if info.Mode().Perm()&0o077 == 0 {
-		return nil, nil // nobody else gets as far as what is in it
+	if info.Mode().Perm()&0o077 == 0 || !isOwn(info) {
+		return nil, nil // nobody else gets as far as what is in it, or it is for its owner to close
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -89,7 +89,7 @@ func tighten(name string, closed *[]string) error {
 		if err != nil {
 			return fmt.Errorf("close %s: %w", name, err)
 		}
-		if info.Mode().Perm()&0o077 == 0 || !isOwn(info) {
+		if info.Mode().Perm()&0o077 == 0 || !isOwn(info) || hasOtherNames(info) {
 			return nil
 		}
 		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
@@ -98,6 +98,13 @@ func tighten(name string, closed *[]string) error {
 		*closed = append(*closed, path)
 		return nil
 	})
+}
+
+// hasOtherNames says whether a file is also found elsewhere: somebody may have given it a name
+// here so that it is closed there.
+func hasOtherNames(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return info.Mode().IsRegular() && (!ok || s.Nlink > 1)
 }
 
 // isOwn says whether a file is of the user who runs this program.
@@ -122,7 +129,10 @@ func ReadKey(file string) (content []byte, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	own, mode := isOwn(info), info.Mode().Perm()
+	// One that a link leads to is of another place, which has its own reasons.
+	named, err := os.Lstat(file)
+	own := err == nil && os.SameFile(named, info) && isOwn(info) && !hasOtherNames(info)
+	mode := info.Mode().Perm()
 	switch {
 	case own && mode&0o077 != 0 && f.Chmod(mode&0o700) == nil:
 		warning = fmt.Sprintf("%s could be read by other users (mode %04o): it is closed now, but what they read they have: consider another key", file, mode)
