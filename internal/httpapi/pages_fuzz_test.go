@@ -17,6 +17,7 @@ func FuzzForeignPage(f *testing.F) {
 		{"127.0.0.1:1", "null", "", ""}, {"127.0.0.1:1", "http://127.0.0.1:2", "same-site", "application/json"}, {"127.0.0.1:1", "", "", "application/x-www-form-urlencoded"},
 		{"[::1]:1", "http://[::1]:1", "same-origin", "application/json"}, {"localhost.", "http://localhost", "none", "application/json; charset=utf-8"},
 		{"127.0.0.1:x@evil", "http://127.0.0.1:x@evil", "", "text/plain; application/json"}, {"localhost:80", "https://localhost:80", "", "application/gzip"},
+		{"localhost]", "", "", "application/json"},
 	} {
 		f.Add(c[0], c[1], c[2], c[3])
 	}
