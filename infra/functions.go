@@ -118,7 +118,7 @@ func (z *stack) function(f function) awslambda.Function {
 		}
 		p := &awsiam.PolicyStatementProps{Actions: jsii.Strings(r.actions...), Resources: &resources}
 		if slices.Contains(r.actions, "iam:PassRole") {
-			p.Conditions = &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
+			p.Conditions = &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}} // #nosec G101 -- it names a condition of IAM, not a credential
 		}
 		role.AddToPolicy(awsiam.NewPolicyStatement(p))
 	}

@@ -2,6 +2,7 @@ package operators
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -133,6 +134,23 @@ func (p *Params) Int(key string) (int64, error) { return Read(p, key, param.AsIn
 // IntOr reads a whole number with a default.
 func (p *Params) IntOr(key string, otherwise int64) (int64, error) {
 	return ReadOr(p, key, param.AsInt, otherwise)
+}
+
+// Int32 reads a required whole number for services that take one of 32 bits: a larger one
+// would turn into another.
+func (p *Params) Int32(key string) (int32, error) { return Read(p, key, asInt32) }
+
+// Int32Or reads such a number with a default.
+func (p *Params) Int32Or(key string, otherwise int32) (int32, error) {
+	return ReadOr(p, key, asInt32, otherwise)
+}
+
+func asInt32(key string, v param.Value) (int32, error) {
+	n, err := param.AsInt(key, v)
+	if err == nil && int64(int32(n)) != n {
+		err = param.Errorf("Parameter '%s' is a number from %d to %d: %d", key, math.MinInt32, math.MaxInt32, n)
+	}
+	return int32(n), err
 }
 
 // BoolOr reads a boolean with a default.

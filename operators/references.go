@@ -70,7 +70,7 @@ func (r *references) cleanText(marked string) string {
 	}
 	text := strings.ReplaceAll(marked, r.mark, "")
 	if text != "" {
-		r.written[unsafe.StringData(text)] = writtenText{text, marked}
+		r.written[unsafe.StringData(text)] = writtenText{text, marked} // #nosec G103 -- the address is only compared: it tells a text that was made here from an equal one
 	}
 	return text
 }
@@ -156,6 +156,6 @@ func (r *references) find(text string) (marked string, ok bool) {
 	if text == "" {
 		return "", false
 	}
-	w, ok := r.written[unsafe.StringData(text)]
+	w, ok := r.written[unsafe.StringData(text)] // #nosec G103 -- the address is only compared: it tells a text that was made here from an equal one
 	return w.marked, ok && len(w.text) == len(text)
 }

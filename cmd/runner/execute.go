@@ -113,7 +113,7 @@ func (c *command) workspace(ctx context.Context) (folder string, err error) {
 		name = "project"
 	}
 	c.root, c.home = filepath.Join(folder, name), filepath.Join(folder, "home")
-	if err := os.Chmod(folder, 0o700); err != nil {
+	if err := os.Chmod(folder, 0o700); err != nil { // #nosec G302 -- it is a folder, which only its owner enters
 		return folder, err
 	}
 	for _, dir := range []string{folder, c.root, c.home, filepath.Join(c.home, "tmp")} {

@@ -104,7 +104,7 @@ func workFolder(named string) (string, error) {
 		candidates = []string{named}
 	}
 	for _, dir := range candidates {
-		if err = os.MkdirAll(dir, 0o711); err != nil {
+		if err = os.MkdirAll(dir, 0o711); err != nil { // #nosec G301 -- commands of other users pass through it to folders of their own, and list nothing
 			continue
 		}
 		probe, e := os.MkdirTemp(dir, "probe")

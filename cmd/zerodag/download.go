@@ -83,7 +83,7 @@ func (r *remote) download(ctx context.Context, project client.ID, revision, outp
 	}
 	defer archive.Close()
 	defer r.progress.end()
-	if err := os.MkdirAll(output, 0o755); err != nil {
+	if err := os.MkdirAll(output, 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
 		return nil, fmt.Errorf("download: %w", err)
 	}
 	temporary, err := os.MkdirTemp(output, ".download-*")

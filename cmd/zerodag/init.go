@@ -85,10 +85,10 @@ func create(s streams, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
 		return fmt.Errorf("create project: %w", err)
 	}
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // #nosec G302 -- it is the user's project, closed by his umask if he wants so
 	if errors.Is(err, os.ErrExist) {
 		return nil
 	}

@@ -100,7 +100,7 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 // that is not for writing elsewhere.
 func newArchiveFile() (*os.File, error) {
 	const folder = ".digdag/tmp"
-	if err := os.MkdirAll(folder, 0o755); err == nil {
+	if err := os.MkdirAll(folder, 0o755); err == nil { // #nosec G301 -- it is a folder of the user's project, and files in it are for him alone
 		if f, err := os.CreateTemp(folder, "archive-*.tar.gz"); err == nil {
 			return f, nil
 		}

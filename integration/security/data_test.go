@@ -1,7 +1,6 @@
 package security
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,7 +31,7 @@ type seen struct {
 func foreign(t *testing.T, answer http.HandlerFunc) *seen {
 	t.Helper()
 	s := &seen{}
-	s.URL = webAnswers(t, func(w http.ResponseWriter, r *http.Request) {
+	s.URL = answers(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		s.all = append(s.all, fmt.Sprintf("%s %s %v %s", r.Method, r.RequestURI, r.Header, body))
@@ -53,26 +52,7 @@ func (s *seen) requests() string {
 	return strings.Join(s.all, "\n")
 }
 
-// logs are all logs of an attempt, unpacked.
-func (s *webServer) logs(attempt string, headers ...string) string {
-	s.t.Helper()
-	var b strings.Builder
-	for _, f := range s.call(http.MethodGet, "/api/logs/"+attempt+"/files", nil, headers...).object(s.t)["files"].([]any) {
-		name := f.(map[string]any)["fileName"].(string)
-		zipped := s.call(http.MethodGet, "/api/logs/"+attempt+"/files/"+name, nil, headers...).Body
-		z, err := gzip.NewReader(strings.NewReader(zipped))
-		if err != nil {
-			b.WriteString(zipped) // the client has unpacked it, or there is nothing
-			continue
-		}
-		if _, err := io.Copy(&b, z); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	return b.String()
-}
-
-func (s *webServer) secret(project, key, value string, headers ...string) {
+func (s *server) secret(project, key, value string, headers ...string) {
 	s.t.Helper()
 	text, err := json.Marshal(map[string]string{"value": value})
 	if err != nil {
@@ -84,7 +64,7 @@ func (s *webServer) secret(project, key, value string, headers ...string) {
 }
 
 // with starts a workflow of project "p" with parameters.
-func (s *webServer) with(workflow, session, params string, headers ...string) webAnswer {
+func (s *server) with(workflow, session, params string, headers ...string) answer {
 	s.t.Helper()
 	w := s.call(http.MethodGet, "/api/workflow?project=p&name="+workflow, nil, headers...).object(s.t)
 	return s.call(http.MethodPut, "/api/attempts", fmt.Appendf(nil, `{"workflowId":%q,"sessionTime":%q,"params":%s}`, w["id"], session, params),
@@ -95,11 +75,11 @@ func (s *webServer) with(workflow, session, params string, headers ...string) we
 // task that does not even refer to it.
 func TestC1_FetchedExpression(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	evil := foreign(t, saying(`${JSON.parse({n:0,toString:function(){return this.n++<1?"1":"[".repeat(4000000)}})}`))
 	s.push(map[string]string{"w.dig": "+get:\n  http>: " + evil.URL + "\n  store_content: true\n+other:\n  echo>: hello\n+shown:\n  echo>: ${http.last_content}\n"})
 	a := s.start("w", "2024-01-01T00:00:00Z")
-	if !s.ended(a) {
+	if !s.succeeded(a) {
 		t.Fatal(s.logs(a))
 	}
 	if log := s.logs(a); !strings.Contains(log, `${JSON.parse({n:0`) {
@@ -170,12 +150,12 @@ func TestH1_FetchedText(t *testing.T) {
 		"its own words": {"_export: {eval: {stored: true}}", nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := webServe(t, nil, c.options...)
+			s := serve(t, c.options...)
 			project := s.push(map[string]string{"w.dig": flow(c.head)})
 			s.secret(project, "db.password", password)
 			s.secret(project, "form.token", "form-token-of-the-tests")
 			a := s.start("w", "2024-01-01T00:00:00Z")
-			s.ended(a)
+			s.succeeded(a)
 			all := s.logs(a) + collect.requests()
 			if strings.Contains(all, password) != c.opened {
 				t.Errorf("the secret is in what was sent: %v, want %v:\n%s", !c.opened, c.opened, all)
@@ -199,7 +179,7 @@ func TestH1_FetchedText(t *testing.T) {
 
 // operator makes a token of the role operator on a server with a login, and returns the
 // headers of both.
-func operator(t *testing.T, s *webServer, admin ...string) []string {
+func operator(t *testing.T, s *server, admin ...string) []string {
 	t.Helper()
 	a := s.call(http.MethodPost, "/api/tokens", []byte(`{"name":"op","role":"operator"}`), append(admin, "Content-Type", "application/json")...)
 	if a.Status != http.StatusOK {
@@ -214,9 +194,9 @@ func operator(t *testing.T, s *webServer, admin ...string) []string {
 	return nil
 }
 
-func loggedIn(t *testing.T, options ...string) (s *webServer, admin, op []string) {
+func loggedIn(t *testing.T, options ...string) (s *server, admin, op []string) {
 	t.Helper()
-	s = webServe(t, nil, append(options, "-X", "server.authenticator.basic.username=boss", "-X", "server.authenticator.basic.password=pw", "-X", "server.authenticator.basic.admin=true")...)
+	s = serve(t, append(options, "-X", "server.authenticator.basic.username=boss", "-X", "server.authenticator.basic.password=pw", "-X", "server.authenticator.basic.admin=true")...)
 	admin = []string{"Authorization", "Basic Ym9zczpwdw=="}
 	return s, admin, operator(t, s, admin...)
 }
@@ -247,14 +227,14 @@ func TestC3_Parameters(t *testing.T) {
 		t.Fatalf("a harmless name: %d %s", a.Status, a.Body)
 	}
 	first := a.object(t)["id"].(string)
-	if !s.ended(first, admin...) {
+	if !s.succeeded(first, admin...) {
 		t.Error(s.logs(first, admin...))
 	}
 	workflow := s.call(http.MethodGet, "/api/workflow?project=p&name=w", nil, admin...).object(t)["id"].(string)
 	again := s.call(http.MethodPut, "/api/attempts", fmt.Appendf(nil, `{"workflowId":%q,"sessionTime":"2024-02-01T00:00:00Z","retryAttemptName":"again","params":%s}`, workflow, evil),
 		append(admin, "Content-Type", "application/json")...)
 	second := again.object(t)["id"].(string)
-	if !s.ended(second, admin...) {
+	if !s.succeeded(second, admin...) {
 		t.Error(s.logs(second, admin...))
 	}
 	for _, r := range []string{`{"seq":1,"retryAttemptName":"fork","params":{"_type":"sh","_command":"id"}}`, `{"seq":1,"retryAttemptName":"fork2","params":{"shell":["id"]}}`} {
@@ -283,23 +263,23 @@ func TestC3_NamesOfData(t *testing.T) {
 		`{"x":[1],"sh":[{"shell":["/bin/sh","-c","echo pwned-$((40+2))"]}]}`, `{"x":[1],"PATH":["/evil"]}`, `{"docker":[{"image":"x"}]}`} {
 		for j, params := range []string{`{"items":` + items + `}`, fmt.Sprintf(`{"items":%q}`, items)} {
 			a := s.with("given", fmt.Sprintf("2024-01-01T00:%02d:%02dZ", i, j), params, op...).object(t)["id"].(string)
-			if s.ended(a, admin...) || strings.Contains(s.logs(a, admin...), "pwned-42") {
+			if s.succeeded(a, admin...) || strings.Contains(s.logs(a, admin...), "pwned-42") {
 				t.Errorf("%s: %s", params, s.logs(a, admin...))
 			}
 		}
 	}
 	a := s.start("fetched", "2024-01-01T00:00:00Z", admin...)
-	if s.ended(a, admin...) || strings.Contains(s.logs(a, admin...), "pwned-42") {
+	if s.succeeded(a, admin...) || strings.Contains(s.logs(a, admin...), "pwned-42") {
 		t.Error(s.logs(a, admin...))
 	}
 	for session, params := range map[string]string{"2024-02-01T00:00:00Z": `{"items":{"x":[1,2]}}`} {
 		a := s.with("given", session, params, op...).object(t)["id"].(string)
-		if !s.ended(a, admin...) || !strings.Contains(s.logs(a, admin...), "FIXED 2") {
+		if !s.succeeded(a, admin...) || !strings.Contains(s.logs(a, admin...), "FIXED 2") {
 			t.Error(s.logs(a, admin...))
 		}
 	}
 	a = s.with("written", "2024-02-01T00:00:00Z", `{"items":["a","b"]}`, op...).object(t)["id"].(string)
-	if !s.ended(a, admin...) || !strings.Contains(s.logs(a, admin...), "table b") {
+	if !s.succeeded(a, admin...) || !strings.Contains(s.logs(a, admin...), "table b") {
 		t.Error(s.logs(a, admin...))
 	}
 }
@@ -324,7 +304,7 @@ func TestC3_LargeParameters(t *testing.T) {
 // not begun.
 func TestH4_KilledQueue(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	var flow strings.Builder
 	flow.WriteString("_parallel: true\n")
 	for i := range 100 {
@@ -332,12 +312,12 @@ func TestH4_KilledQueue(t *testing.T) {
 	}
 	s.push(map[string]string{"w.dig": flow.String()})
 	a := s.start("w", "2024-01-01T00:00:00Z")
-	webUntil(t, "a task fails", func() bool {
+	until(t, "a task fails", func() bool {
 		return strings.Contains(s.call(http.MethodGet, "/api/attempts/"+a+"/tasks", nil).Body, `"error"`)
 	})
 	begin := time.Now()
 	s.call(http.MethodPost, "/api/attempts/"+a+"/kill", []byte("{}"), "Content-Type", "application/json")
-	s.ended(a)
+	s.succeeded(a)
 	took := time.Since(begin)
 	t.Logf("the attempt ended %v after the kill", took)
 	if took > 20*time.Second { // a hundred expressions take forty seconds of two processors
@@ -348,21 +328,16 @@ func TestH4_KilledQueue(t *testing.T) {
 // TestH1_Subtasks proves that what functions of generated tasks are called with is data.
 func TestH1_Subtasks(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
-	collect := foreign(t, saying("ok"))
+	s := serve(t)
+	evil := foreign(t, saying("${secret:db.password} ${1+41}"))
 	project := s.push(map[string]string{
-		"w.dig": "+a:\n  py>: m.f\n  note: ${note}\n+b:\n  rb>: g\n  require: g.rb\n  note: ${note}\n",
+		"w.dig": "+get:\n  http>: " + evil.URL + "\n  store_content: true\n+a:\n  py>: m.f\n  note: ${http.last_content}\n",
 		"m.py":  "import digdag\ndef f(note): digdag.env.add_subtask(g, name=note)\ndef g(name): print('py got', name)\n",
-		"g.rb":  "def g(note) Digdag.env.add_subtask(:h, name: note) end\ndef h(name) puts \"rb got #{name}\" end\n",
 	})
 	s.secret(project, "db.password", password)
-	a := s.with("w", "2024-01-01T00:00:00Z", `{"note":"$${secret:db.password} $${1+41}"}`).object(t)["id"].(string)
-	s.ended(a)
-	if log := s.logs(a); strings.Contains(log, "42") && strings.Contains(log, "got") && strings.Contains(log, "got ${secret:db.password} 42") || !strings.Contains(log, "py got ${secret:db.password} ${1+41}") {
-		t.Error(log)
-	}
-	if collect.requests() != "" {
-		t.Error(collect.requests())
+	a := s.start("w", "2024-01-01T00:00:00Z")
+	if !s.succeeded(a) || !strings.Contains(s.logs(a), "py got ${secret:db.password} ${1+41}") {
+		t.Error(s.logs(a))
 	}
 }
 
@@ -372,7 +347,7 @@ func TestC3_AdminsParameters(t *testing.T) {
 	s, admin, _ := loggedIn(t)
 	s.push(map[string]string{"w.dig": "+a:\n  echo>: hello ${note}\n"}, admin...)
 	a := s.with("w", "2024-01-01T00:00:00Z", `{"note":"${1+1}"}`, admin...).object(t)["id"].(string)
-	if !s.ended(a, admin...) || !strings.Contains(s.logs(a, admin...), "hello 2") {
+	if !s.succeeded(a, admin...) || !strings.Contains(s.logs(a, admin...), "hello 2") {
 		t.Error(s.logs(a, admin...))
 	}
 }
@@ -380,7 +355,7 @@ func TestC3_AdminsParameters(t *testing.T) {
 // TestM2_Redirects proves that a server which redirects gets no secret to where it likes.
 func TestM2_Redirects(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	other := foreign(t, saying("ok"))
 	first := foreign(t, func(w http.ResponseWriter, r *http.Request) {
 		code := map[string]int{"/301": 301, "/302": 302, "/303": 303, "/307": 307, "/308": 308}[r.URL.Path]
@@ -400,7 +375,7 @@ func TestM2_Redirects(t *testing.T) {
 	s.secret(project, "db.password", password)
 	s.secret(project, "http.authorization", bearer)
 	a := s.start("w", "2024-01-01T00:00:00Z")
-	s.ended(a)
+	s.succeeded(a)
 	if got := other.requests(); strings.Contains(got, password) || strings.Contains(got, "PRODUCTION-TOKEN") || !strings.Contains(got, "plain-header") {
 		t.Errorf("where it is redirected to came: %s", got)
 	}
@@ -415,7 +390,7 @@ func TestM2_Redirects(t *testing.T) {
 // TestL7_Permanent proves that what can never work is not tried for ever.
 func TestL7_Permanent(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	port := foreign(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", "http://127.0.0.1:99999/")
 		w.WriteHeader(302)
@@ -431,7 +406,7 @@ func TestL7_Permanent(t *testing.T) {
 	} {
 		s.push(map[string]string{"w.dig": "+a:\n  " + task + "\n"})
 		a := s.start("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i))
-		if s.ended(a) {
+		if s.succeeded(a) {
 			t.Errorf("%s succeeds", task)
 		}
 	}
@@ -442,14 +417,16 @@ func TestL7_Permanent(t *testing.T) {
 
 // dockerOnly is a server of several people: its commands run in docker, of which there is a
 // program that only notes how it was called.
-func dockerOnly(t *testing.T, options ...string) *webServer {
+func dockerOnly(t *testing.T, options ...string) *server {
 	t.Helper()
 	bin := t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "docker"), []byte("#!/bin/sh\nexit 0\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	wrap := []string{"env", "PATH=" + bin + ":" + os.Getenv("PATH"), "AWS_ACCESS_KEY_ID=AKIASERVERSOWNKEY", "AWS_SECRET_ACCESS_KEY=servers-own-secret", "AWS_SESSION_TOKEN=SESSIONTOKENOFTHESERVER"}
-	return webServe(t, wrap, append([]string{"-X", "agent.command_executor.allow=docker"}, options...)...)
+	s := prepare(t, append([]string{"-X", "agent.command_executor.allow=docker"}, options...)...)
+	s.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "AWS_ACCESS_KEY_ID=AKIASERVERSOWNKEY", "AWS_SECRET_ACCESS_KEY=servers-own-secret", "AWS_SESSION_TOKEN=SESSIONTOKENOFTHESERVER"}
+	s.boot()
+	return s
 }
 
 // TestM9_LocalAddresses proves that on a server of several people no operator connects to the
@@ -472,7 +449,7 @@ func TestM9_LocalAddresses(t *testing.T) {
 		s.secret(project, "aws.access_key_id", "AKIAPROJECT")
 		s.secret(project, "aws.secret_access_key", "secret-of-the-project")
 		a := s.start("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i))
-		if s.ended(a) {
+		if s.succeeded(a) {
 			t.Errorf("%s succeeds", task)
 		}
 	}
@@ -481,7 +458,7 @@ func TestM9_LocalAddresses(t *testing.T) {
 	}
 	open := dockerOnly(t, "-X", "security.local_addresses=true")
 	open.push(map[string]string{"w.dig": "+a:\n  http>: " + inner.URL + "\n"})
-	if a := open.start("w", "2024-01-01T00:00:00Z"); !open.ended(a) {
+	if a := open.start("w", "2024-01-01T00:00:00Z"); !open.succeeded(a) {
 		t.Error(open.logs(a))
 	}
 }
@@ -494,7 +471,7 @@ func TestM4_ServersCredentials(t *testing.T) {
 	s := dockerOnly(t, "-X", "security.local_addresses=true")
 	s.push(map[string]string{"w.dig": "+a:\n  s3_wait>: bucket/key\n  path_style_access: true\n  endpoint: " + inner.URL + "\n"})
 	a := s.start("w", "2024-01-01T00:00:00Z")
-	if s.ended(a) || !strings.Contains(s.logs(a), "lends its own role to no task") {
+	if s.succeeded(a) || !strings.Contains(s.logs(a), "lends its own role to no task") {
 		t.Error(s.logs(a))
 	}
 	if got := inner.requests(); got != "" {
@@ -522,12 +499,12 @@ func TestL4_Masking(t *testing.T) {
   fail>: failing with ${kept}
 `
 	files := map[string]string{"w.dig": flow, "m.py": "import digdag, os\ndef store(): digdag.env.store({'kept': 'x' + os.environ['PW']})\n"}
-	s := webServe(t, nil)
+	s := serve(t)
 	project := s.push(files)
 	s.secret(project, "db.password", password)
 	s.secret(project, "tls.key", key)
 	a := s.start("w", "2024-01-01T00:00:00Z")
-	s.ended(a)
+	s.succeeded(a)
 	shown := s.logs(a) + s.call(http.MethodGet, "/api/attempts/"+a+"/tasks", nil).Body
 	hides(t, "server", shown)
 	if !strings.Contains(shown, `"kept":"x****"`) {
@@ -540,7 +517,7 @@ func TestL4_Masking(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(webPath(t), "run", "w.dig", "-X", "secrets.db.password="+password, "-X", "secrets.tls.key="+key)
+	cmd := exec.Command(programPath(t), "run", "w.dig", "-X", "secrets.db.password="+password, "-X", "secrets.tls.key="+key)
 	cmd.Dir = folder
 	out, _ := cmd.CombinedOutput() // it fails, as its last task does
 	hides(t, "run", string(out))

@@ -18,6 +18,7 @@ const (
 	// side on two processors.
 	exprPatience = 30 * time.Second
 	exprGrowth   = 20 << 20 // bytes that the server may have more afterwards
+	exprAtOnce   = 10       // attempts, so that no processor waits for a poll
 )
 
 // TestC1_HostileExpressions proves that no expression ends the server, takes its memory or
@@ -25,7 +26,7 @@ const (
 // memory than before, and the next task runs.
 func TestC1_HostileExpressions(t *testing.T) {
 	t.Parallel()
-	s := exprStart(t)
+	s := exprServe(t)
 	files := map[string]string{"good.dig": "+a:\n  echo>: \"${1+1} ${moment(session_time).format('YYYY')}\"\n"}
 	list := append(exprHostile(), exprNested()...)
 	if len(list) < 169 {
@@ -34,38 +35,39 @@ func TestC1_HostileExpressions(t *testing.T) {
 	for i, x := range list {
 		files[fmt.Sprintf("x%d.dig", i)] = "+a:\n  echo>: " + exprQuoted("R=${"+x+"}") + "\n"
 	}
-	ids := s.push(files)
+	ids := s.pushAll(files)
 	good := func(after string) {
 		t.Helper()
-		if a, said := s.end(s.run(ids["good"]), exprPatience); !a.Success {
+		if a, said := s.finish(s.begin(ids["good"]), exprPatience); !a.Success {
 			t.Errorf("after %.80s: a good expression fails: %s", after, said)
 		}
 	}
 	good("the start")
-	pid, before := s.cmd.Process.Pid, exprMemory(t, s.cmd.Process.Pid)
+	before := s.memory("VmRSS") << 10
 	var longest time.Duration
 	failed, most := 0, before
-	for i, x := range list {
+	for first := 0; first < len(list); first += exprAtOnce {
+		some := list[first:min(first+exprAtOnce, len(list))]
 		began := time.Now()
-		a, said := s.end(s.run(ids[fmt.Sprintf("x%d", i)]), exprPatience)
-		took := time.Since(began)
-		longest = max(longest, took)
-		if took > time.Second {
-			t.Logf("%.80s: %v %.200s", x, took, said)
+		var running []attempt
+		for i := range some {
+			running = append(running, s.begin(ids[fmt.Sprintf("x%d", first+i)]))
 		}
-		if !a.Success {
-			failed++
-			if !strings.Contains(said, "Failed to evaluate a variable") {
-				t.Errorf("%.80s: the error is %.300s", x, said)
+		for i, x := range some {
+			a, said := s.finish(running[i], exprPatience)
+			if !a.Success {
+				failed++
+				if !strings.Contains(said, "Failed to evaluate a variable") {
+					t.Errorf("%.80s: the error is %.300s", x, said)
+				}
 			}
+			most = max(most, s.memory("VmRSS")<<10)
 		}
-		most = max(most, exprMemory(t, pid))
-		if i%10 == 0 {
-			good(x)
-		}
+		longest = max(longest, time.Since(began))
+		good(some[len(some)-1])
 	}
 	good("all")
-	t.Logf("%d expressions: %d errors, the longest took %v, memory %d MiB before, at most %d MiB", len(list), failed, longest, before>>20, most>>20)
+	t.Logf("%d expressions: %d errors, %d at once took %v at most, memory %d MiB before, at most %d MiB", len(list), failed, exprAtOnce, longest, before>>20, most>>20)
 	if most-before > exprGrowth {
 		t.Errorf("the server's memory grew from %d to %d MiB", before>>20, most>>20)
 	}
@@ -78,7 +80,7 @@ func TestC1_HostileExpressions(t *testing.T) {
 // task what was wrong, and runs those beside.
 func TestC1_HostileExpressionsOfRun(t *testing.T) {
 	t.Parallel()
-	program, err := exprBuild()
+	program, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestC1_HostileExpressionsOfRun(t *testing.T) {
 	cmd.Dir = folder
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "sum 2") || strings.Contains(string(out), "goroutine ") {
-		t.Errorf("%v\n%s", err, exprEnd(string(out)))
+		t.Errorf("%v\n%s", err, ending(string(out)))
 	}
 	if n := strings.Count(string(out), "\n  * +x+x"); n < len(list)/2 || n > len(list) {
 		t.Errorf("%d of %d tasks failed", n, len(list))
@@ -107,14 +109,14 @@ func TestC1_HostileExpressionsOfRun(t *testing.T) {
 // workflow that has none, is an error of its attempt only.
 func TestC1_OperatorsParameters(t *testing.T) {
 	t.Parallel()
-	s := exprStart(t)
-	ids := s.push(map[string]string{"main.dig": "+a:\n  echo>: hello\n"})
+	s := exprServe(t)
+	ids := s.pushAll(map[string]string{"main.dig": "+a:\n  echo>: hello\n"})
 	body, _ := json.Marshal(map[string]any{"workflowId": ids["main"], "sessionTime": "2024-01-01T00:00:00Z",
 		"params": map[string]any{"note": "${" + exprHostile()[0] + "}"}})
-	var a exprAttempt
-	s.call(http.MethodPut, "/api/attempts", body, &a)
-	s.end(a, exprPatience) // whether it fails depends on what may be an expression in a parameter
-	if a, said := s.end(s.run(ids["main"]), exprPatience); !a.Success {
+	var a attempt
+	s.must(http.MethodPut, "/api/attempts", body, &a)
+	s.finish(a, exprPatience) // whether it fails depends on what may be an expression in a parameter
+	if a, said := s.finish(s.begin(ids["main"]), exprPatience); !a.Success {
 		t.Errorf("the next attempt fails: %s", said)
 	}
 }
@@ -126,24 +128,24 @@ const exprEndless = "+a:\n  echo>: \"${Array.prototype.indexOf.call({n:0,get len
 // heed no interrupt at once, and that no evaluator is left.
 func TestH4_KillEndsExpressions(t *testing.T) {
 	t.Parallel()
-	s := exprStart(t)
-	ids := s.push(map[string]string{"main.dig": exprEndless, "good.dig": "+a:\n  echo>: ${1+1}\n"})
-	a := s.run(ids["main"])
+	s := exprServe(t)
+	ids := s.pushAll(map[string]string{"main.dig": exprEndless, "good.dig": "+a:\n  echo>: ${1+1}\n"})
+	a := s.begin(ids["main"])
 	began := time.Now()
-	s.call(http.MethodPost, "/api/attempts/"+a.ID+"/kill", []byte("{}"), nil)
-	a, _ = s.end(a, exprPatience)
+	s.must(http.MethodPost, "/api/attempts/"+a.ID+"/kill", []byte("{}"), nil)
+	a, _ = s.finish(a, exprPatience)
 	t.Logf("killed after %v", time.Since(began))
 	if a.Success {
 		t.Error("it succeeded")
 	}
 	for range 3 {
-		s.run(ids["main"])
+		s.begin(ids["main"])
 	}
-	exprUntil(t, exprPatience, "an evaluator works", func() bool { return len(exprChildren(s.cmd.Process.Pid)) > 0 })
-	children := exprChildren(s.cmd.Process.Pid)
+	within(t, exprPatience, "an evaluator works", func() bool { return len(exprChildren(s.pid())) > 0 })
+	children := exprChildren(s.pid())
 	began = time.Now()
 	s.cmd.Process.Signal(syscall.SIGTERM)
-	exprUntil(t, exprPatience, "the server ends", func() bool {
+	within(t, exprPatience, "the server ends", func() bool {
 		select {
 		case <-s.ended:
 			return true
@@ -153,8 +155,8 @@ func TestH4_KillEndsExpressions(t *testing.T) {
 	})
 	t.Logf("ended after %v", time.Since(began))
 	exprGone(t, children)
-	s.start()
-	if a, said := s.end(s.run(ids["good"]), exprPatience); !a.Success {
+	s.boot()
+	if a, said := s.finish(s.begin(ids["good"]), exprPatience); !a.Success {
 		t.Errorf("after the start: %s", said)
 	}
 }
@@ -162,7 +164,7 @@ func TestH4_KillEndsExpressions(t *testing.T) {
 func exprGone(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
-		exprUntil(t, exprPatience, "an evaluator is gone", func() bool {
+		within(t, exprPatience, "an evaluator is gone", func() bool {
 			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			return !strings.HasPrefix(string(line), "zerodag-evaluator")
 		})
@@ -173,10 +175,10 @@ func exprGone(t *testing.T, pids []int) {
 // and that one that is killed itself fails one task at most.
 func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
 	t.Parallel()
-	s := exprStart(t)
-	ids := s.push(map[string]string{"good.dig": "+a:\n  echo>: ${1+1}\n", "main.dig": exprEndless})
-	s.end(s.run(ids["good"]), exprPatience)
-	children := exprChildren(s.cmd.Process.Pid)
+	s := exprServe(t)
+	ids := s.pushAll(map[string]string{"good.dig": "+a:\n  echo>: ${1+1}\n", "main.dig": exprEndless})
+	s.finish(s.begin(ids["good"]), exprPatience)
+	children := exprChildren(s.pid())
 	if len(children) == 0 {
 		t.Fatal("there is no evaluator")
 	}
@@ -184,12 +186,12 @@ func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
 		syscall.Kill(pid, syscall.SIGKILL)
 	}
 	exprGone(t, children)
-	if a, said := s.end(s.run(ids["good"]), exprPatience); !a.Success {
+	if a, said := s.finish(s.begin(ids["good"]), exprPatience); !a.Success {
 		t.Errorf("after the death of an idle evaluator: %s", said)
 	}
-	s.run(ids["main"])
-	exprUntil(t, exprPatience, "an evaluator works", func() bool { return len(exprChildren(s.cmd.Process.Pid)) > 0 })
-	children = exprChildren(s.cmd.Process.Pid)
+	s.begin(ids["main"])
+	within(t, exprPatience, "an evaluator works", func() bool { return len(exprChildren(s.pid())) > 0 })
+	children = exprChildren(s.pid())
 	s.kill()
 	exprGone(t, children)
 }
@@ -198,14 +200,14 @@ func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
 // files, memory, programs, and that it is the first to go when the machine has no memory.
 func TestC1_EvaluatorsAreBounded(t *testing.T) {
 	t.Parallel()
-	s := exprStart(t)
-	ids := s.push(map[string]string{"good.dig": "+a:\n  echo>: ${1+1}\n", "plain.dig": "+a:\n  echo>: ${session_time} ${task_name}\n"})
-	s.end(s.run(ids["plain"]), exprPatience)
-	if n := len(exprChildren(s.cmd.Process.Pid)); n != 0 {
+	s := exprServe(t)
+	ids := s.pushAll(map[string]string{"good.dig": "+a:\n  echo>: ${1+1}\n", "plain.dig": "+a:\n  echo>: ${session_time} ${task_name}\n"})
+	s.finish(s.begin(ids["plain"]), exprPatience)
+	if n := len(exprChildren(s.pid())); n != 0 {
 		t.Errorf("%d evaluators were started for references", n)
 	}
-	s.end(s.run(ids["good"]), exprPatience)
-	children := exprChildren(s.cmd.Process.Pid)
+	s.finish(s.begin(ids["good"]), exprPatience)
+	children := exprChildren(s.pid())
 	if len(children) != 1 {
 		t.Fatalf("%d evaluators", len(children))
 	}
@@ -254,23 +256,23 @@ func TestC1_EvaluatorsAreBounded(t *testing.T) {
 // does not run again, and that one which only waited goes on.
 func TestC1_CrashLoopEnds(t *testing.T) {
 	t.Parallel()
-	s := exprStart(t)
+	s := exprServe(t)
 	begun := filepath.Join(s.folder, "begun")
-	ids := s.push(map[string]string{"main.dig": "+a:\n  sh>: echo x >> " + begun + "; sleep 600\n+b:\n  echo>: b\n", "good.dig": "+a:\n  echo>: ${1+1}\n"})
-	a := s.run(ids["main"])
+	ids := s.pushAll(map[string]string{"main.dig": "+a:\n  sh>: echo x >> " + begun + "; sleep 600\n+b:\n  echo>: b\n", "good.dig": "+a:\n  echo>: ${1+1}\n"})
+	a := s.begin(ids["main"])
 	for n := 1; n <= 3; n++ {
-		exprUntil(t, exprPatience, "the task runs", func() bool { text, _ := os.ReadFile(begun); return len(text) >= 2*n })
+		within(t, exprPatience, "the task runs", func() bool { text, _ := os.ReadFile(begun); return len(text) >= 2*n })
 		s.kill()
-		s.start()
+		s.boot()
 	}
-	a, said := s.end(a, exprPatience)
+	a, said := s.finish(a, exprPatience)
 	if a.Success || !strings.Contains(said, "ended unexpectedly 3 times") {
 		t.Errorf("%+v %s", a, said)
 	}
 	if text, _ := os.ReadFile(begun); len(text) != 6 {
 		t.Errorf("it ran %d times", len(text)/2)
 	}
-	if a, said := s.end(s.run(ids["good"]), exprPatience); !a.Success {
+	if a, said := s.finish(s.begin(ids["good"]), exprPatience); !a.Success {
 		t.Errorf("the next attempt: %s", said)
 	}
 }

@@ -37,13 +37,13 @@ func machineOpen(t *testing.T, folder string) (list []string) {
 // the umask, and that data which an earlier release left open is closed, with one warning.
 func TestH2_DataIsTheServersAlone(t *testing.T) {
 	t.Parallel()
-	s := newMachineServer(t, "-A", filepath.Join(t.TempDir(), "access"))
+	s := prepare(t, "-A", filepath.Join(t.TempDir(), "access"))
 	s.before = "umask 0"
-	s.start()
+	s.boot()
 	if ok, log := s.run("p", machineShell("echo hello; for i in $(seq 2000); do echo $i 0123456789; done")); !ok {
 		t.Fatal(log)
 	}
-	s.call("PUT", "/api/projects/1/secrets/k", "application/json", []byte(`{"value":"v"}`), nil)
+	s.send("PUT", "/api/projects/1/secrets/k", "application/json", []byte(`{"value":"v"}`), nil)
 	kept := func() []string {
 		var list []string
 		for _, name := range machineOpen(t, s.data()) {
@@ -69,7 +69,7 @@ func TestH2_DataIsTheServersAlone(t *testing.T) {
 		}
 	}
 	for range 2 {
-		s.start()
+		s.boot()
 		if list := kept(); len(list) > 0 {
 			t.Errorf("others may still read\n%s", strings.Join(list, "\n"))
 		}
@@ -84,21 +84,21 @@ func TestH2_DataIsTheServersAlone(t *testing.T) {
 // project, and reads neither the data nor what other commands work on.
 func TestH2_CommandsOfAUserCannotReadTheData(t *testing.T) {
 	t.Parallel()
-	machineRoot(t)
-	s := newMachineServer(t, "-X", "agent.command_executor.process.user=nobody")
+	asRoot(t)
+	s := prepare(t, "-X", "agent.command_executor.process.user=nobody")
 	for f := s.folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
 		os.Chmod(f, 0o755) // only the data itself must keep him out
 	}
-	s.start()
-	secret := s.begin("other", machineShell("echo in-the-file >mine; sleep 600"))
+	s.boot()
+	secret := s.beginMain("other", machineShell("echo in-the-file >mine; sleep 600"))
 	script := `id -un; echo ok >file; cat file; for f in zerodag.db zerodag.db-wal secret.key logs blobs; do head -c 20 ` + s.data() + `/$f && echo RE""AD $f; done;
 ls -d ..; ls .. && echo LIS""TED; ls ../.. && echo LIS""TED; ls ../../archive && echo LIS""TED; ls ` + s.data() + ` && echo LIS""TED; true`
 	ok, log := s.run("p", machineShell(script))
 	if !ok || !strings.Contains(log, "nobody\nok\n") || strings.Contains(log, "READ") || strings.Contains(log, "LISTED\n") || strings.Count(log, "ermission denied") < 8 {
 		t.Errorf("succeeded %v:\n%s", ok, log)
 	}
-	s.call("POST", "/api/attempts/"+secret+"/kill", "application/json", nil, nil)
-	s.wait(secret)
+	s.send("POST", "/api/attempts/"+secret+"/kill", "application/json", nil, nil)
+	s.succeeded(secret)
 }
 
 // TestH3_NobodyPreparesTheFolderOfWorkspaces proves that workspaces have no name that another
@@ -106,7 +106,7 @@ ls -d ..; ls .. && echo LIS""TED; ls ../.. && echo LIS""TED; ls ../../archive &&
 // owns nor what a link leads to is deleted or worked in.
 func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 	t.Parallel()
-	machineRoot(t)
+	asRoot(t)
 	shared := t.TempDir()
 	for f := shared; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
 		os.Chmod(f, 0o755)
@@ -125,8 +125,8 @@ func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 	}
 	as("mkdir -m 777 zerodag-aaaaaaaaaaaaaaaa; touch zerodag-aaaaaaaaaaaaaaaa/lock; ln -s " + precious + " zerodag-bbbbbbbbbbbbbbbb; touch zerodag-cccccccccccccccc")
 	for _, options := range [][]string{{"-X", "tmpdir=" + shared}, {"-X", "tmpdir=" + shared, "-X", "agent.command_executor.process.user=nobody"}} {
-		s := newMachineServer(t, options...)
-		s.start()
+		s := prepare(t, options...)
+		s.boot()
 		ok, log := s.run("p", machineShell("pwd"))
 		if !ok || strings.Contains(log, "aaaaaaaa") || strings.Contains(log, "bbbbbbbb") {
 			t.Errorf("%v:\n%s", ok, log)
@@ -143,8 +143,8 @@ func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 		}
 		s.kill()
 	}
-	s := newMachineServer(t, "-X", "tmpdir="+shared)
-	s.start() // deletes what the killed ones left, and nothing else
+	s := prepare(t, "-X", "tmpdir="+shared)
+	s.boot() // deletes what the killed ones left, and nothing else
 	if entries, _ := filepath.Glob(shared + "/zerodag-*"); len(entries) != 4 {
 		t.Errorf("there are %v", entries)
 	}
@@ -162,13 +162,13 @@ func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 func TestM7_NoSecretStaysInFiles(t *testing.T) {
 	t.Parallel()
 	const value = "Zq9-very-secret-value"
-	s := newMachineServer(t)
+	s := prepare(t)
 	s.env = []string{"TMPDIR=" + t.TempDir()}
-	s.start()
+	s.boot()
 	if ok, log := s.run("p", "+a:\n  sh>: 'true'\n"); !ok {
 		t.Fatal(log)
 	}
-	if status, text := s.call("PUT", "/api/projects/1/secrets/db.password", "application/json", []byte(`{"value":"`+value+`"}`), nil); status != 200 {
+	if status, text := s.send("PUT", "/api/projects/1/secrets/db.password", "application/json", []byte(`{"value":"`+value+`"}`), nil); status != 200 {
 		t.Fatal(text)
 	}
 	found := func() string {
@@ -182,11 +182,11 @@ func TestM7_NoSecretStaysInFiles(t *testing.T) {
 	if list := found(); list != "" {
 		t.Errorf("after the task it is in %s", list)
 	}
-	s.begin("p", "+a:\n  sh>: 'echo ${secret:db.password} >/dev/null; sleep 600'\n")
-	machineUntil(t, "the script is there", func() bool { return found() != "" })
+	s.beginMain("p", "+a:\n  sh>: 'echo ${secret:db.password} >/dev/null; sleep 600'\n")
+	until(t, "the script is there", func() bool { return found() != "" })
 	s.kill()
 	s.options = append(s.options, "--disable-local-agent")
-	s.start()
+	s.boot()
 	if list := found(); list != "" {
 		t.Errorf("after a crash and a start it is in %s", list)
 	}
@@ -196,8 +196,8 @@ func TestM7_NoSecretStaysInFiles(t *testing.T) {
 // damaged pages, and says what to do.
 func TestL9_ADamagedDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
-	s := newMachineServer(t)
-	s.start()
+	s := prepare(t)
+	s.boot()
 	for range 5 {
 		if ok, log := s.run("p", "+a:\n  echo>: "+strings.Repeat("x", 2000)+"\n"); !ok {
 			t.Fatal(log)
@@ -217,7 +217,7 @@ func TestL9_ADamagedDatabaseIsRefused(t *testing.T) {
 		f.WriteAt([]byte(strings.Repeat("damage", 600)), at)
 	}
 	f.Close()
-	if err := s.tryStart(); err == nil || !strings.Contains(err.Error(), "damaged") && !strings.Contains(err.Error(), "malformed") {
+	if err := s.tryBoot(); err == nil || !strings.Contains(err.Error(), "damaged") && !strings.Contains(err.Error(), "malformed") {
 		t.Errorf("got %v", err)
 	}
 }

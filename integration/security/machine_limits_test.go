@@ -15,9 +15,9 @@ func TestM6_TooFewDescriptorsFailNoWorkflow(t *testing.T) {
 	t.Parallel()
 	const tasks = 150
 	for _, files := range []int{64, 200} {
-		s := newMachineServer(t)
+		s := prepare(t)
 		s.before = fmt.Sprintf("ulimit -n %d", files)
-		s.start()
+		s.boot()
 		workflow := "_parallel: true\n"
 		for i := range tasks {
 			workflow += fmt.Sprintf("+t%d:\n  sh>: echo said-$$((%d+1000)); sleep 0.1\n", i, i)
@@ -35,19 +35,19 @@ func TestM6_TooFewDescriptorsFailNoWorkflow(t *testing.T) {
 func TestM10_WorkspacesAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	const most = 100 << 20
-	s := newMachineServer(t, "-X", "agent.workspaces.disk=100m")
-	s.start()
+	s := prepare(t, "-X", "agent.workspaces.disk=100m")
+	s.boot()
 	files := map[string]string{"zeros": strings.Repeat("\x00", 30<<20), "main.dig": "_parallel: true\n"}
 	for i := range 12 {
 		files["main.dig"] += fmt.Sprintf("+t%d: {sh>: \"sleep 0.2; date >new\"}\n", i)
 	}
-	if status, answer := s.pushArchive("p", machineArchive(files)); status != http.StatusOK {
+	if status, answer := s.pushArchive("p", archive(files)); status != http.StatusOK {
 		t.Fatal(answer)
 	}
 	a := s.startLatest("p")
 	largest := int64(0)
 	var done struct{ Done, Success bool }
-	machineUntil(t, "the attempt is done", func() bool {
+	until(t, "the attempt is done", func() bool {
 		total := int64(0)
 		filepath.WalkDir(s.data(), func(name string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() && d.Name() == "zeros" && !strings.Contains(name, "/archive/") {
@@ -58,18 +58,18 @@ func TestM10_WorkspacesAreBoundedTogether(t *testing.T) {
 			return nil
 		})
 		largest = max(largest, total)
-		s.call("GET", "/api/attempts/"+a, "", nil, &done)
+		s.send("GET", "/api/attempts/"+a, "", nil, &done)
 		return done.Done
 	})
 	if !done.Success || largest > most || largest == 0 {
 		t.Errorf("succeeded %v, %d bytes:\n%s", done.Success, largest, s.tasks(a))
 	}
 	files["zeros"] = strings.Repeat("\x00", 101<<20)
-	if status, answer := s.pushArchive("large", machineArchive(files)); status != http.StatusOK {
+	if status, answer := s.pushArchive("large", archive(files)); status != http.StatusOK {
 		t.Fatal(answer)
 	}
 	a = s.startLatest("large")
-	if s.wait(a) || !strings.Contains(s.tasks(a), "agent.workspaces.disk") {
+	if s.succeeded(a) || !strings.Contains(s.tasks(a), "agent.workspaces.disk") {
 		t.Errorf("got %.1000s", s.tasks(a))
 	}
 }

@@ -1,6 +1,7 @@
 package security
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +20,7 @@ var machineLeavers = map[string]string{
 }
 
 // machineLeave is the text of a leaver and the file that it writes.
-func machineLeave(t *testing.T, s *machineServer, leaver string) (script, file string) {
+func machineLeave(t *testing.T, s *server, leaver string) (script, file string) {
 	t.Helper()
 	folder := t.TempDir()
 	for f := folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
@@ -49,11 +50,11 @@ func TestM3_NothingOutlivesItsTask(t *testing.T) {
 		users["nobody"] = []string{"-X", "agent.command_executor.process.user=nobody"}
 	}
 	for who, options := range users {
-		s := newMachineServer(t, options...)
-		s.start()
+		s := prepare(t, options...)
+		s.boot()
 		other, theirs := machineLeave(t, s, machineLeavers["two sessions, no environment"])
-		long := s.begin("long", machineShell(other+"; sleep 600"))
-		machineUntil(t, "the other command runs", func() bool { text, _ := os.ReadFile(theirs); return len(text) > 0 })
+		long := s.beginMain("long", machineShell(other+"; sleep 600"))
+		until(t, "the other command runs", func() bool { text, _ := os.ReadFile(theirs); return len(text) > 0 })
 		for name, leaver := range machineLeavers {
 			if strings.Contains(leaver, "python3") {
 				if _, err := exec.LookPath("python3"); err != nil {
@@ -71,9 +72,9 @@ func TestM3_NothingOutlivesItsTask(t *testing.T) {
 		if !machineAlive(machinePid(t, theirs)) {
 			t.Errorf("%s: what the other command started is gone", who)
 		}
-		s.call("POST", "/api/attempts/"+long+"/kill", "application/json", nil, nil)
-		s.wait(long)
-		machineUntil(t, "the other's is gone, too", func() bool { return !machineAlive(machinePid(t, theirs)) })
+		s.send("POST", "/api/attempts/"+long+"/kill", "application/json", nil, nil)
+		s.succeeded(long)
+		until(t, "the other's is gone, too", func() bool { return !machineAlive(machinePid(t, theirs)) })
 	}
 }
 
@@ -81,51 +82,51 @@ func TestM3_NothingOutlivesItsTask(t *testing.T) {
 // left, without an environment too.
 func TestM3_NothingOutlivesACrash(t *testing.T) {
 	t.Parallel()
-	s := newMachineServer(t)
-	s.start()
+	s := prepare(t)
+	s.boot()
 	script, file := machineLeave(t, s, machineLeavers["two sessions, no environment"])
-	s.begin("p", machineShell(script+"; sleep 600"))
-	machineUntil(t, "it runs", func() bool { text, _ := os.ReadFile(file); return len(text) > 0 })
+	s.beginMain("p", machineShell(script+"; sleep 600"))
+	until(t, "it runs", func() bool { text, _ := os.ReadFile(file); return len(text) > 0 })
 	s.kill()
 	pid := machinePid(t, file)
 	if !machineAlive(pid) {
 		t.Fatalf("the end of the server ended %q: this shows nothing\n%s", pid, s.log())
 	}
 	s.options = append(s.options, "--disable-local-agent")
-	s.start()
-	machineUntil(t, "it is gone", func() bool { return !machineAlive(pid) })
+	s.boot()
+	until(t, "it is gone", func() bool { return !machineAlive(pid) })
 }
 
 // TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers proves the rule for what has the rights
 // to change its mark: it lives no longer than all commands that ran when it was seen first.
 func TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers(t *testing.T) {
 	t.Parallel()
-	machineRoot(t)
+	asRoot(t)
 	if _, err := exec.LookPath("prlimit"); err != nil {
 		t.Skip("NOT RUN: prlimit is not on this machine")
 	}
-	s := newMachineServer(t)
-	s.start()
+	s := prepare(t)
+	s.boot()
 	hidden := `(prlimit --locks=5:5 setsid setsid nohup env -i /bin/sh -c 'echo $$ >FILE; exec sleep 777' >/dev/null 2>&1 &)`
 	script, file := machineLeave(t, s, hidden)
 	if ok, log := s.run("p", machineShell(script)); !ok || machineAlive(machinePid(t, file)) {
 		t.Errorf("alone: it is still there, %v\n%s", ok, log)
 	}
-	long := s.begin("long", machineShell("sleep 600"))
-	machineUntil(t, "the other command runs", func() bool { return machineRunning(s, "sleep 600") })
+	long := s.beginMain("long", machineShell("sleep 600"))
+	until(t, "the other command runs", func() bool { return machineRunning(s, "sleep 600") })
 	script, file = machineLeave(t, s, hidden)
 	if ok, log := s.run("p", machineShell(script)); !ok {
 		t.Fatal(log)
 	}
 	s.run("p", machineShell("true"))
-	s.call("POST", "/api/attempts/"+long+"/kill", "application/json", nil, nil)
-	s.wait(long)
-	machineUntil(t, "it is gone", func() bool { return !machineAlive(machinePid(t, file)) })
+	s.send("POST", "/api/attempts/"+long+"/kill", "application/json", nil, nil)
+	s.succeeded(long)
+	until(t, "it is gone", func() bool { return !machineAlive(machinePid(t, file)) })
 }
 
 // machineRunning says whether a process below the server has such a command line.
-func machineRunning(s *machineServer, line string) bool {
-	out, _ := exec.Command("pgrep", "-f", "-s", "0,"+strconv.Itoa(s.cmd.Process.Pid), line).Output()
+func machineRunning(s *server, line string) bool {
+	out, _ := exec.Command("pgrep", "-f", "-s", "0,"+strconv.Itoa(s.pid()), line).Output()
 	if len(out) > 0 {
 		return true
 	}
@@ -149,12 +150,12 @@ func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
 	env := []string{"DIGDAG_CONFIG=server.http.headers.X-Test=" + secret + "-1", "ZERODAG_TOKEN=" + secret + "-2", "ZERODAG_ANYTHING=" + secret + "-3", "MINE=stays",
 		"ZERODAG_SECRET_KEY=aHVudGVyMmh1bnRlcjJodQ=="}
 	for _, bare := range []bool{false, true} {
-		s := newMachineServer(t)
+		s := prepare(t)
 		s.env = env
 		if bare {
 			s.options = append(s.options, "-X", "agent.command_executor.process.environment=bare")
 		}
-		s.start()
+		s.boot()
 		ok, log := s.run("p", machineShell(look))
 		if !ok || strings.Contains(log, secret) || strings.Contains(log, "aHVudGVy") || strings.Contains(log, "DIGDAG_CONFIG") || strings.Contains(log, "MINE=stays\n") == bare {
 			t.Errorf("bare %v: %v\n%s", bare, ok, log)
@@ -162,7 +163,7 @@ func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
 		if regexp.MustCompile(`(?m)^ZERODAG_[^C]`).MatchString(log) {
 			t.Errorf("a variable of the server:\n%s", log)
 		}
-		shown, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/environ")
+		shown, err := os.ReadFile("/proc/" + strconv.Itoa(s.pid()) + "/environ")
 		if err != nil || len(shown) == 0 || strings.Contains(string(shown), secret) {
 			t.Errorf("the kernel shows %v %q", err, shown)
 		}
@@ -173,8 +174,8 @@ func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
 // TestM8_TheSameUserCannotLookIntoTheServer proves it for a server that is not root.
 func TestM8_TheSameUserCannotLookIntoTheServer(t *testing.T) {
 	t.Parallel()
-	machineRoot(t)
-	s := newMachineServer(t)
+	asRoot(t)
+	s := prepare(t)
 	for f := s.folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
 		os.Chmod(f, 0o755)
 	}
@@ -183,7 +184,7 @@ func TestM8_TheSameUserCannotLookIntoTheServer(t *testing.T) {
 	s.before = "umask 0"
 	as := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	s.as = as
-	s.start()
+	s.boot()
 	ok, log := s.run("p", machineShell(`id -un; cat /proc/$PPID/environ && echo RE""AD; head -c 1 /proc/$PPID/mem; ls /proc/$PPID/fd && echo RE""AD; grep -c . /proc/self/environ`))
 	if strings.Contains(log, "READ\n") || strings.Contains(log, "hunter2") || !strings.Contains(log, "nobody\n") {
 		t.Errorf("%v\n%s", ok, log)
@@ -192,4 +193,19 @@ func TestM8_TheSameUserCannotLookIntoTheServer(t *testing.T) {
 	if ok, log := s.run("p", machineShell(script)); !ok || machineAlive(machinePid(t, file)) {
 		t.Errorf("what a command left is still there, %v\n%s", ok, log)
 	}
+}
+
+// machineShell is a workflow of one script.
+func machineShell(script string) string {
+	return "+a:\n  sh>: " + strconv.Quote(strings.ReplaceAll(script, "$$", "$$$$")) + "\n" // $$ is a $ in a workflow
+}
+
+// machineAlive says whether a process is there and not only waits to be taken away.
+func machineAlive(pid string) bool {
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := bytes.Cut(text, []byte(") "))
+	return len(rest) > 0 && rest[0] != 'Z'
 }

@@ -48,28 +48,13 @@ func machineLarge(t *testing.T, name, begin, text string, size int64) []byte {
 	return b.Bytes()
 }
 
-// machineMemory is the most memory that the server had, in MiB.
-func machineMemory(t *testing.T, s *machineServer) int {
-	t.Helper()
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(string(text), "VmHWM:")
-	kib, err := strconv.Atoi(strings.Fields(after)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib >> 10
-}
-
 // TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed proves that a project with millions of list
 // items, tasks, keys or files ends in one error that names file and limit, soon, and without
 // memory; and that ten thousand tasks are welcome.
 func TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed(t *testing.T) {
 	t.Parallel()
-	s := newMachineServer(t)
-	s.start()
+	s := prepare(t)
+	s.boot()
 	numbered := func(n int, form string) string {
 		var b strings.Builder
 		for i := range n {
@@ -81,34 +66,34 @@ func TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed(t *testing.T) {
 	for i := range 400 {
 		many[fmt.Sprintf("w%d.dig", i)] = "_export: {a: [" + strings.Repeat("1,", 100_000) + "]}\n"
 	}
-	before := machineMemory(t, s)
+	before := s.memory("VmHWM") >> 10
 	for name, archive := range map[string][]byte{
 		"30 million items":      machineLarge(t, "main.dig", "_export: {a: [1", ",1", 60<<20),
-		"items in 2 MiB":        machineArchive(map[string]string{"main.dig": "_export: {a: [" + strings.Repeat("1,", 1<<19) + "1]}\n"}),
-		"included items":        machineArchive(map[string]string{"main.dig": "!include : big.yml\n", "big.yml": "_export: {a: [" + strings.Repeat("1,", 1<<19) + "1]}\n"}),
-		"included bytes":        machineArchive(map[string]string{"main.dig": "!include : big.yml\n", "big.yml": "_export: {a: '" + strings.Repeat("1", 30<<20) + "'}\n"}),
-		"a million tasks":       machineArchive(map[string]string{"main.dig": numbered(1_000_000, "+t%d: {}\n")}),
-		"a hundred thousand":    machineArchive(map[string]string{"main.dig": numbered(100_000, "+t%d: {a: 1}\n")}),
-		"2 million keys":        machineArchive(map[string]string{"main.dig": "_export: {a: 1" + numbered(2_000_000, ",k%d: 1") + "}\n"}),
-		"empty lines":           machineArchive(map[string]string{"main.dig": strings.Repeat("\n", 2<<20)}),
-		"dashes":                machineArchive(map[string]string{"main.dig": strings.Repeat("- ", 1<<20)}),
-		"brackets":              machineArchive(map[string]string{"main.dig": strings.Repeat("[", 2<<20)}),
-		"four hundred files":    machineArchive(many),
-		"lines of Unicode":      machineArchive(map[string]string{"main.dig": "a:\n" + strings.Repeat("-\u2028", 500_000)}),
-		"many small of a great": machineArchive(map[string]string{"main.dig": "+a: {b: [" + strings.Repeat("[],", 600_000) + "]}\n"}),
+		"items in 2 MiB":        archive(map[string]string{"main.dig": "_export: {a: [" + strings.Repeat("1,", 1<<19) + "1]}\n"}),
+		"included items":        archive(map[string]string{"main.dig": "!include : big.yml\n", "big.yml": "_export: {a: [" + strings.Repeat("1,", 1<<19) + "1]}\n"}),
+		"included bytes":        archive(map[string]string{"main.dig": "!include : big.yml\n", "big.yml": "_export: {a: '" + strings.Repeat("1", 30<<20) + "'}\n"}),
+		"a million tasks":       archive(map[string]string{"main.dig": numbered(1_000_000, "+t%d: {}\n")}),
+		"a hundred thousand":    archive(map[string]string{"main.dig": numbered(100_000, "+t%d: {a: 1}\n")}),
+		"2 million keys":        archive(map[string]string{"main.dig": "_export: {a: 1" + numbered(2_000_000, ",k%d: 1") + "}\n"}),
+		"empty lines":           archive(map[string]string{"main.dig": strings.Repeat("\n", 2<<20)}),
+		"dashes":                archive(map[string]string{"main.dig": strings.Repeat("- ", 1<<20)}),
+		"brackets":              archive(map[string]string{"main.dig": strings.Repeat("[", 2<<20)}),
+		"four hundred files":    archive(many),
+		"lines of Unicode":      archive(map[string]string{"main.dig": "a:\n" + strings.Repeat("-\u2028", 500_000)}),
+		"many small of a great": archive(map[string]string{"main.dig": "+a: {b: [" + strings.Repeat("[],", 600_000) + "]}\n"}),
 	} {
 		began := time.Now()
 		status, answer := s.pushArchive("p", archive)
 		if took := time.Since(began); status != http.StatusBadRequest || !strings.Contains(answer, "more than the") && !strings.Contains(answer, "exceeds limit") || len(answer) > 2000 || took > 5*time.Second {
 			t.Errorf("%s: %d after %v: %.300s", name, status, took, answer)
 		} else {
-			t.Logf("%s: refused after %v, %d MiB: %.150s", name, took, machineMemory(t, s), answer)
+			t.Logf("%s: refused after %v, %d MiB: %.150s", name, took, s.memory("VmHWM")>>10, answer)
 		}
 	}
-	if grown := machineMemory(t, s) - before; grown > 100 {
+	if grown := s.memory("VmHWM")>>10 - before; grown > 100 {
 		t.Errorf("it took %d MiB", grown)
 	}
-	if status, answer := s.push("good", numbered(10_000, "+task_number_%d:\n  _export: {a: 1, b: [1, 2]}\n  _retry: 3\n  sh>: echo $a\n")); status != http.StatusOK {
+	if status, answer := s.pushMain("good", numbered(10_000, "+task_number_%d:\n  _export: {a: 1, b: [1, 2]}\n  _retry: 3\n  sh>: echo $a\n")); status != http.StatusOK {
 		t.Errorf("ten thousand tasks: %d %.300s", status, answer)
 	}
 }
@@ -117,15 +102,15 @@ func TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed(t *testing.T) {
 // is refused before any is made.
 func TestL10_ManyFoldersAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newMachineServer(t)
-	s.start()
+	s := prepare(t)
+	s.boot()
 	files := map[string]string{"main.dig": "+a: {}\n"}
 	for i := range 900 {
 		name := strconv.Itoa(i)
 		files[name+strings.Repeat("/"+name, 60)] = ""
 	}
 	began := time.Now()
-	status, answer := s.pushArchive("p", machineArchive(files))
+	status, answer := s.pushArchive("p", archive(files))
 	if took := time.Since(began); status != http.StatusBadRequest || !strings.Contains(answer, "exceeds limit") || took > 2*time.Second {
 		t.Errorf("%d after %v: %s", status, took, answer)
 	}
@@ -138,7 +123,7 @@ func TestL8_HostileCheckouts(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "shadow")
 	os.WriteFile(secret, []byte("root:$6$secret-hash:19000\n"), 0o600)
 	elsewhere := t.TempDir()
-	program := machineProgram(t)
+	program := programPath(t)
 	for name, prepare := range map[string]string{
 		"fifo":            "mkfifo x.dig",
 		"device":          "ln -s /dev/zero x.dig",
@@ -187,12 +172,12 @@ func TestL8_HostileCheckouts(t *testing.T) {
 // and ends when it is asked to; L9: a key that others read is told.
 func TestL8_AKeyThatIsNoPlainFile(t *testing.T) {
 	t.Parallel()
-	s := newMachineServer(t)
+	s := prepare(t)
 	os.Mkdir(s.data(), 0o700)
 	if err := syscall.Mkfifo(filepath.Join(s.data(), "secret.key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.tryStart(); err == nil || !strings.Contains(err.Error(), "no plain file") {
+	if err := s.tryBoot(); err == nil || !strings.Contains(err.Error(), "no plain file") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -202,8 +187,8 @@ func TestL9_KeysThatOthersRead(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
 	os.WriteFile(key, []byte("aHVudGVyMmh1bnRlcjJodQ==\n"), 0o644)
-	s := newMachineServer(t, "-X", "server.secret-key-file="+key)
-	s.start()
+	s := prepare(t, "-X", "server.secret-key-file="+key)
+	s.boot()
 	info, err := os.Stat(key)
 	if err != nil || info.Mode().Perm() != 0o600 || !strings.Contains(s.log(), "could be read by other users") {
 		t.Errorf("%v, %v\n%s", info.Mode(), err, s.log())
@@ -214,8 +199,8 @@ func TestL9_KeysThatOthersRead(t *testing.T) {
 // has, nor for more than the server allows.
 func TestL11_CeilingsOfWhatATaskMayAskFor(t *testing.T) {
 	t.Parallel()
-	s := newMachineServer(t, "-X", "agent.command_executor.ceilings.timeout=1h", "-X", "agent.command_executor.ceilings.processes=5000", "-X", "agent.command_executor.ceilings.disk=1g")
-	s.start()
+	s := prepare(t, "-X", "agent.command_executor.ceilings.timeout=1h", "-X", "agent.command_executor.ceilings.processes=5000", "-X", "agent.command_executor.ceilings.disk=1g")
+	s.boot()
 	for asked, want := range map[string]bool{"memory: 100t": false, "processes: 1000000": false, "timeout: 2h": false, "disk: 2g": false, "memory: 64m, timeout: 30m, disk: 1g, processes: 100": true} {
 		ok, log := s.run("p", "+a:\n  sh>: 'true'\n  sandbox: {"+asked+"}\n")
 		if ok != want || !ok && !strings.Contains(log, "agent.command_executor.ceilings") {

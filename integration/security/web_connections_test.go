@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +12,7 @@ import (
 )
 
 // dials opens n connections at once and writes to each, as far as the server lets it.
-func (s *webServer) dials(n int, write func(i int, c net.Conn)) {
+func (s *server) dials(n int, write func(i int, c net.Conn)) {
 	s.t.Helper()
 	var all sync.WaitGroup
 	conns := make([]net.Conn, n)
@@ -49,7 +48,7 @@ func TestH5_HeadersWithoutEnd(t *testing.T) {
 		for size, bytes := range map[string]int{"1 MB": 1 << 20, "30 KB": 30 << 10} {
 			t.Run(name+" "+size, func(t *testing.T) {
 				t.Parallel()
-				s := webServe(t, nil)
+				s := serve(t)
 				var text strings.Builder
 				text.WriteString("GET /api/version HTTP/1.1\r\nHost: " + s.Addr + "\r\n")
 				for i := 0; text.Len() < bytes; i++ {
@@ -74,7 +73,7 @@ func TestH5_HeadersWithoutEnd(t *testing.T) {
 // TestH5_LongHeader proves that a header of usual length is taken and a long one refused.
 func TestH5_LongHeader(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	for size, status := range map[int]int{16 << 10: 200, 64 << 10: 431} {
 		if a := s.call("GET", "/api/projects", nil, "X-Long", strings.Repeat("x", size)); a.Status != status {
 			t.Errorf("%d bytes: %d, want %d", size, a.Status, status)
@@ -86,13 +85,13 @@ func TestH5_LongHeader(t *testing.T) {
 // body that never comes.
 func TestH5_BodiesOfStrangers(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil, "-X", "server.authenticator.type=token", "-X", "server.http.max-connections=16")
+	s := serve(t, "-X", "server.authenticator.type=token", "-X", "server.http.max-connections=16")
 	s.dials(60, func(i int, c net.Conn) {
 		length := []string{"Content-Length: 1000", "Transfer-Encoding: chunked"}[i%2]
 		_, _ = io.WriteString(c, "PUT /api/projects?project=p&revision=r HTTP/1.1\r\nHost: x\r\nContent-Type: application/gzip\r\n"+length+"\r\n\r\n")
 	})
 	began, answered := time.Now(), 0
-	webUntil(t, "the server answers everybody again", func() bool {
+	until(t, "the server answers everybody again", func() bool {
 		r, err := http.Get("http://" + s.Addr + "/api/version")
 		if err != nil {
 			answered = 0
@@ -114,11 +113,9 @@ func TestH5_BodiesOfStrangers(t *testing.T) {
 // and new ones succeed.
 func TestM6_IdleConnections(t *testing.T) {
 	t.Parallel()
-	prlimit, err := exec.LookPath("prlimit")
-	if err != nil {
-		webRequired(t, "prlimit", "it is not installed")
-	}
-	s := webServe(t, []string{prlimit, "--nofile=256"})
+	s := prepare(t)
+	s.before = "ulimit -n 256"
+	s.boot()
 	s.push(map[string]string{"main.dig": "+a:\n  sh>: sleep 2\n+b:\n  loop>: 10\n  _parallel: true\n  _do:\n    +c:\n      sh>: echo x\n"})
 	running := s.start("main", "2024-01-01T00:00:00Z")
 	for _, first := range []string{"", "GET /api/health HTTP/1.1\r\nHost: " + s.Addr + "\r\n\r\n", "GET /api/health HTTP/1.1\r\n"} {
@@ -130,10 +127,10 @@ func TestM6_IdleConnections(t *testing.T) {
 			}
 		}
 	}
-	if !s.ended(running) {
+	if !s.succeeded(running) {
 		t.Error("the running attempt failed")
 	}
-	if next := s.start("main", "2024-01-02T00:00:00Z"); !s.ended(next) {
+	if next := s.start("main", "2024-01-02T00:00:00Z"); !s.succeeded(next) {
 		t.Error("the next attempt failed")
 	}
 }
@@ -142,7 +139,7 @@ func TestM6_IdleConnections(t *testing.T) {
 // server is: beyond the bound they are told to come again.
 func TestM6_Streams(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil, "-X", "server.http.max-connections=16")
+	s := serve(t, "-X", "server.http.max-connections=16")
 	s.push(map[string]string{"main.dig": "+a:\n  wait>: 300s\n"})
 	running := s.start("main", "2024-01-01T00:00:00Z")
 	streams := func(n int) {
@@ -154,8 +151,8 @@ func TestM6_Streams(t *testing.T) {
 	if a := s.call(http.MethodGet, "/api/health", nil); a.Status != http.StatusOK {
 		t.Errorf("health: %d %s", a.Status, a.Body)
 	}
-	var a webAnswer
-	webUntil(t, "the server has as many requests as it may", func() bool {
+	var a answer
+	until(t, "the server has as many requests as it may", func() bool {
 		streams(1)
 		a = s.call(http.MethodGet, "/api/projects", nil)
 		return a.Status == http.StatusServiceUnavailable

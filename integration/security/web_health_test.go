@@ -16,7 +16,7 @@ func smallDisk(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder).CombinedOutput(); err != nil {
-		webRequired(t, "mount", fmt.Sprintf("a disk cannot be made: %v %s", err, out))
+		required(t, "mount", fmt.Sprintf("a disk cannot be made: %v %s", err, out))
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", folder).Run() })
 	return folder
@@ -27,10 +27,10 @@ func smallDisk(t *testing.T) string {
 func TestL9_Health(t *testing.T) {
 	t.Parallel()
 	disk := smallDisk(t)
-	s := webServe(t, nil, "-o", filepath.Join(disk, "data"))
+	s := serve(t, "-o", filepath.Join(disk, "data"))
 	health := func(status int, word string) {
 		t.Helper()
-		var a webAnswer
+		var a answer
 		deadline := time.Now().Add(20 * time.Second)
 		for a = s.call(http.MethodGet, "/api/health", nil); a.Status != status && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 			a = s.call(http.MethodGet, "/api/health", nil)
@@ -50,7 +50,7 @@ func TestL9_Health(t *testing.T) {
 	}
 	f.Close()
 	health(503, `"reason":"disk-full"`)
-	if a := s.call(http.MethodPut, "/api/projects?project=p&revision=r", webArchive(daily), "Content-Type", "application/gzip"); a.Status/100 != 5 || strings.Contains(a.Body, disk) {
+	if a := s.call(http.MethodPut, "/api/projects?project=p&revision=r", archive(daily), "Content-Type", "application/gzip"); a.Status/100 != 5 || strings.Contains(a.Body, disk) {
 		t.Errorf("a push onto a full disk: %d %s", a.Status, a.Body)
 	}
 	if err := os.Remove(full); err != nil {
@@ -66,7 +66,7 @@ func TestL9_Health(t *testing.T) {
 func TestL9_Paths(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
-	s := webServe(t, nil, "-X", "tmpdir="+temp)
+	s := serve(t, "-X", "tmpdir="+temp)
 	pushed := func(name string, archive []byte) {
 		a := s.call(http.MethodPut, "/api/projects?project=p&revision="+name, archive, "Content-Type", "application/gzip")
 		for _, folder := range []string{s.folder, temp, os.TempDir()} {
@@ -93,7 +93,7 @@ func TestL9_Paths(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pushed(filepath.Base(folder), webArchive(files))
+		pushed(filepath.Base(folder), archive(files))
 	}
 	for name, files := range map[string]map[string]string{
 		"long":      {strings.Repeat("x", 300): "x"},
@@ -104,9 +104,9 @@ func TestL9_Paths(t *testing.T) {
 		"nul":       {"a\x00b": "x"},
 		"digdir":    {"main.dig/x": "x"},
 	} {
-		pushed(name, webArchive(files))
+		pushed(name, archive(files))
 	}
-	whole := webArchive(daily)
+	whole := archive(daily)
 	pushed("cut", whole[:len(whole)-9])
 	pushed("none", []byte("x"))
 }

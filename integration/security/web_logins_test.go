@@ -16,7 +16,7 @@ import (
 // the right token nor another user waits.
 func TestL2_Guesses(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil, "-X", "server.authenticator.basic.username=ops", "-X", "server.authenticator.basic.password=right")
+	s := serve(t, "-X", "server.authenticator.basic.username=ops", "-X", "server.authenticator.basic.password=right")
 	login := func(user, password string) []string {
 		return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password)), "Content-Type", "application/json"}
 	}
@@ -63,7 +63,7 @@ func TestL2_Guesses(t *testing.T) {
 // TestL3_RevokedStream proves that a token which is revoked gets nothing more within seconds.
 func TestL3_RevokedStream(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil, "-X", "server.authenticator.type=token")
+	s := serve(t, "-X", "server.authenticator.type=token")
 	first, err := os.ReadFile(s.data("admin.token"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestL3_RevokedStream(t *testing.T) {
 // TestL5_Headers proves what every answer says to browsers.
 func TestL5_Headers(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	s.push(daily)
 	for _, c := range []struct{ method, path, body string }{
 		{"GET", "/api/projects", ""}, {"GET", "/api/nosuch", ""}, {"GET", "/", ""}, {"POST", "/api/tokens", `{"name":"x","role":"viewer"}`}, {"GET", "/api/tokens", ""},
@@ -123,7 +123,7 @@ func TestL5_Headers(t *testing.T) {
 // that one over many ends.
 func TestM5_Skip(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	s.push(map[string]string{"daily.dig": "schedule:\n  cron>: '0 0 29 2 *'\n+a:\n  echo>: s\n"})
 	for count, status := range map[int]int{1_000_000_000: 400, 10_001: 400, 10_000: 200, 10: 200, -1: 409} {
 		began := time.Now()

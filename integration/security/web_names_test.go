@@ -2,6 +2,7 @@ package security
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -17,10 +18,10 @@ var evilNames = []string{"a\x00b", "a\rb", "a\nb", "a\tb", "ev\x1b[31mil", "a\x7
 // leaves a folder, and that the answer says which rule it broke.
 func TestL1_Names(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	s.push(daily)
 	json := []string{"Content-Type", "application/json"}
-	refused := func(what, name string, a webAnswer) {
+	refused := func(what, name string, a answer) {
 		if a.Status != http.StatusBadRequest || !strings.Contains(a.Body, "must") {
 			t.Errorf("%s %q: %d %s", what, name, a.Status, a.Body)
 		}
@@ -30,8 +31,8 @@ func TestL1_Names(t *testing.T) {
 	}
 	for _, name := range evilNames {
 		q := url.QueryEscape(name)
-		refused("project", name, s.call(http.MethodPut, "/api/projects?revision=r&project="+q, webArchive(daily), "Content-Type", "application/gzip"))
-		refused("revision", name, s.call(http.MethodPut, "/api/projects?project=x&revision="+q, webArchive(daily), "Content-Type", "application/gzip"))
+		refused("project", name, s.call(http.MethodPut, "/api/projects?revision=r&project="+q, archive(daily), "Content-Type", "application/gzip"))
+		refused("revision", name, s.call(http.MethodPut, "/api/projects?project=x&revision="+q, archive(daily), "Content-Type", "application/gzip"))
 		text := quoted(name)
 		if name == "\xff\xfe" {
 			continue // JSON cannot say it
@@ -41,10 +42,10 @@ func TestL1_Names(t *testing.T) {
 		refused("backfill", name, s.call(http.MethodPost, "/api/schedules/1/backfill", []byte(`{"fromTime":"2024-01-01T00:00:00Z","count":1,"dryRun":true,"attemptName":`+text+`}`), json...))
 	}
 	for _, name := range []string{".", "..", "../x", "/etc", "a/b"} {
-		refused("project", name, s.call(http.MethodPut, "/api/projects?revision=r&project="+url.QueryEscape(name), webArchive(daily), "Content-Type", "application/gzip"))
+		refused("project", name, s.call(http.MethodPut, "/api/projects?revision=r&project="+url.QueryEscape(name), archive(daily), "Content-Type", "application/gzip"))
 	}
 	for _, name := range []string{" ", "...", "ä 🐧", "a.b-c_d:e", "日本"} { // as before
-		if a := s.call(http.MethodPut, "/api/projects?revision=r&project="+url.QueryEscape(name), webArchive(daily), "Content-Type", "application/gzip"); a.Status != http.StatusOK {
+		if a := s.call(http.MethodPut, "/api/projects?revision=r&project="+url.QueryEscape(name), archive(daily), "Content-Type", "application/gzip"); a.Status != http.StatusOK {
 			t.Errorf("project %q: %d %s", name, a.Status, a.Body)
 		}
 	}
@@ -64,13 +65,13 @@ func quoted(name string) string {
 func evilServer(t *testing.T, name string) string {
 	t.Helper()
 	project := `{"id":"1","name":` + quoted(name) + `,"revision":` + quoted("r\x1b]0;title\a") + `,"createdAt":"2024-01-01T00:00:00Z","updatedAt":"2024-01-01T00:00:00Z","deletedAt":null,"archiveType":"db","archiveMd5":null}`
-	return webAnswers(t, func(w http.ResponseWriter, r *http.Request) {
+	return answers(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
 		case r.URL.Path == "/api/version/check":
 			_, _ = w.Write([]byte(`{"serverVersion":"1","upgradeRecommended":false,"apiCompatible":true}`))
 		case strings.HasSuffix(r.URL.Path, "/archive"):
-			_, _ = w.Write(webArchive(map[string]string{"pwned": "x"}))
+			_, _ = w.Write(archive(map[string]string{"pwned": "x"}))
 		case r.URL.Path == "/api/project":
 			_, _ = w.Write([]byte(project))
 		default:
@@ -85,7 +86,7 @@ func TestL1_Terminal(t *testing.T) {
 	t.Parallel()
 	script, err := exec.LookPath("script")
 	if err != nil {
-		webRequired(t, "script", "it is not installed (bsdutils)")
+		required(t, "script", "it is not installed (bsdutils)")
 	}
 	const name = "ev\x1b[2Jil\x1b]52;c;eA==\a\u009b2J"
 	endpoint := evilServer(t, name)
@@ -98,11 +99,11 @@ func TestL1_Terminal(t *testing.T) {
 		}
 		return string(out)
 	}
-	shown := run(script, "-qec", webPath(t)+" projects -e "+endpoint, os.DevNull)
+	shown := run(script, "-qec", programPath(t)+" projects -e "+endpoint, os.DevNull)
 	if !strings.Contains(shown, "ev^[[2Jil^[]52;c;eA==^G") || strings.ContainsAny(shown, "\x1b\a\u009b") {
 		t.Errorf("a terminal gets %q", shown)
 	}
-	if piped := run(webPath(t), "projects", "-e", endpoint); !strings.Contains(piped, name) {
+	if piped := run(programPath(t), "projects", "-e", endpoint); !strings.Contains(piped, name) {
 		t.Errorf("a pipe gets %q", piped)
 	}
 }
@@ -117,7 +118,7 @@ func TestL1_Download(t *testing.T) {
 		if err := os.MkdirAll(here, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(webPath(t), "download", "-e", evilServer(t, name), "--", name)
+		cmd := exec.Command(programPath(t), "download", "-e", evilServer(t, name), "--", name)
 		cmd.Dir, cmd.Env = here, append(os.Environ(), "DIGDAG_CONFIG_HOME="+t.TempDir())
 		out, err := cmd.CombinedOutput()
 		if err == nil {
@@ -130,7 +131,7 @@ func TestL1_Download(t *testing.T) {
 		}
 	}
 	here := t.TempDir()
-	cmd := exec.Command(webPath(t), "download", "-e", evilServer(t, "good one"), "good one")
+	cmd := exec.Command(programPath(t), "download", "-e", evilServer(t, "good one"), "good one")
 	cmd.Dir, cmd.Env = here, append(os.Environ(), "DIGDAG_CONFIG_HOME="+t.TempDir())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v %s", err, out)
@@ -144,7 +145,7 @@ func TestL1_Download(t *testing.T) {
 func TestL1_Logs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	s := webServe(t, nil, "-A", folder, "-X", "server.authenticator.type=token")
+	s := serve(t, "-A", folder, "-X", "server.authenticator.type=token")
 	const fake = "%0d%0a2026-01-01%20FAKE%20%1b[31m%c2%9bLINE"
 	s.call(http.MethodGet, "/api/projects/"+fake+"?x="+fake, nil, "User-Agent", "x\u009by", "Authorization", "Bearer a\u009bb")
 	s.raw("GET /\u009b31m HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -152,7 +153,7 @@ func TestL1_Logs(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(err, files)
 	}
-	webUntil(t, "the access log has both", func() bool {
+	until(t, "the access log has both", func() bool {
 		text, _ := os.ReadFile(files[0])
 		return strings.Count(string(text), "\n") == 2
 	})
@@ -162,4 +163,12 @@ func TestL1_Logs(t *testing.T) {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
+}
+
+// answers is a server of the test's own.
+func answers(t *testing.T, f http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	return s.URL
 }

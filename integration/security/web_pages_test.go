@@ -21,10 +21,10 @@ var daily = map[string]string{"daily.dig": "schedule:\n  daily>: 07:00:00\n+a:\n
 // preflight, with and without a body; and that programs and a console of its own origin go on.
 func TestC2_NoLogin(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil)
+	s := serve(t)
 	s.push(daily)
 	attempt := s.start("main", "2024-01-01T00:00:00Z")
-	s.ended(attempt)
+	s.succeeded(attempt)
 	port, json := s.port(), "application/json"
 	own := "http://" + s.Addr
 	enable, fork := "/api/schedules/1/enable", "/api/attempts/"+attempt+"/fork"
@@ -89,7 +89,7 @@ func TestC2_NoLogin(t *testing.T) {
 // listed, and no others.
 func TestC2_Hosts(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil, "-X", "server.http.hosts=flows.example, other.example")
+	s := serve(t, "-X", "server.http.hosts=flows.example, other.example")
 	for host, status := range map[string]int{"flows.example": 200, "OTHER.example:80": 200, "flows.example.": 200, "evil.example": 403, "x.flows.example": 403} {
 		if a := s.call("GET", "/api/projects", nil, "Host", host); a.Status != status {
 			t.Errorf("%s: %d %s, want %d", host, a.Status, a.Body, status)
@@ -102,7 +102,7 @@ func TestC2_Hosts(t *testing.T) {
 // before, and that CORS is refused where nobody logs in.
 func TestC2_Login(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil, "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")
+	s := serve(t, "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")
 	login := []string{"Authorization", "Basic dTpw"}
 	s.push(daily, login...)
 	for _, c := range []struct {
@@ -131,7 +131,7 @@ func TestC2_Login(t *testing.T) {
 	if a := s.call("POST", "/api/tokens", []byte(`{"name":"y","role":"viewer"}`), "Authorization", fmt.Sprint("Bearer ", made["token"])); a.Status != 200 {
 		t.Errorf("JSON without a type by a token: %d %s", a.Status, a.Body)
 	}
-	out, err := exec.Command(webPath(t), "server", "-n", "0", "--memory", "--enable-swagger", "-c", os.DevNull).CombinedOutput()
+	out, err := exec.Command(programPath(t), "server", "-n", "0", "--memory", "--enable-swagger", "-c", os.DevNull).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "server.authenticator.type = token") {
 		t.Errorf("--enable-swagger without login: %v %s", err, out)
 	}
@@ -141,7 +141,7 @@ func TestC2_Login(t *testing.T) {
 // asks for first.
 func TestC2_CORS(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil, "--enable-swagger", "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")
+	s := serve(t, "--enable-swagger", "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")
 	page := []string{"Authorization", "Basic dTpw", "Origin", "http://other.example", "Sec-Fetch-Site", "cross-site"}
 	s.push(daily, page...)
 	if a := s.call("GET", "/api/projects", nil, page...); a.Status != 200 || a.Header.Get("Access-Control-Allow-Origin") != "*" {
@@ -159,13 +159,13 @@ func TestC2_CORS(t *testing.T) {
 func TestL11_RootIsWarned(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		webRequired(t, "root", "only root is warned")
+		required(t, "root", "only root is warned")
 	}
 	const words = "runs as root and asks for no login"
-	if s := webServe(t, nil); !strings.Contains(s.log(), words) {
+	if s := serve(t); !strings.Contains(s.log(), words) {
 		t.Errorf("no warning: %s", s.log())
 	}
-	if s := webServe(t, nil, "-X", "server.authenticator.type=token"); strings.Contains(s.log(), words) {
+	if s := serve(t, "-X", "server.authenticator.type=token"); strings.Contains(s.log(), words) {
 		t.Errorf("a warning for nothing: %s", s.log())
 	}
 }
@@ -192,11 +192,11 @@ func TestC2_NodeFetch(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		webRequired(t, "node", "it is not installed")
+		required(t, "node", "it is not installed")
 	}
-	s := webServe(t, nil)
+	s := serve(t)
 	s.push(daily)
-	s.ended(s.start("main", "2024-01-01T00:00:00Z"))
+	s.succeeded(s.start("main", "2024-01-01T00:00:00Z"))
 	// Blobs of a type are left out: Node sends their type, a browser asks first.
 	script := strings.Replace(attackPage, `new Blob([body], {type: "application/json"}), `, "", 1) + `attack(process.argv[2]).then(n => console.log("sent", n))`
 	file := filepath.Join(t.TempDir(), "attack.mjs")
@@ -211,7 +211,7 @@ func TestC2_NodeFetch(t *testing.T) {
 }
 
 // untouched fails when an attack changed anything.
-func (s *webServer) untouched() {
+func (s *server) untouched() {
 	s.t.Helper()
 	if list := s.call("GET", "/api/attempts?include_retried=true", nil).object(s.t)["attempts"].([]any); len(list) != 1 {
 		s.t.Errorf("%d attempts, want 1", len(list))
@@ -235,11 +235,11 @@ func TestC2_Browser(t *testing.T) {
 		}
 	}
 	if browser == "" {
-		webRequired(t, "browser", "apt-get install chromium")
+		required(t, "browser", "apt-get install chromium")
 	}
-	s := webServe(t, nil)
+	s := serve(t)
 	s.push(daily)
-	s.ended(s.start("main", "2024-01-01T00:00:00Z"))
+	s.succeeded(s.start("main", "2024-01-01T00:00:00Z"))
 	done := make(chan string, 2)
 	page := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/done" {

@@ -12,12 +12,12 @@ import (
 // sites, makes itself more than it is, or takes the owners' tokens away; and that an owner may.
 func TestH6_Backup(t *testing.T) {
 	t.Parallel()
-	s := webServe(t, nil, "-X", "server.authenticator.type=token")
+	s := serve(t, "-X", "server.authenticator.type=token")
 	first, err := os.ReadFile(s.data("admin.token"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := func(token, method, path, body string) webAnswer {
+	asked := func(token, method, path, body string) answer {
 		return s.call(method, path, []byte(body), "Authorization", "Bearer "+strings.TrimSpace(token), "Content-Type", "application/json")
 	}
 	for _, site := range []int{0, 1} {
@@ -47,7 +47,7 @@ func TestH6_Backup(t *testing.T) {
 func TestH6_Password(t *testing.T) {
 	t.Parallel()
 	for admin, status := range map[string]int{"false": 403, "true": 200} {
-		s := webServe(t, nil, "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p", "-X", "server.authenticator.basic.admin="+admin)
+		s := serve(t, "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p", "-X", "server.authenticator.basic.admin="+admin)
 		for _, path := range []string{"/api/backup", "/api/metrics"} {
 			if a := s.call(http.MethodGet, path, nil, "Authorization", "Basic dTpw"); a.Status != status {
 				t.Errorf("admin = %s: %s: %d, want %d", admin, path, a.Status, status)

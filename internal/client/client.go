@@ -69,7 +69,7 @@ func New(o Options) (*Client, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	t.ResponseHeaderTimeout = 5 * time.Minute                       // checking a large push takes a while
-	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: o.Insecure} //nolint:gosec // the user asked for it
+	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: o.Insecure} // #nosec G402 -- the user asked for it
 	if t.Proxy, err = proxyFor(base.Scheme, o.Env); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package docker
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha1" //nolint:gosec // a name, as the original makes it
+	"crypto/sha1" // #nosec G505 -- the sum is a name, as the original makes it
 	"fmt"
 	"os"
 	"strings"
@@ -58,7 +58,7 @@ func (p Project) image(s settings) string {
 	}
 	tree.Set("build", lines)
 	tree.Set("revision", revision)
-	return fmt.Sprintf("digdag-project-%d:%x", p.ID, sha1.Sum([]byte(param.Text(tree)))) //nolint:gosec // see above
+	return fmt.Sprintf("digdag-project-%d:%x", p.ID, sha1.Sum([]byte(param.Text(tree)))) // #nosec G401 -- the sum is a name, as the original makes it
 }
 
 // build makes the image unless it is there. What the engine says goes into the task's log.

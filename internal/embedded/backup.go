@@ -106,7 +106,7 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
 		return fmt.Errorf("restore: %s is not empty: name a new folder, or move the old one away", folder)
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only above the folder of data, which is closed to others
 		return fmt.Errorf("restore: %w", err)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(folder), ".restore-")
@@ -128,7 +128,7 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if _, err := files.Private(unpacked, dataNames()...); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	if err := os.Chmod(unpacked, 0o700); err != nil {
+	if err := os.Chmod(unpacked, 0o700); err != nil { // #nosec G302 -- it is a folder, which only its owner enters
 		return fmt.Errorf("restore: %w", err)
 	}
 	if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -30,7 +30,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	if there && !empty {
 		return fmt.Errorf("unpack archive: folder %s is not empty", folder)
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is above projects, and whoever must be kept out is kept out of the folder of data
 		return fmt.Errorf("unpack archive: %w", err)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(folder), ".unpack-*")
@@ -41,7 +41,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	if err := unpackInto(ctx, r, temporary, limits.orDefault()); err != nil {
 		return err
 	}
-	if err := os.Chmod(temporary, 0o755); err != nil {
+	if err := os.Chmod(temporary, 0o755); err != nil { // #nosec G302 -- it is a project, which commands of other users read, below a folder that is closed to the rest
 		return fmt.Errorf("unpack archive: %w", err)
 	}
 	if there {

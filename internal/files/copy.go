@@ -19,7 +19,7 @@ func (p Project) CopyAll(folder string) (Project, error) {
 			return err
 		}
 		if d.IsDir() {
-			return os.MkdirAll(filepath.Join(folder, local), 0o755)
+			return os.MkdirAll(filepath.Join(folder, local), 0o755) // #nosec G301 -- it is a copy of a project for a command, which may run as another user
 		}
 		return copyFile(path, filepath.Join(folder, local))
 	})
@@ -36,7 +36,7 @@ func (p Project) CopyTo(folder string) (Project, error) {
 	if err != nil {
 		return Project{}, err
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(folder, 0o755); err != nil { // #nosec G301 -- it is a copy of a project for a command, which may run as another user
 		return Project{}, fmt.Errorf("copy project: %w", err)
 	}
 	for _, name := range names {
@@ -49,7 +49,7 @@ func (p Project) CopyTo(folder string) (Project, error) {
 }
 
 func copyFile(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { // #nosec G301 -- it is a copy of a project for a command, which may run as another user
 		return err
 	}
 	info, err := os.Lstat(from)

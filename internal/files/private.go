@@ -56,7 +56,7 @@ func Private(folder string, names ...string) (closed []string, err error) {
 
 // makePrivate makes a folder, with those above it, that is closed to others if it is new.
 func makePrivate(folder string) error {
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only above the folder of data, which is closed to others
 		return err
 	}
 	if err := os.Mkdir(folder, privateFolder); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -92,7 +92,7 @@ func tighten(name string, closed *[]string) error {
 		if info.Mode().Perm()&0o077 == 0 || !isOwn(info) || hasOtherNames(info) {
 			return nil
 		}
-		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
+		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil { // #nosec G122 -- only the server's user can write where it walks, and a folder of another owner is passed over
 			return fmt.Errorf("close %s: %w", name, err)
 		}
 		*closed = append(*closed, path)

@@ -61,7 +61,7 @@ func NewWorkspaces(parent string, most Limits, archive func(ctx context.Context,
 // Share lets other users of the machine reach a workspace whose name they know: those whom
 // commands run as.
 func (w *Workspaces) Share() error {
-	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711))
+	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users pass through to workspaces of their own, and list nothing
 }
 
 // Close deletes everything.

@@ -43,7 +43,7 @@ func Most(listeners int) int {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		return 128
 	}
-	return int(min(files.Cur, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) //nolint:gosec // a few thousand
+	return int(min(files.Cur, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) // it is a few thousand at most
 }
 
 // enough is what a listener has where descriptors are plenty: about 40 MB of idle connections.

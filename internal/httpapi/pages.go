@@ -53,7 +53,10 @@ func (a *api) isOurs(hostport string) bool {
 func hostOf(hostport string) string {
 	name, _, err := net.SplitHostPort(hostport)
 	if err != nil {
-		name = strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
+		name = hostport
+		if inner, bracket := strings.CutPrefix(name, "["); bracket && strings.HasSuffix(inner, "]") {
+			name = strings.TrimSuffix(inner, "]")
+		}
 	}
 	return strings.TrimSuffix(name, ".")
 }

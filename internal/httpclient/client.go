@@ -54,7 +54,7 @@ func (c *Clients) transport(k transportKey) *http.Transport {
 		return t
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: k.insecure} //nolint:gosec // the user asked for it by `insecure: true`
+	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: k.insecure} // #nosec G402 -- the user asked for it by `insecure: true`
 	if c.Network != nil {
 		t.DialContext = c.Network.DialContext
 	}

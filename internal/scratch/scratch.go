@@ -48,17 +48,17 @@ func (s Folder) Fill() error {
 	if s.reuse() {
 		return nil
 	}
-	err := os.Mkdir(s.path(""), 0o755)
+	err := os.Mkdir(s.path(""), 0o755) // #nosec G301 -- the command may run as another user, and the workspace around it is closed to the rest
 	if errors.Is(err, fs.ErrExist) {
 		s.Remove()
 	}
 	if err != nil {
-		if err = os.MkdirAll(s.path(""), 0o755); err != nil {
+		if err = os.MkdirAll(s.path(""), 0o755); err != nil { // #nosec G301 -- the command may run as another user, and the workspace around it is closed to the rest
 			return err
 		}
 	}
 	for name, content := range s.Command.Files {
-		if err := os.WriteFile(s.path(name), content, 0o644); err != nil {
+		if err := os.WriteFile(s.path(name), content, 0o644); err != nil { // #nosec G306 -- the command may run as another user, and the workspace around it is closed to the rest
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func (s Folder) refill() bool {
 // overwrite keeps the file, as os.WriteFile does, but empties it last: some file systems
 // flush a file that was emptied first.
 func overwrite(file string, content []byte) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644) // #nosec G302 -- the command may run as another user, and the workspace around it is closed to the rest
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"math"
 	"regexp"
 	"strconv"
 	"time"
@@ -68,8 +69,8 @@ func (s *spec) readNumbers(p *operators.Params) error {
 	if s.timeout, err = p.DurationOr("timeout", 0); err != nil {
 		return err
 	}
-	if s.timeout != 0 && s.timeout < time.Minute {
-		return param.Errorf("'timeout' of a job is at least 1m, got %v", s.timeout)
+	if s.timeout != 0 && (s.timeout < time.Minute || s.timeout > math.MaxInt32*time.Second) {
+		return param.Errorf("'timeout' of a job is from 1m to 24855d, got %v", s.timeout)
 	}
 	return nil
 }

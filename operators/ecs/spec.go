@@ -103,15 +103,15 @@ func asProviders(key string, v param.Value) ([]types.CapacityProviderStrategyIte
 		if err != nil {
 			return nil, err
 		}
-		weight, err := p.IntOr("weight", 1)
+		weight, err := p.Int32Or("weight", 1)
 		if err != nil {
 			return nil, err
 		}
-		base, err := p.IntOr("base", 0)
+		base, err := p.Int32Or("base", 0)
 		if err != nil {
 			return nil, err
 		}
-		items[i] = types.CapacityProviderStrategyItem{CapacityProvider: &name, Weight: int32(weight), Base: int32(base)}
+		items[i] = types.CapacityProviderStrategyItem{CapacityProvider: &name, Weight: weight, Base: base}
 	}
 	return items, nil
 }

@@ -156,14 +156,14 @@ func readGroup(s *stage, o *operators.Params, name, machine string, role types.I
 		return g, err
 	}
 	g.Market = types.MarketType(strings.ToUpper(market))
-	count, err := o.IntOr("count", 0)
+	count, err := o.Int32Or("count", 0)
 	if err != nil {
 		return g, err
 	}
 	if role == types.InstanceRoleTypeMaster {
 		count = 1
 	}
-	g.InstanceCount = new(int32(count))
+	g.InstanceCount = &count
 	if g.Configurations, err = readConfigurations(s, o); err != nil {
 		return g, err
 	}
@@ -213,24 +213,24 @@ func readDevice(o *operators.Params) (types.EbsBlockDeviceConfig, error) {
 	if err != nil {
 		return d, err
 	}
-	size, err := volume.Int("size_in_gb")
+	size, err := volume.Int32("size_in_gb")
 	if err != nil {
 		return d, err
 	}
-	d.VolumeSpecification = &types.VolumeSpecification{VolumeType: &kind, SizeInGB: new(int32(size))}
+	d.VolumeSpecification = &types.VolumeSpecification{VolumeType: &kind, SizeInGB: &size}
 	if volume.Has("iops") {
-		iops, err := volume.Int("iops")
+		iops, err := volume.Int32("iops")
 		if err != nil {
 			return d, err
 		}
-		d.VolumeSpecification.Iops = new(int32(iops))
+		d.VolumeSpecification.Iops = &iops
 	}
 	if o.Has("volumes_per_instance") {
-		n, err := o.Int("volumes_per_instance")
+		n, err := o.Int32("volumes_per_instance")
 		if err != nil {
 			return d, err
 		}
-		d.VolumesPerInstance = new(int32(n))
+		d.VolumesPerInstance = &n
 	}
 	return d, nil
 }
