@@ -132,7 +132,7 @@ func (r *references) replace(text string, secret func(key string) (string, error
 		return text, nil
 	}
 	out, err := replaceForm(r.marked(), marked, nil, secret)
-	if config := (*param.ConfigError)(nil); errors.As(err, &config) {
+	if config := (*param.ConfigError)(nil); errors.As(err, &config) && strings.Contains(config.Message, r.mark) {
 		err = param.Errorf("%s", strings.ReplaceAll(config.Message, r.mark, ""))
 	}
 	return strings.ReplaceAll(out, r.mark, ""), err

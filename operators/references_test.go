@@ -34,8 +34,11 @@ func TestWrittenReferences(t *testing.T) {
 		"${secret:a.b} ${evil.split('').length}": "value 13",
 		"${code}":                                "value", // an _export of the project
 		"${data} ${evil}":                        "${secret:a.b} ${secret:a.b}",
+		"nested ${f.g} ${f}":                     "nested value {\"g\":\"value\",\"d\":\"${secret:a.b}\"}",
+		"${f.g + ''}":                            "value",
 	} {
-		vars := param.Merge(data, param.New("code", "${secret:a.b}", "data", param.Literal("${secret:a.b}")))
+		vars := param.Merge(data, param.New("code", "${secret:a.b}", "data", param.Literal("${secret:a.b}"),
+			"f", param.New("g", "${secret:a.b}", "d", param.Literal("${secret:a.b}"))))
 		if own == "${code}" {
 			own = "${secret:a.b}"
 		}

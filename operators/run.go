@@ -149,9 +149,6 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	if err != nil {
 		return err
 	}
-	if refs != nil {
-		all = refs.cleanMap(all)
-	}
 	if j.State == nil {
 		j.State = param.New()
 	}
@@ -167,6 +164,10 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 			all.Set("_command", command)
 		}
 	}
+	marked := all // files see the parameters with their marks
+	if refs != nil {
+		all = refs.cleanMap(all)
+	}
 	local := param.New()
 	for _, k := range own.Keys() {
 		if v, ok := all.Get(k); ok && v != nil {
@@ -176,7 +177,7 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	j.Local = local
 	j.Params = NewParams(all)
 	j.Template = func(text string) (string, error) {
-		result, err := e.Template(ctx, text, j.Params.tree, j.Scope)
+		result, err := e.Template(ctx, text, marked, j.Scope)
 		if refs != nil {
 			result = refs.cleanText(result)
 		}

@@ -53,8 +53,12 @@ func (s *Scope) zone() *time.Location {
 	return s.Zone
 }
 
-// scope is what a string sees: siblings first, then vars.
-type scope struct{ siblings, vars *param.Map }
+// scope is what a string sees: siblings first, then vars. Mark, unless empty, is what the code in
+// vars lacks: nobody has evaluated it.
+type scope struct {
+	siblings, vars *param.Map
+	mark           string
+}
 
 func (sc scope) get(key string) (param.Value, bool) {
 	if v, ok := sc.siblings.Get(key); ok {
@@ -65,7 +69,7 @@ func (sc scope) get(key string) (param.Value, bool) {
 
 // merged is the scope as one mapping: siblings replace, they do not merge.
 func (sc scope) merged() *param.Map {
-	m := sc.vars.Clone()
+	m := markCode(sc.vars, sc.mark).(*param.Map).Clone()
 	for key, value := range sc.siblings.All() {
 		m.Set(key, value)
 	}
@@ -80,7 +84,7 @@ func (e *Evaluator) evalMap(m, vars *param.Map, s *Scope) (*param.Map, error) {
 	out := param.New()
 	for key, value := range m.All() {
 		if key != "_do" && key != "_else_do" {
-			v, err := e.evalValue(value, scope{out, vars}, s)
+			v, err := e.evalValue(value, scope{out, vars, s.Mark}, s)
 			if err != nil {
 				return nil, err
 			}

@@ -34,6 +34,9 @@ func plain(parts []part, sc scope) (string, bool) {
 		if !ok {
 			return "", false
 		}
+		if !sc.siblings.Has(root(p.text)) {
+			v = markCode(v, sc.mark)
+		}
 		s, ok := render(v)
 		if !ok {
 			return "", false
@@ -75,6 +78,12 @@ func lookup(ref string, sc scope) (param.Value, bool) {
 		}
 	}
 	return nil, false
+}
+
+// root is the parameter that a reference begins with.
+func root(ref string) string {
+	name, _ := word(strings.Trim(ref, " \t\r\n"))
+	return name
 }
 
 // element follows "0]...": v is a list here.

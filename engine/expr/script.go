@@ -144,7 +144,7 @@ func (sc scope) seen(text string) *param.Map {
 	m := param.New()
 	for key, value := range sc.vars.All() {
 		if named(text, key) && !sc.siblings.Has(key) {
-			m.Set(key, value)
+			m.Set(key, markCode(value, sc.mark))
 		}
 	}
 	for key, value := range sc.siblings.All() {

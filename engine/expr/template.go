@@ -3,6 +3,8 @@ package expr
 import (
 	"slices"
 	"strings"
+
+	"zerodag/engine/param"
 )
 
 // part is a piece of a template: literal text, or the source of an expression.
@@ -47,6 +49,34 @@ func literal(parts []part, text, mark string) []part {
 		}
 	}
 	return append(parts, part{text: text})
+}
+
+// markCode returns a value of parameters that nobody evaluated with the mark in all code that
+// looks like a reference: what is made of it was written, too. Data stays as it is.
+func markCode(v param.Value, mark string) param.Value {
+	if mark == "" {
+		return v
+	}
+	switch x := v.(type) {
+	case string:
+		return strings.ReplaceAll(x, "${", "$"+mark+"{")
+	case []param.Value:
+		out := make([]param.Value, len(x))
+		for i, e := range x {
+			out[i] = markCode(e, mark)
+		}
+		return out
+	case *param.Map:
+		if !dollar(x) {
+			return x
+		}
+		out := x.Clone()
+		for k, e := range x.All() {
+			out.Set(k, markCode(e, mark))
+		}
+		return out
+	}
+	return v
 }
 
 // isMarked says whether a template has the mark of one evaluation, so that no other can use it.
