@@ -6,7 +6,7 @@
 #
 #   LS_HOME    where it lives           (default ~/.cache/zerodag/localstack)
 #   LS_PORT    port of its gateway      (default 4566)
-#   LS_PYTHON  a Python of 3.12 or later (default: looked for in PATH and in pyenv's versions)
+#   LS_PYTHON  a Python of 3.13 or later (default: looked for in PATH and in pyenv's versions)
 #   ESM_POLL   seconds between two looks at a queue that feeds a function (default 0.05)
 #   DEBUG=1    a full log in $LS_HOME/log-$LS_PORT
 #
@@ -37,10 +37,11 @@ fail() {
 # A shim of pyenv may exist and not run, so each candidate is asked for its version.
 find_python() {
   local p
-  for p in "${LS_PYTHON:-}" python3 python3.{14,13,12} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python3; do
-    [ -n "$p" ] && "$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && { echo "$p"; return; }
+  local pyenv=${PYENV_ROOT:-$(pyenv root 2>/dev/null || echo "$HOME/.pyenv")}
+  for p in "${LS_PYTHON:-}" python3 python3.{14,13} "$pyenv"/versions/3.1[3-9]*/bin/python3; do
+    [ -n "$p" ] && "$p" -c 'import venv, ensurepip; from warnings import deprecated' 2>/dev/null && { echo "$p"; return; }
   done
-  fail "needs Python 3.12 or later with venv (LocalStack 4.14 is written in its syntax): install one (apt-get install python3-venv, pyenv install 3.13) or set LS_PYTHON"
+  fail "needs Python 3.13 or later with venv (LocalStack 4.14 imports warnings.deprecated, which is new in it): install one (pyenv install 3.13, or python3 and python3-venv of a newer system) or set LS_PYTHON"
 }
 
 tools() {
