@@ -16,9 +16,9 @@ help: ## show this list
 demo: build ## build, run a real project, show its result and where to look
 	@examples/demo.sh bin/zerodag
 
-# What takes the race detector minutes: ten gigabytes, and scripts of commands that do one thing
-# at a time, each line of which starts a program.
-NO_RACE = TestGreedyCommands|TestScripts/(check|folders|init|log|operators|params|plugins|push|wrong)
+# What takes the race detector minutes or the memory of evaluators: ten gigabytes, hostile expressions,
+# and scripts of commands that do one thing at a time, each line of which starts a program.
+NO_RACE = TestGreedyCommands|TestDeaths|TestScripts/(check|folders|init|log|operators|params|plugins|push|wrong)
 
 .PHONY: test
 test: tools assets ## install what the tests need, then run everything

@@ -108,9 +108,9 @@ func TestNoEvaluator(t *testing.T) {
 	}
 }
 
-// TestEnds proves that what only a kill ends is ended, each with its reason, and leaves the
+// TestDeaths proves that what only a kill ends is ended, each with its reason, and leaves the
 // pool usable.
-func TestEnds(t *testing.T) {
+func TestDeaths(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	for text, want := range map[string]string{
