@@ -22,7 +22,7 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	if done, err := e.machineEnded(ctx, payload); done {
 		return err
 	}
-	d, err := startOf(payload)
+	d, named, err := startOf(payload)
 	switch {
 	case err != nil:
 		e.Logger.Error("event starts nothing", "error", err)
@@ -30,25 +30,27 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	case d == nil:
 		return errors.Join(e.TickOnce(ctx), e.checkMachines(ctx))
 	}
-	return e.startFrom(ctx, *d)
+	return e.startFrom(ctx, *d, named)
 }
 
-// startOf says what an event starts; nil when it is a tick.
-func startOf(payload json.RawMessage) (*events.StartDetail, error) {
+// startOf says what an event starts; nil when it is a tick. named says that its parameters were
+// named by who may call the function, in a rule or a schedule: whoever may put events on the
+// bus is not trusted with names, and nobody's values are more than data.
+func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ error) {
 	var d events.StartDetail
 	if err := json.Unmarshal(payload, &d); err == nil && d.Project != "" {
-		return &d, nil
+		return &d, true, nil
 	}
 	var call awsevents.EventBridgeEvent
 	if err := json.Unmarshal(payload, &call); err != nil {
-		return nil, fmt.Errorf("read event: %w", err)
+		return nil, false, fmt.Errorf("read event: %w", err)
 	}
 	if call.Source != events.StartSource {
-		return nil, nil
+		return nil, false, nil
 	}
 	d = events.StartDetail{}
 	if err := json.Unmarshal(call.Detail, &d); err != nil {
-		return nil, fmt.Errorf("the detail of event %s must be an object with project and workflow: %w", call.ID, err)
+		return nil, false, fmt.Errorf("the detail of event %s must be an object with project and workflow: %w", call.ID, err)
 	}
 	if d.ID == "" {
 		d.ID = call.ID
@@ -56,14 +58,15 @@ func startOf(payload json.RawMessage) (*events.StartDetail, error) {
 	if d.Time.IsZero() {
 		d.Time = call.Time
 	}
-	return &d, nil
+	return &d, false, nil
 }
 
 // startFrom starts a workflow. The same ID twice starts it once. What is wrong with it is
 // logged and not tried again.
-func (e *Engine) startFrom(ctx context.Context, d events.StartDetail) error {
+func (e *Engine) startFrom(ctx context.Context, d events.StartDetail, named bool) error {
 	r, err := e.startRequest(ctx, d)
 	if err == nil {
+		r.Params, r.Outside = param.DataMap(r.Params), !named
 		_, err = e.Start(ctx, r)
 	}
 	var user *host.Error
@@ -87,7 +90,7 @@ func (e *Engine) startRequest(ctx context.Context, d events.StartDetail) (host.S
 	if err != nil {
 		return host.StartRequest{}, err
 	}
-	r := host.StartRequest{Workflow: w.ID, SessionTime: d.Time.Truncate(time.Second), RetryName: "event-" + d.ID, Params: param.New(), Outside: true}
+	r := host.StartRequest{Workflow: w.ID, SessionTime: d.Time.Truncate(time.Second), RetryName: "event-" + d.ID, Params: param.New()}
 	if d.SessionTime != "" {
 		if r.SessionTime, err = e.SessionTime(w, d.SessionTime, ""); err != nil {
 			return wrong("session_time: %v", err)
