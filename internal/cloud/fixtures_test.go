@@ -70,7 +70,7 @@ func TestQueueEvents(t *testing.T) {
 // TestStartOf proves what the tick function takes for a tick and what for a start.
 func TestStartOf(t *testing.T) {
 	t.Parallel()
-	if d, err := startOf(called(t, "tick", nil)); d != nil || err != nil {
+	if d, _, err := startOf(called(t, "tick", nil)); d != nil || err != nil {
 		t.Errorf("a tick starts %v, %v", d, err)
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -80,13 +80,13 @@ func TestStartOf(t *testing.T) {
 		`{"id":"s1","time":"2026-01-02T03:04:05Z","project":"p","workflow":"w","params":{"a":1}}`:                    {ID: "s1", Time: at, Project: "p", Workflow: "w", Params: json.RawMessage(`{"a":1}`)},
 		`{"id":"e1","source":"somebody else"}`: nil,
 	} {
-		got, err := startOf(json.RawMessage(payload))
+		got, _, err := startOf(json.RawMessage(payload))
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", payload, err, diff)
 		}
 	}
 	for _, payload := range []string{`{"source":"zerodag.start","detail":"text"}`, `[]`, `{`} {
-		if d, err := startOf(json.RawMessage(payload)); err == nil {
+		if d, _, err := startOf(json.RawMessage(payload)); err == nil {
 			t.Errorf("%s starts %v", payload, d)
 		}
 	}
