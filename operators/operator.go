@@ -118,8 +118,7 @@ type Task struct {
 	// Template evaluates `${...}` in text, a file's content say, with Params as variables.
 	Template func(text string) (string, error)
 
-	references    *references            // nil: every `${secret:key}` was written
-	configuration func() map[string]bool // of the registry; nil: names of data are as good as any
+	references *references // nil: nothing is data, every `${secret:key}` was written
 }
 
 // Identity says which run of which task this is.

@@ -32,6 +32,30 @@ func Page(name string) (string, bool) {
 	return "", false
 }
 
+// pageTitle is the first line of a page.
+var pageTitle = regexp.MustCompile(`(?m)^# [a-z0-9_]+>$`)
+
+// allPages are the pages of all built-in operators.
+func allPages() []string {
+	folders, err := pages.ReadDir(".")
+	if err != nil {
+		return nil
+	}
+	var all []string
+	for _, f := range folders {
+		text, err := pages.ReadFile(path.Join(f.Name(), "README.md"))
+		if err != nil {
+			continue
+		}
+		for _, title := range pageTitle.FindAllString(string(text), -1) {
+			if page, ok := cutPage(string(text), title); ok {
+				all = append(all, page)
+			}
+		}
+	}
+	return all
+}
+
 // cutPage takes the part of text that begins with the line title and ends before the next
 // title; a comment in a sample of code is none.
 func cutPage(text, title string) (string, bool) {

@@ -105,9 +105,6 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	if name == "" {
 		return Result{}, nil // `_export` only, say: nothing to do is success
 	}
-	if !j.EvalStored {
-		j.configuration = r.Configuration
-	}
 	if j.Before != nil && !j.Before(all) {
 		return Result{}, nil
 	}

@@ -3,35 +3,35 @@ package operators
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"zerodag/engine/param"
 )
 
-// Configuration lists the parameters that operators of the registry read beside their
-// command, by the tables of their pages, and the keys under which defaults are exported.
-// Tests hold the tables to the code.
-func (r Registry) Configuration() map[string]bool {
+// configuration lists the parameters that built-in operators read beside their command, by the
+// tables of their pages, and the keys under which defaults are exported. Tests hold the
+// tables to the code. It is made once and never changed: loops ask for it, too.
+var configuration = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for _, name := range r.Names() {
-		page, _ := Page(name)
+	for _, page := range allPages() {
 		for key := range PageKeys(page) {
 			all[key] = configurationName.MatchString(key)
 		}
 	}
 	delete(all, "parameter") // the head of the tables
 	return all
-}
+})
 
 var configurationName = regexp.MustCompile(`^[a-z][a-z0-9_.-]*$`)
 
-// Steers says why a parameter would decide what tasks do, and not just what they work on;
-// "" when it would not. Configuration is that of the registry.
-func Steers(name string, configuration map[string]bool) string {
+// steers says why a parameter would decide what tasks do, and not just what they work on;
+// "" when it would not.
+func steers(name string) string {
 	lower := strings.ToLower(name)
 	switch {
 	case strings.HasPrefix(name, "_"), strings.HasSuffix(name, ">"), strings.HasPrefix(name, "+"):
 		return "it is part of the language"
-	case configuration[name], name == "plugin":
+	case configuration()[name], name == "plugin":
 		return "an operator reads it as its configuration"
 	case name == "moment":
 		return "expressions call it"
@@ -46,12 +46,11 @@ func Steers(name string, configuration map[string]bool) string {
 // CheckNames refuses names of variables that came with data, such as the keys of a JSON text that
 // was fetched: who writes the data must not decide what tasks do.
 func (t *Task) CheckNames(variables *param.Map) error {
-	if t.configuration == nil {
+	if t.references == nil { // data is as good as what is written
 		return nil
 	}
-	configuration := t.configuration()
 	for name := range variables.All() {
-		if why := Steers(name, configuration); why != "" {
+		if why := steers(name); why != "" {
 			return param.Errorf("%q is no name for a variable that an expression makes, because %s: write the names in the workflow, and let expressions give the values", name, why)
 		}
 	}
@@ -59,9 +58,9 @@ func (t *Task) CheckNames(variables *param.Map) error {
 }
 
 // CheckSteering refuses parameters of somebody who may start workflows but not change them.
-func CheckSteering(params *param.Map, configuration map[string]bool) error {
+func CheckSteering(params *param.Map) error {
 	for name := range params.All() {
-		if why := Steers(name, configuration); why != "" {
+		if why := steers(name); why != "" {
 			return param.Errorf("parameter %q needs the right to push, because %s: name it otherwise, or let the workflow set it", name, why)
 		}
 	}

@@ -126,8 +126,7 @@ type Host struct {
 	Options
 	cache       cache
 	stats       counters
-	slots       chan struct{}          // of tasks; nil without limit
-	steering    func() map[string]bool // names of parameters that operators read as configuration
+	slots       chan struct{} // of tasks; nil without limit
 	rescheduled chan struct{}
 	closing     atomic.Bool
 	working     sync.WaitGroup // tasks and notices under way
@@ -148,7 +147,7 @@ func New(o Options) *Host {
 	l.Crashes = cmp.Or(l.Crashes, 3)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
 	o.fillIn()
-	h := &Host{Options: o, steering: sync.OnceValue(o.Registry.Configuration), rescheduled: make(chan struct{}, 1), pause: sleep}
+	h := &Host{Options: o, rescheduled: make(chan struct{}, 1), pause: sleep}
 	h.cache.lives, h.cache.definitions, h.cache.panics = map[int64]*live{}, map[int64]definition{}, map[string]int{}
 	if l.Threads > 0 {
 		h.slots = make(chan struct{}, l.Threads)

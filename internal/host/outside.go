@@ -12,7 +12,7 @@ import (
 // data, and stays so when somebody who may push starts the session again with it.
 func (h *Host) given(ctx context.Context, w Workflow, r StartRequest) (*param.Map, error) {
 	if r.Outside {
-		if err := operators.CheckSteering(r.Params, h.steering()); err != nil {
+		if err := operators.CheckSteering(r.Params); err != nil {
 			return nil, &Error{Code: Forbidden, Message: "Access denied: " + err.Error()}
 		}
 	}
