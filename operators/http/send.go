@@ -112,6 +112,11 @@ func (r *request) judge(a *answer) error {
 	if a.status >= 200 && a.status < 400 {
 		return nil
 	}
+	return r.refused(a)
+}
+
+// refused is the failure that a status other than that of a success is.
+func (r *request) refused(a *answer) error {
 	told := fmt.Sprintf("%s %s - %s: %s", r.method, r.shown, a.reason(), a.summary(r.settings.maxStored))
 	switch {
 	case a.status == http.StatusRequestTimeout || a.status == http.StatusTooManyRequests:
@@ -127,6 +132,10 @@ func (r *request) judge(a *answer) error {
 // unanswered is the failure of a request without an answer; it never names the URI that
 // was really asked.
 func (r *request) unanswered(err error) error {
+	var proxy *operators.ProxyRefusal
+	if errors.As(err, &proxy) {
+		return r.refused(&answer{status: proxy.Status, content: []byte("the proxy refused to connect")})
+	}
 	var never *impossible
 	if errors.As(err, &never) || lastingFailure(err) {
 		return operators.Failf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err))
