@@ -88,7 +88,7 @@ func report(j *Job, err error) *param.Map {
 		j.Log.Line(Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
 	}
 	if plain != nil {
-		return param.Merge(param.New("message", plain.Message), plain.Properties)
+		return plain.object()
 	}
 	return engine.ErrorObject(err)
 }

@@ -124,9 +124,9 @@ func (r *request) refused(a *answer) error {
 	case a.status >= 400 && a.status < 500:
 		return operators.Failf("HTTP 4XX Client Error: %s", told)
 	case a.status >= 500 && a.status < 600:
-		return r.ifRetried("HTTP 5XX Server Error: " + told)
+		return r.ifRetried(nil, "HTTP 5XX Server Error: "+told)
 	}
-	return r.ifRetried("Unexpected HTTP status: " + told)
+	return r.ifRetried(nil, "Unexpected HTTP status: "+told)
 }
 
 // unanswered is the failure of a request without an answer; it never names the URI that
@@ -138,16 +138,17 @@ func (r *request) unanswered(err error) error {
 	}
 	var never *impossible
 	if errors.As(err, &never) || lastingFailure(err) {
-		return operators.Failf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err))
+		return operators.Causedf(err, "HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err))
 	}
-	return r.ifRetried(fmt.Sprintf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err)))
+	return r.ifRetried(err, fmt.Sprintf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err)))
 }
 
-func (r *request) ifRetried(message string) error {
+// ifRetried is a failure of the task unless it may try again; cause is nil where an answer says all.
+func (r *request) ifRetried(cause error, message string) error {
 	if r.retry {
 		return &temporary{message}
 	}
-	return operators.Failf("%s", message)
+	return operators.Causedf(cause, "%s", message)
 }
 
 // plainReason is an error without the URL that net/http puts before it.
