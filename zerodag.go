@@ -140,14 +140,33 @@ type Start struct {
 	Params map[string]any
 }
 
+// ErrNotFound says that there is no such project, workflow or attempt: what the REST API answers
+// with 404.
+var ErrNotFound = errors.New("not found")
+
+// missing is what was not found, in the words of the API.
+type missing struct{ error }
+
+func (m missing) Unwrap() []error { return []error{m.error, ErrNotFound} }
+
+// told says of an error of the host what a program can ask for.
+func told(err error) error {
+	var known *host.Error
+	if errors.As(err, &known) && known.Code == host.Missing || errors.Is(err, host.ErrNotFound) {
+		return missing{err}
+	}
+	return err
+}
+
 // ErrExists says that the session has an attempt of that name already.
 var ErrExists = errors.New("the session has such an attempt already")
 
-// Start starts an attempt of the newest revision and returns its id.
+// Start starts an attempt of the newest revision and returns its id. A project or workflow that is
+// not there is ErrNotFound.
 func (e *Engine) Start(ctx context.Context, s Start) (int64, error) {
 	w, err := e.embedded.Newest(ctx, 0, s.Project, s.Workflow)
 	if err != nil {
-		return 0, fmt.Errorf("start: %w", err)
+		return 0, fmt.Errorf("start: %w", told(err))
 	}
 	params, err := paramsOf(s.Params)
 	if err != nil {
@@ -166,7 +185,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (int64, error) {
 		return known.Existing.ID, fmt.Errorf("start: %w", ErrExists)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("start: %w", err)
+		return 0, fmt.Errorf("start: %w", told(err))
 	}
 	return a.ID, nil
 }
@@ -206,7 +225,8 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// Wait waits for the end of an attempt. The error is a *Failure when it did not succeed.
+// Wait waits for the end of an attempt. The error is a *Failure when it did not succeed,
+// ErrNotFound when there is no such attempt.
 func (e *Engine) Wait(ctx context.Context, attempt int64) error {
 	a, err := e.embedded.Attempts.Attempt(ctx, 0, attempt)
 	if err == nil {
@@ -218,7 +238,7 @@ func (e *Engine) Wait(ctx context.Context, attempt int64) error {
 	case ctx.Err() != nil && !a.Done:
 		return ctx.Err()
 	case err != nil:
-		return fmt.Errorf("wait for attempt %d: %w", attempt, err)
+		return fmt.Errorf("wait for attempt %d: %w", attempt, told(err))
 	case a.Success:
 		return nil
 	}

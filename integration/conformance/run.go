@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -165,12 +166,20 @@ func (w *world) start(t testing.TB, result object) {
 	attempt, err := w.attempt(t, workflows)
 	switch {
 	case err != nil:
-		result["steps"] = []any{object{"op": "start", "result": object{"status": 400.0, "message": w.norm(err.Error())}}}
+		result["steps"] = []any{object{"op": "start", "result": object{"status": statusOf(err), "message": w.norm(err.Error())}}}
 	case attempt == nil:
 		result["steps"] = []any{object{"op": "wait_done", "result": "TIMEOUT"}}
 	default:
 		result["attempts"] = object{"a1": w.describe(attempt)}
 	}
+}
+
+// statusOf is what the API answers to a start that fails so.
+func statusOf(err error) float64 {
+	if errors.Is(err, operators.ErrNoWorkflow) {
+		return http.StatusNotFound
+	}
+	return http.StatusBadRequest
 }
 
 // attempt runs the one attempt of the case; nil when it did not end in time.

@@ -130,14 +130,29 @@ const everyType = `select 1::smallint a, 2 b, 3::bigint c, 1.5::real d, 5::float
 	time '12:34:56.7' p, null::int q, '{"a":1}'::jsonb r, '{1,2}'::int[] s, '6f8b47dd-b3a7-4eb4-ba62-90ea1628ad93'::uuid t, '12.5'::money u,
 	date 'infinity' v, 'sunny'::weather w, inet '10.0.0.1' x, 'infinity'::float8 y, 12345678901234567890 z`
 
+// What the original's driver (42.3.1) and JSON library make of values, as they did in a run of both.
+const objects = `select '{"a": 1}'::json a, interval '1 year 2 mons -3 days -04:05:06.7' b, timetz '00:34:56.789+09:30' c, B'1'::bit(1) d,
+	B'101'::bit(3) e, point '(1.25,-2)' f, path '[(1,2),(3,4)]' g, circle '<(1,2),3>' h, timestamp '-infinity' i, 'null'::jsonb j, null::jsonb k,
+	int4range(1,5) l, time '24:00' m, ARRAY['{}'::json] n`
+
+const wantObjects = `{"a":{"type":"json","value":"{\"a\": 1}","null":true},` +
+	`"b":{"type":"interval","value":"1 years 2 mons -3 days -4 hours -5 mins -6.7 secs","years":1,"months":2,"days":-3,"hours":-4,"minutes":-5,` +
+	`"wholeSeconds":-6,"microSeconds":-700000,"seconds":-6.7,"null":true},"c":"15:04:56","d":true,"e":{"type":"bit","value":"101","null":true},` +
+	`"f":{"type":"point","value":"(1.25,-2.0)","x":1.25,"y":-2.0,"isNull":false,"null":true},` +
+	`"g":{"type":"path","value":"[(1.0,2.0),(3.0,4.0)]","open":true,"points":[{"type":"point","value":"(1.0,2.0)","x":1.0,"y":2.0,"isNull":false,"null":true},` +
+	`{"type":"point","value":"(3.0,4.0)","x":3.0,"y":4.0,"isNull":false,"null":true}],"closed":false,"null":true},` +
+	`"h":{"type":"circle","value":"<(1.0,2.0),3.0>","center":{"type":"point","value":"(1.0,2.0)","x":1.0,"y":2.0,"isNull":false,"null":true},"radius":3.0,"null":true},` +
+	`"i":-9223372036832400000,"j":{"type":"jsonb","value":"null","null":true},"k":null,"l":{"type":"int4range","value":"[1,5)","null":true},"m":"00:00:00","n":"{\"{}\"}"}`
+
 func testValues(t *testing.T, s postgres.Server) {
 	for params, want := range map[string]string{
 		data(everyType) + `, "store_last_results": "first"`: `{"a":1,"b":2,"c":3,"d":1.5,"e":5.0,"f":1.5,"g":"NaN","h":true,"i":"x","j":"y","k":"ab ",` +
-			`"l":"Af8=","m":1709164800000,"n":1709210096789,"o":1709177696000,"p":"12:34:56","q":null,"r":{"type":"jsonb","value":"{\"a\": 1}","null":false},` +
-			`"s":"{1,2}","t":"6f8b47dd-b3a7-4eb4-ba62-90ea1628ad93","u":12.5,"v":"infinity","w":"sunny","x":{"type":"inet","value":"10.0.0.1","null":false},` +
+			`"l":"Af8=","m":1709164800000,"n":1709210096789,"o":1709177696000,"p":"12:34:56","q":null,"r":{"type":"jsonb","value":"{\"a\": 1}","null":true},` +
+			`"s":"{1,2}","t":"6f8b47dd-b3a7-4eb4-ba62-90ea1628ad93","u":12.5,"v":9223372036825200000,"w":"sunny","x":{"type":"inet","value":"10.0.0.1","null":true},` +
 			`"y":"Infinity","z":12345678901234567890}`,
 		data("select * from (values (1, 'one'), (2, 'two')) as t(id, name)") + `, "store_last_results": "all"`:                                           `[{"name":"one","id":1},{"name":"two","id":2}]`,
 		data("select * from (values (1, 'one'), (2, 'two')) as t(id, name);") + `, "store_last_results": true`:                                           `{"name":"one","id":1}`,
+		data(objects) + `, "store_last_results": "first"`:                                                                                                wantObjects,
 		data("select 1 as a where false") + `, "store_last_results": "true"`:                                                                             `{}`,
 		data("select 1 as a where false") + `, "store_last_results": "all"`:                                                                              `[]`,
 		`"pg": {"query": "select 1 as a, 2 as a"}, "store_last_results": "all"`:                                                                          `[{"a":2}]`,
@@ -239,6 +254,10 @@ func testErrors(t *testing.T, s postgres.Server) {
 		w.State = param.New(sql.QueryKey, rand.Text())
 		if diff := cmp.Diff(want, operatortest.RunOnce(t, Operator(), w)); diff != "" {
 			t.Errorf("%s: %s", params, diff)
+		}
+		_, err := run(t.Context(), &w.Task)
+		if plain := new(operators.Failure); errors.As(err, &plain) && plain.Cause == nil { // then `_error` tasks see no stack trace
+			t.Errorf("%s: nothing caused %v", params, err)
 		}
 	}
 	w := operatortest.New(t, `{"host": "h", "user": "u", "query": "q"}`)

@@ -71,7 +71,7 @@ func (w Wanted) Rows(t *operators.Task, key string) (Rows, error) {
 func asColumns(fields []pgconn.FieldDescription) []Column {
 	columns := make([]Column, len(fields))
 	for i, f := range fields {
-		columns[i] = Column{Name: f.Name, OID: f.DataTypeOID}
+		columns[i] = Column{Name: f.Name, OID: f.DataTypeOID, Modifier: f.TypeModifier}
 	}
 	return columns
 }

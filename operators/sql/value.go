@@ -17,8 +17,12 @@ import (
 type Column struct {
 	Name           string
 	OID            uint32
+	Modifier       int32  // of the type: the length of a bit string
 	Kind, Category string // "jsonb", "U": pg_type.typname and typcategory
 }
+
+// singleBit says whether values are one bit, which is a boolean.
+func (c Column) singleBit() bool { return c.OID == 1560 && c.Modifier == 1 }
 
 // form is what values of a type become: when stored, and in a CSV file, where nil is the
 // server's own text. Texts that do not fit, "infinity" say, stay as they are.
@@ -30,15 +34,22 @@ type form struct {
 // forms are those of the original, where its driver, JSON library and CSV writer made them,
 // by the ids that PostgreSQL has given its types for ever.
 var forms = map[uint32]form{
-	16:   {asBool, boolText},      // bool
-	17:   {asBytes, nil},          // bytea
-	18:   {},                      // "char"
-	19:   {},                      // name
-	20:   {asNumber, nil},         // bigint
-	21:   {asNumber, nil},         // smallint
-	23:   {asNumber, nil},         // integer
-	25:   {},                      // text
-	26:   {asNumber, nil},         // oid
+	16:   {asBool, boolText}, // bool
+	17:   {asBytes, nil},     // bytea
+	18:   {},                 // "char"
+	19:   {},                 // name
+	20:   {asNumber, nil},    // bigint
+	21:   {asNumber, nil},    // smallint
+	23:   {asNumber, nil},    // integer
+	25:   {},                 // text
+	26:   {asNumber, nil},    // oid
+	600:  {asShape("point"), shapeText},
+	601:  {asShape("lseg"), shapeText},
+	602:  {asShape("path"), shapeText},
+	603:  {asShape("box"), shapeText},
+	604:  {asShape("polygon"), shapeText},
+	628:  {asShape("line"), shapeText},
+	718:  {asShape("circle"), shapeText},
 	700:  {asFloat, floatText},    // real
 	701:  {asFloat, floatText},    // double precision
 	705:  {},                      // unknown
@@ -49,8 +60,10 @@ var forms = map[uint32]form{
 	1083: {asClock, clockText},    // time
 	1114: {asTime(timestampForm), timestampText},
 	1184: {asTime(timestamptzForm), timestampText},
-	1700: {asNumber, nil}, // numeric
-	2950: {},              // uuid
+	1186: {asInterval, intervalText},
+	1266: {asZonedClock, zonedClockText}, // time with time zone
+	1700: {asNumber, nil},                // numeric
+	2950: {},                             // uuid
 }
 
 const (
@@ -62,6 +75,9 @@ const (
 // value is what is stored of a text of the server.
 func (c Column) value(text string) param.Value {
 	f, known := forms[c.OID]
+	if c.singleBit() {
+		return text == "1"
+	}
 	if f.stored != nil {
 		if v, fits := f.stored(text); fits {
 			return v
@@ -71,11 +87,14 @@ func (c Column) value(text string) param.Value {
 	if known || slices.Contains([]string{"A", "E", "S", ""}, c.Category) {
 		return text
 	}
-	return param.New("type", c.Kind, "value", text, "null", false)
+	return object(c.Kind, text)
 }
 
 // csv is a text of the server as a file has it.
 func (c Column) csv(text string) string {
+	if c.singleBit() {
+		return strconv.FormatBool(text == "1")
+	}
 	if f := forms[c.OID]; f.csv != nil {
 		return f.csv(text)
 	}
@@ -126,10 +145,16 @@ func moneyText(text string) string {
 	return text
 }
 
+// endless are the milliseconds that the original's driver has for times without an end.
+var endless = map[string]int64{"infinity": 9223372036825200000, "-infinity": -9223372036832400000}
+
 // asTime gives milliseconds since 1970, as the original does; a time without a zone is one
 // of UTC.
 func asTime(layout string) func(text string) (param.Value, bool) {
 	return func(text string) (param.Value, bool) {
+		if n, is := endless[text]; is {
+			return n, true
+		}
 		t, err := time.Parse(layout, text)
 		return t.UnixMilli(), err == nil
 	}
@@ -140,7 +165,22 @@ func asClock(text string) (param.Value, bool) { return clockText(text), true }
 
 func clockText(text string) string {
 	whole, _, _ := strings.Cut(text, ".")
+	if whole == "24:00:00" {
+		return "00:00:00"
+	}
 	return whole
+}
+
+// asZonedClock is a time of day of UTC.
+func asZonedClock(text string) (param.Value, bool) { return zonedClockText(text), true }
+
+func zonedClockText(text string) string {
+	for _, layout := range []string{"15:04:05-07", "15:04:05-07:00", "15:04:05-07:00:00"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC().Format(time.TimeOnly)
+		}
+	}
+	return text
 }
 
 // timestampText has a fraction of a second in any case, and no zone: it is UTC.
