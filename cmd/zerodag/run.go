@@ -208,8 +208,11 @@ func (r *localRun) do(ctx context.Context) error {
 }
 
 func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.State, error) {
-	limit, err := r.settings.integer("executor.task_max_run", 0)
+	limit, err := r.settings.integer("io.digdag.limits.maxWorkflowTasks", 0)
 	if err != nil {
+		return nil, err
+	}
+	if limit, err = r.settings.integer("executor.task_max_run", limit); err != nil {
 		return nil, err
 	}
 	config, err := r.settings.below("config.")

@@ -185,7 +185,8 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	}
 	c.logOptions(r, &o)
 	o.Limits = host.Limits{
-		Attempts: r.number("executor.attempt_max_run", 0), Tasks: r.number("executor.task_max_run", 0),
+		Attempts:   r.number("executor.attempt_max_run", r.number("io.digdag.limits.maxAttempts", 0)),
+		Tasks:      r.number("executor.task_max_run", r.number("io.digdag.limits.maxWorkflowTasks", 0)),
 		AttemptTTL: r.duration("executor.attempt_ttl", 0), TaskTTL: r.duration("executor.task_ttl", 0),
 		ReapInterval: r.duration("executor.ttl_reaping_interval", 0),
 		Lease:        r.seconds("agent.lock-retention-time", 0), Heartbeat: r.seconds("agent.heartbeat-interval", 0),

@@ -11,8 +11,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"zerodag/operators"
 )
@@ -33,7 +36,12 @@ func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 	if o.ProxyURL != "" {
 		d.proxy = fixedProxy(o.ProxyURL)
 	}
+	cookies, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+	if err != nil {
+		panic(err) // it fails for no options
+	}
 	return &http.Client{
+		Jar:       cookies, // of this client alone: what a redirect sets the next request has, as in the original
 		Transport: &transport{dialer: d, names: o.Headers},
 		Timeout:   o.Timeout,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {

@@ -140,6 +140,27 @@ func TestRedirectsTellNoAddress(t *testing.T) {
 	}
 }
 
+// TestCookiesOfRedirects proves that a cookie that comes with a redirect goes to where it is for,
+// and with no later client.
+func TestCookiesOfRedirects(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/login" {
+			http.SetCookie(w, &http.Cookie{Name: "session", Value: "s1", Path: "/"})
+			http.Redirect(w, r, "/", http.StatusFound)
+			return
+		}
+		fmt.Fprint(w, r.Header["Cookie"])
+	}))
+	defer s.Close()
+	var clients httpclient.Clients
+	for path, want := range map[string]string{"/login": "[session=s1]", "/": "[]"} {
+		if _, body, err := get(clients.Client(operators.HTTPOptions{MaxRedirects: 2}), s.URL+path); body != want {
+			t.Errorf("%s: %s, %v, want %s", path, body, err, want)
+		}
+	}
+}
+
 // TestTunnel proves that a proxy is asked for a tunnel to a server of https, and that its refusal
 // is told with its status.
 func TestTunnel(t *testing.T) {
