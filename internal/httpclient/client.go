@@ -6,6 +6,7 @@
 package httpclient
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -13,8 +14,10 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
 	"time"
 
+	"golang.org/x/net/http/httpproxy"
 	"golang.org/x/net/publicsuffix"
 
 	"zerodag/operators"
@@ -29,7 +32,7 @@ type Clients struct {
 // Client returns a client for the options, with a connection for each request. A proxy URL
 // that cannot be read makes every request fail with that error.
 func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
-	d := dialer{network: c.Network, proxy: http.ProxyFromEnvironment, insecure: o.Insecure}
+	d := dialer{network: c.Network, proxy: fromEnvironment(os.Getenv), insecure: o.Insecure}
 	if d.network == nil {
 		d.network = &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	}
@@ -64,6 +67,16 @@ func forgetReferer(next, first *http.Request) {
 	if own := first.Header.Values("Referer"); len(own) > 0 {
 		next.Header["Referer"] = own
 	}
+}
+
+// fromEnvironment is the proxy that variables name for a request. As in the original `http_proxy`
+// is good enough for https. Hosts of `no_proxy` and those of this machine are reached directly.
+func fromEnvironment(env func(string) string) func(*http.Request) (*url.URL, error) {
+	plain := cmp.Or(env("http_proxy"), env("HTTP_PROXY"))
+	config := httpproxy.Config{HTTPProxy: plain, HTTPSProxy: cmp.Or(env("https_proxy"), env("HTTPS_PROXY"), plain),
+		NoProxy: cmp.Or(env("no_proxy"), env("NO_PROXY"))}
+	choose := config.ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
 }
 
 func fixedProxy(address string) func(*http.Request) (*url.URL, error) {

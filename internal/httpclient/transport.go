@@ -156,7 +156,11 @@ func asksForZipped(r *http.Request) bool {
 // headers are those that a request has: Host and User-Agent, then those of names, then the others.
 func (t *transport) headers(r *http.Request) [][2]string {
 	list := [][2]string{{"Host", host(r)}}
-	rest := r.Header.Clone()
+	rest := http.Header{}
+	for name, values := range r.Header {
+		key := http.CanonicalHeaderKey(name)
+		rest[key] = append(rest[key], values...)
+	}
 	take := func(name string) {
 		key := http.CanonicalHeaderKey(name)
 		if values := rest[key]; len(values) > 0 {

@@ -202,6 +202,47 @@ func TestTunnel(t *testing.T) {
 	}
 }
 
+// TestSocks proves that a proxy of SOCKS connects to the server, which reads the request itself.
+func TestSocks(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) }))
+	defer server.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		head := make([]byte, 3) // version 5, one method: none
+		io.ReadFull(c, head)
+		c.Write([]byte{5, 0})
+		ask := make([]byte, 10) // version 5, connect, 0, IPv4, address, port
+		io.ReadFull(c, ask)
+		to, err := net.Dial("tcp", net.JoinHostPort(net.IP(ask[4:8]).String(), fmt.Sprint(int(ask[8])<<8|int(ask[9]))))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+		go io.Copy(to, c)
+		io.Copy(c, to)
+	}()
+	var clients httpclient.Clients
+	o := operators.HTTPOptions{ProxyURL: "socks5://" + l.Addr().String()}
+	if status, body, err := get(clients.Client(o), server.URL+"/path"); status != 200 || body != "/path" {
+		t.Error(status, body, err)
+	}
+	o.ProxyURL = "ftp://127.0.0.1:1"
+	if _, _, err := get(clients.Client(o), server.URL); err == nil || !strings.Contains(err.Error(), "it must be http, https or socks5") {
+		t.Error(err)
+	}
+}
+
 // TestContents proves that contents arrive whole: compressed, in chunks, after an interim answer,
 // to the end of the connection, and none for HEAD; and that a part is an error.
 func TestContents(t *testing.T) {
