@@ -3,11 +3,12 @@ package operators
 import (
 	"regexp"
 	"strconv"
+	"sync"
 
 	"zerodag/engine/param"
 )
 
-var envName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`)
+var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`) })
 
 // IdentityEnv is what every command is told of its run, as "NAME=value".
 func (t *Task) IdentityEnv() []string {
@@ -27,7 +28,7 @@ func (t *Task) IdentityEnv() []string {
 func ParamEnv(params *param.Map) ([]string, error) {
 	env := make([]string, 0, params.Len())
 	for name, v := range params.All() {
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			continue
 		}
 		if v == nil {
@@ -56,7 +57,7 @@ func (t *Task) LocalEnv() ([]string, error) {
 	}
 	var env []string
 	for name, v := range names.All() {
-		if !envName.MatchString(name) {
+		if !envName().MatchString(name) {
 			return nil, param.Errorf("Invalid _env key name: %s", name)
 		}
 		if v == nil {
