@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -298,10 +299,20 @@ func (q *Queue) deleted(m *message) {
 	q.wake(now)
 }
 
-// Release gives a message back: see host.Queue.
+// Release gives a message back: see host.Queue. Leases are in memory, so the message comes again
+// also when that cannot be written down (a full disk): only the delay is unknown after a restart.
 func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
-	var m *message
 	due := q.db.stamp().Add(delay)
+	err := q.release(ctx, d, due)
+	if errors.Is(err, host.ErrUnavailable) {
+		q.released(q.hold(d), due)
+		return nil
+	}
+	return err
+}
+
+func (q *Queue) release(ctx context.Context, d host.Delivery, due time.Time) error {
+	var m *message
 	return q.db.writer.do(ctx, &write{whole: true,
 		run: func(c *conn) error {
 			if m = q.hold(d); m == nil {
