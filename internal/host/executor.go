@@ -127,8 +127,12 @@ func (h *Host) deleted(d Delivery, err error) {
 
 // trouble waits a little after a port failed, so that an outage does not become a storm.
 func (h *Host) trouble(ctx context.Context, what string, err error) {
-	h.stats.errors.Add(1)
-	h.Logger.Error(what, "error", err)
+	if errors.Is(err, ErrUnavailable) {
+		h.away(what, err)
+	} else {
+		h.stats.errors.Add(1)
+		h.Logger.Error(what, "error", err)
+	}
 	h.pause(ctx, time.Second)
 }
 

@@ -23,6 +23,7 @@ type Queue struct {
 	timer   *time.Timer     // for the next message that becomes visible while somebody waits
 	counts  []count         // how often messages were received: not yet written down
 	noting  bool            // somebody is going to
+	outside bool            // they are written down before messages are handed out
 	bodies  int             // bytes of the bodies that are in memory
 	leases  uint64          // given so far
 	closed  bool
@@ -44,7 +45,7 @@ func queueNames() []string { return []string{"events", "tasks"} }
 func (db *DB) loadQueues(ctx context.Context) error {
 	db.queues = map[string]*Queue{}
 	for _, name := range queueNames() {
-		q := &Queue{db: db, name: name, index: newIndex()}
+		q := &Queue{db: db, name: name, index: newIndex(), outside: name == "tasks"}
 		db.queues[name] = q
 		err := db.read(ctx, func(c *conn) error {
 			return c.query(func(r *row) {
@@ -147,6 +148,11 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 		list, wait, err := q.lease(n, lease)
 		if err != nil {
 			return nil, err
+		}
+		if len(list) > 0 && q.outside {
+			if err := q.noted(ctx, list); err != nil {
+				return nil, err
+			}
 		}
 		if len(list) > 0 {
 			return q.deliver(ctx, list)

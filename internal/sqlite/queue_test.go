@@ -132,3 +132,46 @@ func TestReleaseOnAFullDisk(t *testing.T) {
 		}
 	})
 }
+
+// TestReceivedTasksAreCountedFirst proves that a message of "tasks" is written down as received
+// before anybody has it, so that a command which ends the server at once was under way, and that
+// a message which could not be written down was never received.
+func TestReceivedTasksAreCountedFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := open(t, Options{})
+		q, ctx := db.Queue("tasks"), t.Context()
+		counted := func() (n int) {
+			t.Helper()
+			err := db.read(ctx, func(c *conn) (err error) {
+				n, _, err = one(c, (*row).int, "SELECT sum(receive_count) FROM queued_messages")
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if err := q.Send(ctx, host.Message{ID: "a"}, host.Message{ID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		readOnly(t, db, 1)
+		for range 3 {
+			if list, err := q.Receive(ctx, 2, time.Minute); !errors.Is(err, host.ErrUnavailable) {
+				t.Fatalf("received %+v, %v on a full disk", list, err)
+			}
+		}
+		readOnly(t, db, 0)
+		time.Sleep(time.Second)
+		if n := counted(); n != 0 {
+			t.Errorf("%d messages are counted, and nobody had one", n)
+		}
+		list, err := q.Receive(ctx, 2, time.Minute)
+		if err != nil || len(list) != 2 || list[0].Count != 1 || list[1].Count != 1 {
+			t.Fatalf("received %+v, %v", list, err)
+		}
+		if n := counted(); n != 2 {
+			t.Errorf("%d messages are counted, want 2", n)
+		}
+	})
+}
