@@ -161,7 +161,9 @@ func (d *Driver) started(pid, number int) {
 	d.mu.Lock()
 	d.running[pid] = true
 	d.mu.Unlock()
-	lineage.Set(pid, d.base+lineage.Mark(number)) // where that is forbidden, the environment tells
+	if lineage.Set(pid, d.base+lineage.Mark(number)) == nil { // where that is forbidden, the environment tells
+		d.markEarly(pid, number)
+	}
 }
 
 func (d *Driver) ended(pid int) {
