@@ -84,6 +84,10 @@ var errShown = errors.New("failed")
 // run carries out one command line and returns the exit code: 0 for success, 1 for any
 // error (spec cli.md 5).
 func run(ctx context.Context, args []string, s streams) int {
+	if slices.Contains(args, "--version") { // whatever else is asked for, as the original does
+		fmt.Fprintln(s.out, version)
+		return 0
+	}
 	root := newRoot(s)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
@@ -95,7 +99,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		fmt.Fprint(s.err, c.UsageString())
 	}
 	if !errors.Is(err, errShown) {
-		fmt.Fprintf(s.err, "error: %v\n", err)
+		fmt.Fprintf(s.err, "error: %s\n", asCalled(err.Error()))
 	}
 	return 1
 }

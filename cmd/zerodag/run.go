@@ -39,6 +39,7 @@ type runCommand struct {
 	showParams bool
 	threads    int
 	taskLog    string
+	timezone   string
 }
 
 // newRun runs one workflow in this process (spec cli.md 5.2).
@@ -71,6 +72,7 @@ func newRun(s streams) *cobra.Command {
 	f.BoolVarP(&c.showParams, "show-params", "E", false, "print parameters before each operator")
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks below this `DIR`")
+	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: `timezone:` of the workflow says it")
 	c.registerParams(cmd)
 	c.register(cmd)
 	return cmd
@@ -103,11 +105,11 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
-	params, err := c.parameters(settings)
+	project, err := openProject(c.project)
 	if err != nil {
 		return err
 	}
-	project, err := openProject(c.project)
+	params, err := c.parametersOf(settings, project)
 	if err != nil {
 		return err
 	}
@@ -180,6 +182,9 @@ func (r *localRun) do(ctx context.Context) error {
 	if r.log, err = newConsole(out, r.logLevel); err != nil {
 		return err
 	}
+	if note := paramServerNote(r.settings); note != "" {
+		r.log.message(operators.Warn, "io.digdag.cli.Run", note)
+	}
 	if _, live := r.terminal(); live {
 		r.log.level = min(r.log.level, warnLevel) // the tree says the rest
 	}
@@ -191,7 +196,7 @@ func (r *localRun) do(ctx context.Context) error {
 		return err
 	}
 	if !r.noSave {
-		r.status = newStatusFolder(r.files.Root(), r.save, session)
+		r.status = newStatusFolder(r.saved(), session)
 		r.log.message(operators.Info, "io.digdag.cli.Run", "Using session "+r.status.dir+".")
 	}
 	state, err := r.attempt(ctx, session)

@@ -108,10 +108,10 @@ func present(ctx context.Context, p sdk.CredentialsProvider, role, service strin
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case role != "":
-		return operators.Failf("can't take on the role %s of the secret aws.role_arn: let the credentials do sts:AssumeRole and the role "+
+		return operators.Causedf(err, "can't take on the role %s of the secret aws.role_arn: let the credentials do sts:AssumeRole and the role "+
 			"trust them (%s)", role, short(err))
 	}
-	return operators.Failf("No AWS credentials: set the secrets aws.access_key_id and aws.secret_access_key of the project, or "+
+	return operators.Causedf(err, "No AWS credentials: set the secrets aws.access_key_id and aws.secret_access_key of the project, or "+
 		"aws.%s.access_key_id and aws.%[1]s.secret_access_key, or give this host a role", service)
 }
 

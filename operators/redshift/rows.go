@@ -23,7 +23,7 @@ func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.Describ
 		id, has = *last.Id, last.HasResultSet != nil && *last.HasResultSet
 	}
 	if !has {
-		return operators.Result{}, operators.Failf("Failed to execute given SELECT statement [No results were returned by the query.]")
+		return operators.Result{}, sql.NoResults()
 	}
 	to, err := w.query.Rows(w.Task, "redshift")
 	if err != nil {
