@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,11 +130,16 @@ func (r *remote) pack(folder files.Project, to *os.File, name string, copyLinks 
 		if target != "" {
 			fmt.Fprintf(out, "    symlink -> %s\n", target)
 		}
-	}})
+	}, LeftOut: func(name string) { fmt.Fprintln(out, leftOut(name)) }})
 	if err != nil {
 		return nil, err
 	}
 	return workflows, nil
+}
+
+// leftOut tells of data of a server that lies among a project's files.
+func leftOut(name string) string {
+	return fmt.Sprintf("  Leaving out %s: it is the data of a server (its database and the key of its secrets), which stays where it is", name)
 }
 
 func (c *pushCommand) listPacked(workflows []dig.Workflow) {
@@ -149,6 +155,17 @@ func (c *pushCommand) listPacked(workflows []dig.Workflow) {
 
 `)
 	}
+}
+
+// uploadGiven sends an archive that was made elsewhere, unless a server's data is in it: also
+// a server that would take it must not have that.
+func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
+	data := files.ServerData(ctx, archive, generous())
+	if len(data) > 0 {
+		return client.Project{}, fmt.Errorf("archive %s has the data of a server in %s (its database and the key of its secrets): nothing was sent; make the archive again with `zerodag archive`, which leaves it out",
+			archive.Name(), strings.Join(data, ", "))
+	}
+	return r.upload(ctx, p, archive)
 }
 
 // upload sends an archive.
