@@ -21,6 +21,7 @@ type pushCommand struct {
 	remote
 	project, revision, from string
 	copyLinks, dryRun       bool
+	strict                  bool
 }
 
 // newPush uploads a project's folder as a new revision.
@@ -33,6 +34,7 @@ func newPush(s streams) *cobra.Command {
 	flags.StringVar(&c.from, "schedule-from", "", "start schedules from this `TIME` on: \"yyyy-MM-dd HH:mm:ss Z\" (default: now)")
 	flags.BoolVar(&c.copyLinks, "copy-outgoing-symlinks", false, "store what links out of the folder lead to")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what would change")
+	flags.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is pushed")
 	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
 		switch {
 		case args[0] == "":
@@ -60,6 +62,9 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	}
 	folder, err := openProject(c.project)
 	if err != nil {
+		return err
+	}
+	if err := c.warn(folder); err != nil {
 		return err
 	}
 	if c.dryRun {
@@ -95,6 +100,19 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	err = c.showUploaded(project, list)
 	c.tellChanges(list)
 	return err
+}
+
+// warn tells what `check` would warn of: a project that goes up in silence fails in the night.
+func (c *pushCommand) warn(folder files.Project) error {
+	workflows, names, err := loadWorkflows(folder)
+	if err != nil {
+		return err
+	}
+	warnings, err := projectWarnings(folder, names, workflows, "")
+	if err != nil {
+		return err
+	}
+	return tellWarnings(c.err, warnings, c.strict)
 }
 
 // newArchiveFile makes the file that is uploaded, where the original has it; in a folder
