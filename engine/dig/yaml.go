@@ -102,6 +102,9 @@ var parserFaults = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)|found (duplicate|incompatible|undefined))`)
 })
 
+// bareInclude is an !include whose colon YAML takes for a part of the tag.
+var bareInclude = regexp.MustCompile(`(?m)^[ \t]*!include:`)
+
 // syntaxError gives an error of the YAML library a place and a remedy.
 func syntaxError(file string, text []byte, err error) *Error {
 	m := syntaxForm().FindStringSubmatch(err.Error())
@@ -114,6 +117,10 @@ func syntaxError(file string, text []byte, err error) *Error {
 		if parserFaults().MatchString(message) {
 			line++
 		}
+	}
+	if at := bareInclude.FindIndex(text); at != nil {
+		line, column = place(text, at[1]-len("!include:"))
+		return &Error{File: file, Line: line, Column: column, Message: "this is not YAML: " + message, Hint: "write `!include : file` with a blank before the colon"}
 	}
 	line = min(line, 1+bytes.Count(bytes.TrimRight(text, "\r\n"), []byte{'\n'}))
 	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
@@ -151,7 +158,7 @@ func syntaxHint(line, message string) string {
 		return "the list that starts here is followed by a line that does not start with -"
 	case strings.Contains(message, "unexpected end of stream"):
 		return "a quote that was opened here is not closed"
-	case strings.Contains(message, "anchor"):
+	case strings.Contains(message, "anchor"), strings.Contains(message, "alphabetic or numeric"):
 		return "quote text that starts with *, or define the anchor with & before it"
 	case strings.Contains(message, "max depth"):
 		return "flatten it, or move parts to files of their own"

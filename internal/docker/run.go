@@ -25,9 +25,10 @@ type run struct {
 	command  operators.Command
 	root     string
 	project  Project
-	name     string // of the container
-	image    string // the named one, or the one that was built
-	ooms     int    // limits.OOMKills before it
+	name     string   // of the container
+	hidden   []string // folders of servers' data in the project, which the container does not see
+	image    string   // the named one, or the one that was built
+	ooms     int      // limits.OOMKills before it
 	output   *limits.Output
 	disk     *limits.Disk
 	why      limits.Reason

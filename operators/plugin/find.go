@@ -106,7 +106,7 @@ func NotExecutable(file string) string {
 
 // File is a file in the folder of operators.
 type File struct {
-	Name       string // of the operator: without the extension
+	Name       string // of the operator: without the extension, "athena.query" of athena.query.sh
 	File       string
 	Executable bool
 }
@@ -128,8 +128,8 @@ func List(root string) ([]File, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		name, ext, _ := strings.Cut(e.Name(), ".")
-		if !nameForm().MatchString(e.Name()) || strings.Contains(ext, ".") {
+		name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+		if !nameForm().MatchString(e.Name()) || name == "" {
 			name = e.Name() // only by its whole name
 		}
 		all = append(all, File{name, e.Name(), info.Mode()&0o111 != 0})
