@@ -40,6 +40,7 @@ type runCommand struct {
 	threads    int
 	taskLog    string
 	timezone   string
+	strict     bool
 }
 
 // newRun runs one workflow in this process (spec cli.md 5.2).
@@ -73,6 +74,7 @@ func newRun(s streams) *cobra.Command {
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks below this `DIR`")
 	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: `timezone:` of the workflow says it")
+	f.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is run")
 	c.registerParams(cmd)
 	c.register(cmd)
 	return cmd
@@ -116,7 +118,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err := ownState(project.Root()); err != nil {
 		return err
 	}
-	workflows, _, err := loadWorkflows(project)
+	workflows, names, faults, err := loadHere(project)
 	if err != nil {
 		return err
 	}
@@ -124,8 +126,24 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.warn(project, workflow.Name+".dig", names, workflows, faults); err != nil {
+		return err
+	}
 	r := &localRun{runCommand: c, settings: settings, params: params, files: project, workflows: workflows, workflow: workflow, pattern: pattern}
 	return r.do(ctx)
+}
+
+// warn tells what looks wrong in the workflow's file, and which schedules of others are.
+func (c *runCommand) warn(project files.Project, file string, names []string, workflows []dig.Workflow, faults dig.ScheduleFaults) error {
+	warnings, err := sortFaults(faults, file)
+	if err != nil {
+		return err
+	}
+	more, err := projectWarnings(project, names, workflows, file)
+	if err != nil {
+		return err
+	}
+	return tellWarnings(c.err, append(warnings, more...), c.strict)
 }
 
 func (c *runCommand) find(workflows []dig.Workflow, name string) (dig.Workflow, error) {

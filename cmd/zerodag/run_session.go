@@ -57,7 +57,7 @@ func (r *localRun) schedule(zone *time.Location) (*schedule.Schedule, error) {
 	if config == nil {
 		return nil, nil
 	}
-	return schedule.Parse(config, zone)
+	return schedule.ParseHere(config, zone)
 }
 
 // sessionForm is how the folder of a session's state is named.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,7 @@ func (p *localProject) load(ctx context.Context, e *embedded.Engine, logger *slo
 	}
 	if now := [sha256.Size]byte(sum.Sum(nil)); now == p.last {
 		return nil
-	} else if err := p.push(ctx, e); err != nil {
+	} else if err := p.push(ctx, e, logger); err != nil {
 		return err
 	} else {
 		p.last = now
@@ -101,9 +102,10 @@ func (p *localProject) load(ctx context.Context, e *embedded.Engine, logger *slo
 	return nil
 }
 
-func (p *localProject) push(ctx context.Context, e *embedded.Engine) error {
+func (p *localProject) push(ctx context.Context, e *embedded.Engine, logger *slog.Logger) error {
 	var archive bytes.Buffer
-	if _, err := p.files.Pack(&archive, files.Packing{}); err != nil {
+	out := func(name string) { logger.Warn(strings.TrimSpace(leftOut(name))) }
+	if _, err := p.files.Pack(&archive, files.Packing{LeftOut: out}); err != nil {
 		return err
 	}
 	number, err := p.next(ctx, e)

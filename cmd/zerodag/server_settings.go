@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/internal/datafolder"
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
@@ -271,7 +272,7 @@ func secretKey(r *reading, folder string) ([]byte, error) {
 			if err := os.MkdirAll(folder, 0o700); err != nil {
 				return nil, fmt.Errorf("make the folder of the data: %w", err)
 			}
-			file = filepath.Join(folder, "secret.key")
+			file = filepath.Join(folder, datafolder.Key)
 		}
 		content, warning, err := files.ReadKey(file)
 		if made && errors.Is(err, fs.ErrNotExist) {

@@ -20,6 +20,7 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
+	"zerodag/internal/datafolder"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
@@ -70,6 +71,8 @@ type Engine struct {
 	*host.Host
 	DB         *sqlite.DB
 	workspaces *files.Workspaces
+	taskLogs   *files.Logs
+	logger     *slog.Logger
 	evaluators *evaluators.Pool
 	temporary  string // folder that Close deletes; "" for none
 
@@ -123,11 +126,17 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, e.wire(o)
 }
 
+// storeRetry is how soon at the latest what a full disk refused is tried again: there is nobody
+// else whom that could disturb.
+const storeRetry = 2 * time.Second
+
 // DatabaseName is the file of the database in its folder.
-const DatabaseName = "zerodag.db"
+const DatabaseName = datafolder.Database
 
 // wire makes the host; the database is open, so this process is alone on the folder.
 func (e *Engine) wire(o Options) error {
+	e.logger = o.Logger
+	o.Limits.StoreRetry = cmp.Or(o.Limits.StoreRetry, storeRetry)
 	e.folder, e.database = o.Folder, cmp.Or(o.Database, o.Folder)
 	e.archives = cmp.Or(o.Archives, filepath.Join(o.Folder, archivesName))
 	e.logs = cmp.Or(o.Logs, filepath.Join(o.Folder, logsName))
@@ -165,7 +174,8 @@ func (e *Engine) wire(o Options) error {
 			return fmt.Errorf("let %s reach workspaces: %w", o.Commands.User, err)
 		}
 	}
-	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Apart: o.LogsApart, Now: o.Now}))
+	e.taskLogs = files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Apart: o.LogsApart, Now: o.Now, Logger: o.Logger})
+	logs := host.Logs(e.taskLogs)
 	if o.NoLogs {
 		logs = host.NoLogs{}
 	}
@@ -208,7 +218,7 @@ func (o Options) placeOfWorkspaces() string {
 
 // dataNames are the files and folders of a server's data.
 func dataNames() []string {
-	return []string{DatabaseName + "*", keyName, "admin.token", archivesName, logsName, ".backup-*", ".new-*", "zerodag-*"}
+	return []string{DatabaseName + "*", keyName, datafolder.Token, archivesName, logsName, ".backup-*", ".new-*", "zerodag-*"}
 }
 
 // closeData takes from other users what they may read of the data, and says so once.
@@ -248,6 +258,11 @@ func (e *Engine) Close() error {
 	}
 	if e.DB != nil {
 		errs = append(errs, e.DB.Close())
+	}
+	if e.taskLogs != nil {
+		if err := e.taskLogs.Close(); err != nil {
+			e.logger.Error(err.Error())
+		}
 	}
 	if e.workspaces != nil {
 		errs = append(errs, e.workspaces.Close())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,8 @@ type Logs struct {
 	apart  bool
 	zips   tasklog.Zips
 	short  shortLogs
+	late   late
+	open   func(name string, flag int) (logFile, error)
 }
 
 // LogOptions are what Logs are made of.
@@ -35,11 +38,15 @@ type LogOptions struct {
 	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
 	Apart   bool             // every run has a file of its own, however little it says
 	Now     func() time.Time // time.Now when nil
+	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil
 }
 
 // NewLogs makes Logs; the folder is made when there is something to keep.
 func NewLogs(o LogOptions) *Logs {
-	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, apart: o.Apart || o.Split > 0, now: o.Now}
+	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, apart: o.Apart || o.Split > 0, now: o.Now, open: openFile}
+	if l.late.logger = o.Logger; o.Logger == nil {
+		l.late.logger = slog.New(slog.DiscardHandler)
+	}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -48,6 +55,12 @@ func NewLogs(o LogOptions) *Logs {
 	}
 	return l
 }
+
+// Trouble is why logs wait to be stored, a full disk perhaps; nil when none does.
+func (l *Logs) Trouble() error { return l.late.trouble() }
+
+// Close stores what waits for that, for the last time, and says what is lost.
+func (l *Logs) Close() error { return l.late.close() }
 
 // ThisAgent names this process as agents are named: <pid>@<host>.
 func ThisAgent() string {
@@ -105,7 +118,7 @@ func (l *Logs) File(_ context.Context, a host.Attempt, name string) (io.ReadClos
 	if _, ok := tasklog.ParseName(name); !ok {
 		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)
 	}
-	in, size, err := openSized(filepath.Join(l.folder, folder, name))
+	in, size, err := openSized(filepath.Join(l.folder, folder, name), wholeSize)
 	if errors.Is(err, host.ErrNotFound) {
 		return openShort(filepath.Join(l.folder, folder+shortSuffix), name)
 	}
@@ -118,7 +131,8 @@ type sized struct {
 	io.Closer
 }
 
-func openSized(path string) (io.ReadCloser, int64, error) {
+// openSized opens a file up to where whole, unless nil, says that it ends.
+func openSized(path string, whole func(f io.ReaderAt, size int64) int64) (io.ReadCloser, int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fmt.Errorf("open file: %w: %w", host.ErrNotFound, err)
@@ -133,5 +147,9 @@ func openSized(path string) (io.ReadCloser, int64, error) {
 	if err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open file: %w", err), f.Close())
 	}
-	return sized{io.LimitReader(f, info.Size()), f}, info.Size(), nil
+	size := info.Size()
+	if whole != nil {
+		size = whole(f, size)
+	}
+	return sized{io.LimitReader(f, size), f}, size, nil
 }

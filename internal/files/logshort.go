@@ -79,8 +79,8 @@ func (s *shortLogs) add(path, name string, content []byte) error {
 	return err
 }
 
-// each calls f for the records of a file; what an interrupted write left at its end is
-// left out.
+// eachShort calls f for the records of a file; what interrupted writes left of others is left
+// out.
 func eachShort(path string, f func(name string, content []byte) bool) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,19 +89,48 @@ func eachShort(path string, f func(name string, content []byte) bool) error {
 	if err != nil {
 		return fmt.Errorf("read short logs: %w", err)
 	}
-	for len(text) >= shortHeader && string(text[:len(shortMark)]) == shortMark {
-		name := int64(binary.BigEndian.Uint32(text[len(shortMark):]))
-		size := int64(binary.BigEndian.Uint32(text[len(shortMark)+4:]))
-		text = text[shortHeader:]
-		if name+size > int64(len(text)) {
+	for len(text) > 0 {
+		if name, content, rest, whole := cutShort(text); whole {
+			if !f(string(name), content) {
+				return nil
+			}
+			text = rest
+			continue
+		}
+		next := bytes.Index(text[1:], []byte(shortMark)) // a process was killed while it wrote this one
+		if next < 0 {
 			return nil
 		}
-		if !f(string(text[:name]), text[name:name+size]) {
-			return nil
-		}
-		text = text[name+size:]
+		text = text[1+next:]
 	}
 	return nil
+}
+
+// cutShort takes the first record of a text. One behind which neither the text ends nor another
+// one begins is a part of one: the lengths are not those of what follows.
+func cutShort(text []byte) (name, content, rest []byte, whole bool) {
+	if len(text) < shortHeader || string(text[:len(shortMark)]) != shortMark {
+		return nil, nil, text, false
+	}
+	n := int64(binary.BigEndian.Uint32(text[len(shortMark):]))
+	size := int64(binary.BigEndian.Uint32(text[len(shortMark)+4:]))
+	body := text[shortHeader:]
+	if n+size > int64(len(body)) {
+		return nil, nil, text, false
+	}
+	rest = body[n+size:]
+	return body[:n], body[n : n+size], rest, beginsShort(rest)
+}
+
+// beginsShort says whether a text is empty or begins like a record, behind less than the mark of
+// another one perhaps.
+func beginsShort(text []byte) bool {
+	for part := range shortMark {
+		if rest, found := bytes.CutPrefix(text, []byte(shortMark[:part])); found && strings.HasPrefix(shortMark, string(rest[:min(len(rest), len(shortMark))])) {
+			return true
+		}
+	}
+	return false
 }
 
 // listShort lists those of a file whose names begin with prefix.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"zerodag/engine/param"
+	"zerodag/internal/datafolder"
 	"zerodag/internal/limits"
 	"zerodag/operators"
 )
@@ -63,6 +64,9 @@ func NewWorkspaces(parent string, most Limits, archive func(ctx context.Context,
 func (w *Workspaces) Share() error {
 	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users pass through to workspaces of their own, and list nothing
 }
+
+// Folder is where the workspaces are.
+func (w *Workspaces) Folder() string { return w.folder }
 
 // Close deletes everything.
 func (w *Workspaces) Close() error { return w.place.close() }
@@ -183,6 +187,9 @@ func (w *Workspaces) unpack(ctx context.Context, key string) (Project, error) {
 	if err := Unpack(ctx, in, folder, w.limits); err != nil {
 		os.RemoveAll(folder)
 		return Project{}, fmt.Errorf("unpack project archive: %w", err)
+	}
+	if _, err := datafolder.Remove(folder); err != nil { // of a revision that was pushed before such archives were refused
+		return Project{}, errors.Join(err, os.RemoveAll(folder))
 	}
 	return Open(folder)
 }

@@ -195,8 +195,8 @@ func (s secrets) keys() (sdk.CredentialsProvider, error) {
 }
 
 var (
-	regionForm = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-\d+$`)
-	regionPart = regexp.MustCompile(`(?:^|[.:/])([a-z]{2}(?:-[a-z]+)+-\d+)(?:[.:/]|$)`)
+	regionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-\d+$`) })
+	regionPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[.:/])([a-z]{2}(?:-[a-z]+)+-\d+)(?:[.:/]|$)`) })
 )
 
 // place sets region and endpoint: those of the secrets, then of the parameters, then of
@@ -224,14 +224,14 @@ func (s secrets) place(c *sdk.Config, p *operators.Params) error {
 	if endpoint == "" {
 		endpoint = ownEndpoint
 	}
-	if region != "" && !regionForm.MatchString(region) {
+	if region != "" && !regionForm().MatchString(region) {
 		return param.Errorf("Illegal AWS region: %s", region)
 	}
 	if endpoint != "" {
 		if err := setEndpoint(c, endpoint); err != nil {
 			return err
 		}
-		if found := regionPart.FindStringSubmatch(endpoint); found != nil {
+		if found := regionPart().FindStringSubmatch(endpoint); found != nil {
 			region = found[1] // it must sign for the region that it talks to
 		}
 	}
