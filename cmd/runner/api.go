@@ -35,7 +35,17 @@ func newAPI(s settings) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: roots(), MinVersion: tls.VersionTLS12}
 	transport.MaxIdleConnsPerHost = 8
-	return &api{url: s.url, token: s.token, client: &http.Client{Transport: transport}}
+	return &api{url: s.url, token: s.token, client: &http.Client{Transport: transport, CheckRedirect: follow}}
+}
+
+// follow lets a request be redirected a few times, without a word of where it comes from: links to
+// the store hold a signature.
+func follow(next *http.Request, via []*http.Request) error {
+	if len(via) >= 10 {
+		return errors.New("stopped after 10 redirects")
+	}
+	next.Header.Del("Referer")
+	return nil
 }
 
 // roots are the certificates of the image and those that were put beside this program: many

@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		return 0
 	}
 	root := newRoot(s)
-	root.SetArgs(args)
+	root.SetArgs(longHelp(args))
 	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
@@ -102,6 +102,17 @@ func run(ctx context.Context, args []string, s streams) int {
 		fmt.Fprintf(s.err, "error: %s\n", asCalled(err.Error()))
 	}
 	return 1
+}
+
+// longHelp writes the original's `-help` as `--help`: with one hyphen it reads as letters.
+func longHelp(args []string) []string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "-help" {
+			args[i] = "--help"
+		}
+	}
+	return args
 }
 
 // banner is the first line on stderr of every command that does something.

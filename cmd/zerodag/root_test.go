@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,49 @@ func TestEveryCommandTakesTheCommonOptions(t *testing.T) {
 	visit(newRoot(streams{}))
 	if seen < 30 {
 		t.Fatalf("only %d commands were looked at", seen)
+	}
+}
+
+// theirs are the options of each of the original's commands but the common ones, read from its
+// command classes; a letter is one with a single hyphen. `selfupdate` has no place here.
+var theirs = map[string]string{
+	"init": "t type", "new": "t type",
+	"run": "project a rerun all s start g goal e end o save no-save p param P params-file t session-time session d dry-run E show-params timezone max-task-threads O task-log",
+	"r":   "project", "check": "project p param P params-file", "c": "project",
+	"scheduler": "project n port b bind admin-port admin-bind m memory o database O task-log A access-log disable-local-agent max-task-threads " +
+		"disable-executor-loop disable-scheduler enable-swagger p param H header P params-file",
+	"sched": "project",
+	"server": "n port b bind admin-port admin-bind m memory o database O task-log A access-log disable-local-agent max-task-threads " +
+		"disable-executor-loop disable-scheduler enable-swagger p param H header P params-file",
+	"migrate": "o database", "archive": "project o output copy-outgoing-symlinks", "upload": "r revision", "download": "r revision o output",
+	"push":    "project r revision schedule-from copy-outgoing-symlinks",
+	"project": "last-id count name", "projects": "last-id count name", "workflow": "last-id count name order", "workflows": "last-id count name order",
+	"start": "p param P params-file retry session revision d dry-run", "retry": "p param P params-file keep-revision latest-revision revision all resume resume-from name",
+	"session": "i last-id s page-size", "sessions": "i last-id s page-size", "attempts": "i last-id s page-size", "attempt": "", "task": "", "tasks": "",
+	"reschedule": "s skip t skip-to a run-at d dry-run", "backfill": "f from name count d dry-run", "log": "v verbose f follow", "logs": "v verbose f follow",
+	"kill": "", "schedule": "", "schedules": "", "disable": "", "enable": "", "delete": "force", "secrets": "project set delete local", "secret": "project", "version": "",
+}
+
+// TestOptionsOfTheOriginal proves that each command line of the original is understood: all its
+// commands, their other names and their options are there.
+func TestOptionsOfTheOriginal(t *testing.T) {
+	t.Parallel()
+	local := strings.Fields("init new run r check c scheduler sched server migrate")
+	for name, options := range theirs {
+		options += " c config L log l log-level X logback-config"
+		if !slices.Contains(local, name) {
+			options += " e endpoint H header basic-auth disable-version-check disable-cert-validation"
+		}
+		c, _, err := newRoot(streams{}).Find([]string{name})
+		if err != nil {
+			t.Errorf("there is no command %s: %v", name, err)
+			continue
+		}
+		for _, option := range strings.Fields(options) {
+			if len(option) == 1 && c.Flags().ShorthandLookup(option) == nil || len(option) > 1 && c.Flags().Lookup(option) == nil {
+				t.Errorf("%s does not take the option %s", name, option)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +48,9 @@ func newSecrets(s streams) *cobra.Command {
 	return c.command(cmd, 0, 1<<20, func(ctx context.Context, args []string) error {
 		if err := c.takeRest(args); err != nil {
 			return err
+		}
+		if len(c.delete) > 0 {
+			c.delete = strings.Split(strings.Join(c.delete, ","), ",") // no key holds a comma
 		}
 		switch {
 		case len(c.set) > 0 && len(c.delete) > 0:
