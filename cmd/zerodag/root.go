@@ -36,6 +36,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s))
 	root.AddCommand(clientCommands(s)...)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Usage:{{if .Runnable}}\n  {{.UseLine}}", "Usage:{{if .Runnable}} {{.UseLine}}", 1)) // as the original writes it
 	if program != ourName {
 		help := root.HelpFunc()
 		root.SetHelpFunc(func(c *cobra.Command, args []string) {

@@ -200,6 +200,9 @@ func (r *localRun) do(ctx context.Context) error {
 	if r.log, err = newConsole(out, r.logLevel); err != nil {
 		return err
 	}
+	if path, ok := r.params.Get(projectPath); ok {
+		r.log.message(operators.Info, "io.digdag.cli.Arguments", fmt.Sprint("Setting project path to ", path))
+	}
 	if note := paramServerNote(r.settings); note != "" {
 		r.log.message(operators.Warn, "io.digdag.cli.Run", note)
 	}
