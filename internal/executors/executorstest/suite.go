@@ -56,7 +56,19 @@ func (s Subject) run(t *testing.T, script string, change func(*operators.Command
 }
 
 func (s Subject) saysOnce(t *testing.T) {
-	SaysOnce(t, Executor{Commands: func(operators.Identity) operators.Commands { return s.In(t.TempDir()) }})
+	SaysOnce(t, Executor{Commands: func(operators.Identity) operators.Commands { return asked{s.In(t.TempDir()), s.Sandbox} }})
+}
+
+// asked runs commands with the sandbox that the task would have asked for.
+type asked struct {
+	operators.Commands
+	sandbox operators.Sandbox
+}
+
+// Run implements operators.Commands.
+func (a asked) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
+	c.Sandbox = a.sandbox
+	return a.Commands.Run(ctx, c)
 }
 
 func (s Subject) exitCodes(t *testing.T) {
