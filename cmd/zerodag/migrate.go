@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -20,8 +22,11 @@ func newMigrate(s streams) *cobra.Command {
 	c.Flags().StringVarP(&m.folder, "database", "o", "", "`DIR` of the server's data")
 	m.register(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 || args[0] != "run" && args[0] != "check" {
-			return showUsage(cmd, s)
+		switch {
+		case len(args) != 1:
+			return usageError{errors.New("Invalid parameters")} //nolint:staticcheck // the original's text
+		case args[0] != "run" && args[0] != "check":
+			return usageError{errors.New("Invalid command")} //nolint:staticcheck // the original's text
 		}
 		banner(s.err)
 		return m.run(cmd.Context(), args[0] == "run")
@@ -47,6 +52,10 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 		}
 	}
 	path := filepath.Join(folder, embedded.DatabaseName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !apply {
+		fmt.Fprintln(m.out, "No table exist")
+		return nil
+	}
 	list, err := sqlite.Pending(ctx, path)
 	switch {
 	case err != nil:
