@@ -11,7 +11,6 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/schedule"
-	"zerodag/operators/all"
 )
 
 type checkCommand struct {
@@ -29,7 +28,7 @@ func newCheck(s streams) *cobra.Command {
 		Aliases: []string{"c"},
 		Short:   "Show and check the workflows of a project",
 		Args:    upTo(1),
-		RunE:    func(*cobra.Command, []string) error { return c.check() },
+		RunE:    func(_ *cobra.Command, args []string) error { return c.check(args) },
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings are errors")
@@ -38,13 +37,9 @@ func newCheck(s streams) *cobra.Command {
 	return cmd
 }
 
-func (c *checkCommand) check() error {
+func (c *checkCommand) check(args []string) error {
 	banner(c.err)
 	settings, err := c.load()
-	if err != nil {
-		return err
-	}
-	params, err := c.parameters(settings)
 	if err != nil {
 		return err
 	}
@@ -52,8 +47,20 @@ func (c *checkCommand) check() error {
 	if err != nil {
 		return err
 	}
+	params, err := c.parametersOf(settings, project)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(c.out, "  System default timezone: %s\n\n", systemZone())
-	workflows, names, err := loadWorkflows(project)
+	workflows, names, faults, err := loadHere(project)
+	if err != nil {
+		return err
+	}
+	of := ""
+	if len(args) > 0 {
+		of = workflowArgument(project, args[0]) + ".dig"
+	}
+	warnings, err := sortFaults(faults, of)
 	if err != nil {
 		return err
 	}
@@ -68,16 +75,11 @@ func (c *checkCommand) check() error {
 	for _, s := range scheduled {
 		s.showNext(c.out)
 	}
-	own, warnings, err := projectOperators(project.Root(), workflows, all.Registry().Names())
+	more, err := projectWarnings(project, names, workflows, "")
 	if err != nil {
 		return err
 	}
-	stored, err := storedByScripts(project.Root(), workflows)
-	if err != nil {
-		return err
-	}
-	warnings = append(warnings, stored...)
-	return c.warn(append(warnings, dig.Warnings(project.Source, names, append(own, all.Registry().Names()...))...))
+	return c.warn(append(warnings, more...))
 }
 
 func (c *checkCommand) showDefinitions(workflows []dig.Workflow) error {
@@ -122,9 +124,9 @@ func (c *checkCommand) showSchedules(workflows []dig.Workflow) ([]scheduled, err
 		if err != nil {
 			return nil, err
 		}
-		s, err := schedule.Parse(config, zone)
+		s, err := schedule.ParseHere(config, zone)
 		if err != nil {
-			return nil, err
+			continue // it is among the warnings: another workflow is looked at
 		}
 		first := s.First(now)
 		list = append(list, scheduled{w.Name, zone, first, s})
@@ -160,10 +162,7 @@ func (c *checkCommand) warn(warnings dig.Errors) error {
 	fmt.Fprintf(c.out, "  Warnings (%d):\n", len(warnings))
 	fmt.Fprint(c.out, indented(warnings.Error(), "    "))
 	fmt.Fprintln(c.out)
-	if c.strict {
-		return fmt.Errorf("%d warnings, and --strict makes them errors", len(warnings))
-	}
-	return nil
+	return strictly(warnings, c.strict)
 }
 
 // indented puts a prefix before every line, and a newline after the last.

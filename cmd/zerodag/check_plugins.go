@@ -26,7 +26,10 @@ func projectOperators(root string, workflows []dig.Workflow, builtIn []string) (
 		case slices.Contains(names, f.Name):
 			warnings = append(warnings, dig.Error{File: where, Message: f.Name + "> is ambiguous: another file has the same name", Hint: "keep one of them"})
 		}
-		names = append(names, f.Name, f.File)
+		names = append(names, f.Name)
+		if f.File != f.Name {
+			names = append(names, f.File)
+		}
 	}
 	declared, more, err := declaredOperators(workflows, builtIn)
 	return append(names, declared...), append(warnings, more...), err

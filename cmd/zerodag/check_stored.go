@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"zerodag/engine/dig"
+	"zerodag/internal/datafolder"
 )
 
 // mostScript is the size of a script that is looked into; none that people write is larger.
@@ -28,7 +29,7 @@ func storedByScripts(root string, workflows []dig.Workflow) (dig.Errors, error) 
 			return err
 		}
 		switch ext := path.Ext(entry.Name()); {
-		case entry.IsDir() && len(entry.Name()) > 1 && entry.Name()[0] == '.':
+		case entry.IsDir() && (len(entry.Name()) > 1 && entry.Name()[0] == '.' || datafolder.Is(name)):
 			return filepath.SkipDir
 		case !entry.Type().IsRegular() || ext != ".py" && ext != ".rb":
 			return nil

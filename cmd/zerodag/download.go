@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/datafolder"
 	"zerodag/internal/files"
 )
 
@@ -94,6 +95,13 @@ func (r *remote) download(ctx context.Context, project client.ID, revision, outp
 	unpacked := filepath.Join(temporary, "p")
 	if err := files.Unpack(ctx, archive, unpacked, generous()); err != nil {
 		return nil, err
+	}
+	left, err := datafolder.Remove(unpacked)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range left {
+		fmt.Fprintln(r.notes(), leftOut(name))
 	}
 	return moveInto(unpacked, output)
 }

@@ -11,6 +11,7 @@ import (
 
 	"zerodag/engine/schedule"
 	"zerodag/internal/client"
+	"zerodag/internal/files"
 )
 
 // copyRevisions copies what is newer than all that is there: an older revision would become
@@ -76,6 +77,10 @@ func (c *importCommand) revision(ctx context.Context, from client.Project, r cli
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
+	if data := files.ServerData(ctx, file, generous()); len(data) > 0 {
+		report.Problems = append(report.Problems, fmt.Sprintf("revision %s: it has the data of a server in %s (its database and the key of its secrets), and was left out", r.Revision, strings.Join(data, ", ")))
+		return nil
+	}
 	push := client.Push{Project: from.Name, Revision: r.Revision}
 	if r.Revision != from.Revision {
 		// Nothing may start from a revision that is replaced at once.

@@ -62,7 +62,9 @@ func (r *remote) listOperators(registry operators.Registry) error {
 func (r *remote) showOperator(registry operators.Registry, name string) error {
 	if !slices.Contains(registry.Names(), name) {
 		hint := "`zerodag operators` lists all of them"
-		if near := param.Suggest(name, registry.Names()); len(near) > 0 {
+		if text := operators.Missing(name); text != "" {
+			hint = text
+		} else if near := param.Suggest(name, registry.Names()); len(near) > 0 {
 			hint = "did you mean " + strings.Join(near, ", ") + "?"
 		}
 		return fmt.Errorf("there is no built-in operator %s>: %s", name, hint)

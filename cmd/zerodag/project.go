@@ -51,7 +51,18 @@ func ownState(root string) error {
 	})
 }
 
-// loadWorkflows reads all workflows of a project; names are their files.
+// loadHere is loadWorkflows for what stores nothing: faults of schedules are told apart.
+func loadHere(p files.Project) (workflows []dig.Workflow, names []string, faults dig.ScheduleFaults, err error) {
+	all, err := p.List()
+	if err != nil {
+		return nil, nil, faults, err
+	}
+	names = files.WorkflowNames(all)
+	workflows, faults, err = dig.LoadHere(p.Source, names)
+	return workflows, names, faults, err
+}
+
+// loadWorkflows reads all workflows of a project as a push does; names are their files.
 func loadWorkflows(p files.Project) (workflows []dig.Workflow, names []string, err error) {
 	all, err := p.List()
 	if err != nil {

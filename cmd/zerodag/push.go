@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ type pushCommand struct {
 	remote
 	project, revision, from string
 	copyLinks, dryRun       bool
+	strict                  bool
 }
 
 // newPush uploads a project's folder as a new revision.
@@ -32,6 +34,7 @@ func newPush(s streams) *cobra.Command {
 	flags.StringVar(&c.from, "schedule-from", "", "start schedules from this `TIME` on: \"yyyy-MM-dd HH:mm:ss Z\" (default: now)")
 	flags.BoolVar(&c.copyLinks, "copy-outgoing-symlinks", false, "store what links out of the folder lead to")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what would change")
+	flags.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is pushed")
 	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
 		switch {
 		case args[0] == "":
@@ -59,6 +62,9 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	}
 	folder, err := openProject(c.project)
 	if err != nil {
+		return err
+	}
+	if err := c.warn(folder); err != nil {
 		return err
 	}
 	if c.dryRun {
@@ -96,6 +102,19 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	return err
 }
 
+// warn tells what `check` would warn of: a project that goes up in silence fails in the night.
+func (c *pushCommand) warn(folder files.Project) error {
+	workflows, names, err := loadWorkflows(folder)
+	if err != nil {
+		return err
+	}
+	warnings, err := projectWarnings(folder, names, workflows, "")
+	if err != nil {
+		return err
+	}
+	return tellWarnings(c.err, warnings, c.strict)
+}
+
 // newArchiveFile makes the file that is uploaded, where the original has it; in a folder
 // that is not for writing elsewhere.
 func newArchiveFile() (*os.File, error) {
@@ -129,11 +148,16 @@ func (r *remote) pack(folder files.Project, to *os.File, name string, copyLinks 
 		if target != "" {
 			fmt.Fprintf(out, "    symlink -> %s\n", target)
 		}
-	}})
+	}, LeftOut: func(name string) { fmt.Fprintln(out, leftOut(name)) }})
 	if err != nil {
 		return nil, err
 	}
 	return workflows, nil
+}
+
+// leftOut tells of data of a server that lies among a project's files.
+func leftOut(name string) string {
+	return fmt.Sprintf("  Leaving out %s: it is the data of a server (its database and the key of its secrets), which stays where it is", name)
 }
 
 func (c *pushCommand) listPacked(workflows []dig.Workflow) {
@@ -149,6 +173,17 @@ func (c *pushCommand) listPacked(workflows []dig.Workflow) {
 
 `)
 	}
+}
+
+// uploadGiven sends an archive that was made elsewhere, unless a server's data is in it: also
+// a server that would take it must not have that.
+func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
+	data := files.ServerData(ctx, archive, generous())
+	if len(data) > 0 {
+		return client.Project{}, fmt.Errorf("archive %s has the data of a server in %s (its database and the key of its secrets): nothing was sent; make the archive again with `zerodag archive`, which leaves it out",
+			archive.Name(), strings.Join(data, ", "))
+	}
+	return r.upload(ctx, p, archive)
 }
 
 // upload sends an archive.

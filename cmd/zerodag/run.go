@@ -39,6 +39,8 @@ type runCommand struct {
 	showParams bool
 	threads    int
 	taskLog    string
+	timezone   string
+	strict     bool
 }
 
 // newRun runs one workflow in this process (spec cli.md 5.2).
@@ -71,6 +73,8 @@ func newRun(s streams) *cobra.Command {
 	f.BoolVarP(&c.showParams, "show-params", "E", false, "print parameters before each operator")
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks below this `DIR`")
+	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: `timezone:` of the workflow says it")
+	f.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is run")
 	c.registerParams(cmd)
 	c.register(cmd)
 	return cmd
@@ -103,18 +107,18 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
-	params, err := c.parameters(settings)
+	project, err := openProject(c.project)
 	if err != nil {
 		return err
 	}
-	project, err := openProject(c.project)
+	params, err := c.parametersOf(settings, project)
 	if err != nil {
 		return err
 	}
 	if err := ownState(project.Root()); err != nil {
 		return err
 	}
-	workflows, _, err := loadWorkflows(project)
+	workflows, names, faults, err := loadHere(project)
 	if err != nil {
 		return err
 	}
@@ -122,8 +126,24 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.warn(project, workflow.Name+".dig", names, workflows, faults); err != nil {
+		return err
+	}
 	r := &localRun{runCommand: c, settings: settings, params: params, files: project, workflows: workflows, workflow: workflow, pattern: pattern}
 	return r.do(ctx)
+}
+
+// warn tells what looks wrong in the workflow's file, and which schedules of others are.
+func (c *runCommand) warn(project files.Project, file string, names []string, workflows []dig.Workflow, faults dig.ScheduleFaults) error {
+	warnings, err := sortFaults(faults, file)
+	if err != nil {
+		return err
+	}
+	more, err := projectWarnings(project, names, workflows, file)
+	if err != nil {
+		return err
+	}
+	return tellWarnings(c.err, append(warnings, more...), c.strict)
 }
 
 func (c *runCommand) find(workflows []dig.Workflow, name string) (dig.Workflow, error) {
@@ -180,6 +200,9 @@ func (r *localRun) do(ctx context.Context) error {
 	if r.log, err = newConsole(out, r.logLevel); err != nil {
 		return err
 	}
+	if note := paramServerNote(r.settings); note != "" {
+		r.log.message(operators.Warn, "io.digdag.cli.Run", note)
+	}
 	if _, live := r.terminal(); live {
 		r.log.level = min(r.log.level, warnLevel) // the tree says the rest
 	}
@@ -191,7 +214,7 @@ func (r *localRun) do(ctx context.Context) error {
 		return err
 	}
 	if !r.noSave {
-		r.status = newStatusFolder(r.files.Root(), r.save, session)
+		r.status = newStatusFolder(r.saved(), session)
 		r.log.message(operators.Info, "io.digdag.cli.Run", "Using session "+r.status.dir+".")
 	}
 	state, err := r.attempt(ctx, session)

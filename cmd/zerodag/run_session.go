@@ -35,7 +35,7 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, e
 		}
 		return sched.Last(now).Time.In(zone), nil
 	case "last":
-		last, found := lastSession(filepath.Join(r.files.Root(), r.save), r.workflow.Name)
+		last, found := lastSession(r.saved(), r.workflow.Name)
 		switch {
 		case found:
 			return warn("Reusing the last session time", last, ""), nil
@@ -57,7 +57,7 @@ func (r *localRun) schedule(zone *time.Location) (*schedule.Schedule, error) {
 	if config == nil {
 		return nil, nil
 	}
-	return schedule.Parse(config, zone)
+	return schedule.ParseHere(config, zone)
 }
 
 // sessionForm is how the folder of a session's state is named.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,18 +39,10 @@ func newScheduler(s streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "scheduler [options...]", Aliases: []string{"sched"}, Short: "Run the schedules of a project's folder",
 		Long: `Run the schedules of a project's folder: a server with this one project, "default", whose
 tasks work in the folder itself. The folder is read again every 5 seconds; data is in
-memory unless --database is given.`,
+memory unless --database or the configuration key database.type says otherwise.`,
 		Args: upTo(0)}
-	f := cmd.Flags()
-	f.StringVar(&folder, "project", "", "the project's `DIR` (default: the current one)")
-	f.IntVarP(&c.port, "port", "n", 65432, "`PORT` to listen on; 0 is a free one")
-	f.StringVarP(&c.bind, "bind", "b", "127.0.0.1", "`ADDRESS` to listen on")
-	f.StringVarP(&c.database, "database", "o", "", "keep the data in this `DIR` (default: in memory)")
-	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks in this `DIR`")
-	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
-	c.registerParams(cmd)
-	c.register(cmd)
-	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.fromFlags(cmd) }
+	cmd.Flags().StringVar(&folder, "project", "", "the project's `DIR` (default: the current one)")
+	c.registerServer(cmd, "in memory", "with the data")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		p, err := openProject(folder)
 		if err != nil {
@@ -58,7 +51,6 @@ memory unless --database is given.`,
 		if err := ownState(p.Root()); err != nil {
 			return err
 		}
-		c.memory = c.database == ""
 		c.local = &localProject{files: p}
 		defer scratch.Leave(p.Root())
 		return c.run(cmd.Context())
@@ -101,7 +93,7 @@ func (p *localProject) load(ctx context.Context, e *embedded.Engine, logger *slo
 	}
 	if now := [sha256.Size]byte(sum.Sum(nil)); now == p.last {
 		return nil
-	} else if err := p.push(ctx, e); err != nil {
+	} else if err := p.push(ctx, e, logger); err != nil {
 		return err
 	} else {
 		p.last = now
@@ -110,9 +102,10 @@ func (p *localProject) load(ctx context.Context, e *embedded.Engine, logger *slo
 	return nil
 }
 
-func (p *localProject) push(ctx context.Context, e *embedded.Engine) error {
+func (p *localProject) push(ctx context.Context, e *embedded.Engine, logger *slog.Logger) error {
 	var archive bytes.Buffer
-	if _, err := p.files.Pack(&archive, files.Packing{}); err != nil {
+	out := func(name string) { logger.Warn(strings.TrimSpace(leftOut(name))) }
+	if _, err := p.files.Pack(&archive, files.Packing{LeftOut: out}); err != nil {
 		return err
 	}
 	number, err := p.next(ctx, e)

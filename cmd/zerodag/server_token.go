@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"zerodag/internal/datafolder"
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
@@ -25,7 +26,7 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 	if folder == "" { // in memory: there is no better place than the log
 		logger.Warn("The first token is " + text)
 	} else {
-		file := filepath.Join(folder, "admin.token")
+		file := filepath.Join(folder, datafolder.Token)
 		if err := files.WriteSecret(file, []byte(text+"\n")); err != nil {
 			return fmt.Errorf("keep the first token: %w", err)
 		}

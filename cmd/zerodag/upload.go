@@ -35,7 +35,7 @@ func newUpload(s streams) *cobra.Command {
 		if err := r.open(ctx); err != nil {
 			return err
 		}
-		project, err := r.upload(ctx, client.Push{Project: args[1], Revision: revision}, archive)
+		project, err := r.uploadGiven(ctx, client.Push{Project: args[1], Revision: revision}, archive)
 		if err != nil {
 			return err
 		}

@@ -11,11 +11,17 @@ import (
 // Define checks one raw workflow and rebuilds it as it is stored: the keys of the top
 // level, all tasks, the time zone and the schedule. Errors is what is wrong with it.
 func Define(name string, raw *param.Map) (Workflow, error) {
-	w, problems := define(name, "", raw)
-	return w, unplaced(problems)
+	d := define(name, "", raw)
+	return d.Workflow, unplaced(slices.Concat(d.problems, d.wrong, d.unused))
 }
 
-func define(name, folder string, raw *param.Map) (Workflow, []problem) {
+// defined is a workflow and what is wrong with it; wrong and unused are of its schedule.
+type defined struct {
+	Workflow
+	problems, wrong, unused []problem
+}
+
+func define(name, folder string, raw *param.Map) defined {
 	w, problems := rebuild(name, folder, raw)
 	if fault := WorkflowNameFault(name); fault != "" && taskNameFault("+"+name) == "" {
 		problems = append(problems, problem{Error: Error{
@@ -24,10 +30,8 @@ func define(name, folder string, raw *param.Map) (Workflow, []problem) {
 	c := &compiler{}
 	c.task(noParent, "", "+"+name, w.Config)
 	problems = append(problems, c.problems...)
-	if fault := scheduleFault(w); fault != nil {
-		problems = append(problems, problem{path: []string{"schedule"}, Error: Error{Message: strings.TrimSpace(fault.Error())}})
-	}
-	return w, problems
+	unused, wrong := scheduleFaults(w)
+	return defined{w, problems, wrong, unused}
 }
 
 // topKeys are the keys of a workflow besides its tasks.

@@ -65,7 +65,7 @@ func FuzzLoad(f *testing.F) {
 		start := time.Now()
 		read := mapSource(map[string]string{"main.dig": text, "x.dig": "+x: {echo>: x}\n!include : y.dig\n", "y.dig": text})
 		list, err := Load(read, []string{"main.dig"})
-		Warnings(read, []string{"main.dig"}, nil)
+		Warnings(read, []string{"main.dig"}, Known{})
 		if spent := time.Since(start); spent > fuzzBound {
 			t.Fatalf("took %v", spent)
 		}

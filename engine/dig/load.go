@@ -23,11 +23,41 @@ type Workflow struct {
 // suffix ends the names of workflow files.
 const suffix = ".dig"
 
-// Load reads the named workflow files. Whatever is wrong in any of them is reported
-// together, as Errors; then there are no workflows.
+// Load reads the named workflow files as a push does. Whatever is wrong in any of them is
+// reported together, as Errors; then there are no workflows.
 func Load(read Source, names []string) ([]Workflow, error) {
-	var workflows []Workflow
-	var errs Errors
+	l := load(read, names)
+	errs := slices.Concat(l.errs, l.wrong, l.unused)
+	if err := errs.asError(); err != nil {
+		return nil, err
+	}
+	return l.workflows, nil
+}
+
+// ScheduleFaults are what is wrong below `schedule:` of workflow files.
+type ScheduleFaults struct {
+	Unused Errors // keys that nobody reads
+	Wrong  Errors // everything else
+}
+
+// LoadHere is Load for what works with the files in a folder and stores nothing: no schedule
+// but that of the workflow at hand matters to it, so their faults are told apart.
+func LoadHere(read Source, names []string) ([]Workflow, ScheduleFaults, error) {
+	l := load(read, names)
+	if len(l.errs) > 0 {
+		errs := append(l.errs, l.wrong...)
+		return nil, ScheduleFaults{}, errs.asError()
+	}
+	return l.workflows, ScheduleFaults{l.unused, l.wrong}, nil
+}
+
+// loaded is what one reading of a project's workflow files gives.
+type loaded struct {
+	workflows           []Workflow
+	errs, wrong, unused Errors // wrong and unused are of schedules
+}
+
+func load(read Source, names []string) (l loaded) {
 	all := &amount{}
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if all.over {
@@ -36,16 +66,15 @@ func Load(read Source, names []string) ([]Workflow, error) {
 		p := newProject(read)
 		p.seen = all
 		if raw := p.file(name); raw != nil && !p.lost {
-			w, problems := define(workflowName(name), folderOf(name), raw)
-			p.locate(name, raw, problems)
-			workflows = append(workflows, w)
+			d := define(workflowName(name), folderOf(name), raw)
+			l.wrong = append(l.wrong, p.located(name, raw, d.wrong)...)
+			l.unused = append(l.unused, p.located(name, raw, d.unused)...)
+			p.errs = append(p.errs, p.located(name, raw, d.problems)...)
+			l.workflows = append(l.workflows, d.Workflow)
 		}
-		errs = append(errs, p.errs...)
+		l.errs = append(l.errs, p.errs...)
 	}
-	if err := errs.asError(); err != nil {
-		return nil, err
-	}
-	return workflows, nil
+	return l
 }
 
 // LoadFile reads one file as a raw mapping, with its includes expanded.
@@ -84,7 +113,7 @@ func (p *project) callee(name string, raw *param.Map) (*param.Map, error) {
 		return nil, p.errs.asError()
 	}
 	w, problems := rebuild(workflowName(name), folderOf(name), raw)
-	p.locate(name, raw, problems)
+	p.errs = append(p.errs, p.located(name, raw, problems)...)
 	if err := p.errs.asError(); err != nil {
 		return nil, err
 	}
@@ -121,12 +150,11 @@ func (p *project) mapping(name string, text []byte) *param.Map {
 	return m
 }
 
-// locate gives problems the place of their key in the file, and reports them.
-func (p *project) locate(file string, raw *param.Map, problems []problem) {
+// located gives problems the place of their key in the file.
+func (p *project) located(file string, raw *param.Map, problems []problem) (list Errors) {
 	for i, one := range problems {
 		if i == maxReported {
-			p.errs = append(p.errs, Error{File: file, Message: fmt.Sprintf("%d more errors are not shown", len(problems)-i)})
-			return
+			return append(list, Error{File: file, Message: fmt.Sprintf("%d more errors are not shown", len(problems)-i)})
 		}
 		e := one.Error
 		at := p.find(raw, one.path)
@@ -134,8 +162,9 @@ func (p *project) locate(file string, raw *param.Map, problems []problem) {
 		if e.File == "" {
 			e.File = file
 		}
-		p.errs = append(p.errs, e)
+		list = append(list, e)
 	}
+	return list
 }
 
 // find walks down a path of keys and returns the place of the last one that is there.

@@ -113,7 +113,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"two merges", "a: &x {}\nb:\n  <<: *x\n  <<: *x\n", "f:4:3: Duplicated keys: [<<]"},
 		{"null key", "~: 1\n", "f:1:1: a key cannot be empty or null"},
 		{"empty key", ": 1\n", "f:1:1: this is not YAML: did not find expected key"},
-		{"list key", "? [a]\n: 1\n", "a key cannot be a list or a mapping"},
+		{"null in a key that is a mapping", "? {null: a}\n: 1\n", "a key cannot be empty or null"},
 		{"merge of text", "a: {<<: b}\n", "f:1:9: expected a mapping or list of mappings for merging, but found string"},
 		{"merge of texts", "a: {<<: [b]}\n", "expected a mapping for merging, but found string"},
 		{"custom tag", "a: !foo x\n", "f:1:4: could not determine a constructor for the tag !foo"},

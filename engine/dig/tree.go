@@ -225,7 +225,7 @@ func (b *mappingBuilder) entry(key, value *yaml.Node, depth int) {
 	case key.Tag == "!include" && b.read != nil:
 		b.include(key, value, depth)
 	default:
-		text, err := b.key(key)
+		text, err := b.key(key, depth+1)
 		if err != nil {
 			b.fail(key, `quote the key, as in "null":`, "%s", err)
 			return
@@ -260,12 +260,23 @@ func (b *mappingBuilder) indexOf(key string) int {
 }
 
 // key turns a key into text, as JSON does: 1 is "1", true is "true".
-func (b *mappingBuilder) key(n *yaml.Node) (string, error) {
+// A list or a mapping is the text that the original makes of it.
+func (b *mappingBuilder) key(n *yaml.Node, depth int) (string, error) {
+	written := n
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
 	if n.Kind != yaml.ScalarNode {
-		return "", errors.New("a key cannot be a list or a mapping")
+		v := b.value(written, depth)
+		if v == nil {
+			return "", errors.New("a list or a mapping that cannot be read is no key")
+		}
+		text := javaText(v)
+		b.weight += len(text)
+		if !b.spend(n, len(text)) {
+			return "", errors.New("the key is too long")
+		}
+		return text, nil
 	}
 	v, err := scalar(n)
 	if err != nil {

@@ -12,43 +12,63 @@ import (
 // taskLimit is the default number of tasks of an attempt, in which the root counts twice.
 const taskLimit = 1000
 
+// Known is what Warnings is told of what runs the tasks, which this package knows nothing of.
+type Known struct {
+	Operators []string // names of all that there are
+	// Missing says what is known of an operator that is not there; "" for nothing. May be nil.
+	Missing func(name string) string
+	// Parameters are the names that a built-in operator reads; none of one that is not known.
+	// May be nil.
+	Parameters func(operator string) []string
+	// Syntax says what is wrong with the expressions in a text. May be nil.
+	Syntax func(text string) error
+	Only   string // the one file to look at; "" for all
+}
+
 // Warnings lists what in the named files is legal but hardly does what its author
-// thinks: `check` shows it. operators are the names of all there are. Files that Load
-// refuses are left out.
-func Warnings(read Source, names, operators []string) Errors {
+// thinks: `check`, `push` and `run` show it. Files that Load refuses are left out.
+func Warnings(read Source, names []string, known Known) Errors {
 	var all Errors
+	missing := &missing{}
 	for _, name := range slices.Sorted(slices.Values(names)) {
+		if known.Only != "" && name != known.Only {
+			continue
+		}
 		p := newProject(read)
 		raw := p.file(name)
 		if raw == nil || len(p.errs) > 0 {
 			continue
 		}
-		w, problems := define(workflowName(name), folderOf(name), raw)
-		if len(problems) > 0 {
+		d := define(workflowName(name), folderOf(name), raw)
+		if len(d.problems)+len(d.wrong) > 0 {
 			continue
 		}
-		c := &critic{read: read, names: names, operators: operators, folder: folderOf(name)}
-		c.workflow(w)
-		p.locate(name, raw, c.found)
-		all = append(all, p.errs...)
+		c := &critic{read: read, names: names, known: known, folder: folderOf(name)}
+		c.workflow(d.Workflow)
+		found := p.located(name, raw, c.found)
+		_ = found.asError() // which puts them in order
+		all = append(all, found...)
+		missing.add(p.located(name, raw, c.missing))
 	}
-	return all
+	return append(all, missing.warnings(known)...)
 }
 
 // critic walks over a sound workflow.
 type critic struct {
-	read      Source
-	names     []string // workflow files of the project
-	operators []string
-	folder    string
-	found     []problem
-	tasks     int
+	read    Source
+	names   []string // workflow files of the project
+	known   Known
+	folder  string
+	found   []problem
+	missing []problem // tasks whose operator there is not; the message is its name
+	tasks   int
 
 	evalsStored bool
 }
 
 func (c *critic) workflow(w Workflow) {
 	c.evalsStored = EvalsStored(w.Config)
+	c.placeholders(w.Config)
 	c.schedule(w.Config.Map("schedule"))
 	c.sla(w.Config.Map("sla"))
 	c.task(nil, "+"+w.Name, w.Config, false)
@@ -103,6 +123,10 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	}
 	c.templates(path, name, config)
 	c.stored(path, name, config)
+	c.keys(path, name, config)
+	c.plugins(path, config.Map("_export"))
+	c.docker(path, name, config)
+	c.handlers(path, name, config)
 	if s.typed || s.operators > 0 {
 		c.operator(path, name, config)
 		return
@@ -126,6 +150,17 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 		first = false
 		c.task(below, name+key, sub, retried || retries)
 	}
+}
+
+// handlers looks at the tasks that are made when this one fails or has succeeded.
+func (c *critic) handlers(path []string, name string, config *param.Map) {
+	static := c.tasks
+	for _, key := range []string{"_error", "_check"} {
+		if body := config.Map(key); body != nil {
+			c.task(append(slices.Clone(path), key), name+"^"+key[1:], body, false)
+		}
+	}
+	c.tasks = static
 }
 
 // group warns about keys that a group accepts and does not follow.

@@ -2,6 +2,7 @@ package dig
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,12 +15,8 @@ import (
 func (c *critic) operator(at []string, task string, config *param.Map) {
 	name, key, command := operatorOf(config)
 	place := append(slices.Clone(at), key)
-	if !strings.Contains(name, "${") && !slices.Contains(c.operators, name) {
-		hint := "operators are built in, such as sh>, py>, echo>, http>, or executables in operators/ of the project"
-		if near := param.Suggest(name, c.operators); len(near) > 0 {
-			hint = "did you mean " + strings.Join(near, ", ") + "?"
-		}
-		c.warn(place, task, hint, "there is no operator %s>", name)
+	if !strings.Contains(name, "${") && !slices.Contains(c.known.Operators, name) && len(c.missing) < maxMissing {
+		c.missing = append(c.missing, problem{path: place, Error: Error{Task: task, Message: name}})
 	}
 	if text, ok := command.(string); ok && text != "" && !strings.Contains(text, "${") {
 		c.target(place, task, name, text)
@@ -59,9 +56,13 @@ func (c *critic) target(place []string, task, operator, named string) {
 	}
 }
 
-// templates looks for `${` whose brace is not the one that its author meant.
+// templates looks for `${` whose brace is not the one that its author meant, and for
+// expressions that are no JavaScript.
 func (c *critic) templates(at []string, task string, config *param.Map) {
 	for k, v := range config.All() {
+		if !strings.HasPrefix(k, "+") && !slices.Contains(taskBodies, k) {
+			c.syntax(append(slices.Clone(at), k), task, v)
+		}
 		text, isText := v.(string)
 		for isText {
 			_, rest, found := strings.Cut(text, "${")
@@ -79,6 +80,36 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 					"${%s} ends within quotes", inner)
 			}
 			text = rest[end:]
+		}
+	}
+}
+
+// taskBodies hold tasks, which are looked at by themselves.
+var taskBodies = []string{"_do", "_else_do", "_error", "_check"}
+
+// shellDefault is how a shell gives a variable a default.
+var shellDefault = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*:[-=?+]`)
+
+func (c *critic) syntax(place []string, task string, v param.Value) {
+	switch x := v.(type) {
+	case string:
+		if c.known.Syntax == nil || !strings.Contains(x, "${") {
+			return
+		}
+		if err := c.known.Syntax(x); err != nil {
+			hint := "what is between ${ and } is JavaScript"
+			if at := shellDefault.FindString(x); at != "" {
+				hint = "that is the shell's: write $" + at + "...} and the shell gets it"
+			}
+			c.warn(place, task, hint, "this cannot be evaluated: %v", err)
+		}
+	case []param.Value:
+		for _, e := range x {
+			c.syntax(place, task, e)
+		}
+	case *param.Map:
+		for k, e := range x.All() {
+			c.syntax(append(slices.Clone(place), k), task, e)
 		}
 	}
 }

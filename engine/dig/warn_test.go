@@ -41,7 +41,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, []string{"call", "echo", "for_each", "loop", "require", "sh"})
+			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, Known{Operators: []string{"call", "echo", "for_each", "loop", "require", "sh"}})
 			if len(list) != len(c.want) {
 				t.Fatalf("%d warnings, want %d: %v", len(list), len(c.want), list)
 			}

@@ -88,7 +88,7 @@ func (x *script) evaluate(c *compiled, sc scope) (string, error) {
 	}
 	v, err := x.call(c.program, params)
 	if err != nil {
-		return "", message(err)
+		return "", nameCallee(message(err), err, c.source)
 	}
 	result := v.String()
 	if len(result) > maxResult {

@@ -44,6 +44,7 @@ func source(parts []part) string {
 // compiled is a template made into a script.
 type compiled struct {
 	program *goja.Program
+	source  string // of the program
 	text    string // of all expressions
 	plan    plan
 }
@@ -68,7 +69,8 @@ func compile(parts []part) (*compiled, error) {
 	if len(parts) > maxParts {
 		return nil, fmt.Errorf("more than %d expressions", maxParts/2)
 	}
-	tree, err := parser.ParseFile(nil, "template", source(parts), 0)
+	script := source(parts)
+	tree, err := parser.ParseFile(nil, scriptName, script, 0)
 	if err != nil {
 		return nil, syntaxError(parts, err)
 	}
@@ -85,7 +87,7 @@ func compile(parts []part) (*compiled, error) {
 	if p.pure = isPure(parts); p.pure {
 		p = plan{pure: true, call: true, dates: true}
 	}
-	return &compiled{program, text, p}, nil
+	return &compiled{program, script, text, p}, nil
 }
 
 // checkSource refuses code that the recursive parser could not survive.
@@ -173,4 +175,17 @@ func rephrase(text string) string {
 		return strings.TrimSuffix(text, " or null")
 	}
 	return strings.TrimPrefix(text, "GoError: ")
+}
+
+// Check says what is wrong with the expressions of a template, as far as that can be known
+// without evaluating them.
+func Check(text string) error {
+	parts := parse(text, "")
+	for _, p := range parts {
+		if p.expr {
+			_, err := compile(parts)
+			return err
+		}
+	}
+	return nil
 }

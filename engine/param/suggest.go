@@ -32,3 +32,20 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// Nearest returns the candidate that key is most likely a slip of: no more than a quarter of its
+// letters differ, so that a key of somebody's own is none. "" when there is none, or when key is
+// a candidate itself.
+func Nearest(key string, candidates []string) string {
+	best, least := "", 0
+	for _, c := range candidates {
+		if c == key {
+			return ""
+		}
+		d := distance(key, c)
+		if len(c) >= 4 && d <= len(c)/4 && (best == "" || d < least) {
+			best, least = c, d
+		}
+	}
+	return best
+}

@@ -30,6 +30,11 @@ func reader(kind string) (func(*Schedule, param.Value) error, bool) {
 	return nil, false
 }
 
+// Kinds are the keys that name the types of schedules.
+func Kinds() []string {
+	return []string{"hourly>", "daily>", "weekly>", "monthly>", "minutes_interval>", "seconds_interval>", "cron>"}
+}
+
 func readHourly(s *Schedule, v param.Value) error {
 	at, err := param.AsString("_command", v)
 	if err != nil {

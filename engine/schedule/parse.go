@@ -9,19 +9,24 @@ import (
 	"zerodag/engine/param"
 )
 
-// Parse reads the mapping under `schedule:`; zone is the workflow's time zone.
+// Parse reads the mapping under `schedule:` as a push does; zone is the workflow's time zone.
 // Every error is a param.ConfigError with the original's message.
 func Parse(config *param.Map, zone *time.Location) (*Schedule, error) {
-	kind, command, keys, err := kindOf(config)
+	if err := unusedKeys(config); err != nil {
+		return nil, err
+	}
+	return ParseHere(config, zone)
+}
+
+// ParseHere reads it as a run on this machine does, which passes over keys that nobody reads.
+func ParseHere(config *param.Map, zone *time.Location) (*Schedule, error) {
+	kind, command, err := kindOf(config)
 	if err != nil {
 		return nil, err
 	}
 	read, ok := reader(kind)
 	if !ok {
 		return nil, param.Errorf("Unknown scheduler type: %s", kind)
-	}
-	if err := checkKeys(config, kind, keys); err != nil {
-		return nil, err
 	}
 	s := &Schedule{zone: zone}
 	if err := s.readSkips(config); err != nil {
@@ -42,24 +47,39 @@ func Parse(config *param.Map, zone *time.Location) (*Schedule, error) {
 	return s, s.readDelay(config)
 }
 
-// kindOf finds the type of the schedule, its value and the keys that say so.
-func kindOf(config *param.Map) (kind string, command param.Value, keys []string, err error) {
+// kindOf finds the type of the schedule and its value.
+func kindOf(config *param.Map) (kind string, command param.Value, err error) {
 	if v, ok := config.Get("_type"); ok {
 		kind, err = param.AsString("_type", v)
 		command, _ = config.Get("_command")
-		return kind, command, []string{"_type", "_command"}, err
+		return kind, command, err
 	}
 	for key, value := range config.All() {
 		if kind, ok := strings.CutSuffix(key, ">"); ok {
-			return kind, value, []string{key}, nil
+			return kind, value, nil
 		}
 	}
-	return "", nil, nil, param.Errorf("Schedule config requires 'type>: at' parameter: %s", param.Text(config))
+	return "", nil, param.Errorf("Schedule config requires 'type>: at' parameter: %s", param.Text(config))
 }
 
-// checkKeys reports keys which nobody reads. The original refuses `delay` and `at`
-// too, by mistake: its documentation has them, so they are accepted here.
-func checkKeys(config *param.Map, kind string, used []string) error {
+// Unused is a key below `schedule:` that nobody reads.
+type Unused struct {
+	Key  string
+	Near []string // keys that it may be a misspelling of
+}
+
+// UnusedKeys lists the keys that nobody reads; none when the type of the schedule is not known.
+// The original lists `delay` and `at` too, by mistake: its documentation has them, so they are
+// read here.
+func UnusedKeys(config *param.Map) (list []Unused) {
+	kind, _, err := kindOf(config)
+	if _, known := reader(kind); err != nil || !known {
+		return nil
+	}
+	used := []string{kind + ">"}
+	if config.Has("_type") {
+		used = []string{"_type", "_command"}
+	}
 	used = append(used, "skip_on_overtime", "skip_delayed_by", "start", "end")
 	switch kind {
 	case "cron", "minutes_interval", "seconds_interval":
@@ -67,14 +87,20 @@ func checkKeys(config *param.Map, kind string, used []string) error {
 	default:
 		used = append(used, "at")
 	}
-	var b strings.Builder
 	for _, key := range config.Keys() {
-		if slices.Contains(used, key) {
-			continue
+		if !slices.Contains(used, key) {
+			list = append(list, Unused{key, param.Suggest(key, used)})
 		}
-		b.WriteString("Parameter '" + key + "' is not used at schedule. ")
-		if near := param.Suggest(key, used); len(near) > 0 {
-			b.WriteString("> Did you mean '[" + strings.Join(near, ", ") + "]'?")
+	}
+	return list
+}
+
+func unusedKeys(config *param.Map) error {
+	var b strings.Builder
+	for _, u := range UnusedKeys(config) {
+		b.WriteString("Parameter '" + u.Key + "' is not used at schedule. ")
+		if len(u.Near) > 0 {
+			b.WriteString("> Did you mean '[" + strings.Join(u.Near, ", ") + "]'?")
 		}
 		b.WriteString("\n")
 	}

@@ -33,6 +33,9 @@ func (r *run) arguments(image string, names []string, envFile string) []string {
 		args = append(args, "--pids-limit", strconv.Itoa(r.processes()))
 	}
 	args = append(args, volume(r.root, s.selinux)...)
+	for _, name := range r.hidden {
+		args = append(args, "--mount", `type=tmpfs,"target=`+strings.ReplaceAll(path.Join(r.root, name), `"`, `""`)+`"`)
+	}
 	args = append(args, "-w", workdir(r.root, r.command.Dir))
 	if envFile != "" {
 		args = append(args, "--env-file", envFile)

@@ -6,10 +6,12 @@ import (
 	"crypto/sha1" // #nosec G505 -- the sum is a name, as the original makes it
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
 	"zerodag/engine/param"
+	"zerodag/internal/datafolder"
 	"zerodag/operators"
 )
 
@@ -17,6 +19,13 @@ import (
 func (r *run) prepare(ctx context.Context) error {
 	s := r.settings
 	r.image = s.image
+	var err error
+	if r.hidden, err = datafolder.Within(r.root); err != nil {
+		return err
+	}
+	if slices.Contains(r.hidden, ".") {
+		return operators.Failf("docker: the folder %s holds the data of a server, which no container is given: move the data elsewhere (zerodag server --database DIR)", r.root)
+	}
 	if len(s.build) > 0 {
 		r.image = r.project.image(s)
 		return r.build(ctx)
@@ -69,6 +78,9 @@ func (r *run) build(ctx context.Context) error {
 	out, err := ask(ctx, r.settings.program, "images", "-q", r.image)
 	if err != nil || strings.TrimSpace(out) != "" {
 		return err
+	}
+	if len(r.hidden) > 0 {
+		return operators.Failf("docker: the project has the data of a server in %s, and all of its folder would be handed to the build: move the data elsewhere (zerodag server --database DIR)", strings.Join(r.hidden, ", "))
 	}
 	file := dockerfileName(r.image)
 	root, err := os.OpenRoot(r.root)

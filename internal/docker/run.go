@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,9 +25,10 @@ type run struct {
 	command  operators.Command
 	root     string
 	project  Project
-	name     string // of the container
-	image    string // the named one, or the one that was built
-	ooms     int    // limits.OOMKills before it
+	name     string   // of the container
+	hidden   []string // folders of servers' data in the project, which the container does not see
+	image    string   // the named one, or the one that was built
+	ooms     int      // limits.OOMKills before it
 	output   *limits.Output
 	disk     *limits.Disk
 	why      limits.Reason
@@ -121,7 +123,7 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 	if code == 0 || ctx.Err() != nil || r.why.Get() != "" {
 		return operators.Exit{Code: code, Why: r.why.Get()}, nil
 	}
-	if why := firstProcess.FindStringSubmatch(said); why != nil {
+	if why := firstProcess().FindStringSubmatch(said); why != nil {
 		return operators.Exit{}, r.notStarted(why[1])
 	}
 	state, err := r.state()
@@ -203,7 +205,9 @@ func (r *run) notRun(code int, said, trouble string) error {
 
 // firstProcess is what the first process of a container says, docker's or podman's, when it
 // cannot start the command: then it ends with a code of its own.
-var firstProcess = regexp.MustCompile(`(?m)^(?:\[FATAL tini \(\d+\)\] exec .* failed|ERROR \(catatonit:\d+\): failed to exec pid1): (.*)\s*\z`)
+var firstProcess = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:\[FATAL tini \(\d+\)\] exec .* failed|ERROR \(catatonit:\d+\): failed to exec pid1): (.*)\s*\z`)
+})
 
 // notStarted is the error for a program that the image cannot run.
 func (r *run) notStarted(why string) error {

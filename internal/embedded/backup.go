@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"zerodag/internal/datafolder"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/sqlite"
@@ -20,9 +21,9 @@ import (
 
 // The folders and files of a backup, and of a server's data.
 const (
-	archivesName = "blobs"
+	archivesName = datafolder.Archives
 	logsName     = "logs"
-	keyName      = "secret.key"
+	keyName      = datafolder.Key
 )
 
 // Backup writes all data of the running deployment as a tar.gz: the database as it is at

@@ -20,6 +20,7 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
 	"zerodag/engine/param"
+	"zerodag/internal/datafolder"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
@@ -130,7 +131,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 const storeRetry = 2 * time.Second
 
 // DatabaseName is the file of the database in its folder.
-const DatabaseName = "zerodag.db"
+const DatabaseName = datafolder.Database
 
 // wire makes the host; the database is open, so this process is alone on the folder.
 func (e *Engine) wire(o Options) error {
@@ -217,7 +218,7 @@ func (o Options) placeOfWorkspaces() string {
 
 // dataNames are the files and folders of a server's data.
 func dataNames() []string {
-	return []string{DatabaseName + "*", keyName, "admin.token", archivesName, logsName, ".backup-*", ".new-*", "zerodag-*"}
+	return []string{DatabaseName + "*", keyName, datafolder.Token, archivesName, logsName, ".backup-*", ".new-*", "zerodag-*"}
 }
 
 // closeData takes from other users what they may read of the data, and says so once.

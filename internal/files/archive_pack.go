@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"zerodag/internal/datafolder"
 )
 
 // Packing is how a project becomes an archive.
@@ -22,6 +24,9 @@ type Packing struct {
 	Output string
 	// Packed is called with each name, and with the target of a link; may be nil.
 	Packed func(name, target string)
+	// LeftOut is called with each folder of a server's data, and each link to one, which
+	// are never packed; may be nil.
+	LeftOut func(name string)
 }
 
 // Pack writes the project as a tar.gz (spec rest.md 4.5): the files that List names,
@@ -29,7 +34,7 @@ type Packing struct {
 // relative targets; one that leads out of the project is an error unless it is to be
 // copied. It returns the names of the workflow files.
 func (p Project) Pack(w io.Writer, o Packing) ([]string, error) {
-	names, err := p.List()
+	found, err := p.list()
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +43,10 @@ func (p Project) Pack(w io.Writer, o Packing) ([]string, error) {
 	if k.ignored, err = p.ignored(); err != nil {
 		return nil, err
 	}
-	for _, name := range names {
+	for _, name := range found.data {
+		k.leaveOut(name)
+	}
+	for _, name := range found.names {
 		if err := k.entry(name, nil); err != nil {
 			return nil, err
 		}
@@ -90,6 +98,10 @@ func (k *packer) entry(name string, above []fs.FileInfo) error {
 
 // link packs a link that stays inside; false when what it leads to is to be copied.
 func (k *packer) link(name, file string) (done bool, err error) {
+	if datafolder.Reached(k.project.root, file) {
+		k.leaveOut(name)
+		return true, nil
+	}
 	target, err := os.Readlink(file)
 	if err != nil {
 		return false, fmt.Errorf("archive %s: %w", name, err)
@@ -118,6 +130,12 @@ func (k *packer) link(name, file string) (done bool, err error) {
 	return true, nil
 }
 
+func (k *packer) leaveOut(name string) {
+	if k.LeftOut != nil {
+		k.LeftOut(name)
+	}
+}
+
 func (k *packer) told(name, target string) {
 	k.packed = append(k.packed, name)
 	if k.Packed != nil {
@@ -127,6 +145,10 @@ func (k *packer) told(name, target string) {
 
 // folder packs what is in a folder that a copied link leads to.
 func (k *packer) folder(name, file string, info fs.FileInfo, above []fs.FileInfo) error {
+	if datafolder.Is(file) {
+		k.leaveOut(name)
+		return nil
+	}
 	if slices.ContainsFunc(above, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
 		return fmt.Errorf("archive %s: the symbolic link leads to a folder that contains it", name)
 	}

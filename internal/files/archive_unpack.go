@@ -9,13 +9,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"zerodag/engine/dig"
+	"zerodag/internal/datafolder"
 )
 
 // Unpack writes a project archive (tar.gz, spec rest.md 4.5) into a folder that is empty
@@ -57,7 +61,14 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 
 // Inspect reads an archive and says what Unpack would refuse, without making anything.
 func Inspect(ctx context.Context, r io.Reader, limits Limits) error {
-	return (&unpacking{limits: limits.orDefault(), seen: map[string]byte{}}).all(ctx, r)
+	u := &unpacking{limits: limits.orDefault(), seen: map[string]byte{}}
+	if err := u.all(ctx, r); err != nil {
+		return err
+	}
+	if data := datafolder.Among(slices.Collect(maps.Keys(u.seen))); len(data) > 0 {
+		return refusef("Archive includes the data of a server (its database and the key of its secrets) in %s: it must not leave its machine. Move it out of the project, or make the archive with `zerodag push` or `zerodag archive`, which leave it out", strings.Join(data, ", "))
+	}
+	return nil
 }
 
 func unpackInto(ctx context.Context, r io.Reader, folder string, limits Limits) error {
@@ -324,4 +335,12 @@ func unpackError(name string, err error) error {
 		return refusef("Archive includes an invalid entry: %s is there twice", name)
 	}
 	return fmt.Errorf("unpack %s: %w", name, err)
+}
+
+// ServerData lists the folders of a server's data in an archive. One that cannot be read has
+// none that can be told: whoever takes it says what is wrong with it.
+func ServerData(ctx context.Context, archive io.ReaderAt, limits Limits) []string {
+	u := &unpacking{limits: limits.orDefault(), seen: map[string]byte{}}
+	_ = u.all(ctx, io.NewSectionReader(archive, 0, math.MaxInt64)) // what was read until then is looked at
+	return datafolder.Among(slices.Collect(maps.Keys(u.seen)))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"zerodag/engine/dig"
+	"zerodag/internal/datafolder"
 )
 
 // ignoreFile holds patterns, as in .gitignore, of what does not belong to the project.
@@ -18,12 +19,26 @@ const ignoreFile = ".digdagignore"
 // List returns the names of the project's files, sorted: what is pushed and what a task
 // sees. Names that start with "." are left out, and what `.digdagignore` says
 // (spec language.md 1.1). A symbolic link is listed, and never followed.
+// The data of a server is never part of a project; a project that is such data is an error.
 func (p Project) List() ([]string, error) {
+	l, err := p.list()
+	return l.names, err
+}
+
+// listing is what a project's folder has.
+type listing struct {
+	names []string // of its files
+	data  []string // folders of servers' data, which do not belong to it
+}
+
+func (p Project) list() (found listing, err error) {
+	if datafolder.Is(p.root) {
+		return found, fmt.Errorf("project folder %s holds the data of a server (its database and the key of its secrets), which must not be copied: name the folder of the .dig files, or move the data elsewhere (zerodag server --database DIR)", p.root)
+	}
 	ignored, err := p.ignored()
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	var names []string
 	err = filepath.WalkDir(p.root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || file == p.root {
 			return err
@@ -33,21 +48,25 @@ func (p Project) List() ([]string, error) {
 			return err
 		}
 		name := filepath.ToSlash(relative)
+		if entry.IsDir() && datafolder.Is(file) {
+			found.data = append(found.data, name)
+			return fs.SkipDir
+		}
 		switch {
 		case strings.HasPrefix(entry.Name(), ".") || ignored(name, entry.IsDir()):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 		case !entry.IsDir():
-			names = append(names, name)
+			found.names = append(found.names, name)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list project files: %w", err)
+		return found, fmt.Errorf("list project files: %w", err)
 	}
-	slices.Sort(names)
-	return names, nil
+	slices.Sort(found.names)
+	return found, nil
 }
 
 // ignored makes the question whether a file or folder is to be left out.

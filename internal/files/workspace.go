@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"zerodag/engine/param"
+	"zerodag/internal/datafolder"
 	"zerodag/internal/limits"
 	"zerodag/operators"
 )
@@ -186,6 +187,9 @@ func (w *Workspaces) unpack(ctx context.Context, key string) (Project, error) {
 	if err := Unpack(ctx, in, folder, w.limits); err != nil {
 		os.RemoveAll(folder)
 		return Project{}, fmt.Errorf("unpack project archive: %w", err)
+	}
+	if _, err := datafolder.Remove(folder); err != nil { // of a revision that was pushed before such archives were refused
+		return Project{}, errors.Join(err, os.RemoveAll(folder))
 	}
 	return Open(folder)
 }

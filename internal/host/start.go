@@ -164,7 +164,7 @@ func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted
 	if c == nil {
 		return params, nil
 	}
-	s, err := schedule.Parse(c, zone)
+	s, err := schedule.ParseHere(c, zone)
 	if err != nil {
 		return nil, err
 	}

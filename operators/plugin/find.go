@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -17,7 +18,7 @@ import (
 const Folder = "operators"
 
 // nameForm is what a name of an operator of a project may be.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 
 // commandOf is the command line behind a name, nil when the project has no such operator.
 // What the workflow declares wins over files.
@@ -69,7 +70,7 @@ func declared(v param.Value, name string) ([]string, error) {
 
 // fileOf finds the executable behind a name in a project's folder; "" when there is none.
 func fileOf(root, name string) (string, error) {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return "", nil
 	}
 	all, err := List(root)
@@ -105,7 +106,7 @@ func NotExecutable(file string) string {
 
 // File is a file in the folder of operators.
 type File struct {
-	Name       string // of the operator: without the extension
+	Name       string // of the operator: without the extension, "athena.query" of athena.query.sh
 	File       string
 	Executable bool
 }
@@ -127,8 +128,8 @@ func List(root string) ([]File, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		name, ext, _ := strings.Cut(e.Name(), ".")
-		if !nameForm.MatchString(e.Name()) || strings.Contains(ext, ".") {
+		name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
+		if !nameForm().MatchString(e.Name()) || name == "" {
 			name = e.Name() // only by its whole name
 		}
 		all = append(all, File{name, e.Name(), info.Mode()&0o111 != 0})

@@ -21,11 +21,15 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	m, err := read(t, p)
+	hook, err := webhook(t, p)
 	if err != nil {
 		return operators.Result{}, err
 	}
-	to, err := target(t, p, m)
+	m, err := read(t, p, hook != "")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	to, err := target(t, p, m, hook)
 	if err != nil {
 		return operators.Result{}, err
 	}
@@ -48,18 +52,20 @@ const (
 )
 
 // read makes the message that the parameters describe, with the names that Slack has for
-// its parts.
-func read(t *operators.Task, p *operators.Params) (*param.Map, error) {
-	m := param.New()
-	text, err := text(t, p)
+// its parts. With whole the command is a template of all of it.
+func read(t *operators.Task, p *operators.Params, whole bool) (m *param.Map, err error) {
+	if whole {
+		m, err = payload(t, p)
+	} else {
+		m, err = message(t, p)
+	}
 	if err != nil {
 		return nil, err
 	}
+	v, _ := m.Get("text")
+	text, _ := v.(string)
 	if n := len([]rune(text)); n > mostText {
 		return nil, param.Errorf("'text' has %d characters, Slack takes %d: post a link to it", n, mostText)
-	}
-	if text != "" {
-		m.Set("text", text)
 	}
 	if err := list(p, m, "blocks", mostBlocks); err != nil {
 		return nil, err
@@ -90,6 +96,16 @@ func read(t *operators.Task, p *operators.Params) (*param.Map, error) {
 		m.Set(key, value)
 	}
 	return m, nil
+}
+
+// message is one that has a text, or nothing yet.
+func message(t *operators.Task, p *operators.Params) (*param.Map, error) {
+	m := param.New()
+	text, err := text(t, p)
+	if text != "" {
+		m.Set("text", text)
+	}
+	return m, err
 }
 
 // text is a file of the project with `${...}` evaluated, or the parameter; "" for none.

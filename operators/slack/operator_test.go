@@ -257,7 +257,7 @@ func TestSecrets(t *testing.T) {
 		want   operatortest.Ended
 	}{
 		"no token":     {`{"text": "a", "channel": "C1"}`, operatortest.Vault{"slack.webhook_url": base}, operatortest.Ended{Error: "Secret not found for key: 'slack.token'", Kind: "secret not found"}},
-		"nothing":      {`{"text": "a"}`, operatortest.Vault{"slack.token": token}, operatortest.Ended{Error: "slack> needs 'channel' with the secret slack.token, or the secret slack.webhook_url", Kind: "config"}},
+		"nothing":      {`{"text": "a"}`, operatortest.Vault{"slack.token": token}, operatortest.Ended{Error: "slack> needs 'channel' with the secret slack.token, or the secret slack.webhook_url, or the parameter 'webhook_url'", Kind: "config"}},
 		"other token":  {`{"text": "a", "channel": "C1"}`, operatortest.Vault{"slack.token": "other"}, operatortest.Ended{Error: "slack>: invalid_auth: renew the secret slack.token"}},
 		"no URL":       {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": "hidden"}, operatortest.Ended{Error: "the secret slack.webhook_url is no URL: it is like https://hooks.slack.com/services/…", Kind: "config"}},
 		"removed":      {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": base + "/services/T0/B0/gone"}, operatortest.Ended{Error: "slack>: no_service: the webhook was removed: renew the secret slack.webhook_url"}},

@@ -29,9 +29,9 @@ const (
 	mostBytes  = 1 << 20 // of an answer
 )
 
-// target chooses: a message that names a channel needs the token, any other goes by the
-// webhook.
-func target(t *operators.Task, p *operators.Params, m *param.Map) (destination, error) {
+// target chooses: the webhook of a parameter wins; a message that names a channel needs the
+// token, any other goes by the webhook that is a secret.
+func target(t *operators.Task, p *operators.Params, m *param.Map, hook string) (destination, error) {
 	d := destination{}
 	var err error
 	if d.timeout, err = p.DurationOr("timeout", 30*time.Second); err != nil {
@@ -41,11 +41,15 @@ func target(t *operators.Task, p *operators.Params, m *param.Map) (destination, 
 	if err != nil {
 		return d, err
 	}
+	if hook != "" {
+		d.address = hook
+		return d, nil
+	}
 	if !m.Has("channel") {
 		if d.address, err = t.OptionalSecret("slack.webhook_url"); err != nil || d.address != "" {
 			return d, errors.Join(err, checkAddress("the secret slack.webhook_url", d.address, true))
 		}
-		return d, param.Errorf("slack> needs 'channel' with the secret slack.token, or the secret slack.webhook_url")
+		return d, param.Errorf("slack> needs 'channel' with the secret slack.token, or the secret slack.webhook_url, or the parameter 'webhook_url'")
 	}
 	if d.token, err = t.RequireSecret("slack.token"); err != nil {
 		return d, err
@@ -70,7 +74,7 @@ func checkAddress(what, address string, secret bool) error {
 func (d destination) post(ctx context.Context, t *operators.Task, m *param.Map) (*param.Map, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.address, strings.NewReader(param.Text(m)))
 	if err != nil {
-		return nil, operators.Failf("slack>: can't post: %s", d.masked(reason(err)))
+		return nil, operators.Causedf(err, "slack>: can't post: %s", d.masked(reason(err)))
 	}
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
 	if d.token != "" {
@@ -96,7 +100,7 @@ func (d destination) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return operators.Failf("slack>: Slack is not answering (%s): the message may have been posted; look, and run the task again, or give it a `_retry`",
+	return operators.Causedf(err, "slack>: Slack is not answering (%s): the message may have been posted; look, and run the task again, or give it a `_retry`",
 		d.masked(reason(err)))
 }
 

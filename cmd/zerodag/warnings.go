@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/expr"
+	"zerodag/internal/files"
+	"zerodag/operators"
+	"zerodag/operators/all"
+)
+
+// projectWarnings is what is legal in a project and hardly does what its author thinks; only,
+// unless it is "", is the one workflow file that is looked at.
+func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, only string) (dig.Errors, error) {
+	builtIn := all.Registry().Names()
+	own, warnings, err := projectOperators(p.Root(), workflows, builtIn)
+	if err != nil {
+		return nil, err
+	}
+	if only == "" {
+		stored, err := storedByScripts(p.Root(), workflows)
+		if err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, stored...)
+	}
+	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: operators.ParametersOf, Syntax: expr.Check, Only: only}
+	return append(warnings, dig.Warnings(p.Source, names, known)...), nil
+}
+
+// tellWarnings writes warnings before a project is pushed or run; with strict they are an error.
+func tellWarnings(out io.Writer, warnings dig.Errors, strict bool) error {
+	for _, w := range warnings {
+		said, hint, _ := strings.Cut(w.Error(), "\n  ")
+		if hint != "" {
+			said = strings.TrimSuffix(said, ".") + ": " + hint
+		}
+		fmt.Fprintf(out, "warning: %s\n", said)
+	}
+	return strictly(warnings, strict)
+}
+
+func strictly(warnings dig.Errors, strict bool) error {
+	if strict && len(warnings) > 0 {
+		return fmt.Errorf("%d warnings, and --strict makes them errors", len(warnings))
+	}
+	return nil
+}
+
+// sortFaults makes faults of schedules warnings, but those of one workflow's file that keep it
+// from being run; of is that file, or "" for every file.
+func sortFaults(faults dig.ScheduleFaults, of string) (warnings dig.Errors, err error) {
+	warnings = faults.Unused
+	var wrong dig.Errors
+	for _, f := range faults.Wrong {
+		if of == "" || f.File == of {
+			wrong = append(wrong, f)
+		} else {
+			warnings = append(warnings, f)
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	return warnings, nil
+}

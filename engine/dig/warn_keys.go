@@ -1,0 +1,162 @@
+package dig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// The keys that the language has for tasks, besides subtasks and operators.
+func taskKeys() []string {
+	return []string{"_export", "_do", "_else_do", "_parallel", "_background", "_after", "_retry", "_error", "_check",
+		"_type", "_command", "_env", "_disable", "_workdir", "_secrets"}
+}
+
+// retryKeys and parallelKeys are those of the mappings that _retry and _parallel may be.
+func retryKeys() []string    { return []string{"limit", "interval", "max_interval", "interval_type"} }
+func parallelKeys() []string { return []string{"limit"} }
+
+// keys warns of keys of a task that nobody reads although they look like some that are read: a
+// misspelt _retry or timeout is lost in silence. Any other key may be a parameter of its author.
+func (c *critic) keys(at []string, task string, config *param.Map) {
+	operator, command, _ := operatorOf(config)
+	var own []string
+	if operator != "" && c.known.Parameters != nil {
+		own = c.known.Parameters(operator)
+	}
+	for key, v := range config.All() {
+		place := append(slices.Clone(at), key)
+		switch {
+		case strings.HasPrefix(key, "+"), key == command, slices.Contains(own, key):
+		case strings.HasPrefix(key, "_"):
+			c.steering(place, task, key, v, own)
+		case len(own) > 0 && !used(config, key):
+			c.parameter(place, task, operator, key, own)
+		}
+	}
+}
+
+// steering looks at a key that begins with "_".
+func (c *critic) steering(place []string, task, key string, v param.Value, own []string) {
+	switch {
+	case key == "_retry":
+		c.retry(place, task, v)
+	case key == "_parallel":
+		c.unknownKeys(place, task, v, parallelKeys())
+	case slices.Contains(taskKeys(), key):
+	default:
+		hint := "keys of a task that begin with _ are " + strings.Join(taskKeys(), ", ")
+		if near := param.Nearest(key, slices.Concat(taskKeys(), own)); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		c.warn(place, task, hint, "%s is not read by anybody", key)
+	}
+}
+
+func (c *critic) retry(place []string, task string, v param.Value) {
+	switch x := v.(type) {
+	case *param.Map:
+		c.unknownKeys(place, task, v, retryKeys())
+	case string:
+		if _, err := param.AsInt("_retry", x); err != nil && !strings.Contains(x, "${") {
+			c.warn(place, task, "write a number, or {limit: 3, interval: 10}", "_retry is no number: %s", sample(v))
+		}
+	}
+}
+
+func (c *critic) unknownKeys(place []string, task string, v param.Value, known []string) {
+	m, _ := v.(*param.Map)
+	for _, key := range m.Keys() {
+		if slices.Contains(known, key) {
+			continue
+		}
+		hint := "it may have " + strings.Join(known, ", ")
+		if near := param.Nearest(key, known); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		c.warn(append(slices.Clone(place), key), task, hint, "%s of %s is not read by anybody", key, place[len(place)-1])
+	}
+}
+
+// parameter looks at a key of a task that its operator does not read.
+func (c *critic) parameter(place []string, task, operator, key string, own []string) {
+	underscored := "_" + key
+	switch near := param.Nearest(key, own); {
+	case near != "":
+		c.warn(place, task, fmt.Sprintf("did you mean %s? Export it (_export) if it is a variable of your own", near), "%s is no parameter of %s>", key, operator)
+	case key == "timeout" && slices.Contains(own, "sandbox"):
+		c.warn(place, task, "write `sandbox: {timeout: 10m}`", "timeout is no parameter of %s>: the command may run for ever", operator)
+	case slices.Contains([]string{"_retry", "_parallel", "_export", "_background", "_after", "_error", "_check"}, underscored):
+		c.warn(place, task, "did you mean "+underscored+"?", "%s is no parameter of %s>", key, operator)
+	}
+}
+
+// used says whether the texts of a task name one of its keys in an expression, so that it is a
+// variable of its author.
+func used(config *param.Map, key string) bool {
+	for k, v := range config.All() {
+		if k != key && !strings.HasPrefix(k, "+") && mentions(v, key) {
+			return true
+		}
+	}
+	return false
+}
+
+func mentions(v param.Value, word string) bool {
+	switch x := v.(type) {
+	case string:
+		_, code, found := strings.Cut(x, "${")
+		return found && strings.Contains(code, word)
+	case []param.Value:
+		return slices.ContainsFunc(x, func(e param.Value) bool { return mentions(e, word) })
+	case *param.Map:
+		for _, e := range x.All() {
+			if mentions(e, word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// plugins tells of Digdag's own plugins, which are not loaded, and of settings of docker that no
+// command takes.
+func (c *critic) plugins(at []string, export *param.Map) {
+	plugin := export.Map("plugin")
+	if v, ok := plugin.Get("dependencies"); ok {
+		list, _ := v.([]param.Value)
+		names := make([]string, 0, len(list))
+		for _, e := range list {
+			names = append(names, sample(e))
+		}
+		c.warn(append(slices.Clone(at), "_export", "plugin", "dependencies"), "",
+			"its operators are unknown here, or built in with other parameters: see docs/plugins.md and `zerodag operators`",
+			"zerodag loads no Java plugins: %s", strings.ReplaceAll(strings.Join(names, ", "), `"`, ""))
+	}
+	c.docker(append(slices.Clone(at), "_export"), "", export)
+}
+
+func (c *critic) docker(at []string, task string, config *param.Map) {
+	if text, ok := valueOf(config, "docker").(string); ok && !strings.Contains(text, "${") {
+		c.warn(append(slices.Clone(at), "docker"), task, "write `docker: {image: "+text+"}`", "docker is a text, and commands will fail with \"Parameter 'docker' must be an object\"")
+	}
+}
+
+// placeholders looks for mappings that became keys.
+func (c *critic) placeholders(config *param.Map) { c.placeholder(nil, config, 0) }
+
+func (c *critic) placeholder(at []string, v param.Value, depth int) {
+	m, ok := v.(*param.Map)
+	if !ok || depth > maxDepth {
+		return
+	}
+	for key, e := range m.All() {
+		place := append(slices.Clone(at), key)
+		if strings.HasPrefix(key, "{") && strings.HasSuffix(key, "}") && strings.Contains(key, "=") {
+			c.warn(place, "", "quote it, or fill in the placeholder", "{{...}} is YAML for a mapping in a mapping: it is read as the key %s", key)
+		}
+		c.placeholder(place, e, depth+1)
+	}
+}

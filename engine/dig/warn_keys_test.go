@@ -1,0 +1,124 @@
+package dig
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"zerodag/engine/param"
+)
+
+// TestKeysThatNobodyReads proves that a slip of a key is told with what was meant, and that
+// keys of an author's own are not.
+func TestKeysThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	known := Known{
+		Operators: []string{"sh", "http", "py"},
+		Missing: func(name string) string {
+			return map[string]string{"td": "Digdag has it"}[name]
+		},
+		Parameters: func(operator string) []string {
+			return map[string][]string{"sh": {"shell", "sandbox", "docker", "_env"}, "http": {"method", "timeout", "content"}}[operator]
+		},
+		Syntax: func(text string) error {
+			if strings.Contains(text, "BAD") || strings.Contains(text, ":-") {
+				return errors.New("SyntaxError")
+			}
+			return nil
+		},
+	}
+	for text, want := range map[string]string{
+		"+a: {sh>: x, _rety: 3}":                                       "main.dig:1:14: _rety is not read by anybody (task +main+a)\n  did you mean _retry?",
+		"+a: {sh>: x, _paralell: true}":                                "_paralell is not read by anybody (task +main+a)\n  did you mean _parallel?",
+		"+a: {sh>: x, _zzzzzzz: true}":                                 "_zzzzzzz is not read by anybody (task +main+a)\n  keys of a task that begin with _ are _export, ",
+		"+a: {sh>: x, _retry: {limt: 3}}":                              "main.dig:1:23: limt of _retry is not read by anybody (task +main+a)\n  did you mean limit?",
+		"+a: {sh>: x, _retry: three}":                                  "_retry is no number: \"three\" (task +main+a)\n  write a number, or {limit: 3, interval: 10}",
+		"+a: {_parallel: {limit: 2, limt: 3}, +b: {sh>: x}}":           "limt of _parallel is not read by anybody",
+		"+a: {sh>: x, timeout: 10}":                                    "timeout is no parameter of sh>: the command may run for ever (task +main+a)\n  write `sandbox: {timeout: 10m}`",
+		"+a: {http>: x, metod: GET}":                                   "metod is no parameter of http> (task +main+a)\n  did you mean method?",
+		"+a: {sh>: x, retry: 3}":                                       "retry is no parameter of sh> (task +main+a)\n  did you mean _retry?",
+		"+a: {sh>: x}\n_error: {+b: {http>: x, timeot: 1}}":            "main.dig:2:25: timeot is no parameter of http> (task +main^error+b)",
+		"+a: {sh>: \"echo ${HOME:-x}\"}":                               "main.dig:1:6: this cannot be evaluated: SyntaxError (task +main+a)\n  that is the shell's: write $${HOME:-...}",
+		"+a: {http>: x, content: {b: [\"${BAD}\"]}}":                   "main.dig:1:26: this cannot be evaluated: SyntaxError",
+		"+a: {sh>: x, docker: image}":                                  "docker is a text, and commands will fail with \"Parameter 'docker' must be an object\" (task +main+a)\n  write `docker: {image: image}`",
+		"_export: {plugin: {dependencies: [\"a:b:1\"]}}\n+a: {sh>: x}": "main.dig:1:20: zerodag loads no Java plugins: a:b:1",
+		"_export: {a: {{Name of it}}}\n+a: {sh>: x}":                   "main.dig:1:15: {{...}} is YAML for a mapping in a mapping: it is read as the key {Name of it=null}\n  quote it",
+		"+a: {td>: x}\n+b: {td>: x}\n+c: {_error: {td>: x}, sh>: x}":   "td> (3 tasks, first in main.dig:1): there is no such operator; Digdag has it",
+		"+a: {td>: x}": "main.dig:1:6: there is no operator td> (task +main+a)\n  Digdag has it",
+		// and what is nobody's mistake
+		"+a: {sh>: x, _retry: {limit: 3, interval: 1, max_interval: 9, interval_type: exponential}, _env: {A: b}}": "",
+		"+a: {sh>: \"x ${metod}\", metod: 1, note: y}":                                                             "",
+		"+a: {sh>: \"sleep ${timeout}\", timeout: 10}":                                                             "",
+		"+a: {py>: m.f, timeout: 10, metod: 1}":                                                                    "",
+		"+a: {http>: x, timeout: 10, _retry: 3}":                                                                   "",
+		"+a: {sh>: x, _retry: \"${n}\"}":                                                                           "",
+	} {
+		list := Warnings(mapSource(map[string]string{"main.dig": text}), []string{"main.dig"}, known)
+		switch {
+		case want == "" && len(list) > 0:
+			t.Errorf("%s: %v", text, list)
+		case want != "" && (len(list) != 1 || !strings.Contains(list[0].Error(), want)):
+			t.Errorf("%s:\n%v\nwant %s", text, list, want)
+		}
+	}
+}
+
+// TestSchedulesOfOthers proves that a fault below schedule: keeps a project from being pushed
+// and nothing else, and that each key is told where it stands.
+func TestSchedulesOfOthers(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"a.dig": "schedule:\n  daily>: 07:00:00\n\n  +a:\n    echo>: x\n  skip_on_overtme: true\n",
+		"b.dig": "+b: {echo>: x}\n",
+		"c.dig": "schedule: {dayly>: 07:00:00}\n+c: {echo>: x}\n",
+	}
+	names := []string{"a.dig", "b.dig", "c.dig"}
+	want := "a.dig:4:3: Parameter '+a' is not used at schedule.\n  tasks and _export do not belong below schedule: check the indentation\n" +
+		"a.dig:6:3: Parameter 'skip_on_overtme' is not used at schedule.\n  did you mean [skip_on_overtime]?\n" +
+		"c.dig:1:1: Unknown scheduler type: dayly\n  did you mean daily>?"
+	if _, err := Load(mapSource(files), names); err == nil || err.Error() != want {
+		t.Errorf("a push: %v", err)
+	}
+	workflows, faults, err := LoadHere(mapSource(files), names)
+	if err != nil || len(workflows) != 3 {
+		t.Fatalf("%d workflows, %v", len(workflows), err)
+	}
+	if got := faults.Unused.Error() + "\n" + faults.Wrong.Error(); got != want {
+		t.Errorf("here: %s", got)
+	}
+}
+
+// TestKeysThatAreMappings proves that a mapping or a list as a key is the text that the original
+// makes of it, and that neither depth nor size of such keys is without bounds.
+func TestKeysThatAreMappings(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a: {{Name of database}}":           "{Name of database=null}",
+		"a: {{x: 1, y: [a, true, 1.5]}: z}": "{x=1, y=[a, true, 1.5]}",
+		"a: {? [b, {c: d}] : z}":            "[b, {c=d}]",
+		"b: &k {c: d}\na: {? *k : z}":       "{c=d}",
+	} {
+		v, err := ParseYAML("f", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if keys := v.(*param.Map).Map("a").Keys(); len(keys) != 1 || keys[0] != want {
+			t.Errorf("%s: %q, want %q", text, keys, want)
+		}
+	}
+	if _, err := ParseYAML("f", []byte(strings.Repeat("{", 600)+strings.Repeat("}", 600))); err == nil || !strings.Contains(err.Error(), "nested deeper than 500") {
+		t.Errorf("deep: %.200v", err)
+	}
+	bomb := "a: &a {b: " + strings.Repeat("x", 1000) + "}\n"
+	for i := range 40 {
+		next, last := string(rune('A'+i)), "a"
+		if i > 0 {
+			last = string(rune('A' + i - 1))
+		}
+		bomb += next + ": &" + next + " {? *" + last + " : 1, ? [*" + last + "] : 2}\n"
+	}
+	if _, err := ParseYAML("f", []byte(bomb)); err == nil {
+		t.Error("a text that doubles with every line was read")
+	}
+}

@@ -1,0 +1,147 @@
+// Package datafolder knows the folder of a server's data by what is in it, wherever it lies
+// and whatever it is called.
+//
+// Everything that makes, sends or takes copies of a project asks it: a server's database and
+// the key of its secrets must never be among a project's files.
+package datafolder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The names that a server gives to what it keeps; servers of all versions have them.
+const (
+	Database = "zerodag.db"
+	Key      = "secret.key"
+	Token    = "admin.token"
+	Archives = "blobs"
+)
+
+// marks are the names that tell a folder of data.
+var marks = []string{Database, Key, Token, Archives}
+
+// Holds says whether a folder with entries of these names is the folder of a server's data:
+// it has the database, or the key of secrets beside archives or the first token. File systems
+// may not tell capital letters from small ones, so neither does this.
+func Holds(names []string) bool {
+	has := func(name string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+	}
+	return has(Database) || has(Key) && (has(Archives) || has(Token))
+}
+
+// Is looks whether a folder is one of a server's data. A folder that cannot be read is none:
+// nobody can copy what is in it either.
+func Is(folder string) bool {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return false
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return Holds(names)
+}
+
+// Within lists the folders of servers' data below root by their slash names, sorted; "." is
+// root itself. Links are not followed.
+func Within(root string) (found []string, err error) {
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrPermission) && d != nil && d.IsDir():
+			return fs.SkipDir
+		case err != nil || !d.IsDir() || !Is(file):
+			return err
+		}
+		name, err := filepath.Rel(root, file)
+		found = append(found, filepath.ToSlash(name))
+		if err == nil && name != "." {
+			err = fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for data of a server in %s: %w", root, err)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+// Among lists the folders of servers' data among slash names of files and folders, sorted.
+func Among(names []string) (found []string) {
+	below := map[string][]string{}
+	for _, name := range names {
+		for ; name != "." && name != "/"; name = path.Dir(name) {
+			folder, mark := path.Dir(name), strings.ToLower(path.Base(name))
+			if slices.Contains(marks, mark) && !slices.Contains(below[folder], mark) {
+				below[folder] = append(below[folder], mark)
+			}
+		}
+	}
+	for folder, entries := range below {
+		if Holds(entries) {
+			found = append(found, folder)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Reached says whether a path, with links followed, lies in a folder of a server's data, or is
+// one. Folders that root lies in do not count: what is in them is what root was chosen for.
+func Reached(root, file string) bool {
+	file, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	for ; ; file = filepath.Dir(file) {
+		if up, err := filepath.Rel(file, root); err == nil && filepath.IsLocal(up) {
+			return false
+		}
+		if Is(file) {
+			return true
+		}
+	}
+}
+
+// Remove takes servers' data out of a folder that was unpacked: whole folders below it, and of
+// the folder itself the database, the key and the token. It returns the names of what it took.
+func Remove(root string) ([]string, error) {
+	found, err := Within(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range found {
+		if name != "." {
+			if err := os.RemoveAll(filepath.Join(root, filepath.FromSlash(name))); err != nil {
+				return nil, fmt.Errorf("leave out the data of a server: %w", err)
+			}
+			continue
+		}
+		entries, err := os.ReadDir(root)
+		if err != nil {
+			return nil, fmt.Errorf("leave out the data of a server: %w", err)
+		}
+		for _, e := range entries {
+			low := strings.ToLower(e.Name())
+			if low != Key && low != Token && !strings.HasPrefix(low, Database) {
+				continue
+			}
+			if err := os.RemoveAll(filepath.Join(root, e.Name())); err != nil {
+				return nil, fmt.Errorf("leave out the data of a server: %w", err)
+			}
+		}
+	}
+	return found, nil
+}

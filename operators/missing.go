@@ -1,0 +1,74 @@
+package operators
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ofDigdag are the operators that Digdag has built in and zerodag has not.
+var ofDigdag = []string{"td", "td_ddl", "td_for_each", "td_load", "td_partial_delete", "td_result_export", "td_run", "td_table_export", "td_wait", "td_wait_table",
+	"bq", "bq_ddl", "bq_extract", "bq_load", "gcs_wait"}
+
+// ofPlugins are operators of plugins that projects in public use, and what comes closest here.
+var ofPlugins = []struct{ name, plugin, instead string }{
+	{"athena.", "digdag-operator-athena", "athena>"},
+	{"ecs_task.", "digdag-operator-ecs_task", "ecs>, or commands with `sandbox:` on Fargate"},
+	{"aws.ecs.", "digdag-operator-aws", "ecs>"},
+	{"emr_fleet.", "digdag-operator-emr_fleet", "emr>"},
+	{"glue.", "digdag-operator-glue", "glue>"},
+	{"mysql", "digdag-mysql", "sh> with the client mysql"},
+	{"mssql", "digdag-plugin-mssql", "sh> with the client sqlcmd"},
+	{"snow", "digdag-plugin-snowflake", "sh> with the client snowsql"},
+	{"ssh", "digdag-plugin-ssh", "sh> with the client ssh"},
+	{"pg_lock", "digdag-operator-pg_lock", "pg>"},
+	{"datadog_event", "digdag-plugin-datadog", "http>"},
+	{"sentry", "digdag-plugin-sentry", "http>"},
+	{"gke", "digdag-plugin-gke", "sh> with kubectl"},
+	{"k8s_job", "a plugin for Kubernetes", "sh> with kubectl"},
+	{"param_eval", "digdag-operator-param", "param_set>"},
+	{"param_reset", "digdag-operator-param", "param_set>"},
+	{"param_store", "digdag-operator-param", "param_set>"},
+	{"sh_result", "digdag-plugin-shresult", "py>, or an executable of the project with an answer"},
+	{"ipynb", "a plugin for notebooks", "sh> with jupyter nbconvert"},
+}
+
+// Missing says where an operator that is not built in here is known from, and what to do; ""
+// when it is not known.
+func Missing(name string) string {
+	for _, n := range ofDigdag {
+		if n == name {
+			return "Digdag has " + name + "> built in, zerodag has not: an executable operators/" + name + " of the project can be it (docs/plugins.md)"
+		}
+	}
+	for _, p := range ofPlugins {
+		if name == p.name || strings.HasSuffix(p.name, ".") && strings.HasPrefix(name, p.name) {
+			return name + "> is of the plugin " + p.plugin + ", which is not loaded here; instead there is " + p.instead
+		}
+	}
+	return ""
+}
+
+// ParametersOf lists the names that a built-in operator reads, by the tables of its page; none
+// of an operator for which every parameter may have a meaning, as one of a function or of
+// tasks that it calls.
+func ParametersOf(name string) []string {
+	switch name {
+	case "py", "rb", "call", "require", "param_set":
+		return nil
+	}
+	page, ok := Page(name)
+	if !ok {
+		return nil
+	}
+	var list []string
+	for key := range PageKeys(page) {
+		if parameterName.MatchString(key) && key != "parameter" {
+			list = append(list, key)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+var parameterName = regexp.MustCompile(`^_?[a-z][a-z0-9_.-]*$`)
