@@ -39,8 +39,7 @@ type Options struct {
 	Logs     string // folder of the task logs; "" is "logs" in Folder
 	NoLogs   bool   // task logs are not kept
 	Split    int64  // bytes after which a task's log goes on in another file; 0 is never
-	// LogsApart gives every run a log file of its own; else short logs of an attempt lie
-	// together in one.
+	// LogsApart gives every run a log file of its own; else short logs lie in the database.
 	LogsApart bool
 	Temp      string // folder for workspaces; "" is the system's
 
@@ -174,7 +173,11 @@ func (e *Engine) wire(o Options) error {
 			return fmt.Errorf("let %s reach workspaces: %w", o.Commands.User, err)
 		}
 	}
-	e.taskLogs = files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Apart: o.LogsApart, Now: o.Now, Logger: o.Logger})
+	of := files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Now: o.Now, Logger: o.Logger}
+	if !o.LogsApart {
+		of.Short = e.DB
+	}
+	e.taskLogs = files.NewLogs(of)
 	logs := host.Logs(e.taskLogs)
 	if o.NoLogs {
 		logs = host.NoLogs{}

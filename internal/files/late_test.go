@@ -17,6 +17,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/tasklog"
 )
 
 // disk is a file system that can be full, or fail once.
@@ -70,7 +73,7 @@ func (f diskFile) WriteAt(p []byte, at int64) (int, error) {
 // onDisk makes logs on a disk that can be full; said is what they log.
 func onDisk(t *testing.T) (logs *Logs, d *disk, said *bytes.Buffer) {
 	said = &bytes.Buffer{}
-	logs = NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a", Apart: true, Logger: slog.New(slog.NewTextHandler(said, nil))})
+	logs = NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a", Logger: slog.New(slog.NewTextHandler(said, nil))})
 	d = &disk{}
 	logs.open = d.open
 	return logs, d, said
@@ -261,7 +264,7 @@ func TestTornLog(t *testing.T) {
 		fmt.Fprintf(zip, "%x", i*i*7919)
 	}
 	zip.Close()
-	logs := NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a", Apart: true})
+	logs := NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a"})
 	id, created := exampleRun("+a")
 	l := logs.Open(id, created)
 	want := ""
@@ -317,35 +320,28 @@ func FuzzWholeSize(f *testing.F) {
 	})
 }
 
-// TestTornShortLogs proves that half a record which a killed process left hides none that came
-// before it or after.
+// TestTornShortLogs proves that half a record which a killed process of an earlier release left
+// hides none that came before it or after.
 func TestTornShortLogs(t *testing.T) {
 	t.Parallel()
 	logs := NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a"})
 	_, created := exampleRun("")
-	say := func(task string) {
-		id, created := exampleRun(task)
-		l := logs.Open(id, created)
-		l.Echo(strings.Repeat(task, 50))
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	say("+before")
-	names, err := filepath.Glob(logs.folder + "/*/*.short")
-	if err != nil || len(names) != 1 {
-		t.Fatal(names, err)
-	}
-	record, err := os.ReadFile(names[0])
+	folder, err := folderOfAttempt(exampleAttempt(created))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := 1; n < len(record); n++ {
-		if err := os.WriteFile(names[0], append(record[:len(record):len(record)], record[:n]...), privateFile); err != nil {
+	path := filepath.Join(logs.folder, folder+shortSuffix)
+	if err := os.MkdirAll(filepath.Dir(path), privateFolder); err != nil {
+		t.Fatal(err)
+	}
+	of := func(task string) string {
+		return record(tasklog.Name(task, "a", created), strings.Repeat(task, 5))
+	}
+	before, after := of("+before"), of("+after")+of("+last")
+	for n := 1; n < len(before); n++ {
+		if err := os.WriteFile(path, []byte(before+before[:n]+after), privateFile); err != nil {
 			t.Fatal(err)
 		}
-		say("+after")
-		say("+last")
 		list, err := logs.Files(t.Context(), exampleAttempt(created), "")
 		if err != nil || len(list) != 3 {
 			t.Fatalf("behind %d bytes of a record there are %d logs, want 3 (%v)", n, len(list), err)
@@ -371,7 +367,11 @@ func TestLogsOnASmallDisk(t *testing.T) {
 	for _, how := range []string{"full", "no inodes"} {
 		for _, apart := range []bool{false, true} {
 			folder := smallDisk(t)
-			logs := NewLogs(LogOptions{Folder: filepath.Join(folder, "logs"), AgentID: "a", Apart: apart})
+			options := LogOptions{Folder: filepath.Join(folder, "logs"), AgentID: "a"}
+			if !apart { // it is on the same disk
+				options.Short = &memory{fails: host.ErrUnavailable}
+			}
+			logs := NewLogs(options)
 			run := func(task, text string) {
 				id, created := exampleRun(task)
 				l := logs.Open(id, created)
@@ -399,7 +399,7 @@ func TestLogsOnASmallDisk(t *testing.T) {
 			}
 			all.Wait()
 			run("+long", long)
-			if logs.Trouble() == nil && apart {
+			if logs.Trouble() == nil {
 				t.Errorf("%s: it is not full, this shows nothing", how)
 			}
 			for _, name := range fill {

@@ -27,10 +27,11 @@ const (
 
 // taskLog is the log of one run.
 type taskLog struct {
-	logs   *Logs
-	folder string
-	task   string
-	thread string
+	logs    *Logs
+	attempt int64
+	folder  string
+	task    string
+	thread  string
 
 	mu     sync.Mutex
 	text   []byte // not stored yet
@@ -195,8 +196,8 @@ func (t *taskLog) finish() error {
 	if t.closed {
 		t.tellMissing()
 	}
-	if t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText && !t.logs.apart {
-		return t.storeShort()
+	if t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText && t.storeShort() == nil {
+		return nil
 	}
 	if err := t.store(); err != nil || !t.closed {
 		return err
@@ -340,13 +341,14 @@ func (t *taskLog) Close() error {
 	return nil
 }
 
-// storeShort puts a log that is complete, and short, to the other short ones.
+// storeShort puts a log that is complete, and short, to the other short ones. Where they cannot be
+// kept just now, or no more because the program ends, the log has a file of its own.
 func (t *taskLog) storeShort() error {
-	err := t.logs.zips.Compress(t.text, func(content []byte) error {
-		return t.logs.short.add(t.folder+shortSuffix, tasklog.Name(t.task, t.logs.agent, t.logs.short.unique(t.began)), content)
-	})
-	if err != nil {
-		return fmt.Errorf("keep log of task %s: %w", t.task, err)
+	if t.logs.short == nil {
+		return errors.ErrUnsupported
 	}
-	return nil
+	name := tasklog.Name(t.task, t.logs.agent, t.logs.names.unique(t.began))
+	return t.logs.zips.Compress(t.text, func(content []byte) error {
+		return t.logs.short.AddLog(context.Background(), t.attempt, name, content)
+	})
 }
