@@ -25,7 +25,7 @@ func newView(r *localRun) view {
 		v = newTreeView(file, terminalSize(file))
 	}
 	if r.taskLog != "" {
-		v = keptView{v, files.NewLogs(files.LogOptions{Folder: r.taskLog})}
+		v = keptView{v, files.NewLogs(files.LogOptions{Folder: r.taskLog}), r.log}
 	}
 	return v
 }
@@ -69,7 +69,15 @@ func (v plainView) close()                                  {}
 // keptView keeps the logs of tasks as files beside what is shown.
 type keptView struct {
 	view
-	logs *files.Logs
+	logs    *files.Logs
+	console *console
+}
+
+func (v keptView) close() {
+	if err := v.logs.Close(); err != nil {
+		v.console.message(operators.Error, "OperatorManager", err.Error())
+	}
+	v.view.close()
 }
 
 func (v keptView) log(id operators.Identity) operators.Log {

@@ -69,7 +69,7 @@ func Within(root string) (found []string, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for data of a server in %s: %w", root, err)
+		return nil, fmt.Errorf("look for data of a server: %w", err)
 	}
 	slices.Sort(found)
 	return found, nil
@@ -77,9 +77,10 @@ func Within(root string) (found []string, err error) {
 
 // Among lists the folders of servers' data among slash names of files and folders, sorted.
 func Among(names []string) (found []string) {
-	below := map[string][]string{}
+	below, seen := map[string][]string{}, map[string]bool{}
 	for _, name := range names {
-		for ; name != "." && name != "/"; name = path.Dir(name) {
+		for ; name != "." && name != "/" && !seen[name]; name = path.Dir(name) {
+			seen[name] = true // with all that is above it: an archive may be thousands of folders deep
 			folder, mark := path.Dir(name), strings.ToLower(path.Base(name))
 			if slices.Contains(marks, mark) && !slices.Contains(below[folder], mark) {
 				below[folder] = append(below[folder], mark)

@@ -415,3 +415,28 @@ func TestLogsOnASmallDisk(t *testing.T) {
 		}
 	}
 }
+
+// FuzzShortRecords looks for files of short logs that make more of themselves than is in them, or
+// that no reader gets through.
+func FuzzShortRecords(f *testing.F) {
+	record := func(name, content string) string {
+		return shortMark + string([]byte{0, 0, 0, byte(len(name)), 0, 0, 0, byte(len(content))}) + name + content
+	}
+	f.Add([]byte(record("a", "b")), []byte("zl"))
+	f.Add([]byte("zlog\xff\xff\xff\xff\xff\xff\xff\xff"), []byte{})
+	f.Fuzz(func(t *testing.T, before, behind []byte) {
+		const last = "+task@57d1e2f3000000ff.a.log.gz"
+		path := filepath.Join(t.TempDir(), "x.short")
+		if err := os.WriteFile(path, []byte(string(before)+record(last, "content")+string(behind[:min(len(behind), 3)])), privateFile); err != nil {
+			t.Fatal(err)
+		}
+		n, size := 0, 0
+		err := eachShort(path, func(name string, content []byte) bool {
+			n, size = n+1, size+shortHeader+len(name)+len(content)
+			return true
+		})
+		if err != nil || size > len(before)+len(record(last, "content"))+3 || n > size {
+			t.Errorf("%d records of %d bytes, %v", n, size, err)
+		}
+	})
+}

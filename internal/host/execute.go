@@ -56,7 +56,7 @@ func (h *Host) job(l *live, run engine.Run, now time.Time) *job {
 	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: t.Progress.Params, Now: now, TaskLimit: h.Limits.Tasks,
-			Store: h.Store(a.Site), Notifier: notifier{h, a, l.workflow.Revision.Name}, HTTP: h.HTTP, Network: h.Network,
+			Store: h.paramStore(a.Site), Notifier: notifier{h, a, l.workflow.Revision.Name}, HTTP: h.HTTP, Network: h.Network,
 			Config: h.Config, Workflows: required{h, a},
 		},
 		Own:    t.Config,

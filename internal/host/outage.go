@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"zerodag/operators"
 )
 
 // outage is a time in which the store cannot work. It is told when it begins, now and then, and
@@ -65,6 +67,35 @@ func (h *Host) insist(ctx context.Context, what string, do func() error) error {
 		h.away(what, err)
 		h.pause(ctx, h.patience(tries))
 	}
+}
+
+// patientStore is a parameter server that is waited for while it is not available: to fail the task
+// would help nobody.
+type patientStore struct {
+	operators.ParamStore
+	host *Host
+}
+
+func (h *Host) paramStore(site int64) operators.ParamStore {
+	s := h.Store(site)
+	if s == nil {
+		return nil // operators say so
+	}
+	return patientStore{s, h}
+}
+
+// Set implements operators.ParamStore.
+func (p patientStore) Set(ctx context.Context, values map[string]string) error {
+	return p.host.insist(ctx, "store parameters", func() error { return p.ParamStore.Set(ctx, values) })
+}
+
+// Get implements operators.ParamStore.
+func (p patientStore) Get(ctx context.Context, key string) (value string, found bool, err error) {
+	err = p.host.insist(ctx, "read parameters", func() (err error) {
+		value, found, err = p.ParamStore.Get(ctx, key)
+		return err
+	})
+	return value, found, err
 }
 
 // patience is how long to wait before the next try of what the store could not do.

@@ -14,16 +14,28 @@ import (
 // leases are in memory does also then.
 func (w *world) away(from, until time.Duration) {
 	began := time.Now()
-	w.intercept(func(_ string, done bool) error {
+	w.intercept(func(call string, done bool) error {
 		at := time.Since(began)
-		if done || at < from || at >= until {
+		if done || at < from && call != "set params" || at >= until {
 			return nil
 		}
 		return host.ErrUnavailable
 	})
 }
 
-func soonRetried(o *host.Options) { o.Limits.StoreRetry = 2 * time.Second }
+// paramStore is a parameter server that is away when the store is.
+func (w *world) paramStore(site int64) operators.ParamStore {
+	return seenStore{w.db.ParamStore(site), w}
+}
+
+type seenStore struct {
+	operators.ParamStore
+	w *world
+}
+
+func (s seenStore) Set(ctx context.Context, values map[string]string) error {
+	return s.w.call("set params", func() error { return s.ParamStore.Set(ctx, values) })
+}
 
 // TestOutageDelaysNothing proves that what falls due while the store is away is done within the
 // time between two tries after it is back: a time of `sla:`, the next try of a group and of a
@@ -40,6 +52,7 @@ func TestOutageDelaysNothing(t *testing.T) {
 		"sla":         {"sla:\n  duration: 00:00:02\n  +notice:\n    echo>: late\n+a:\n  work>: eight\n", 9 * time.Second, "echo>: late", "success"},
 		"group retry": {"+g:\n  _retry:\n    limit: 1\n    interval: 3\n  +a:\n    work>: once\n+notice:\n  echo>: said\n", 12 * time.Second, "echo>: said", "success"},
 		"task retry":  {"+a:\n  work>: once\n  _retry:\n    limit: 1\n    interval: 3\n+notice:\n  echo>: said\n", 12 * time.Second, "echo>: said", "success"},
+		"param_set":   {"+b:\n  param_set>:\n  x: 1\n+notice:\n  echo>: said\n", 9 * time.Second, "echo>: said", "success"},
 		"steps":       {"+a:\n  work>: quick\n+notice:\n  echo>: said\n", 9 * time.Second, "echo>: said", "success"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,11 +68,11 @@ func TestOutageDelaysNothing(t *testing.T) {
 					}
 					return operators.Result{}, nil
 				})
-				p := w.serve(soonRetried)
+				p := w.serve(func(o *host.Options) { o.Limits.StoreRetry, o.Store = 2*time.Second, w.paramStore })
 				p.push("main.dig", c.text)
-				a := p.start(1)
 				began := time.Now()
 				w.away(time.Millisecond, 6*time.Second)
+				a := p.start(1)
 				want(t, "status", p.end(a), c.status)
 				if took := p.row(a).FinishedAt.Sub(began); took > c.ends {
 					t.Errorf("it took %v, want at most %v\n%s", took, c.ends, w.said())

@@ -43,13 +43,13 @@ func (h *Host) perform(ctx context.Context, l *live, u duty, s *sending) ([]engi
 		switch e := e.(type) {
 		case engine.Dispatch:
 			if !e.At.IsZero() {
-				out.add(l.message(runID(e.Run), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
+				out.add(h.waiting(l, runID(e.Run), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
 			} else if !u.passed[e.Run] {
 				out.kept = append(out.kept, e.Run)
 			}
 		case engine.Timer:
 			then := events.Event{Kind: events.Due, Run: &e.Run}
-			out.add(l.message("t"+runID(e.Run), events.Task{Then: &then}, e.At))
+			out.add(h.waiting(l, "t"+runID(e.Run), events.Task{Then: &then}, e.At))
 		case engine.SLATimer:
 			out.add(l.message("sla", events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
 		case engine.Continue:
@@ -156,6 +156,17 @@ func eventMessage(attempt int64, name string, e events.Event) Message {
 
 func (l *live) message(id string, t events.Task, due time.Time) Message {
 	return Message{ID: messageID(l.id, id), Share: strconv.FormatInt(l.row.Project.ID, 10), Body: events.EncodeTask(t), Due: due}
+}
+
+// waiting is a message for a time that the log knows, which is ahead of the clock where that was
+// set back: what was to be waited for stays as long as it was.
+func (h *Host) waiting(l *live, id string, t events.Task, at time.Time) Message {
+	if now := h.Now(); l.at.After(now) {
+		at = at.Add(-l.at.Sub(now))
+	}
+	m := l.message(id, t, at)
+	m.Waits = true
+	return m
 }
 
 func runID(r engine.Run) string {

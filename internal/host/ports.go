@@ -61,6 +61,9 @@ type Message struct {
 	Share string
 	Body  []byte
 	Due   time.Time // not received before; zero is now
+	// Waits: Due only means a time from now on. A clock that is set back meanwhile need not delay
+	// the message.
+	Waits bool
 }
 
 // Delivery is a message under a lease.

@@ -61,7 +61,7 @@ const settleTime = time.Second
 func (h *Host) settled(due []Schedule) (ready []Schedule, release time.Time) {
 	for _, s := range due {
 		until := s.CreatedAt.Add(settleTime)
-		if s.Times.Run.After(s.CreatedAt) || !h.Now().Before(until) {
+		if now := h.Now(); s.Times.Run.After(s.CreatedAt) || !now.Before(until) || now.Before(s.CreatedAt) { // or the clock was set back
 			ready = append(ready, s)
 		} else if release.IsZero() || until.Before(release) {
 			release = until

@@ -31,11 +31,29 @@ func (s *sim) open() *simProcess {
 		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 			return host.Workspace{Leave: func() {}}, nil
 		},
-		Relay: s.loose, Now: func() time.Time { return s.now.Add(p.skew) }, Limits: host.Limits{Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000}})
+		Relay: s.loose, Now: func() time.Time { return s.wall().Add(p.skew) }, Limits: host.Limits{Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000}})
 	p.SetPause(func(ctx context.Context, d time.Duration) {
 		s.yield(ctx.Value(coroutineKey{}).(*coroutine), false, s.now.Add(d))
 	})
 	return p
+}
+
+// wall is what the machines' clocks say.
+func (s *sim) wall() time.Time { return s.now.Add(s.set) }
+
+// setClocks sets the clocks of all machines. What only waits is not delayed by that, see
+// host.Message.Waits; leases and releases know nothing of it.
+func (s *sim) setClocks(to time.Duration) {
+	by := to - s.set
+	s.set, s.before = to, s.number
+	s.note("clocks are set by %v", by)
+	for _, q := range s.store.queues {
+		for _, m := range q.list {
+			if m.due.After(s.now) && (by > 0 || !m.Waits) {
+				m.due = m.due.Add(-by)
+			}
+		}
+	}
 }
 
 // choose is random in the way of one run: the same each time that it is asked.

@@ -86,7 +86,7 @@ func (s *sim) pass(needed bool) {
 	}
 	s.now = next
 	for _, x := range s.store.schedules {
-		if !x.Times.Run.After(s.now) && !s.healed && len(s.store.rows) < 15 {
+		if !x.Times.Run.After(s.wall()) && !s.healed && len(s.store.rows) < 15 {
 			p := s.any()
 			s.spawn(p, "fire", 0, func(ctx context.Context) { p.Fire(ctx, x) })
 		}
@@ -119,6 +119,8 @@ func (s *sim) disturb(n int) {
 				s.started = append(s.started, a.ID)
 			}
 		})
+	case n == 11:
+		s.setClocks(time.Duration(s.random.IntN(3)-1) * time.Hour)
 	case n >= 12:
 		s.wake(p)
 	}

@@ -105,6 +105,10 @@ func (q *simQueue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.call(ctx, fmt.Sprintf("send %s %d", messages[0].ID, len(messages)), func() error {
 		for _, m := range messages {
 			q.put(m)
+			wait, since := m.Due.Sub(q.wall()), ctx.Value(coroutineKey{}).(*coroutine).number > q.before
+			if m.Waits && since && wait > longestWait {
+				q.fail("message %s waits %v, no task that long", m.ID, wait)
+			}
 		}
 		return nil
 	})
@@ -112,9 +116,16 @@ func (q *simQueue) Send(ctx context.Context, messages ...host.Message) error {
 
 func (q *simQueue) put(m host.Message) {
 	if !slices.ContainsFunc(q.list, func(x *simMessage) bool { return x.ID == m.ID }) {
-		q.list = append(q.list, &simMessage{Message: m, due: m.Due})
+		n := &simMessage{Message: m}
+		if !m.Due.IsZero() {
+			n.due = m.Due.Add(-q.set)
+		}
+		q.list = append(q.list, n)
 	}
 }
+
+// longestWait is longer than any task waits for its next run.
+const longestWait = 30 * time.Minute
 
 // Receive implements host.Queue; the simulation hands messages out itself.
 func (q *simQueue) Receive(context.Context, int, time.Duration) ([]host.Delivery, error) {
@@ -345,7 +356,7 @@ func (st *simStore) nextTime() (next time.Time) {
 		earlier(c.wake)
 	}
 	for _, s := range st.schedules {
-		earlier(s.Times.Run)
+		earlier(s.Times.Run.Add(-st.set))
 	}
 	return next
 }

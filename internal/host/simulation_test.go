@@ -25,6 +25,8 @@ type sim struct {
 	random     *rand.Rand
 	rates      simRates
 	now        time.Time
+	set        time.Duration // how wrong the clocks of the machines are
+	before     int           // number of the last coroutine that began before they were set
 	store      *simStore
 	processes  []*simProcess
 	coroutines []*coroutine

@@ -61,6 +61,7 @@ func (h *Host) putOff(ctx context.Context, l *live, guard string, runs []engine.
 		name := wakeMark + runID(run)
 		times, _ := strconv.Atoi(strings.TrimPrefix(guard, name+"-")) // 0 for another one
 		m := l.message(name+"-"+strconv.Itoa(times+1), events.Task{Runs: []engine.Run{run}, Wait: true}, h.Now().Add(backOff(times)))
+		m.Waits = true
 		if err := h.Tasks.Send(ctx, m); err != nil {
 			return fmt.Errorf("wake task %d of attempt %d later: %w", run.Task, l.id, err)
 		}

@@ -31,6 +31,7 @@ const (
 type Options struct {
 	Path      string           // of the file; "" is in memory
 	Now       func() time.Time // time.Now when nil
+	Steady    func() time.Time // a clock that nobody sets; nil: that of the machine
 	UUID      func() string    // of new sessions; random when nil
 	SecretKey []byte           // 16 bytes; nil: there are no secrets
 	Sync      Sync
@@ -43,6 +44,7 @@ type Options struct {
 type DB struct {
 	path    string
 	now     func() time.Time
+	steady  func() time.Time
 	uuid    func() string
 	key     []byte
 	lock    *conn
@@ -57,7 +59,11 @@ type DB struct {
 
 // Open opens a database, or makes it. One process at a time has it.
 func Open(ctx context.Context, o Options) (_ *DB, err error) {
-	db := &DB{path: o.Path, now: o.Now, uuid: o.UUID, key: o.SecretKey}
+	db := &DB{path: o.Path, now: o.Now, steady: o.Steady, uuid: o.UUID, key: o.SecretKey}
+	if db.steady == nil {
+		began := time.Now()
+		db.steady = func() time.Time { return began.Round(0).Add(time.Since(began)) }
+	}
 	if db.now == nil {
 		db.now = time.Now
 	}

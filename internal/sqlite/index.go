@@ -15,6 +15,8 @@ type message struct {
 	id    string
 	group string
 	due   time.Time
+	free  time.Time // when it can be received, by the steady clock
+	waits bool      // for a time from when it was sent on: see host.Message.Waits
 	count int
 	past  int // of count, in earlier processes
 	size  int
@@ -29,7 +31,7 @@ type message struct {
 	behind  *message  // the next one of its group
 }
 
-// index says which message comes next, in time O(log n). Of a group only the first one,
+// index says which message comes next, in time O(log n). Its times are those of the steady clock. Of a group only the first one,
 // its head, can be seen: the others stand behind it.
 type index struct {
 	byID   map[string]*message
@@ -46,7 +48,7 @@ type line struct{ head, tail *message }
 func newIndex() index {
 	x := index{byID: map[string]*message{}, byRow: map[int64]*message{}, groups: map[string]*line{}}
 	x.ready.less = func(a, b *message) bool { return a.row < b.row }
-	x.later.less = func(a, b *message) bool { return a.due.Before(b.due) || a.due.Equal(b.due) && a.row < b.row }
+	x.later.less = func(a, b *message) bool { return a.free.Before(b.free) || a.free.Equal(b.free) && a.row < b.row }
 	x.leased.less = func(a, b *message) bool { return a.until.Before(b.until) || a.until.Equal(b.until) && a.row < b.row }
 	return x
 }
@@ -79,7 +81,7 @@ func (x *index) publish(m *message, now time.Time) {
 
 // place puts a message that nobody holds and that is first in its group where it belongs.
 func (x *index) place(m *message, now time.Time) {
-	if m.due.After(now) {
+	if m.free.After(now) {
 		x.later.push(m)
 	} else {
 		x.ready.push(m)
@@ -88,7 +90,7 @@ func (x *index) place(m *message, now time.Time) {
 
 // surface makes visible what is due, and what was leased for too long.
 func (x *index) surface(now time.Time) {
-	for m := x.later.first(); m != nil && !m.due.After(now); m = x.later.first() {
+	for m := x.later.first(); m != nil && !m.free.After(now); m = x.later.first() {
 		x.later.remove(m)
 		x.ready.push(m)
 	}
@@ -100,12 +102,23 @@ func (x *index) surface(now time.Time) {
 // next is how long it takes until surface finds something.
 func (x *index) next(now time.Time) (wait time.Duration, any bool) {
 	if m := x.later.first(); m != nil {
-		wait, any = m.due.Sub(now), true
+		wait, any = m.free.Sub(now), true
 	}
 	if m := x.leased.first(); m != nil && (!any || m.until.Sub(now) < wait) {
 		wait, any = m.until.Sub(now), true
 	}
 	return max(wait, 0), any
+}
+
+// shift moves the times of messages after the clock of the machine was set: one that was set
+// forward has made them due sooner, one that was set back later, but for those that only wait.
+func (x *index) shift(by time.Duration) {
+	for _, m := range x.later.list { // what was due stays so
+		if by < 0 || !m.waits {
+			m.free = m.free.Add(by)
+		}
+	}
+	heap.Init(&x.later)
 }
 
 // take leases the first visible message; the caller gives it a receipt.

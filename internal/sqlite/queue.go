@@ -26,6 +26,7 @@ type Queue struct {
 	outside bool            // they are written down before messages are handed out
 	bodies  int             // bytes of the bodies that are in memory
 	leases  uint64          // given so far
+	offset  time.Duration   // of the machine's clock to the steady one, when last looked at
 	closed  bool
 }
 
@@ -36,7 +37,7 @@ const (
 )
 
 // lookAgain bounds a wait for a due time: the clock may be set, or the machine sleep.
-const lookAgain = 10 * time.Second
+const lookAgain = time.Second
 
 // queueNames are all queues; a row of another name would never be received.
 func queueNames() []string { return []string{"events", "tasks"} }
@@ -53,7 +54,9 @@ func (db *DB) loadQueues(ctx context.Context) error {
 				m.past = m.count
 				q.remember(m, r.blob())
 				q.index.reserve(m)
-				q.index.publish(m, db.now())
+				now := q.look()
+				m.free = q.freeAt(m.due)
+				q.index.publish(m, now)
 				db.message.Store(max(db.message.Load(), m.row))
 			}, "SELECT id, unique_name, message_group, due, receive_count, length(body), CASE WHEN length(body) <= ? THEN body END"+
 				" FROM queued_messages WHERE queue = ? ORDER BY id", smallBody, name)
@@ -111,7 +114,7 @@ func (s *sending) reserve() {
 		if s.q.index.has(m.ID) {
 			continue
 		}
-		n := &message{row: s.q.db.message.Add(1), id: m.ID, group: m.Group, due: m.Due.Truncate(time.Microsecond), body: m.Body, size: len(m.Body)}
+		n := &message{row: s.q.db.message.Add(1), id: m.ID, group: m.Group, due: m.Due.Truncate(time.Microsecond), waits: m.Waits, body: m.Body, size: len(m.Body)}
 		s.q.index.reserve(n)
 		s.reserved = append(s.reserved, n)
 	}
@@ -120,10 +123,10 @@ func (s *sending) reserve() {
 func (s *sending) after() {
 	s.q.mu.Lock()
 	defer s.q.mu.Unlock()
-	now := s.q.db.now()
+	now := s.q.look()
 	for _, m := range s.reserved {
 		body := m.body
-		m.body = nil
+		m.body, m.free = nil, s.q.freeAt(m.due)
 		s.q.remember(m, body)
 		s.q.index.publish(m, now)
 	}
@@ -180,7 +183,7 @@ func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, erro
 	if q.closed {
 		return nil, nil, fmt.Errorf("receive: %w: the database is closed", host.ErrUnavailable)
 	}
-	now := q.db.now()
+	now := q.look()
 	q.index.surface(now)
 	var list []leased
 	for m := q.index.take(now.Add(lease)); m != nil; m = q.index.take(now.Add(lease)) {
@@ -231,7 +234,7 @@ func (q *Queue) deliver(ctx context.Context, list []leased) ([]host.Delivery, er
 func (q *Queue) giveBack(list []leased) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.db.now()
+	now := q.look()
 	for _, l := range list {
 		if q.index.held(l.Delivery, now) != nil {
 			q.index.unlease(l.m, now)
@@ -244,7 +247,7 @@ func (q *Queue) giveBack(list []leased) {
 func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.db.now()
+	now := q.look()
 	m := q.index.held(d, now)
 	if m == nil {
 		return host.ErrLeaseLost
@@ -274,7 +277,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 func (q *Queue) hold(d host.Delivery) *message {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	m := q.index.held(d, q.db.now())
+	m := q.index.held(d, q.look())
 	if m != nil {
 		q.index.hold(m)
 	}
@@ -288,7 +291,7 @@ func (q *Queue) unhold(m *message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.index.unhold(m)
-	q.wake(q.db.now())
+	q.wake(q.look())
 }
 
 func (q *Queue) deleted(m *message) {
@@ -300,7 +303,7 @@ func (q *Queue) deleted(m *message) {
 	if m.kept {
 		q.bodies -= m.size
 	}
-	now := q.db.now()
+	now := q.look()
 	q.index.remove(m, now)
 	q.wake(now)
 }
@@ -309,15 +312,15 @@ func (q *Queue) deleted(m *message) {
 // also when that cannot be written down (a full disk): only the delay is unknown after a restart.
 func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
 	due := q.db.stamp().Add(delay)
-	err := q.release(ctx, d, due)
+	err := q.release(ctx, d, due, delay)
 	if errors.Is(err, host.ErrUnavailable) {
-		q.released(q.hold(d), due)
+		q.released(q.hold(d), due, delay)
 		return nil
 	}
 	return err
 }
 
-func (q *Queue) release(ctx context.Context, d host.Delivery, due time.Time) error {
+func (q *Queue) release(ctx context.Context, d host.Delivery, due time.Time, delay time.Duration) error {
 	var m *message
 	return q.db.writer.do(ctx, &write{whole: true,
 		run: func(c *conn) error {
@@ -327,19 +330,19 @@ func (q *Queue) release(ctx context.Context, d host.Delivery, due time.Time) err
 			_, err := c.exec("UPDATE queued_messages SET due = ? WHERE id = ?", due, m.row)
 			return err
 		},
-		after: func() { q.released(m, due) },
+		after: func() { q.released(m, due, delay) },
 		undo:  func() { q.unhold(m) },
 	})
 }
 
-func (q *Queue) released(m *message, due time.Time) {
+func (q *Queue) released(m *message, due time.Time, delay time.Duration) {
 	if m == nil {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.db.now()
-	m.due = due
+	now := q.look()
+	m.due, m.free, m.waits = due, now.Add(delay), true
 	q.index.unlease(m, now)
 	q.wake(now)
 }

@@ -175,3 +175,61 @@ func TestReceivedTasksAreCountedFirst(t *testing.T) {
 		}
 	})
 }
+
+// TestClockThatIsSet proves that leases and delays are as long as they are whatever the machine's
+// clock is set to, that what only waits is not delayed by a clock that is set back, that what is
+// due at a time comes at that time of the new clock, and that nothing that was due is delayed.
+func TestClockThatIsSet(t *testing.T) {
+	t.Parallel()
+	for _, set := range []time.Duration{-time.Hour, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			begin, by := time.Now(), time.Duration(0)
+			db := open(t, Options{Now: func() time.Time { return time.Now().Add(by) }, Steady: time.Now})
+			q, ctx := db.Queue("tasks"), t.Context()
+			send := func(m host.Message) {
+				t.Helper()
+				if err := q.Send(ctx, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			receive := func(want string, at time.Duration) (d host.Delivery) {
+				t.Helper()
+				list, err := q.Receive(ctx, 1, 5*time.Minute)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(begin); list[0].ID != want || took < at || took > at+lookAgain {
+					t.Errorf("set by %v: received %s after %v, want %s after %v", set, list[0].ID, took, want, at)
+				}
+				return list[0]
+			}
+			done := func(d host.Delivery) {
+				t.Helper()
+				if err := q.Delete(ctx, d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			send(host.Message{ID: "ready"})
+			send(host.Message{ID: "leased"})
+			receive("ready", 0)
+			leased := receive("leased", 0)
+			send(host.Message{ID: "waits", Due: begin.Add(10 * time.Minute), Waits: true})
+			send(host.Message{ID: "at", Due: begin.Add(2 * time.Hour)})
+			by = set
+			if err := q.Release(ctx, leased, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			wait, at := 10*time.Minute, 2*time.Hour-set
+			if set > 0 {
+				wait = 0 // the machine may have slept: its time has passed
+				done(receive("waits", wait))
+			}
+			done(receive("leased", time.Minute))
+			done(receive("ready", 5*time.Minute))
+			if set < 0 {
+				done(receive("waits", wait))
+			}
+			receive("at", at)
+		})
+	}
+}

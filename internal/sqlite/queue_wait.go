@@ -24,7 +24,7 @@ func (q *Queue) leave(wait chan struct{}) {
 		q.waiters = slices.Delete(q.waiters, i, i+1)
 		return
 	}
-	q.wake(q.db.now())
+	q.wake(q.look())
 }
 
 // arm sets the timer to when the next message becomes visible, if somebody waits for it.
@@ -43,7 +43,7 @@ func (q *Queue) arm(now time.Time) {
 func (q *Queue) tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	now := q.db.now()
+	now := q.look()
 	q.index.surface(now)
 	q.wake(now)
 }
@@ -58,4 +58,27 @@ func (q *Queue) close() {
 	}
 	q.waiters = nil
 	q.arm(time.Time{})
+}
+
+// setBy is by how much the machine's clock is set before that counts: less is its own drift.
+const setBy = 100 * time.Millisecond
+
+// look is what the steady clock says, which nobody sets: leases and waits are by it. What is due at
+// a time of the machine's clock follows that one. The lock is held.
+func (q *Queue) look() time.Time {
+	now := q.db.steady()
+	offset := q.db.now().Round(0).Sub(now)
+	if by := q.offset - offset; by.Abs() > setBy {
+		q.offset = offset
+		q.index.shift(by)
+	}
+	return now
+}
+
+// freeAt is a time of the machine's clock by the steady one. The lock is held.
+func (q *Queue) freeAt(due time.Time) time.Time {
+	if due.IsZero() {
+		return due
+	}
+	return due.Round(0).Add(-q.offset)
 }
