@@ -18,10 +18,11 @@ func newMigrate(s streams) *cobra.Command {
 	m := &migrate{streams: s}
 	c := &cobra.Command{Use: "migrate run|check", Short: "Bring a database up to date, or say what is pending", ValidArgs: []string{"run", "check"}}
 	c.Flags().StringVarP(&m.folder, "database", "o", "", "`DIR` of the server's data")
+	c.Flags().BoolVar(&m.acceptLocal, "accept-local", false, acceptLocalUsage)
 	m.register(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] != "run" && args[0] != "check" {
-			return showUsage(cmd, s)
+			return wrongCount(cmd, s, args, 1)
 		}
 		banner(s.err)
 		return m.run(cmd.Context(), args[0] == "run")
@@ -32,7 +33,8 @@ func newMigrate(s streams) *cobra.Command {
 type migrate struct {
 	commonFlags
 	streams
-	folder string
+	folder      string
+	acceptLocal bool
 }
 
 func (m *migrate) run(ctx context.Context, apply bool) error {
@@ -40,6 +42,9 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 	if folder == "" {
 		settings, err := m.load()
 		if err != nil {
+			return err
+		}
+		if err := settings.stayHere(m.acceptLocal, "database.type"); err != nil {
 			return err
 		}
 		if folder = settings["database.path"]; folder == "" {

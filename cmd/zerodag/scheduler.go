@@ -48,6 +48,7 @@ memory unless --database is given.`,
 	f.StringVarP(&c.database, "database", "o", "", "keep the data in this `DIR` (default: in memory)")
 	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks in this `DIR`")
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
+	f.BoolVar(&c.acceptLocal, "accept-local", false, acceptLocalUsage)
 	c.registerParams(cmd)
 	c.register(cmd)
 	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.fromFlags(cmd) }

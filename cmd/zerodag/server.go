@@ -33,6 +33,7 @@ type serverCommand struct {
 	noExecutor           bool
 	noScheduler, noAgent bool
 	swagger, noAuth      bool
+	acceptLocal          bool
 	headers              []string
 	local                *localProject // of `zerodag scheduler`
 }
@@ -65,6 +66,7 @@ continues all attempts when it starts again.`,
 	f.BoolVar(&c.noAgent, "disable-local-agent", false, "do not run tasks")
 	f.BoolVar(&c.swagger, "enable-swagger", false, "allow browsers of other origins (CORS); the API describes itself at /api/openapi.yaml")
 	f.BoolVar(&c.noAuth, "no-auth", false, "serve everybody who can reach a listener beyond this machine")
+	f.BoolVar(&c.acceptLocal, "accept-local", false, acceptLocalUsage)
 	f.StringArrayVarP(&c.headers, "header", "H", nil, "`NAME=VALUE` added to every answer")
 	c.registerParams(cmd)
 	c.register(cmd)
@@ -103,6 +105,9 @@ func (c *serverCommand) run(ctx context.Context) error {
 		return err
 	}
 	if settings, err = settings.profiled(); err != nil {
+		return err
+	}
+	if err := settings.stayHere(c.acceptLocal); err != nil {
 		return err
 	}
 	r := settings.reading()
