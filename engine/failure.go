@@ -2,6 +2,8 @@ package engine
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"zerodag/engine/param"
 )
@@ -10,13 +12,37 @@ import (
 type kinded interface{ ErrorKind() string }
 
 // ErrorObject is the error of a task as REST shows it and as `_error` tasks see it: the
-// message with its kind in parentheses, and a stacktrace key because the original's
-// clients expect one. Errors without a kind are "(runtime)".
+// message with its kind in parentheses, and a stacktrace. Errors without a kind are "(runtime)".
 func ErrorObject(err error) *param.Map {
 	kind := "runtime"
 	var k kinded
 	if errors.As(err, &k) {
 		kind = k.ErrorKind()
 	}
-	return param.New("message", err.Error()+" ("+kind+")", "stacktrace", "")
+	return param.New("message", err.Error()+" ("+kind+")", StackKey, Stack(err))
+}
+
+// StackKey is the key of an error object that says where the failure came from. Failures that an
+// exception caused have it, those that an operator makes out of a message alone do not.
+const StackKey = "stacktrace"
+
+// Stack is text for whoever wrote the program: the types of an error and of what caused it, from
+// the outermost on. It holds no message, as that of a cause may hold what nobody is to see.
+func Stack(err error) string {
+	var types []string
+	for err != nil {
+		types = append(types, fmt.Sprintf("%T", err))
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			err = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			for _, cause := range e.Unwrap() {
+				types = append(types, Stack(cause))
+			}
+			err = nil
+		default:
+			err = nil
+		}
+	}
+	return strings.Join(types, ", ")
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"zerodag/engine/param"
@@ -82,12 +83,12 @@ func (s *State) CarryBefore(pattern string) ([]Carried, error) {
 	return list, nil
 }
 
-var patternWord = regexp.MustCompile(`[+^][^+^]*|^[^+^]+`)
+var patternWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[+^][^+^]*|^[^+^]+`) })
 
 // FindTask returns the index of the one name whose last words are those of pattern:
 // "+b" and "+a+b" both match "+wf+a+b" (spec engine.md 2.8).
 func FindTask(names []string, pattern string) (int, error) {
-	words := patternWord.FindAllString(pattern, -1)
+	words := patternWord().FindAllString(pattern, -1)
 	for _, w := range words {
 		if len(strings.TrimSpace(w)) < 2 {
 			return 0, param.Errorf("Match patterns excepting direct child (+name+name) is not supported: %s", pattern)
@@ -98,7 +99,7 @@ func FindTask(names []string, pattern string) (int, error) {
 	}
 	var found []int
 	for i, name := range names {
-		if endsWith(patternWord.FindAllString(name, -1), words) {
+		if endsWith(patternWord().FindAllString(name, -1), words) {
 			found = append(found, i)
 		}
 	}

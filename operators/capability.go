@@ -179,4 +179,14 @@ type HTTPOptions struct {
 	ProxyURL     string
 	MaxRedirects int // 0: redirects are not followed
 	Timeout      time.Duration
+	// Headers are names of headers as they are written and in their order; one that is there
+	// several times takes the values of the request in turn.
+	Headers []string
+}
+
+// ProxyRefusal is the answer of a proxy that does not open a tunnel.
+type ProxyRefusal struct{ Status int }
+
+func (r *ProxyRefusal) Error() string {
+	return fmt.Sprintf("the proxy refused to connect: %d %s", r.Status, http.StatusText(r.Status))
 }

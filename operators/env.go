@@ -1,13 +1,22 @@
 package operators
 
 import (
-	"regexp"
 	"strconv"
 
 	"zerodag/engine/param"
 )
 
-var envName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`)
+// isEnvName says whether a text can be the name of a variable: letters, digits and _, of
+// which a digit is not the first. Each command asks it of all its parameters.
+func isEnvName(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return text != ""
+}
 
 // IdentityEnv is what every command is told of its run, as "NAME=value".
 func (t *Task) IdentityEnv() []string {
@@ -27,7 +36,7 @@ func (t *Task) IdentityEnv() []string {
 func ParamEnv(params *param.Map) ([]string, error) {
 	env := make([]string, 0, params.Len())
 	for name, v := range params.All() {
-		if !envName.MatchString(name) {
+		if !isEnvName(name) {
 			continue
 		}
 		if v == nil {
@@ -56,7 +65,7 @@ func (t *Task) LocalEnv() ([]string, error) {
 	}
 	var env []string
 	for name, v := range names.All() {
-		if !envName.MatchString(name) {
+		if !isEnvName(name) {
 			return nil, param.Errorf("Invalid _env key name: %s", name)
 		}
 		if v == nil {

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/engine/param"
 )
 
@@ -181,17 +182,34 @@ func (l *Later) Error() string {
 func (l *Later) Unwrap() error { return l.Err }
 
 // Failure is a plain failure of the task, meant by the operator: its message is shown
-// without a kind and without a stack trace (`fail>`, `http>`, `pg>`, `require>`).
+// without a kind, and without a stack trace unless something caused it (`fail>`, `http>`, `require>`).
 type Failure struct {
 	Message    string
 	Properties *param.Map // further keys of the error object; may be nil
+	Cause      error      // what went wrong below the operator; nil where the message is all there is
 }
 
 func (f *Failure) Error() string { return f.Message }
 
+func (f *Failure) Unwrap() error { return f.Cause }
+
+// object is the failure as `_error` tasks see it: with a stack trace when something caused it.
+func (f *Failure) object() *param.Map {
+	o := param.New("message", f.Message)
+	if f.Cause != nil {
+		o.Set(engine.StackKey, engine.Stack(f.Cause))
+	}
+	return param.Merge(o, f.Properties)
+}
+
 // Failf makes a Failure.
 func Failf(format string, args ...any) error {
 	return &Failure{Message: fmt.Sprintf(format, args...)}
+}
+
+// Causedf makes a Failure that an error caused, in the operator's own words (`pg>`, `mail>`).
+func Causedf(cause error, format string, args ...any) error {
+	return &Failure{Message: fmt.Sprintf(format, args...), Cause: cause}
 }
 
 // Fault is an unexpected failure: "message (kind)" with a stack trace key. Kind is the

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // pages holds the user pages of the built-in operators: the README.md of every folder.
@@ -33,7 +34,7 @@ func Page(name string) (string, bool) {
 }
 
 // pageTitle is the first line of a page.
-var pageTitle = regexp.MustCompile(`(?m)^# [a-z0-9_]+>$`)
+var pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^# [a-z0-9_]+>$`) })
 
 // allPages are the pages of all built-in operators.
 func allPages() []string {
@@ -47,7 +48,7 @@ func allPages() []string {
 		if err != nil {
 			continue
 		}
-		for _, title := range pageTitle.FindAllString(string(text), -1) {
+		for _, title := range pageTitle().FindAllString(string(text), -1) {
 			if page, ok := cutPage(string(text), title); ok {
 				all = append(all, page)
 			}
@@ -80,9 +81,9 @@ func cutPage(text, title string) (string, bool) {
 
 // How a page names keys.
 var (
-	codeSpan = regexp.MustCompile("`([^`]+)`")
+	codeSpan = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })
 	// exported is how a page names the key under which defaults are: `sh: {...}`.
-	exported = regexp.MustCompile("`([a-z_0-9]+): ")
+	exported = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([a-z_0-9]+): ") })
 )
 
 // PageKeys reads the section "Parameters" of a page: the first column of its tables, and
@@ -93,14 +94,14 @@ func PageKeys(page string) map[string]bool {
 	listed := map[string]bool{}
 	for line := range strings.Lines(section) {
 		if !strings.HasPrefix(line, "|") {
-			for _, m := range exported.FindAllStringSubmatch(line, -1) {
+			for _, m := range exported().FindAllStringSubmatch(line, -1) {
 				listed[m[1]] = true
 			}
 			continue
 		}
 		first, _, _ := strings.Cut(line[1:], "|")
 		listed[strings.TrimSpace(first)] = true
-		for _, m := range codeSpan.FindAllStringSubmatch(first, -1) {
+		for _, m := range codeSpan().FindAllStringSubmatch(first, -1) {
 			listed[m[1]] = true
 		}
 	}

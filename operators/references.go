@@ -125,7 +125,7 @@ func (r *references) marked() *regexp.Regexp {
 // knows of no data: everything was written.
 func (r *references) replace(text string, secret func(key string) (string, error)) (string, error) {
 	if r == nil || r.keys[text] {
-		return replaceForm(secretForm, text, nil, secret)
+		return replaceForm(secretForm(), text, nil, secret)
 	}
 	marked, ok := r.find(text)
 	if !ok {
@@ -141,14 +141,14 @@ func (r *references) replace(text string, secret func(key string) (string, error
 // replacePart does so in a part of text, as far as those references stand in text.
 func (r *references) replacePart(text, part string, secret func(key string) (string, error)) (string, error) {
 	if r == nil {
-		return replaceForm(secretForm, part, nil, secret)
+		return replaceForm(secretForm(), part, nil, secret)
 	}
 	marked, _ := r.find(text)
 	known := map[string]bool{}
 	for _, ref := range r.marked().FindAllString(marked, -1) {
 		known[strings.ReplaceAll(ref, r.mark, "")] = true
 	}
-	return replaceForm(secretForm, part, known, secret)
+	return replaceForm(secretForm(), part, known, secret)
 }
 
 // find returns a text that was written with its marks.

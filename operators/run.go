@@ -88,7 +88,7 @@ func report(j *Job, err error) *param.Map {
 		j.Log.Line(Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
 	}
 	if plain != nil {
-		return param.Merge(param.New("message", plain.Message), plain.Properties)
+		return plain.object()
 	}
 	return engine.ErrorObject(err)
 }
@@ -210,8 +210,13 @@ func operatorOf(all *param.Map) (name, key string, err error) {
 	return "", "", nil
 }
 
-// announce logs the first line of a run, and seldom again while a task polls.
+// announce logs the first line of a run, and seldom again while a task polls. A run that only
+// looks after the command of an earlier one says nothing: that one has said it.
 func (j *Job) announce(all *param.Map) (name, key string) {
+	log := j.Log.Line
+	if j.hasCommand() {
+		log = func(Level, string, string) {}
+	}
 	level := Debug
 	old := !j.StartedAt.IsZero() && j.Now.After(j.StartedAt.Add(30*time.Minute)) && j.RetryCount%10 == 0
 	if j.RetryCount == 0 || old {
@@ -229,10 +234,10 @@ func (j *Job) announce(all *param.Map) (name, key string) {
 		return "", "" // evaluate looked at it: there is none
 	case key == name+">":
 		command, _ := all.Get("_command")
-		j.Log.Line(level, "OperatorManager", key+": "+commandText(command))
+		log(level, "OperatorManager", key+": "+commandText(command))
 	default:
 		key = "_type"
-		j.Log.Line(level, "OperatorManager", "type: "+name)
+		log(level, "OperatorManager", "type: "+name)
 	}
 	return name, key
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"zerodag/engine/param"
@@ -126,7 +127,7 @@ func cpus(key string, v param.Value) (float64, error) {
 	return n, nil
 }
 
-var sizeForm = regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmgt])(?:i?b)?$`)
+var sizeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+(?:\.\d+)?)([kmgt])(?:i?b)?$`) })
 
 func sizeOf(key string, v param.Value) (int64, error) {
 	text, err := param.AsString(key, v)
@@ -142,7 +143,7 @@ func sizeOf(key string, v param.Value) (int64, error) {
 
 // ParseSize reads a number of bytes as docker writes it: 512m, 2g.
 func ParseSize(text string) (int64, error) {
-	m := sizeForm.FindStringSubmatch(strings.ToLower(text))
+	m := sizeForm().FindStringSubmatch(strings.ToLower(text))
 	if m == nil {
 		return 0, fmt.Errorf("must be a size with its unit, 512m or 2g say, but is %s", text)
 	}

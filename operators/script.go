@@ -78,12 +78,15 @@ func (t *Task) pending(err error) error {
 
 // stopCommand ends the command that an earlier run of the task left running elsewhere.
 func (t *Task) stopCommand(ctx context.Context) error {
-	status := t.State.Map(commandKey)
-	if !status.Has("command") || t.Commands == nil { // other operators keep jobs of their own there
+	if !t.hasCommand() || t.Commands == nil {
 		return nil
 	}
-	return t.Commands.Stop(ctx, status)
+	return t.Commands.Stop(ctx, t.State.Map(commandKey))
 }
+
+// hasCommand says whether an earlier run of the task left a command running elsewhere. Other
+// operators keep jobs of their own under the same key.
+func (t *Task) hasCommand() bool { return t.State.Map(commandKey).Has("command") }
 
 // scratch names a folder that no other run of any task in this folder uses. It is the
 // same when a run is delivered twice.

@@ -5,13 +5,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"zerodag/engine/param"
 )
 
 // secretForm is `${name:key}` as operators see it after evaluation: shortest texts,
 // over line ends as well (spec language.md 1.11).
-var secretForm = regexp.MustCompile(`(?s)\$\{(.*?):(.+?)\}`)
+var secretForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\$\{(.*?):(.+?)\}`) })
 
 // SecretText takes a parameter, or what Template returned, as it is: a copy of the text is not
 // known to have been written by anybody. It replaces every `${secret:key}` that was written in text by the secret,
@@ -29,7 +30,7 @@ func (t *Task) SecretPart(whole, part string) (string, error) {
 }
 
 // HasSecret says whether text refers to a secret, so that it must not be logged.
-func HasSecret(text string) bool { return secretForm.MatchString(text) }
+func HasSecret(text string) bool { return secretForm().MatchString(text) }
 
 // RequireSecret returns a secret; a missing one fails the task.
 func (t *Task) RequireSecret(key string) (string, error) {

@@ -15,14 +15,14 @@ var configuration = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, page := range allPages() {
 		for key := range PageKeys(page) {
-			all[key] = configurationName.MatchString(key)
+			all[key] = configurationName().MatchString(key)
 		}
 	}
 	delete(all, "parameter") // the head of the tables
 	return all
 })
 
-var configurationName = regexp.MustCompile(`^[a-z][a-z0-9_.-]*$`)
+var configurationName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_.-]*$`) })
 
 // steers says why a parameter would decide what tasks do, and not just what they work on;
 // "" when it would not.
@@ -35,7 +35,7 @@ func steers(name string) string {
 		return "an operator reads it as its configuration"
 	case name == "moment":
 		return "expressions call it"
-	case envName.MatchString(name) && lower != name && strings.ToUpper(name) == name:
+	case isEnvName(name) && lower != name && strings.ToUpper(name) == name:
 		return "commands have it in their environment, and names in capitals are those of programs"
 	case strings.HasSuffix(lower, "_proxy"), strings.HasPrefix(lower, "npm_"), strings.HasPrefix(lower, "pnpm_"), strings.HasPrefix(lower, "yarn_"), strings.HasPrefix(lower, "pip_"), strings.HasPrefix(lower, "dyld_"), strings.HasPrefix(lower, "ld_"):
 		return "commands have it in their environment, where programs read it"

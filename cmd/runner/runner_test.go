@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/internal/executors/executorstest"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sandbox/sandboxtest"
 	"zerodag/operators"
@@ -77,6 +78,31 @@ func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// TestTaskSaysOnce proves that a task whose command runs on a machine, or on a function, says what
+// it would say on one machine, and once: runs that wait for the end repeat nothing.
+func TestTaskSaysOnce(t *testing.T) {
+	t.Parallel()
+	t.Run("fargate", func(t *testing.T) {
+		t.Parallel()
+		w := world(t, nil)
+		executorstest.SaysOnce(t, executorstest.Executor{
+			Commands: func(id operators.Identity) operators.Commands { return w.For(id, w.Store.Archive0()) },
+			Await:    w.Await,
+			Output:   func(id operators.Identity) string { return w.Store.LogOf(id.AttemptID, id.TaskName) },
+		})
+	})
+	t.Run("lambda", func(t *testing.T) {
+		t.Parallel()
+		w, e, _ := function(t, nil)
+		f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}
+		executorstest.SaysOnce(t, executorstest.Executor{
+			Commands: func(id operators.Identity) operators.Commands { return f.For(id, w.Store.Archive0()) },
+			Await:    w.Await,
+			Output:   func(id operators.Identity) string { return w.Store.LogOf(id.AttemptID, id.TaskName) },
+		})
+	})
 }
 
 // TestRuns proves that a command runs in the project's files with its environment, its own

@@ -43,11 +43,11 @@ func (c *checkCommand) check(args []string) error {
 	if err != nil {
 		return err
 	}
-	params, err := c.parameters(settings)
+	project, err := openProject(c.project)
 	if err != nil {
 		return err
 	}
-	project, err := openProject(c.project)
+	params, err := c.parametersOf(settings, project)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/internal/files"
 )
 
 // commonFlags are those that every command has (spec cli.md 5.1).
@@ -24,7 +25,7 @@ type commonFlags struct {
 	system     []string
 	params     []string
 	paramsFile string
-	override   []string // KEY=VALUE of a command's own flags, over everything
+	override   []pair // of a command's own flags, over everything
 }
 
 func (f *commonFlags) register(c *cobra.Command) {
@@ -38,7 +39,7 @@ func (f *commonFlags) register(c *cobra.Command) {
 }
 
 func (f *commonFlags) registerParams(c *cobra.Command) {
-	c.Flags().StringArrayVarP(&f.params, "param", "p", nil, "set a parameter: `KEY=VALUE` (may be repeated)")
+	c.Flags().StringArrayVarP(&f.params, "param", "p", nil, "set a parameter: `KEY=VALUE[,KEY=VALUE...]` (may be repeated)")
 	c.Flags().StringVarP(&f.paramsFile, "params-file", "P", "", "read parameters from a YAML `FILE`")
 }
 
@@ -68,9 +69,8 @@ func (f *commonFlags) load() (settings, error) {
 			return nil, err
 		}
 	}
-	for _, pair := range f.override {
-		k, v, _ := strings.Cut(pair, "=")
-		s[k] = v
+	for _, p := range f.override {
+		s[p.key] = p.value
 	}
 	return s, nil
 }
@@ -128,10 +128,10 @@ func (s settings) integer(key string, otherwise int) (int, error) {
 
 // below returns the keys under prefix as a tree.
 func (s settings) below(prefix string) (*param.Map, error) {
-	var pairs []string
+	var pairs []pair
 	for _, k := range sortedKeys(s) {
 		if rest, ok := strings.CutPrefix(k, prefix); ok && rest != "" {
-			pairs = append(pairs, rest+"="+s[k])
+			pairs = append(pairs, pair{rest, s[k]})
 		}
 	}
 	return nested(param.New(), pairs)
@@ -152,18 +152,48 @@ func (f *commonFlags) parameters(s settings) (*param.Map, error) {
 		}
 		m = param.Merge(m, fromFile)
 	}
-	return nested(m.Clone(), f.params)
+	pairs, err := splitPairs("--param", f.params)
+	if err != nil {
+		return nil, err
+	}
+	return nested(m.Clone(), pairs)
 }
 
-// nested sets KEY=VALUE pairs; dots in keys make mappings.
-func nested(m *param.Map, pairs []string) (*param.Map, error) {
-	for _, pair := range pairs {
-		k, v, ok := strings.Cut(pair, "=")
-		if !ok {
-			return nil, fmt.Errorf("Parameter --param expected a value of the form a=b but got:%s", pair) //nolint:staticcheck // the original's text
-		}
+// projectPath is the parameter that names the project's folder where that is not the current one.
+const projectPath = "_project_path"
+
+// parametersOf are those of a project that is read where it is.
+func (f *commonFlags) parametersOf(s settings, project files.Project) (*param.Map, error) {
+	m, err := f.parameters(s)
+	if err != nil {
+		return nil, err
+	}
+	here, err := openProject("")
+	if err != nil {
+		return nil, err
+	}
+	if here.Root() != project.Root() {
+		m = m.Clone()
+		m.Set(projectPath, project.Root())
+	}
+	return m, nil
+}
+
+// paramServerNote warns of a store of parameters that is configured, but not used. It is "" where
+// there is none.
+func paramServerNote(s settings) string {
+	keys, err := s.below("param_server.")
+	if err != nil || keys.Len() == 0 {
+		return ""
+	}
+	return "The configuration keys param_server.* are not used: param_set> and param_get> of a run keep their values in .digdag/params of the project"
+}
+
+// nested sets pairs; dots in keys make mappings.
+func nested(m *param.Map, pairs []pair) (*param.Map, error) {
+	for _, p := range pairs {
 		var err error
-		if m, err = setPath(m, strings.Split(k, "."), v, k); err != nil {
+		if m, err = setPath(m, strings.Split(p.key, "."), p.value, p.key); err != nil {
 			return nil, err
 		}
 	}

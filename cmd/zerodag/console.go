@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,12 +31,20 @@ func logLevels() []string { return []string{"error", "warn", "info", "debug", "t
 const warnLevel = 1
 
 func newConsole(out io.Writer, level string) (*console, error) {
-	for i, name := range logLevels() {
-		if name == level {
-			return &console{level: i, out: bufio.NewWriterSize(out, 1<<16)}, nil
-		}
+	n, err := levelNumber(level)
+	if err != nil {
+		return nil, err
 	}
-	return nil, usageError{fmt.Errorf("Unknown log level '%s'", level)} //nolint:staticcheck // the original's text
+	return &console{level: n, out: bufio.NewWriterSize(out, 1<<16)}, nil
+}
+
+// levelNumber is the place of a level among logLevels.
+func levelNumber(level string) (int, error) {
+	n := slices.Index(logLevels(), level)
+	if n < 0 {
+		return 0, usageError{fmt.Errorf("Unknown log level '%s'", level)} //nolint:staticcheck // the original's text
+	}
+	return n, nil
 }
 
 // message logs something that is said by no task.

@@ -56,7 +56,7 @@ func initProject(s streams, dir, kind string) error {
 	name := filepath.Base(abs)
 	workflow := filepath.Join(dir, name+".dig")
 	if _, err := os.Stat(workflow); err == nil {
-		fmt.Fprintf(s.err, "File %s already exists.\n", workflow)
+		fmt.Fprintf(s.out, "File %s already exists.\n", workflow)
 		return nil
 	}
 	from := path.Join("templates", kind)
@@ -80,7 +80,7 @@ func initProject(s streams, dir, kind string) error {
 	if dir == "." {
 		where = "Type"
 	}
-	fmt.Fprintf(s.out, "Done. %s `zerodag run %s.dig` to run the workflow. Enjoy!\n", where, name)
+	fmt.Fprintf(s.out, asCalled("Done. %s `zerodag run %s.dig` to run the workflow. Enjoy!\n"), where, name)
 	return nil
 }
 

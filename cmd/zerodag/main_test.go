@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	evaluators.Serve()
-	testscript.Main(m, map[string]func(){"zerodag": main})
+	testscript.Main(m, map[string]func(){"zerodag": main, "digdag": main})
 }
 
 // TestScripts runs what a user types, script by script, and looks at what is shown.

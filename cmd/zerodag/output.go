@@ -42,7 +42,7 @@ func (r *remote) notes() io.Writer {
 
 // hint tells a person what to do next.
 func (r *remote) hint(format string, args ...any) {
-	fmt.Fprintf(r.err, format+"\n", args...)
+	fmt.Fprintf(r.err, asCalled(format)+"\n", args...)
 }
 
 // show writes a result: as text for people, or as the API's object.
@@ -78,7 +78,7 @@ func (r *remote) show(v any, text func(printer)) error {
 // printer writes the lines that scripts parse (spec cli.md 5.5). It writes to memory.
 type printer struct{ *bytes.Buffer }
 
-func (p printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p printer) line(format string, args ...any) { fmt.Fprintf(p, asCalled(format)+"\n", args...) }
 
 // block writes "label: value" lines and an empty line; pairs are labels and values.
 func (p printer) block(indent string, pairs ...any) {

@@ -3,6 +3,7 @@ package main
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -131,10 +132,10 @@ func cellsOf(row string) []string {
 	return cells
 }
 
-var link = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)
+var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`) })
 
 // withoutLinks keeps the text of links and leaves out where they lead.
-func withoutLinks(text string) string { return link.ReplaceAllString(text, "$1") }
+func withoutLinks(text string) string { return link().ReplaceAllString(text, "$1") }
 
 // wrapped breaks text into lines of pageWidth; a word that is longer has a line of its own.
 func wrapped(text, first, rest string) string {

@@ -58,7 +58,7 @@ func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.
 	}
 	flags := c.Flags()
 	flags.StringVarP(&r.endpoint, "endpoint", "e", "", "`URL` of the server (default: "+client.DefaultEndpoint+")")
-	flags.StringArrayVarP(&r.headers, "header", "H", nil, "add a header: `KEY=VALUE` (may be repeated)")
+	flags.StringArrayVarP(&r.headers, "header", "H", nil, "add a header: `KEY=VALUE[,KEY=VALUE...]` (may be repeated)")
 	flags.StringVar(&r.basicAuth, "basic-auth", "", "`USER:PASSWORD`")
 	flags.StringVar(&r.token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
 	flags.BoolVar(&r.iam, "iam", false, "sign requests with AWS credentials (default: environment variable ZERODAG_IAM, or client.http.iam of the configuration)")
@@ -147,13 +147,16 @@ func (r *remote) allHeaders(way access) (http.Header, error) {
 	return header, nil
 }
 
-func addHeaders(header http.Header, pairs []string, basicAuth string) error {
-	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
-			return usageError{fmt.Errorf("Parameter --header expected a value of the form a=b but got:%s", pair)} //nolint:staticcheck // the original's text
+func addHeaders(header http.Header, values []string, basicAuth string) error {
+	pairs, err := splitPairs("--header", values)
+	if err != nil {
+		return err
+	}
+	for _, p := range pairs {
+		if p.key == "" {
+			return usageError{fmt.Errorf("--header =%s names no header: it must be of the form NAME=VALUE", p.value)}
 		}
-		header.Set(name, value)
+		header.Set(p.key, p.value)
 	}
 	if basicAuth == "" {
 		return nil

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +12,7 @@ import (
 // newRoot makes the command tree.
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "zerodag",
+		Use:           program,
 		Short:         "Runs workflows of the Digdag language",
 		Long:          "zerodag runs workflows of the Digdag language (.dig files) on this machine.",
 		Version:       version,
@@ -24,7 +26,8 @@ func newRoot(s streams) *cobra.Command {
 			}
 			return unknownCommand(c, args[0])
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
+		RunE:              func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return checkCommon(c) },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(s.in)
@@ -33,7 +36,56 @@ func newRoot(s streams) *cobra.Command {
 	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s))
 	root.AddCommand(clientCommands(s)...)
+	if program != ourName {
+		help := root.HelpFunc()
+		root.SetHelpFunc(func(c *cobra.Command, args []string) {
+			c.SetOut(s.err) // where scripts that were written for the original read it
+			help(c, args)
+		})
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	completeCommands(root)
 	return root
+}
+
+// ourName is what this program is called, unless it stands in for the original.
+const ourName = "zerodag"
+
+// program is the name that this program was called by: `digdag` where it stands in for the original.
+var program = calledAs(os.Args[0])
+
+func calledAs(path string) string {
+	if strings.TrimSuffix(filepath.Base(path), ".exe") == "digdag" {
+		return "digdag"
+	}
+	return ourName
+}
+
+// asCalled puts the name that this program was called by into a text that names its commands.
+func asCalled(text string) string {
+	return strings.NewReplacer("`"+ourName+" ", "`"+program+" ", "$ "+ourName+" ", "$ "+program+" ").Replace(text)
+}
+
+// completeCommands gives the common options to every command that has none of its own: all take
+// them, used or not, as those of the original do.
+func completeCommands(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		completeCommands(c)
+		c.Example = strings.ReplaceAll(c.Example, ourName+" ", program+" ")
+		if c.Flags().Lookup("config") == nil {
+			new(commonFlags).register(c)
+		}
+	}
+}
+
+// checkCommon refuses common options that are wrong, whatever a command makes of them.
+func checkCommon(c *cobra.Command) error {
+	if f := c.Flags().Lookup("log-level"); f != nil {
+		_, err := levelNumber(f.Value.String())
+		return err
+	}
+	return nil
 }
 
 func commandNames(c *cobra.Command) string {

@@ -39,6 +39,7 @@ type runCommand struct {
 	showParams bool
 	threads    int
 	taskLog    string
+	timezone   string
 	strict     bool
 	accept     bool
 }
@@ -74,6 +75,7 @@ func newRun(s streams) *cobra.Command {
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks below this `DIR`")
 	f.BoolVar(&c.accept, "accept-local", false, acceptLocalUsage)
+	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: `timezone:` of the workflow says it")
 	f.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is run")
 	c.registerParams(cmd)
 	c.register(cmd)
@@ -110,11 +112,11 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err := settings.stayHere(c.accept, executorPlaces...); err != nil {
 		return err
 	}
-	params, err := c.parameters(settings)
+	project, err := openProject(c.project)
 	if err != nil {
 		return err
 	}
-	project, err := openProject(c.project)
+	params, err := c.parametersOf(settings, project)
 	if err != nil {
 		return err
 	}
@@ -203,6 +205,9 @@ func (r *localRun) do(ctx context.Context) error {
 	if r.log, err = newConsole(out, r.logLevel); err != nil {
 		return err
 	}
+	if note := paramServerNote(r.settings); note != "" {
+		r.log.message(operators.Warn, "io.digdag.cli.Run", note)
+	}
 	if _, live := r.terminal(); live {
 		r.log.level = min(r.log.level, warnLevel) // the tree says the rest
 	}
@@ -214,7 +219,7 @@ func (r *localRun) do(ctx context.Context) error {
 		return err
 	}
 	if !r.noSave {
-		r.status = newStatusFolder(r.files.Root(), r.save, session)
+		r.status = newStatusFolder(r.saved(), session)
 		r.log.message(operators.Info, "io.digdag.cli.Run", "Using session "+r.status.dir+".")
 	}
 	state, err := r.attempt(ctx, session)

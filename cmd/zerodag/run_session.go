@@ -35,7 +35,7 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, e
 		}
 		return sched.Last(now).Time.In(zone), nil
 	case "last":
-		last, found := lastSession(filepath.Join(r.files.Root(), r.save), r.workflow.Name)
+		last, found := lastSession(r.saved(), r.workflow.Name)
 		switch {
 		case found:
 			return warn("Reusing the last session time", last, ""), nil

@@ -22,11 +22,16 @@ type statusFolder struct {
 	failed error // the first that could not be written
 }
 
-func newStatusFolder(root, save string, session time.Time) *statusFolder {
-	if !filepath.IsAbs(save) {
-		save = filepath.Join(root, save)
+func newStatusFolder(saved string, session time.Time) *statusFolder {
+	return &statusFolder{dir: filepath.Join(saved, session.Format(sessionForm))}
+}
+
+// saved is the folder that holds those of all sessions.
+func (r *localRun) saved() string {
+	if filepath.IsAbs(r.save) {
+		return r.save
 	}
-	return &statusFolder{dir: filepath.Join(save, session.Format(sessionForm))}
+	return filepath.Join(r.files.Root(), r.save)
 }
 
 // fileName keeps names with slashes (workflows of sub-folders) within the folder.

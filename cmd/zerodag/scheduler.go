@@ -39,19 +39,10 @@ func newScheduler(s streams) *cobra.Command {
 	cmd := &cobra.Command{Use: "scheduler [options...]", Aliases: []string{"sched"}, Short: "Run the schedules of a project's folder",
 		Long: `Run the schedules of a project's folder: a server with this one project, "default", whose
 tasks work in the folder itself. The folder is read again every 5 seconds; data is in
-memory unless --database is given.`,
+memory unless --database or the configuration key database.type says otherwise.`,
 		Args: upTo(0)}
-	f := cmd.Flags()
-	f.StringVar(&folder, "project", "", "the project's `DIR` (default: the current one)")
-	f.IntVarP(&c.port, "port", "n", 65432, "`PORT` to listen on; 0 is a free one")
-	f.StringVarP(&c.bind, "bind", "b", "127.0.0.1", "`ADDRESS` to listen on")
-	f.StringVarP(&c.database, "database", "o", "", "keep the data in this `DIR` (default: in memory)")
-	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks in this `DIR`")
-	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
-	f.BoolVar(&c.acceptLocal, "accept-local", false, acceptLocalUsage)
-	c.registerParams(cmd)
-	c.register(cmd)
-	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.fromFlags(cmd) }
+	cmd.Flags().StringVar(&folder, "project", "", "the project's `DIR` (default: the current one)")
+	c.registerServer(cmd, "in memory", "with the data")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		p, err := openProject(folder)
 		if err != nil {
@@ -60,7 +51,6 @@ memory unless --database is given.`,
 		if err := ownState(p.Root()); err != nil {
 			return err
 		}
-		c.memory = c.database == ""
 		c.local = &localProject{files: p}
 		defer scratch.Leave(p.Root())
 		return c.run(cmd.Context())

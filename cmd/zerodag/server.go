@@ -51,14 +51,20 @@ continues all attempts when it starts again.`,
 		Args: upTo(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
+	c.registerServer(cmd, "./"+dataFolder, "with the data")
+	return cmd
+}
+
+// registerServer adds the options of a server; data and logs say where these are without options.
+func (c *serverCommand) registerServer(cmd *cobra.Command, data, logs string) {
 	f := cmd.Flags()
 	f.IntVarP(&c.port, "port", "n", 65432, "`PORT` to listen on; 0 is a free one")
 	f.StringVarP(&c.bind, "bind", "b", "127.0.0.1", "`ADDRESS` to listen on")
 	f.IntVar(&c.adminPort, "admin-port", 0, "`PORT` of the administrators' own listener")
 	f.StringVar(&c.adminBind, "admin-bind", "", "`ADDRESS` of the administrators' own listener")
 	f.BoolVarP(&c.memory, "memory", "m", false, "keep all data in memory")
-	f.StringVarP(&c.database, "database", "o", "", "keep the data in this `DIR` (default: ./"+dataFolder+")")
-	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks in this `DIR` (default: with the data)")
+	f.StringVarP(&c.database, "database", "o", "", "keep the data in this `DIR` (default: "+data+")")
+	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks in this `DIR` (default: "+logs+")")
 	f.StringVarP(&c.accessLog, "access-log", "A", "", "keep a log of requests in this `DIR`")
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.BoolVar(&c.noExecutor, "disable-executor-loop", false, "do not move attempts on")
@@ -67,24 +73,25 @@ continues all attempts when it starts again.`,
 	f.BoolVar(&c.swagger, "enable-swagger", false, "allow browsers of other origins (CORS); the API describes itself at /api/openapi.yaml")
 	f.BoolVar(&c.noAuth, "no-auth", false, "serve everybody who can reach a listener beyond this machine")
 	f.BoolVar(&c.acceptLocal, "accept-local", false, acceptLocalUsage)
-	f.StringArrayVarP(&c.headers, "header", "H", nil, "`NAME=VALUE` added to every answer")
+	f.StringArrayVarP(&c.headers, "header", "H", nil, "`NAME=VALUE[,NAME=VALUE...]` added to every answer")
 	c.registerParams(cmd)
 	c.register(cmd)
-	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.fromFlags(cmd) }
-	return cmd
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return c.fromFlags(cmd) }
 }
 
 // fromFlags notes which flags were given: they win over the configuration.
-func (c *serverCommand) fromFlags(cmd *cobra.Command) {
+func (c *serverCommand) fromFlags(cmd *cobra.Command) error {
 	for flag, key := range map[string]string{"port": "server.port", "bind": "server.bind", "admin-port": "server.admin.port",
 		"admin-bind": "server.admin.bind", "access-log": "server.access-log.path"} {
 		if cmd.Flags().Lookup(flag) != nil && cmd.Flags().Changed(flag) {
-			c.override = append(c.override, key+"="+cmd.Flag(flag).Value.String())
+			c.override = append(c.override, pair{key, cmd.Flag(flag).Value.String()})
 		}
 	}
-	for _, h := range c.headers {
-		c.override = append(c.override, "server.http.headers."+h)
+	headers, err := splitPairs("--header", c.headers)
+	for _, h := range headers {
+		c.override = append(c.override, pair{"server.http.headers." + h.key, h.value})
 	}
+	return err
 }
 
 func (c *serverCommand) run(ctx context.Context) error {
@@ -93,11 +100,6 @@ func (c *serverCommand) run(ctx context.Context) error {
 	}
 	if c.threads < 0 {
 		return usageError{fmt.Errorf("--max-task-threads must be 0 or more but is %d", c.threads)}
-	}
-	for _, h := range c.headers {
-		if !strings.Contains(h, "=") {
-			return usageError{fmt.Errorf("--header must be NAME=VALUE but is %q", h)}
-		}
 	}
 	banner(c.err)
 	settings, err := c.load()

@@ -162,7 +162,11 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	o := embedded.Options{Migrate: r.bool("database.migrate", true), Config: config, AgentID: r.text("agent.id", ""), Temp: r.text("tmpdir", "")}
 	r.here("archive.type", "local", "db")
 	// A database of the original's own kind is one file on this machine, too.
-	kind := r.here("database.type", "sqlite", "h2", "memory")
+	kinds := []string{"sqlite", "h2", "memory"}
+	if c.local != nil {
+		kinds = []string{"memory", "sqlite", "h2"}
+	}
+	kind := r.here("database.type", kinds...)
 	if !c.memory && (kind != "memory" || c.database != "") {
 		o.Folder = c.database
 		if o.Folder == "" {
@@ -242,6 +246,9 @@ func (c *serverCommand) defaults(r *reading) (*param.Map, error) {
 		}
 	}
 	own, err := c.parameters(r.settings)
+	if c.local != nil {
+		own, err = c.parametersOf(r.settings, c.local.files)
+	}
 	return param.Merge(m, own), err
 }
 

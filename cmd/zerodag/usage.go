@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,23 +13,23 @@ import (
 
 // asDigdag says that this program was called by the name of the original: scripts that were
 // written for it get its usage and its exit codes.
-var asDigdag = strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "digdag"
+func asDigdag() bool { return program != ourName }
 
 // wrongUsage tells what is wrong with a command line, in two lines, and returns the exit code.
 // The original shows all options before, and exits with 1.
 func wrongUsage(s streams, c *cobra.Command, err error) int {
-	if asDigdag {
-		fmt.Fprintf(s.err, "%serror: %v\n", c.UsageString(), err)
+	if asDigdag() {
+		fmt.Fprintf(s.err, "%serror: %s\n", c.UsageString(), asCalled(err.Error()))
 		return 1
 	}
-	fmt.Fprintf(s.err, "error: %v\nUsage: %s (`%s --help` shows all options)\n", err, c.UseLine(), c.CommandPath())
+	fmt.Fprintf(s.err, "error: %s\nUsage: %s (`%s --help` shows all options)\n", asCalled(err.Error()), c.UseLine(), c.CommandPath())
 	return 2
 }
 
 // wrongCount is for too few or too many arguments. The original takes that for a wish to see
 // the usage, and a script never learns that nothing was done.
 func wrongCount(c *cobra.Command, s streams, args []string, most int) error {
-	if asDigdag {
+	if asDigdag() {
 		return showUsage(c, s)
 	}
 	if len(args) > most {
@@ -52,7 +50,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 			names = append(append(names, c.Name()), c.Aliases...)
 		}
 	}
-	if near := likely(name, names); near != "" && !asDigdag {
+	if near := likely(name, names); near != "" && !asDigdag() {
 		return usageError{fmt.Errorf("there is no command %q: did you mean %s?", name, near)}
 	}
 	return usageError{fmt.Errorf("available commands are: [%s]; there is no %q", commandNames(root), name)}
@@ -61,7 +59,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 // wrongFlag adds the flag that was probably meant.
 func wrongFlag(c *cobra.Command, err error) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-	if !unknown || asDigdag {
+	if !unknown || asDigdag() {
 		return usageError{err}
 	}
 	var names []string

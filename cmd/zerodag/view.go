@@ -25,7 +25,7 @@ func newView(r *localRun) view {
 		v = newTreeView(file, terminalSize(file))
 	}
 	if r.taskLog != "" {
-		v = keptView{v, files.NewLogs(files.LogOptions{Folder: r.taskLog, Apart: true})}
+		v = keptView{v, files.NewLogs(files.LogOptions{Folder: r.taskLog})}
 	}
 	return v
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -18,8 +19,12 @@ import (
 // Plain scalars that are numbers (spec language.md 1.2). What looks like a time of
 // day, a date or a number with a leading zero stays text.
 var (
-	intForm   = regexp.MustCompile(`^[-+]?(0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
-	floatForm = regexp.MustCompile(`^([-+]?(\.[0-9]+|[1-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	intForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[-+]?(0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
+	})
+	floatForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([-+]?(\.[0-9]+|[1-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	})
 )
 
 // scalar gives the value of a scalar node. Quoted text is text; plain text is typed
@@ -52,10 +57,10 @@ func plain(s string) (param.Value, error) {
 			return false, nil
 		}
 	case '-', '+', '.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if intForm.MatchString(s) {
+		if intForm().MatchString(s) {
 			return parseInt(s)
 		}
-		if floatForm.MatchString(s) {
+		if floatForm().MatchString(s) {
 			return parseFloat(s)
 		}
 	}

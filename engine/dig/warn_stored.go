@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"zerodag/engine/param"
 )
@@ -22,7 +23,7 @@ const storedHint = "what is stored is data here (docs/compatibility.md); `_expor
 var handsOn = []string{"for_each>", "param_set>", "fail>"}
 
 // madeReference is an expression that puts a reference to a secret together.
-var madeReference = regexp.MustCompile(`\$\{[^}]*["'][^"'}]*secret:`)
+var madeReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[^}]*["'][^"'}]*secret:`) })
 
 // stored warns of what the original evaluates a second time.
 func (c *critic) stored(at []string, task string, config *param.Map) {
@@ -30,7 +31,7 @@ func (c *critic) stored(at []string, task string, config *param.Map) {
 		return
 	}
 	for k, v := range config.All() {
-		if text, ok := v.(string); ok && madeReference.MatchString(text) {
+		if text, ok := v.(string); ok && madeReference().MatchString(text) {
 			c.warn(append(slices.Clone(at), k), task, storedHint, "a reference to a secret that an expression makes is not looked up: write ${secret:key} itself")
 		}
 		if slices.Contains(handsOn, k) && escapes(v) {
@@ -56,7 +57,7 @@ func escapes(v param.Value) bool {
 }
 
 // scriptStores is a line of a script that stores or exports text with `${`.
-var scriptStores = regexp.MustCompile(`(?i)\b(?:store|export|set_state)\w*\b.*\$\{`)
+var scriptStores = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:store|export|set_state)\w*\b.*\$\{`) })
 
 // StoredByScript lists the lines of a Python or Ruby file that store text which the original
 // would evaluate.
@@ -65,7 +66,7 @@ func StoredByScript(name string, content []byte) Errors {
 	line := 0
 	for text := range strings.Lines(string(content)) {
 		line++
-		if scriptStores.MatchString(text) {
+		if scriptStores().MatchString(text) {
 			found = append(found, Error{File: name, Line: line, Hint: storedHint, Message: "${...} that a script stores or exports is not evaluated any more"})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -94,24 +95,26 @@ func place(text []byte, at int) (line, column int) {
 	return 1 + bytes.Count(text[:at], []byte{'\n'}), 1 + utf8.RuneCount(text[start:at])
 }
 
-var syntaxForm = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+var syntaxForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`) })
 
 // parserFaults are the messages whose line the library counts from 0.
-var parserFaults = regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)|found (duplicate|incompatible|undefined))`)
+var parserFaults = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)|found (duplicate|incompatible|undefined))`)
+})
 
 // bareInclude is an !include whose colon YAML takes for a part of the tag.
 var bareInclude = regexp.MustCompile(`(?m)^[ \t]*!include:`)
 
 // syntaxError gives an error of the YAML library a place and a remedy.
 func syntaxError(file string, text []byte, err error) *Error {
-	m := syntaxForm.FindStringSubmatch(err.Error())
+	m := syntaxForm().FindStringSubmatch(err.Error())
 	if m == nil {
 		return &Error{File: file, Message: err.Error()}
 	}
 	line, column, message := 1, 0, m[2]
 	if m[1] != "" {
 		line, _ = strconv.Atoi(m[1]) // only digits matched
-		if parserFaults.MatchString(message) {
+		if parserFaults().MatchString(message) {
 			line++
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dop251/goja/ast"
 )
@@ -92,9 +93,11 @@ func mayCompute(text string) bool {
 
 // pureForm is a moment and functions of moments that have no effect beyond it, their
 // arguments being names and literals.
-var pureForm = regexp.MustCompile(`^\s*moment` + pureArguments + `(\.(format|add|subtract|startOf|endOf|utc|local|` +
-	`utcOffset|unix|valueOf|toISOString|clone|diff|isValid|year|month|date|day|hour|hours|minute|second|weekday|` +
-	`isoWeekday|week|isoWeek|weekYear|isoWeekYear|dayOfYear|quarter|daysInMonth|isBefore|isAfter|isSame)` + pureArguments + `)*\s*$`)
+var pureForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*moment` + pureArguments + `(\.(format|add|subtract|startOf|endOf|utc|local|` +
+		`utcOffset|unix|valueOf|toISOString|clone|diff|isValid|year|month|date|day|hour|hours|minute|second|weekday|` +
+		`isoWeekday|week|isoWeek|weekYear|isoWeekYear|dayOfYear|quarter|daysInMonth|isBefore|isAfter|isSame)` + pureArguments + `)*\s*$`)
+})
 
 const (
 	pureArguments = `\(\s*(` + pureArgument + `(\s*,\s*` + pureArgument + `)*)?\s*\)`
@@ -103,7 +106,7 @@ const (
 
 // isPure says whether all expressions are of the pure form.
 func isPure(parts []part) bool {
-	return !slices.ContainsFunc(parts, func(p part) bool { return p.expr && !pureForm.MatchString(p.text) })
+	return !slices.ContainsFunc(parts, func(p part) bool { return p.expr && !pureForm().MatchString(p.text) })
 }
 
 // listMethods are the functions of lists that walk over all of one; those which

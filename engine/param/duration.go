@@ -3,10 +3,13 @@ package param
 import (
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 )
 
-var durationForm = regexp.MustCompile(`(?i)^\s*(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?\s*$`)
+var durationForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\s*(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?\s*$`)
+})
 
 // AsDuration reads a duration as the language writes it: "1d 2h 3m 4s" in this order,
 // at least one part, blanks and capitals allowed (spec language.md 1.10).
@@ -23,7 +26,7 @@ func AsDuration(key string, v Value) (time.Duration, error) {
 
 // ParseDuration reads "1d 2h 3m 4s"; false when the text is none or too long a time.
 func ParseDuration(text string) (time.Duration, bool) {
-	m := durationForm.FindStringSubmatch(text)
+	m := durationForm().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"zerodag/internal/host"
@@ -67,7 +68,7 @@ type result struct {
 	Err      *host.Error
 }
 
-var slotID = regexp.MustCompile(`^[a-z2-7]{26}$`)
+var slotID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z2-7]{26}$`) })
 
 // OpenSlot signs where an archive goes: see httpapi.Uploads.
 func (u *Uploads) OpenSlot(ctx context.Context, asked httpapi.Slot) (httpapi.Place, error) {
@@ -135,7 +136,7 @@ func (u *Uploads) Outcome(ctx context.Context, site int64, id string) (httpapi.O
 }
 
 func (u *Uploads) slot(ctx context.Context, id string) (s slot, err error) {
-	if !slotID.MatchString(id) {
+	if !slotID().MatchString(id) {
 		return s, host.ErrNotFound
 	}
 	return s, u.load(ctx, slotFolder+id, &s)

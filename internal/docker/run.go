@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -122,7 +123,7 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 	if code == 0 || ctx.Err() != nil || r.why.Get() != "" {
 		return operators.Exit{Code: code, Why: r.why.Get()}, nil
 	}
-	if why := firstProcess.FindStringSubmatch(said); why != nil {
+	if why := firstProcess().FindStringSubmatch(said); why != nil {
 		return operators.Exit{}, r.notStarted(why[1])
 	}
 	state, err := r.state()
@@ -204,7 +205,9 @@ func (r *run) notRun(code int, said, trouble string) error {
 
 // firstProcess is what the first process of a container says, docker's or podman's, when it
 // cannot start the command: then it ends with a code of its own.
-var firstProcess = regexp.MustCompile(`(?m)^(?:\[FATAL tini \(\d+\)\] exec .* failed|ERROR \(catatonit:\d+\): failed to exec pid1): (.*)\s*\z`)
+var firstProcess = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:\[FATAL tini \(\d+\)\] exec .* failed|ERROR \(catatonit:\d+\): failed to exec pid1): (.*)\s*\z`)
+})
 
 // notStarted is the error for a program that the image cannot run.
 func (r *run) notStarted(why string) error {

@@ -39,8 +39,7 @@ type Options struct {
 	Logs     string // folder of the task logs; "" is "logs" in Folder
 	NoLogs   bool   // task logs are not kept
 	Split    int64  // bytes after which a task's log goes on in another file; 0 is never
-	// LogsApart gives every run a log file of its own; else short logs of an attempt lie
-	// together in one.
+	// LogsApart gives every run a log file of its own; else short logs lie in the database.
 	LogsApart bool
 	Temp      string // folder for workspaces; "" is the system's
 
@@ -71,6 +70,8 @@ type Engine struct {
 	*host.Host
 	DB         *sqlite.DB
 	workspaces *files.Workspaces
+	taskLogs   *files.Logs
+	logger     *slog.Logger
 	evaluators *evaluators.Pool
 	temporary  string // folder that Close deletes; "" for none
 
@@ -124,11 +125,17 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, e.wire(o)
 }
 
+// storeRetry is how soon at the latest what a full disk refused is tried again: there is nobody
+// else whom that could disturb.
+const storeRetry = 2 * time.Second
+
 // DatabaseName is the file of the database in its folder.
 const DatabaseName = datafolder.Database
 
 // wire makes the host; the database is open, so this process is alone on the folder.
 func (e *Engine) wire(o Options) error {
+	e.logger = o.Logger
+	o.Limits.StoreRetry = cmp.Or(o.Limits.StoreRetry, storeRetry)
 	e.folder, e.database = o.Folder, cmp.Or(o.Database, o.Folder)
 	e.archives = cmp.Or(o.Archives, filepath.Join(o.Folder, archivesName))
 	e.logs = cmp.Or(o.Logs, filepath.Join(o.Folder, logsName))
@@ -166,7 +173,12 @@ func (e *Engine) wire(o Options) error {
 			return fmt.Errorf("let %s reach workspaces: %w", o.Commands.User, err)
 		}
 	}
-	logs := host.Logs(files.NewLogs(files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Apart: o.LogsApart, Now: o.Now}))
+	of := files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Now: o.Now, Logger: o.Logger}
+	if !o.LogsApart {
+		of.Short = e.DB
+	}
+	e.taskLogs = files.NewLogs(of)
+	logs := host.Logs(e.taskLogs)
 	if o.NoLogs {
 		logs = host.NoLogs{}
 	}
@@ -249,6 +261,11 @@ func (e *Engine) Close() error {
 	}
 	if e.DB != nil {
 		errs = append(errs, e.DB.Close())
+	}
+	if e.taskLogs != nil {
+		if err := e.taskLogs.Close(); err != nil {
+			e.logger.Error(err.Error())
+		}
 	}
 	if e.workspaces != nil {
 		errs = append(errs, e.workspaces.Close())

@@ -13,9 +13,12 @@ import (
 const probe = 64 << 10
 
 // Writable says whether everything that is kept can be written now: an error has its cause,
-// such as syscall.ENOSPC or syscall.EROFS.
+// such as syscall.ENOSPC or syscall.EROFS. Logs that wait to be stored are such an error, too.
 func (e *Engine) Writable(ctx context.Context) error {
-	for _, folder := range slices.Compact([]string{e.folder, e.database, e.archives, e.logs}) {
+	if err := e.taskLogs.Trouble(); err != nil {
+		return fmt.Errorf("store logs of tasks: %w", err)
+	}
+	for _, folder := range slices.Compact([]string{e.folder, e.database, e.archives, e.logs, e.workspaces.Folder()}) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

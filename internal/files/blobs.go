@@ -138,7 +138,7 @@ func (b *Blobs) Open(_ context.Context, key string) (io.ReadCloser, int64, error
 	if err != nil {
 		return nil, 0, err
 	}
-	return openSized(path)
+	return openSized(path, nil)
 }
 
 // Delete removes a blob.

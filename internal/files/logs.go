@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,17 @@ import (
 	"zerodag/operators"
 )
 
+// ShortLogs keeps the logs of runs that say little, each by the name that its file would have.
+// Its methods are safe for concurrent use.
+type ShortLogs interface {
+	// AddLog keeps one; to add it again changes nothing. It must not keep content.
+	AddLog(ctx context.Context, attempt int64, name string, content []byte) error
+	// LogSizes gives name and size of those of an attempt whose names begin with prefix.
+	LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error
+	// LogContent reads one; host.ErrNotFound says that there is none.
+	LogContent(ctx context.Context, attempt int64, name string) ([]byte, error)
+}
+
 // Logs keeps the logs of tasks as files below a folder: a host.Logs.
 type Logs struct {
 	folder string
@@ -25,7 +37,10 @@ type Logs struct {
 	now    func() time.Time
 	apart  bool
 	zips   tasklog.Zips
-	short  shortLogs
+	short  ShortLogs
+	names  names
+	late   late
+	open   func(name string, flag int) (logFile, error)
 }
 
 // LogOptions are what Logs are made of.
@@ -33,13 +48,20 @@ type LogOptions struct {
 	Folder  string
 	AgentID string           // in the names of the files; "" is <pid>@<host>
 	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
-	Apart   bool             // every run has a file of its own, however little it says
+	Short   ShortLogs        // keeps those that say little; nil: every run has a file of its own
 	Now     func() time.Time // time.Now when nil
+	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil
 }
 
 // NewLogs makes Logs; the folder is made when there is something to keep.
 func NewLogs(o LogOptions) *Logs {
-	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, apart: o.Apart || o.Split > 0, now: o.Now}
+	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, short: o.Short, now: o.Now, open: openFile}
+	if l.late.logger = o.Logger; o.Logger == nil {
+		l.late.logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Split > 0 {
+		l.short = nil
+	}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -48,6 +70,12 @@ func NewLogs(o LogOptions) *Logs {
 	}
 	return l
 }
+
+// Trouble is why logs wait to be stored, a full disk perhaps; nil when none does.
+func (l *Logs) Trouble() error { return l.late.trouble() }
+
+// Close stores what waits for that, for the last time, and says what is lost.
+func (l *Logs) Close() error { return l.late.close() }
 
 // ThisAgent names this process as agents are named: <pid>@<host>.
 func ThisAgent() string {
@@ -60,7 +88,7 @@ func ThisAgent() string {
 
 // Open begins the log of a run: see host.Logs.
 func (l *Logs) Open(id operators.Identity, created time.Time) host.TaskLog {
-	return &taskLog{logs: l, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, thread: tasklog.Thread(id)}
+	return &taskLog{logs: l, attempt: id.AttemptID, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, thread: tasklog.Thread(id)}
 }
 
 // Files lists the log files of an attempt.
@@ -73,7 +101,7 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
 	}
-	list, err := listShort(filepath.Join(l.folder, folder+shortSuffix), prefix)
+	list, err := l.listShort(ctx, a.ID, filepath.Join(l.folder, folder+shortSuffix), prefix)
 	if err != nil {
 		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
 	}
@@ -97,7 +125,7 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 
 // File opens a log file of an attempt. What is written meanwhile is not part of it: it ends
 // where the size says.
-func (l *Logs) File(_ context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
+func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	folder, err := folderOfAttempt(a)
 	if err != nil {
 		return nil, 0, err
@@ -105,9 +133,9 @@ func (l *Logs) File(_ context.Context, a host.Attempt, name string) (io.ReadClos
 	if _, ok := tasklog.ParseName(name); !ok {
 		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)
 	}
-	in, size, err := openSized(filepath.Join(l.folder, folder, name))
+	in, size, err := openSized(filepath.Join(l.folder, folder, name), wholeSize)
 	if errors.Is(err, host.ErrNotFound) {
-		return openShort(filepath.Join(l.folder, folder+shortSuffix), name)
+		return l.openShort(ctx, a.ID, filepath.Join(l.folder, folder+shortSuffix), name)
 	}
 	return in, size, err
 }
@@ -118,7 +146,8 @@ type sized struct {
 	io.Closer
 }
 
-func openSized(path string) (io.ReadCloser, int64, error) {
+// openSized opens a file up to where whole, unless nil, says that it ends.
+func openSized(path string, whole func(f io.ReaderAt, size int64) int64) (io.ReadCloser, int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, fmt.Errorf("open file: %w: %w", host.ErrNotFound, err)
@@ -133,5 +162,9 @@ func openSized(path string) (io.ReadCloser, int64, error) {
 	if err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("open file: %w", err), f.Close())
 	}
-	return sized{io.LimitReader(f, info.Size()), f}, info.Size(), nil
+	size := info.Size()
+	if whole != nil {
+		size = whole(f, size)
+	}
+	return sized{io.LimitReader(f, size), f}, size, nil
 }

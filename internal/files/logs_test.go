@@ -3,18 +3,22 @@ package files
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/host"
+	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -28,7 +32,7 @@ func exampleRun(task string) (operators.Identity, time.Time) {
 func TestLogNames(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	logs := NewLogs(LogOptions{Folder: folder, AgentID: "12@host", Apart: true, Now: func() time.Time { return time.Unix(0x57d1e2f3, 255) }})
+	logs := NewLogs(LogOptions{Folder: folder, AgentID: "12@host", Now: func() time.Time { return time.Unix(0x57d1e2f3, 255) }})
 	for _, task := range []string{"+a@b", "+a@b", "+" + strings.Repeat("long", 100)} {
 		id, created := exampleRun(task)
 		l := logs.Open(id, created)
@@ -75,7 +79,7 @@ func TestLogNames(t *testing.T) {
 }
 
 func exampleAttempt(created time.Time) host.Attempt {
-	return host.Attempt{Site: 1, Project: host.Ref{ID: 23}, Workflow: host.Ref{Name: "sub/main"}, SessionTime: time.Date(2024, 2, 3, 9, 5, 6, 0, time.UTC), Zone: "-05:00", CreatedAt: created}
+	return host.Attempt{ID: 9, Site: 1, Project: host.Ref{ID: 23}, Workflow: host.Ref{Name: "sub/main"}, SessionTime: time.Date(2024, 2, 3, 9, 5, 6, 0, time.UTC), Zone: "-05:00", CreatedAt: created}
 }
 
 // TestLogSplit proves that a run goes on in another file when one is full, and that
@@ -125,40 +129,91 @@ func unzip(t *testing.T, r io.ReadCloser) string {
 	return string(text)
 }
 
-// TestShortLogs proves that short logs of runs lie together and are found by the names that
-// files of their own would have, beside longer ones, and that half a record at the end,
-// which a full disk or a crash left, hides nothing.
+// memory keeps short logs in memory; while it fails it keeps none.
+type memory struct {
+	mu    sync.Mutex
+	logs  map[string][]byte
+	fails error
+}
+
+func (m *memory) AddLog(_ context.Context, attempt int64, name string, content []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.logs == nil {
+		m.logs = map[string][]byte{}
+	}
+	if m.fails == nil {
+		m.logs[fmt.Sprint(attempt, name)] = bytes.Clone(content)
+	}
+	return m.fails
+}
+
+func (m *memory) LogSizes(_ context.Context, attempt int64, prefix string, add func(name string, size int64)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, content := range m.logs {
+		if own, found := strings.CutPrefix(name, fmt.Sprint(attempt)); found && strings.HasPrefix(own, prefix) {
+			add(own, int64(len(content)))
+		}
+	}
+	return nil
+}
+
+func (m *memory) LogContent(_ context.Context, attempt int64, name string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if content, found := m.logs[fmt.Sprint(attempt, name)]; found {
+		return content, nil
+	}
+	return nil, host.ErrNotFound
+}
+
+// TestShortLogs proves that logs of runs that say little lie together and are found by the names
+// that files of their own would have, beside longer ones and those that had to be files, and that
+// those which an earlier release kept in one file are found, too.
 func TestShortLogs(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	logs := NewLogs(LogOptions{Folder: folder, AgentID: "a", Now: func() time.Time { return time.Unix(0x57d1e2f3, 255) }})
+	folder, short := t.TempDir(), &memory{}
+	logs := NewLogs(LogOptions{Folder: folder, AgentID: "a", Short: short, Now: func() time.Time { return time.Unix(0x57d1e2f3, 255) }})
 	_, created := exampleRun("")
-	for _, task := range []string{"+b", "+a", "+a", "+long"} {
+	for _, task := range []string{"+b", "+a", "+a", "+long", "+none"} {
 		id, created := exampleRun(task)
 		l := logs.Open(id, created)
 		l.Echo(task)
-		if task == "+long" {
+		switch task {
+		case "+long":
 			l.Write(make([]byte, shortText))
+		case "+none":
+			short.fails = host.ErrUnavailable
 		}
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	files, err := filepath.Glob(folder + "/*/*.short")
-	if err != nil || len(files) != 1 {
-		t.Fatal(files, err)
+	if len(short.logs) != 3 {
+		t.Errorf("%d lie together, want 3", len(short.logs))
 	}
-	f, err := os.OpenFile(files[0], os.O_APPEND|os.O_WRONLY, 0)
+	files, err := filepath.Glob(folder + "/*/*/*")
+	if err != nil || len(files) != 2 {
+		t.Error(files, err)
+	}
+	_, content, err := logs.File(t.Context(), exampleAttempt(created), filepath.Base(files[0]))
+	if err != nil || content == 0 {
+		t.Fatal(content, err)
+	}
+	zipped, err := os.ReadFile(files[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.WriteString(shortMark + "\x00\x00\x00\x05\x00\x00\x00\x09half")
-	f.Close()
+	earlier := record("+early@57d1e2f3000000fe.a"+tasklog.Suffix, string(zipped))
+	if err := os.WriteFile(filepath.Dir(files[0])+shortSuffix, []byte(earlier+shortMark+"\x00\x00\x00\x05\x00\x00\x00\x09half"), privateFile); err != nil {
+		t.Fatal(err)
+	}
 	list, err := logs.Files(t.Context(), exampleAttempt(created), "")
-	if err != nil || len(list) != 4 {
+	if err != nil || len(list) != 6 {
 		t.Fatalf("Files = %+v, %v", list, err)
 	}
-	for i, want := range []string{"+a", "+a", "+b", "+long"} {
+	for i, want := range []string{"+a", "+a", "+b", "+early", "+long", "+none"} {
 		if list[i].TaskName != want || i > 0 && list[i].Name == list[i-1].Name {
 			t.Errorf("file %d is %+v, want one of %s", i, list[i], want)
 		}
@@ -166,14 +221,9 @@ func TestShortLogs(t *testing.T) {
 		if err != nil || size != list[i].Size {
 			t.Fatalf("File = %d, %v", size, err)
 		}
-		zip, err := gzip.NewReader(in)
-		if err != nil {
-			t.Fatal(err)
+		if text := unzip(t, in); !strings.HasPrefix(text, want) && want != "+early" {
+			t.Errorf("%s: %q", want, text)
 		}
-		if text, err := io.ReadAll(zip); err != nil || !strings.HasPrefix(string(text), want) {
-			t.Errorf("%s: %q, %v", want, text, err)
-		}
-		in.Close()
 	}
 	if list, _ := logs.Files(t.Context(), exampleAttempt(created), "+b"); len(list) != 1 {
 		t.Errorf("of +b: %+v", list)
@@ -181,6 +231,12 @@ func TestShortLogs(t *testing.T) {
 	if _, _, err := logs.File(t.Context(), exampleAttempt(created), "+no@57d1e2f3000000ff.a.log.gz"); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("a log that is not there: %v", err)
 	}
+}
+
+// record is one of a file of short logs.
+func record(name, content string) string {
+	head := binary.BigEndian.AppendUint32([]byte(shortMark), uint32(len(name)))
+	return string(binary.BigEndian.AppendUint32(head, uint32(len(content)))) + name + content
 }
 
 // TestLogTrouble proves that a log that cannot be kept fails no task, and that whoever

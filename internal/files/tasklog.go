@@ -19,29 +19,53 @@ import (
 // a moment, or at the end: what lies in the file is complete at any time, and a task that
 // says little costs one write.
 const (
-	gathered = 64 << 10
-	moment   = 100 * time.Millisecond
-	// mostGathered is what waits for a descriptor while the machine has none.
-	mostGathered = 4 << 20
-	endTime      = 10 * time.Second // the same at the end of the log
+	gathered   = 64 << 10
+	mostMember = 1 << 20 // bytes of text in one member
+	moment     = 100 * time.Millisecond
+	endTime    = 10 * time.Second // that the end of a log waits for descriptors of the machine
 )
 
 // taskLog is the log of one run.
 type taskLog struct {
-	logs   *Logs
-	folder string
-	task   string
-	thread string
+	logs    *Logs
+	attempt int64
+	folder  string
+	task    string
+	thread  string
 
 	mu     sync.Mutex
 	text   []byte // not stored yet
 	began  time.Time
-	name   string   // of the file; "" before anything is stored
-	file   *os.File // nil while nothing is written: a task that waits holds no descriptor
-	size   int64    // of the text in the file
+	name   string  // of the file; "" before anything is stored
+	file   logFile // nil while nothing is written: a task that waits holds no descriptor
+	size   int64   // of the text in the file
+	whole  int64   // bytes of the file that are whole members
+	torn   bool    // there may be a part of another one behind them
+	last   byte    // of the text in the file; 0 when there is none
 	timer  *time.Timer
-	failed error
+	failed error // it cannot be kept
 	closed bool
+
+	behind  bool  // it waits among the late ones
+	cause   error // why
+	taken   int   // bytes of memory that it has there
+	missing gap   // what came when there was no more memory
+}
+
+// logFile is what a log needs of its file.
+type logFile interface {
+	WriteAt(p []byte, at int64) (int, error)
+	Truncate(size int64) error
+	Close() error
+}
+
+// openFile opens the file of a log.
+func openFile(name string, flag int) (logFile, error) {
+	f, err := os.OpenFile(name, flag, privateFile)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // Write appends output of a command. It never fails: see operators.Log.
@@ -64,16 +88,26 @@ func (t *taskLog) keep(p []byte, s string) {
 	if t.closed || t.failed != nil {
 		return
 	}
-	if t.logs.split > 0 && t.size+int64(len(t.text)) > t.logs.split {
-		t.failed = errors.Join(t.store(), t.end())
+	if t.behind && !t.room(len(p)+len(s)) {
+		t.missing.add(p)
+		t.missing.add([]byte(s))
+		return
+	}
+	if t.logs.split > 0 && !t.behind && t.size+int64(len(t.text)) > t.logs.split {
+		t.flush()
+		if !t.behind {
+			t.failed = errors.Join(t.failed, t.end())
+		}
 	}
 	if t.began.IsZero() {
 		t.began = t.logs.now()
 	}
 	t.text = append(append(t.text, p...), s...)
-	if len(t.text) >= gathered {
-		t.failed = errors.Join(t.failed, t.store())
-	} else if t.timer == nil {
+	switch {
+	case t.behind: // it is stored with the late ones
+	case len(t.text) >= gathered:
+		t.flush()
+	case t.timer == nil:
 		t.timer = time.AfterFunc(moment, t.tick)
 	}
 }
@@ -83,51 +117,170 @@ func (t *taskLog) tick() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = nil
-	if !t.closed && t.failed == nil {
-		t.failed = errors.Join(t.store(), t.rest())
+	if !t.closed && !t.behind && t.failed == nil {
+		t.flush()
+		t.failed = errors.Join(t.failed, t.rest())
 	}
 }
 
-// store writes what was gathered as one gzip member.
-func (t *taskLog) store() error {
-	if len(t.text) == 0 {
+// room says whether there is memory for more text of a log that is behind. Behind a gap
+// nothing is kept until what is before it is stored.
+func (t *taskLog) room(n int) bool {
+	if t.missing.bytes > 0 || len(t.text)+n > mostGathered || !t.logs.late.take(n) {
+		return false
+	}
+	t.taken += n
+	return true
+}
+
+// flush stores what was gathered, or lets it wait until that is possible.
+func (t *taskLog) flush() {
+	if err := t.store(); err != nil {
+		t.wait(err)
+	}
+}
+
+// wait puts a log that cannot be stored to the late ones.
+func (t *taskLog) wait(why error) {
+	if !passes(why) {
+		t.fail(why)
+		return
+	}
+	if !t.logs.late.add(t, why) {
+		t.missing.add(t.text)
+		t.text, t.failed = nil, why
+		t.logs.late.lose(true, t.missing)
+		return
+	}
+	t.behind, t.cause, t.taken = true, why, 0
+	if n := len(t.text); n > mostGathered || !t.logs.late.take(n) {
+		t.missing.add(t.text)
+		t.text = nil
+	} else {
+		t.taken = n
+	}
+}
+
+// catchUp stores a log that was late, and ends it when its run is over. The error says that it
+// still waits.
+func (t *taskLog) catchUp() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := t.finish()
+	if err != nil && passes(err) {
+		t.cause = err
+		return errors.Join(err, t.rest())
+	}
+	if err != nil {
+		t.fail(err)
+	}
+	t.behind = false
+	t.logs.late.remove(t, t.taken)
+	if t.closed {
+		t.text = nil
+	}
+	if err := t.rest(); err != nil {
+		t.fail(err)
+	}
+	return nil
+}
+
+// fail gives a log up that can never be kept.
+func (t *taskLog) fail(why error) {
+	t.failed = why
+	t.logs.late.logger.Error("the log of a task cannot be kept", "task", t.thread, "error", why)
+}
+
+// finish stores all that there is, in the place where it belongs.
+func (t *taskLog) finish() error {
+	if t.closed {
+		t.tellMissing()
+	}
+	if t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText && t.storeShort() == nil {
 		return nil
 	}
-	if t.file == nil {
-		err := t.open()
-		if limits.Scarce(err) && !t.closed && len(t.text) < mostGathered {
-			return nil // it is tried again with what comes next
+	if err := t.store(); err != nil || !t.closed {
+		return err
+	}
+	return t.end()
+}
+
+// store writes what was gathered, and in the place of what is missing a line that says so, as
+// gzip members. What is in the file stays whole whatever becomes of them.
+func (t *taskLog) store() error {
+	for len(t.text) > 0 || t.missing.bytes > 0 {
+		if len(t.text) == 0 {
+			t.tellMissing()
 		}
-		if err != nil {
+		n := min(len(t.text), mostMember)
+		if err := t.member(t.text[:n]); err != nil {
 			return fmt.Errorf("keep log of task %s: %w", t.task, err)
 		}
+		t.last = t.text[n-1]
+		t.size += int64(n)
+		t.text = t.text[:copy(t.text, t.text[n:])]
 	}
-	err := t.logs.zips.Compress(t.text, func(content []byte) error {
-		_, err := t.file.Write(content)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("keep log of task %s: %w", t.task, err)
-	}
-	t.size += int64(len(t.text))
-	t.text = t.text[:0]
 	return nil
+}
+
+// tellMissing adds a line in the place of text that was not kept.
+func (t *taskLog) tellMissing() {
+	if t.missing.bytes == 0 {
+		return
+	}
+	last := t.last
+	if n := len(t.text); n > 0 {
+		last = t.text[n-1]
+	}
+	if last != 0 && last != '\n' {
+		t.text = append(t.text, '\n')
+	}
+	t.text = append(t.text, tasklog.Line(t.logs.now(), operators.Warn, t.thread, "OperatorManager", t.missing.String()+" are missing here: "+reason(t.cause))...)
+	t.logs.late.lose(false, t.missing)
+	t.missing = gap{}
+}
+
+// member writes text as a gzip member. Of one that was not written whole nothing stays: a
+// reader would find the file broken there.
+func (t *taskLog) member(text []byte) error {
+	if t.file == nil {
+		if err := t.open(); err != nil {
+			return err
+		}
+	}
+	if t.torn {
+		if err := t.file.Truncate(t.whole); err != nil {
+			return err
+		}
+		t.torn = false
+	}
+	return t.logs.zips.Compress(text, func(content []byte) error {
+		if _, err := t.file.WriteAt(content, t.whole); err != nil {
+			t.torn = t.file.Truncate(t.whole) != nil
+			return err
+		}
+		t.whole += int64(len(content))
+		return nil
+	})
 }
 
 // create makes the file. Of two runs that begin at once the later is put a nanosecond on.
 func (t *taskLog) create() error {
+	if t.began.IsZero() {
+		t.began = t.logs.now() // of all its text only what is missing is known
+	}
 	for ; ; t.began = t.began.Add(1) {
 		name := filepath.Join(t.folder, tasklog.Name(t.task, t.logs.agent, t.began))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
+		f, err := t.logs.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err := os.MkdirAll(t.folder, privateFolder); err != nil {
 				return err
 			}
-			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateFile)
+			f, err = t.logs.open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			if t.file = f; err == nil {
-				t.name = name
+			if err == nil {
+				t.name, t.file = name, f
 			}
 			return err
 		}
@@ -139,7 +292,10 @@ func (t *taskLog) open() (err error) {
 	if t.name == "" {
 		return t.create()
 	}
-	t.file, err = os.OpenFile(t.name, os.O_WRONLY|os.O_APPEND, 0)
+	f, err := t.logs.open(t.name, os.O_WRONLY)
+	if err == nil {
+		t.file = f
+	}
 	return err
 }
 
@@ -154,11 +310,12 @@ func (t *taskLog) rest() error {
 
 // end closes the file; what comes then goes to another.
 func (t *taskLog) end() error {
-	t.name, t.size, t.began = "", 0, time.Time{}
+	t.name, t.size, t.whole, t.torn, t.last, t.began = "", 0, 0, false, 0, time.Time{}
 	return t.rest()
 }
 
-// Close stores the rest and returns the first trouble there was.
+// Close stores the rest and returns why that is not possible; what waits for that is in no
+// trouble.
 func (t *taskLog) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,24 +326,29 @@ func (t *taskLog) Close() error {
 	if t.timer != nil {
 		t.timer.Stop()
 	}
+	if t.behind {
+		return t.rest()
+	}
 	if t.failed != nil {
 		return errors.Join(t.failed, t.end())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	if t.name == "" && len(t.text) > 0 && len(t.text) <= shortText && !t.logs.apart {
-		return limits.Patiently(ctx, nil, t.storeShort)
-	}
-	return errors.Join(limits.Patiently(ctx, nil, t.store), t.end())
-}
-
-// storeShort puts a log that is complete, and short, to the other short ones.
-func (t *taskLog) storeShort() error {
-	err := t.logs.zips.Compress(t.text, func(content []byte) error {
-		return t.logs.short.add(t.folder+shortSuffix, tasklog.Name(t.task, t.logs.agent, t.logs.short.unique(t.began)), content)
-	})
-	if err != nil {
-		return fmt.Errorf("keep log of task %s: %w", t.task, err)
+	if err := limits.WhileScarce(ctx, t.finish); err != nil {
+		t.wait(err)
+		return errors.Join(t.failed, t.rest())
 	}
 	return nil
+}
+
+// storeShort puts a log that is complete, and short, to the other short ones. Where they cannot be
+// kept just now, or no more because the program ends, the log has a file of its own.
+func (t *taskLog) storeShort() error {
+	if t.logs.short == nil {
+		return errors.ErrUnsupported
+	}
+	name := tasklog.Name(t.task, t.logs.agent, t.logs.names.unique(t.began))
+	return t.logs.zips.Compress(t.text, func(content []byte) error {
+		return t.logs.short.AddLog(context.Background(), t.attempt, name, content)
+	})
 }

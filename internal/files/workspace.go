@@ -65,6 +65,9 @@ func (w *Workspaces) Share() error {
 	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users pass through to workspaces of their own, and list nothing
 }
 
+// Folder is where the workspaces are.
+func (w *Workspaces) Folder() string { return w.folder }
+
 // Close deletes everything.
 func (w *Workspaces) Close() error { return w.place.close() }
 

@@ -193,7 +193,13 @@ func (h *Host) settle(ctx context.Context, l *live, a *act, guard string, t *tur
 			if err := ctx.Err(); err != nil {
 				return false, err
 			}
-			outcome := h.execute(ctx, h.job(l, e.Run, now))
+			j := h.job(l, e.Run, now)
+			j.silent = l.logged[e.Run]
+			outcome, err := h.execute(ctx, j)
+			if err != nil {
+				return false, err
+			}
+			l.logged[e.Run] = true
 			t.step(l, Result(engine.By{Guard: guard}, e.Run, outcome), now)
 			t.inline++
 			more = true
@@ -241,6 +247,7 @@ func (h *Host) append(ctx context.Context, l *live, a *act, t *turn, now time.Ti
 	}
 	a.applied = a.applied || t.planned
 	l.seq, l.at = e.Seq, now
+	clear(l.logged)
 	l.since += len(text)
 	if e.Snapshot != nil {
 		l.snapshot, l.since = len(e.Snapshot), 0

@@ -105,7 +105,7 @@ func (h *Host) claim(ctx context.Context, l *live, guard string, m events.Task, 
 	} else if c.again {
 		h.forget(l) // what others did since must be seen
 	}
-	err = h.insist(ctx, func() (err error) {
+	err = h.insist(ctx, "take a message", func() (err error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		runs, err = h.take(ctx, l, a, &c)
@@ -121,7 +121,7 @@ func (h *Host) mine(ctx context.Context, l *live, guard string, d Delivery) erro
 		return errSuperseded
 	}
 	h.forget(l) // what others did since must be seen
-	err := h.insist(ctx, func() error { return h.Tasks.Extend(ctx, d, h.Limits.Lease) })
+	err := h.insist(ctx, "take a message", func() error { return h.Tasks.Extend(ctx, d, h.Limits.Lease) })
 	if errors.Is(err, ErrLeaseLost) {
 		return errSuperseded
 	}

@@ -39,6 +39,7 @@ type job struct {
 	created  time.Time
 	near     []operators.Sandbox // where the commands after it will run
 	hidden   bool                // its parameters may hold secrets
+	silent   bool                // its log is kept from an earlier try whose result was not
 }
 
 // job collects what a run can see; what it holds is frozen. The lock is held.
@@ -72,13 +73,21 @@ func Seed(id operators.Identity) uint64 {
 	return f.Sum64()
 }
 
-// execute does one run, with files, log and secrets of its own.
-func (h *Host) execute(ctx context.Context, j *job) operators.Outcome {
+// execute does one run, with files, log and secrets of its own. The error says that the store was
+// not available before anything was done.
+func (h *Host) execute(ctx context.Context, j *job) (operators.Outcome, error) {
 	h.stats.tasks.Add(1)
 	h.stats.running.Add(1)
 	defer h.stats.running.Add(-1)
 	vault, err := h.vaultOf(ctx, j.SiteID, j.ProjectID, j.hidden)
-	log := vault.Log(h.Logs.Open(j.Identity, j.created))
+	if errors.Is(err, ErrUnavailable) {
+		return operators.Outcome{}, fmt.Errorf("read secrets: %w", err)
+	}
+	logs := h.Logs
+	if j.silent {
+		logs = NoLogs{}
+	}
+	log := vault.Log(logs.Open(j.Identity, j.created))
 	defer log.Close()
 	j.Log, j.Vault = log, vault
 	var w Workspace
@@ -87,7 +96,7 @@ func (h *Host) execute(ctx context.Context, j *job) operators.Outcome {
 	}
 	if err != nil {
 		log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
-		return operators.Outcome{Error: engine.ErrorObject(err)}
+		return operators.Outcome{Error: engine.ErrorObject(err)}, nil
 	}
 	defer w.Leave()
 	j.Files, j.Commands = w.Files, w.Commands
@@ -96,7 +105,7 @@ func (h *Host) execute(ctx context.Context, j *job) operators.Outcome {
 	if o.Result != nil {
 		o.Result.Secret = len(vault.values()) > 0
 	}
-	return o
+	return o, nil
 }
 
 // Result is the event for the engine of how a run ended.

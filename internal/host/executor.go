@@ -81,6 +81,11 @@ func (h *Host) handle(ctx context.Context, q Queue, d Delivery, do func(context.
 
 // giveBack lets a message that failed come again, each time later.
 func (h *Host) giveBack(ctx context.Context, q Queue, d Delivery, err error) {
+	if errors.Is(err, ErrUnavailable) {
+		h.away("handle message "+d.ID, err)
+		h.release(ctx, q, d, h.patience(d.Count))
+		return
+	}
 	h.stats.errors.Add(1)
 	delay := backOff(d.Count)
 	h.Logger.Error("message failed, will be tried again", "message", d.ID, "count", d.Count, "in", delay, "error", err)
@@ -94,7 +99,7 @@ func (h *Host) finished(ctx context.Context, q Queue, d Delivery, l *live, guard
 		h.deleted(d, errSuperseded)
 		return
 	}
-	err := h.insist(ctx, func() error { return q.Delete(ctx, d) })
+	err := h.insist(ctx, "delete message "+d.ID, func() error { return q.Delete(ctx, d) })
 	l.unclaim(guard)
 	h.deleted(d, err)
 }
@@ -102,12 +107,13 @@ func (h *Host) finished(ctx context.Context, q Queue, d Delivery, l *live, guard
 // delete removes a message that asks for nothing. It insists: one that comes again takes
 // over what runs under others.
 func (h *Host) delete(ctx context.Context, q Queue, d Delivery) {
-	h.deleted(d, h.insist(ctx, func() error { return q.Delete(ctx, d) }))
+	h.deleted(d, h.insist(ctx, "delete message "+d.ID, func() error { return q.Delete(ctx, d) }))
 }
 
 func (h *Host) deleted(d Delivery, err error) {
 	switch {
 	case err == nil:
+		h.back()
 		h.cache.mu.Lock()
 		defer h.cache.mu.Unlock()
 		delete(h.cache.panics, d.ID)
@@ -121,8 +127,12 @@ func (h *Host) deleted(d Delivery, err error) {
 
 // trouble waits a little after a port failed, so that an outage does not become a storm.
 func (h *Host) trouble(ctx context.Context, what string, err error) {
-	h.stats.errors.Add(1)
-	h.Logger.Error(what, "error", err)
+	if errors.Is(err, ErrUnavailable) {
+		h.away(what, err)
+	} else {
+		h.stats.errors.Add(1)
+		h.Logger.Error(what, "error", err)
+	}
 	h.pause(ctx, time.Second)
 }
 

@@ -83,6 +83,7 @@ type Limits struct {
 	RunTime      time.Duration // of one run of a task; 0 is no limit
 	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
+	StoreRetry   time.Duration // most time between two tries of what the store could not do: 1 min
 	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
 }
 
@@ -126,6 +127,7 @@ type Host struct {
 	Options
 	cache       cache
 	stats       counters
+	outage      outage
 	slots       chan struct{} // of tasks; nil without limit
 	rescheduled chan struct{}
 	closing     atomic.Bool
@@ -145,6 +147,7 @@ func New(o Options) *Host {
 	l.Heartbeat = cmp.Or(l.Heartbeat, time.Minute)
 	l.Pack = cmp.Or(l.Pack, 1)
 	l.Crashes = cmp.Or(l.Crashes, 3)
+	l.StoreRetry = cmp.Or(l.StoreRetry, time.Minute)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
 	o.fillIn()
 	h := &Host{Options: o, rescheduled: make(chan struct{}, 1), pause: sleep}

@@ -29,7 +29,8 @@ type live struct {
 	since    int       // bytes of entries after it
 	stops    map[engine.Run]context.CancelFunc
 	watchers map[chan struct{}]bool
-	claimed  map[string]int // by guard, which delivery of the message was the last to claim its tasks
+	logged   map[engine.Run]bool // runs within a step whose log was kept, and whose result not yet
+	claimed  map[string]int      // by guard, which delivery of the message was the last to claim its tasks
 
 	over atomic.Bool // the row says that it is done
 	// careful: the server crashed while something of the attempt was under way. No task is run
@@ -68,7 +69,7 @@ func (h *Host) hold(id int64) *live {
 	defer c.mu.Unlock()
 	l := c.lives[id]
 	if l == nil {
-		l = &live{id: id, stops: map[engine.Run]context.CancelFunc{}, watchers: map[chan struct{}]bool{}, claimed: map[string]int{}}
+		l = &live{id: id, stops: map[engine.Run]context.CancelFunc{}, watchers: map[chan struct{}]bool{}, logged: map[engine.Run]bool{}, claimed: map[string]int{}}
 		c.lives[id] = l
 	}
 	if l.idle != nil {

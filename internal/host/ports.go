@@ -87,7 +87,8 @@ type Queue interface {
 	Extend(ctx context.Context, d Delivery, lease time.Duration) error
 	// Delete removes a message; with a lost lease it does nothing (no error).
 	Delete(ctx context.Context, d Delivery) error
-	// Release gives a message back, to be received again after a delay.
+	// Release gives a message back, to be received again after a delay; a restart may cut that
+	// short.
 	Release(ctx context.Context, d Delivery, delay time.Duration) error
 }
 

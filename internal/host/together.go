@@ -66,7 +66,7 @@ func (h *Host) workTogether(ctx context.Context, l *live, guard string, runs []e
 
 func (h *Host) endOf(ctx context.Context, l *live, guard string, run engine.Run, d Delivery) (x ended) {
 	x.err = h.safely(d, func() error {
-		return h.insist(ctx, func() (err error) {
+		return h.insist(ctx, "run a task", func() (err error) {
 			x.outcome, err = h.runOne(ctx, l, guard, run)
 			return err
 		})
@@ -100,7 +100,7 @@ func (h *Host) report(ctx context.Context, l *live, u duty, list []engine.Event)
 		_, err := h.conclude(ctx, l, u, list[0])
 		return err
 	}
-	if err := h.insist(ctx, func() error { return h.Events.Send(ctx, m) }); err != nil {
+	if err := h.insist(ctx, "send results", func() error { return h.Events.Send(ctx, m) }); err != nil {
 		h.keepShort(l.id, e.Logs)
 		return fmt.Errorf("send results of attempt %d: %w", l.id, err)
 	}

@@ -59,7 +59,7 @@ func (h *Host) work(ctx context.Context, l *live, u duty, run engine.Run) error 
 	began := h.Now()
 	for {
 		var outcome engine.Event
-		err := h.insist(ctx, func() (err error) {
+		err := h.insist(ctx, "run a task", func() (err error) {
 			outcome, err = h.runOne(ctx, l, u.guard, run)
 			return err
 		})
@@ -86,11 +86,14 @@ func (h *Host) runOne(ctx context.Context, l *live, guard string, run engine.Run
 		return nil, err
 	}
 	prepared := h.prepare(runCtx, j)
-	outcome := h.execute(runCtx, j)
+	outcome, err := h.execute(runCtx, j)
 	prepared()
 	l.mu.Lock()
 	delete(l.stops, run)
 	l.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	if err := ctx.Err(); err != nil { // it was cut off: no result
 		return nil, fmt.Errorf("run task %s of attempt %d: %w", j.TaskName, l.id, err)
 	}
@@ -144,7 +147,7 @@ func (h *Host) conclude(ctx context.Context, l *live, u duty, e engine.Event) (n
 	decided := false
 	var s sending
 	a := acting(u.guard, e)
-	err = h.insist(ctx, func() (err error) {
+	err = h.insist(ctx, "keep the result of a task", func() (err error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		switch {
@@ -168,20 +171,3 @@ func (h *Host) conclude(ctx context.Context, l *live, u duty, e engine.Event) (n
 	})
 	return next, err
 }
-
-// insist does something again and again while the store is not available.
-func (h *Host) insist(ctx context.Context, do func() error) error {
-	for tries := 0; ; tries++ {
-		err := do()
-		if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
-			return err // with the end of ctx it is for the next process to try
-		}
-		wait := backOff(tries)
-		h.stats.errors.Add(1)
-		h.Logger.Error("the store is not available: what was done is kept and tried again", "in", wait, "error", err)
-		h.pause(ctx, wait)
-	}
-}
-
-// backOff is how long to wait before the next try: 1 s, 2 s ... 1 min.
-func backOff(tries int) time.Duration { return min(time.Second<<min(tries, 6), time.Minute) }

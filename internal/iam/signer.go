@@ -72,11 +72,13 @@ func (s *Signer) Sign(r *http.Request) error {
 
 var errNoCredentials = errors.New("there are no AWS credentials to sign with: log in (aws sso login), name a profile in AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
-var endpoint = regexp.MustCompile(`^[a-z0-9]+\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$`)
+var endpoint = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]+\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$`)
+})
 
 // regionOf is the region that a host is in: its name says it, but for domains of one's own.
 func regionOf(host, configured string) (string, error) {
-	if m := endpoint.FindStringSubmatch(host); m != nil {
+	if m := endpoint().FindStringSubmatch(host); m != nil {
 		return m[1], nil
 	}
 	if configured == "" {

@@ -16,17 +16,27 @@ func Scarce(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
 }
 
+// Full says whether an error is that a disk has no more room, or none for this user.
+func Full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 // The pauses of Patiently.
 const (
 	shortestPause = 20 * time.Millisecond
 	longestPause  = 2 * time.Second
 )
 
-// Patiently does something again until it fails with another error than that the machine has no
-// more of what it needs, or the context ends. It says so once, in the log of a task.
+// Patiently does something again until it fails with another error than that the machine, or a
+// disk, has no more of what it needs, or the context ends. It says so once, in the log of a task.
 func Patiently(ctx context.Context, log io.Writer, do func() error) error {
+	return while(ctx, log, func(err error) bool { return Scarce(err) || Full(err) }, do)
+}
+
+// WhileScarce is Patiently for what waits for no disk.
+func WhileScarce(ctx context.Context, do func() error) error { return while(ctx, nil, Scarce, do) }
+
+func while(ctx context.Context, log io.Writer, passes func(error) bool, do func() error) error {
 	err := do()
-	for pause := shortestPause; err != nil && Scarce(err); pause = min(2*pause, longestPause) {
+	for pause := shortestPause; err != nil && passes(err); pause = min(2*pause, longestPause) {
 		if pause == 4*shortestPause {
 			sayScarce(log, err)
 		}
@@ -44,7 +54,11 @@ func Patiently(ctx context.Context, log io.Writer, do func() error) error {
 
 func sayScarce(log io.Writer, err error) {
 	if l, ok := log.(operators.Log); ok {
-		l.Line(operators.Warn, "CommandExecutor", "The machine has not enough for another command just now ("+err.Error()+"): it waits until there is")
+		what := "The machine has not enough for another command just now"
+		if Full(err) {
+			what = "There is no room on the disk for another command just now"
+		}
+		l.Line(operators.Warn, "CommandExecutor", what+" ("+err.Error()+"): it waits until there is")
 	}
 }
 

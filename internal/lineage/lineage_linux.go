@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,17 +32,25 @@ func Start(m Mark, start func() error) error {
 	return start()
 }
 
-// Of returns the mark of a process; lent says whether one counts that was only lent.
+// Of returns the mark of a process; lent says whether one counts that was only lent. Who has a
+// mark for good is told by it alone: what was lent is below it, and anybody may change that.
 func Of(pid int, lent bool) Mark {
 	var limit unix.Rlimit
 	if unix.Prlimit(pid, fileLocks, nil, &limit) != nil {
 		return shown(pid)
 	}
-	if lent {
+	if lent && limit.Max == ownMost() {
 		return Mark(limit.Cur)
 	}
 	return Mark(limit.Max)
 }
+
+// ownMost is the limit of this program, which all that it starts has until it is marked.
+var ownMost = sync.OnceValue(func() uint64 {
+	own := unix.Rlimit{Max: unix.RLIM_INFINITY}
+	unix.Prlimit(0, fileLocks, nil, &own) // of ourselves: cannot fail
+	return own.Max
+})
 
 // shown reads the mark of another user's process where the system forbids to ask for it.
 func shown(pid int) Mark {

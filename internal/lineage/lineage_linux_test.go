@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestMarkIsInherited proves that what changes its session and clears its environment keeps the
@@ -44,5 +46,9 @@ func TestMarkIsInherited(t *testing.T) {
 	defer exec.Command("kill", "-9", strings.TrimSpace(line)).Run()
 	if Of(pid, false) != mark || shown(pid) != mark {
 		t.Errorf("got %d and %d, want %d", Of(pid, false), shown(pid), mark)
+	}
+	// What a process may change without privileges hides nothing.
+	if err := unix.Prlimit(pid, fileLocks, &unix.Rlimit{Cur: 5, Max: uint64(mark)}, nil); err != nil || Of(pid, true) != mark {
+		t.Errorf("with another soft limit: %d, want %d (%v)", Of(pid, true), mark, err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/internal/httpclient"
+	"zerodag/operators"
 )
 
 // HTTP sends notices as JSON to a URL; any status outside of 2xx is a failure.
@@ -18,6 +20,14 @@ type HTTP struct {
 	Method  string // "" is POST
 	Headers map[string]string
 }
+
+// client follows redirects without telling where it comes from: the URL may hold a token.
+func client() *http.Client {
+	var clients httpclient.Clients
+	return clients.Client(operators.HTTPOptions{MaxRedirects: mostRedirects, Timeout: requestTime})
+}
+
+const mostRedirects = 8
 
 // requestTime bounds one try.
 const requestTime = 30 * time.Second
@@ -38,7 +48,7 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) error {
 	for name, value := range h.Headers {
 		r.Header.Set(name, value)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := client().Do(r)
 	if err != nil {
 		return fmt.Errorf("send notification: %w", err)
 	}

@@ -43,21 +43,28 @@ func (m Mail) Send(ctx context.Context, fields *param.Map) error {
 	return err
 }
 
-// lines is the original's own text of a mail.
+// title is the first line of a mail.
+const title = "Digdag Notification"
+
+// lines is the original's own text of a mail: a title, what happened, and where.
 func lines(fields *param.Map) (string, error) {
-	var b strings.Builder
-	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {"Site Id", "site_id"}, {"Project Name", "project_name"},
+	text := []string{title, ""}
+	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {}, {"Site Id", "site_id"}, {"Project Name", "project_name"},
 		{"Project Id", "project_id"}, {"Workflow Name", "workflow_name"}, {"Revision", "revision"}, {"Attempt Id", "attempt_id"},
 		{"Session Id", "session_id"}, {"Task Name", "task_name"}, {"Time Zone", "timezone"}, {"Session Uuid", "session_uuid"},
 		{"Session Time", "session_time"}} {
-		v, _ := fields.Get(line[1])
-		text, isText := v.(string)
-		if !isText && v != nil {
-			text = param.Text(v)
+		if line[0] == "" {
+			text = append(text, "")
+			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", line[0], text)
+		v, _ := fields.Get(line[1])
+		value, isText := v.(string)
+		if !isText && v != nil {
+			value = param.Text(v)
+		}
+		text = append(text, line[0]+": "+value)
 	}
-	return b.String(), nil
+	return strings.Join(text, "\n"), nil
 }
 
 // noSecrets: what a notice needs is in the server's configuration.

@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/internal/notice"
@@ -104,7 +106,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestMail proves that a notice arrives as a mail with one line for each field.
+// TestMail (B6) proves that a notice arrives as a mail with the original's text.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -121,10 +123,48 @@ func TestMail(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := <-got
-	for _, want := range []string{"Subject: s", "Message: Workflow session attempt failed", "Attempt Id: 7", "Task Name: +main^failure-alert"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+	_, body, _ := strings.Cut(text, "\r\n\r\n")
+	if !strings.Contains(text, "Subject: s\r\n") {
+		t.Errorf("no subject in\n%s", text)
+	}
+	if diff := cmp.Diff(wantMail, strings.ReplaceAll(strings.TrimSuffix(body, "\r\n.\r\n"), "\r\n", "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const wantMail = `Digdag Notification
+
+Message: Workflow session attempt failed
+Date: 2024-02-03T04:05:06.000Z
+
+Site Id: 0
+Project Name: p
+Project Id: 1
+Workflow Name: main
+Revision: r1
+Attempt Id: 7
+Session Id: 3
+Task Name: +main^failure-alert
+Time Zone: Asia/Tokyo
+Session Uuid: u
+Session Time: 2024-01-02T00:00:00+09:00`
+
+// TestRedirectOfANoticeTellsNoAddress (B7) proves that the server that a notice is redirected to
+// does not learn the URL of the configuration, which may hold a token.
+func TestRedirectOfANoticeTellsNoAddress(t *testing.T) {
+	t.Parallel()
+	told := make(chan string, 1)
+	to := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.Header.Get("Referer") }))
+	defer to.Close()
+	from := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, to.URL, http.StatusTemporaryRedirect)
+	}))
+	defer from.Close()
+	if err := (notice.HTTP{URL: from.URL + "/?token=SECRET"}).Send(t.Context(), notice.Fields(failed, now())); err != nil {
+		t.Fatal(err)
+	}
+	if referer := <-told; referer != "" {
+		t.Errorf("told %q", referer)
 	}
 }
 

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"os"
 	"strings"
 
 	"zerodag/internal/lineage"
@@ -9,40 +8,64 @@ import (
 
 // environment is the host's, then what belongs to the run; of one name the last counts.
 func (d *Driver) environment(mark, dir string, own []string) []string {
-	if around := os.Getenv(markName); around != "" {
-		mark = around + "," + mark
+	theirs := d.theirs()
+	if theirs.mark != "" {
+		mark = theirs.mark + "," + mark
 	}
-	theirs := d.given(os.Environ())
-	env := append(theirs, "PWD="+dir)
+	all := append(make([]string, 0, len(own)+5), "PWD="+dir)
 	if u := d.options.User; u != nil {
-		env = append(env, "HOME="+u.Home, "USER="+u.Name, "LOGNAME="+u.Name)
+		all = append(all, "HOME="+u.Home, "USER="+u.Name, "LOGNAME="+u.Name)
 	}
-	env = append(append(env, own...), markName+"="+mark)
-	last := make(map[string]int, len(env))
-	for i, pair := range env {
+	all = append(append(all, own...), markName+"="+mark)
+	last := make(map[string]int, len(all))
+	for i, pair := range all {
 		name, _, _ := strings.Cut(pair, "=")
 		last[name] = i
 	}
-	kept := env[:0]
-	for i, pair := range env {
+	env := make([]string, 0, len(theirs.pairs)+len(all))
+	for i, name := range theirs.names {
+		if _, again := last[name]; !again {
+			env = append(env, theirs.pairs[i])
+		}
+	}
+	for i, pair := range all {
 		name, _, found := strings.Cut(pair, "=")
 		if found && last[name] == i {
-			kept = append(kept, pair)
+			env = append(env, pair)
 		}
 	}
-	return kept
+	return env
 }
 
-// given keeps those of this program's variables that commands have.
-func (d *Driver) given(all []string) []string {
-	kept := all[:0]
-	for _, pair := range all {
+// variables are those of this program that commands have, and the mark of the commands around
+// it. They do not change while it runs.
+type variables struct {
+	names, pairs []string // the same number of both
+	mark         string
+}
+
+// given keeps those of a program's variables that commands have.
+func (d *Driver) given(all []string) *variables {
+	last := make(map[string]int, len(all))
+	for i, pair := range all {
 		name, _, _ := strings.Cut(pair, "=")
+		last[name] = i
+	}
+	v := &variables{}
+	for i, pair := range all {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || last[name] != i {
+			continue
+		}
+		if name == markName {
+			v.mark = value
+			continue
+		}
 		if d.options.Environment.Gives(name) && !(d.options.User != nil && isOurs(name)) {
-			kept = append(kept, pair)
+			v.names, v.pairs = append(v.names, name), append(v.pairs, pair)
 		}
 	}
-	return kept
+	return v
 }
 
 // isOurs says whether a variable is about this program or its user, which another user has no

@@ -59,6 +59,7 @@ type Driver struct {
 	name    string // of this driver, in the mark of its commands
 
 	base    lineage.Mark // of this driver's commands: their number is added
+	theirs  func() *variables
 	null    null
 	starts  chan struct{} // one for each command that runs: as many as there are descriptors for
 	buffers sync.Pool
@@ -79,9 +80,11 @@ func New(o Options) *Driver {
 	}
 	adoptOrphans()
 	name := cmp.Or(o.Name, rand.Text())
-	return &Driver{options: o, ooms: limits.OOMKills(), name: name, base: baseOf(name), starts: make(chan struct{}, limits.AtOnce()),
+	d := &Driver{options: o, ooms: limits.OOMKills(), name: name, base: baseOf(name), starts: make(chan struct{}, limits.AtOnce()),
 		running: map[int]bool{}, live: map[int]bool{}, strange: map[int]*stranger{},
 		buffers: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
+	d.theirs = sync.OnceValue(func() *variables { return d.given(os.Environ()) })
+	return d
 }
 
 // Reclaim ends what commands of a driver of the same name left running when their program
@@ -158,7 +161,9 @@ func (d *Driver) started(pid, number int) {
 	d.mu.Lock()
 	d.running[pid] = true
 	d.mu.Unlock()
-	lineage.Set(pid, d.base+lineage.Mark(number)) // where that is forbidden, the environment tells
+	if lineage.Set(pid, d.base+lineage.Mark(number)) == nil { // where that is forbidden, the environment tells
+		d.markEarly(pid, number)
+	}
 }
 
 func (d *Driver) ended(pid int) {

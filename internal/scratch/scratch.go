@@ -8,10 +8,14 @@ package scratch
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -20,10 +24,11 @@ import (
 
 // Folders that commands are through with are kept under names that begin so: to rename
 // one is far cheaper than to make a folder and its files, and a short script is over in the
-// time that takes.
+// time that takes. What follows says which files are in it, so that it need not be read, and a
+// number.
 const spare = ".spare-"
 
-// maxSpare is how many are kept in one place.
+// maxSpare is how many are kept in one place for commands with the same files.
 const maxSpare = 8
 
 // Folder is the folder of one run of a command.
@@ -65,39 +70,30 @@ func (s Folder) Fill() error {
 	return nil
 }
 
-// reuse makes a spare folder the command's; false when there is none that can be.
+// reuse makes a spare folder the command's; false when there is none.
 func (s Folder) reuse() bool {
-	list, _ := spares(s.parent())
-	for _, name := range list {
-		if os.Rename(filepath.Join(s.parent(), name), s.path("")) == nil {
+	for i := range maxSpare {
+		switch err := syscall.Rename(s.spare(i), s.path("")); {
+		case err == nil:
 			return s.refill()
+		case !errors.Is(err, fs.ErrNotExist):
+			return false // an interrupted run left its own
 		}
 	}
 	return false
 }
 
-// spares lists the spare folders in a place.
-func spares(parent string) ([]string, error) {
-	entries, err := os.ReadDir(parent)
-	var names []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), spare) {
-			names = append(names, e.Name())
-		}
+// spare is the path of a spare folder for commands with files of these names. Such folders are
+// filled from the first number on.
+func (s Folder) spare(number int) string {
+	h := fnv.New64a()
+	for _, name := range slices.Sorted(maps.Keys(s.Command.Files)) {
+		h.Write([]byte(name + "\x00"))
 	}
-	return names, err
+	return filepath.Join(s.parent(), spare+strconv.FormatUint(h.Sum64(), 36)+"-"+strconv.Itoa(number))
 }
 
 func (s Folder) refill() bool {
-	entries, err := os.ReadDir(s.path(""))
-	if err != nil {
-		return false
-	}
-	for _, e := range entries {
-		if _, again := s.Command.Files[e.Name()]; !again && os.Remove(s.path(e.Name())) != nil {
-			return false
-		}
-	}
 	for name, content := range s.Command.Files {
 		if overwrite(s.path(name), content) != nil {
 			return false
@@ -109,6 +105,21 @@ func (s Folder) refill() bool {
 // overwrite keeps the file, as os.WriteFile does, but empties it last: some file systems
 // flush a file that was emptied first.
 func overwrite(file string, content []byte) error {
+	return rewrite(file, func(int64) ([]byte, error) { return content, nil })
+}
+
+// blank writes over what a file holds. Its length stays, see overwrite.
+func blank(file string) error {
+	return rewrite(file, func(size int64) ([]byte, error) {
+		if size > maxSpareFile {
+			return nil, errors.New("the file is too large to be kept")
+		}
+		return make([]byte, size), nil
+	})
+}
+
+// rewrite writes what is said for a file of that size over what it holds.
+func rewrite(file string, content func(size int64) ([]byte, error)) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644) // #nosec G302 -- the command may run as another user, and the workspace around it is closed to the rest
 	if err != nil {
 		return err
@@ -121,11 +132,15 @@ func overwrite(file string, content []byte) error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Nlink != 1 {
 		return errors.New("the file has other names: it is not ours alone")
 	}
-	if _, err := f.Write(content); err != nil {
+	text, err := content(info.Size())
+	if err != nil {
 		return err
 	}
-	if info.Size() > int64(len(content)) {
-		return f.Truncate(int64(len(content)))
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	if info.Size() > int64(len(text)) {
+		return f.Truncate(int64(len(text)))
 	}
 	return nil
 }
@@ -172,18 +187,11 @@ func (s Folder) Remove() {
 // maxSpareFile bounds a file that is kept, in bytes: it is written over.
 const maxSpareFile = 256 << 10
 
-// blank writes over what a command's file holds, which may be secrets: nobody finds them in a
-// spare folder. Its length stays, see overwrite.
-func blank(file string, e fs.DirEntry) bool {
-	info, err := e.Info()
-	return err == nil && info.Size() <= maxSpareFile && overwrite(file, make([]byte, info.Size())) == nil
-}
-
-// keep makes the folder a spare one, if its files are plain ones that we put there. Nothing
-// of what was in them is left.
+// keep makes the folder a spare one, if its files are the plain ones that we put there, all of
+// them and no more. What was in them may be secrets: nobody finds them in a spare folder.
 func (s Folder) keep() bool {
 	entries, err := os.ReadDir(s.path(""))
-	if err != nil {
+	if err != nil || len(entries) != len(s.Command.Files) {
 		return false
 	}
 	for _, e := range entries {
@@ -191,22 +199,26 @@ func (s Folder) keep() bool {
 			return false
 		}
 	}
-	if list, err := spares(s.parent()); err != nil || len(list) >= maxSpare {
-		return false
-	}
 	for _, e := range entries {
-		if !blank(s.path(e.Name()), e) {
+		if blank(s.path(e.Name())) != nil {
 			return false
 		}
 	}
-	return os.Rename(s.path(""), filepath.Join(s.parent(), spare+path.Base(s.Command.Scratch))) == nil
+	for i := range maxSpare {
+		if syscall.Rename(s.path(""), s.spare(i)) == nil { // it is refused where there is one: that has files
+			return true
+		}
+	}
+	return false
 }
 
 // Leave deletes the spare folders in a project's folder: nobody will run commands there.
 func Leave(root string) {
 	folder := filepath.Join(root, ".digdag", "tmp")
-	list, _ := spares(folder) // most projects have none
-	for _, name := range list {
-		os.RemoveAll(filepath.Join(folder, name))
+	entries, _ := os.ReadDir(folder) // most projects have none
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), spare) {
+			os.RemoveAll(filepath.Join(folder, e.Name()))
+		}
 	}
 }

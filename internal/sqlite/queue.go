@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -22,6 +23,7 @@ type Queue struct {
 	timer   *time.Timer     // for the next message that becomes visible while somebody waits
 	counts  []count         // how often messages were received: not yet written down
 	noting  bool            // somebody is going to
+	outside bool            // they are written down before messages are handed out
 	bodies  int             // bytes of the bodies that are in memory
 	leases  uint64          // given so far
 	closed  bool
@@ -43,7 +45,7 @@ func queueNames() []string { return []string{"events", "tasks"} }
 func (db *DB) loadQueues(ctx context.Context) error {
 	db.queues = map[string]*Queue{}
 	for _, name := range queueNames() {
-		q := &Queue{db: db, name: name, index: newIndex()}
+		q := &Queue{db: db, name: name, index: newIndex(), outside: name == "tasks"}
 		db.queues[name] = q
 		err := db.read(ctx, func(c *conn) error {
 			return c.query(func(r *row) {
@@ -146,6 +148,11 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 		list, wait, err := q.lease(n, lease)
 		if err != nil {
 			return nil, err
+		}
+		if len(list) > 0 && q.outside {
+			if err := q.noted(ctx, list); err != nil {
+				return nil, err
+			}
 		}
 		if len(list) > 0 {
 			return q.deliver(ctx, list)
@@ -298,10 +305,20 @@ func (q *Queue) deleted(m *message) {
 	q.wake(now)
 }
 
-// Release gives a message back: see host.Queue.
+// Release gives a message back: see host.Queue. Leases are in memory, so the message comes again
+// also when that cannot be written down (a full disk): only the delay is unknown after a restart.
 func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
-	var m *message
 	due := q.db.stamp().Add(delay)
+	err := q.release(ctx, d, due)
+	if errors.Is(err, host.ErrUnavailable) {
+		q.released(q.hold(d), due)
+		return nil
+	}
+	return err
+}
+
+func (q *Queue) release(ctx context.Context, d host.Delivery, due time.Time) error {
+	var m *message
 	return q.db.writer.do(ctx, &write{whole: true,
 		run: func(c *conn) error {
 			if m = q.hold(d); m == nil {

@@ -1,19 +1,46 @@
 package sqlite
 
+import (
+	"context"
+	"slices"
+)
+
 // count is how often a message was received.
 type count struct{ row, n int64 }
 
 // note has it written down that a message was received. It is asked for before the message
-// is handed out, so it is committed no later than anything that its receiver does: what
+// is handed out, so it is committed no later than anything that its receiver writes: what
 // was done for a message that comes again is never taken for the first time.
 func (q *Queue) note(m *message) {
 	q.counts = append(q.counts, count{m.row, int64(m.count)})
-	if q.noting {
+	if q.noting || q.outside {
 		return
 	}
 	q.noting = true
 	n := &noting{q: q}
 	q.db.writer.later(&write{whole: true, run: n.run, undo: n.undo})
+}
+
+// noted commits the counts before messages are handed out whose receivers do more than write: a
+// command that ends this process in its first millisecond was under way all the same.
+func (q *Queue) noted(ctx context.Context, list []leased) error {
+	n := &noting{q: q}
+	err := q.db.writer.do(ctx, &write{whole: true, run: n.run, undo: n.undo})
+	if err != nil {
+		q.forget(list)
+	}
+	return err
+}
+
+// forget takes back that messages were received, which nobody has seen.
+func (q *Queue) forget(list []leased) {
+	q.giveBack(list)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, l := range list {
+		l.m.count--
+		q.counts = slices.DeleteFunc(q.counts, func(c count) bool { return c.row == l.m.row })
+	}
 }
 
 // noting is one write of counts. After a failure they go with the next one.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -76,4 +77,101 @@ func TestReopen(t *testing.T) {
 	if err != nil || s.At != 2 || string(s.Snapshot) != "s" || len(s.Entries) != 0 {
 		t.Errorf("Load = %+v, %v", s, err)
 	}
+}
+
+// readOnly makes the store of a database in memory refuse all that writes, or no more.
+func readOnly(t *testing.T, db *DB, on int) {
+	t.Helper()
+	db.writer.use.Lock()
+	defer db.writer.use.Unlock()
+	if err := db.writer.conn.script(fmt.Sprintf("PRAGMA query_only = %d", on)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReleaseOnAFullDisk proves that a message which is released while nothing can be written
+// comes again after its delay and not only when its lease ends, once, and that the order of its
+// group and what it may be deleted by stay as they are.
+func TestReleaseOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := open(t, Options{})
+		q, ctx, begin := db.Queue("events"), t.Context(), time.Now()
+		if err := q.Send(ctx, host.Message{ID: "a", Group: "g"}, host.Message{ID: "b", Group: "g"}); err != nil {
+			t.Fatal(err)
+		}
+		first, err := q.Receive(ctx, 2, 5*time.Minute)
+		if err != nil || len(first) != 1 {
+			t.Fatal(first, err)
+		}
+		readOnly(t, db, 1)
+		if err := q.Delete(ctx, first[0]); !errors.Is(err, host.ErrUnavailable) {
+			t.Fatalf("Delete = %v: the store is not full, this shows nothing", err)
+		}
+		if err := q.Release(ctx, first[0], 2*time.Second); err != nil {
+			t.Errorf("Release = %v", err)
+		}
+		again, err := q.Receive(ctx, 2, 5*time.Minute)
+		if err != nil || len(again) != 1 || again[0].ID != "a" || again[0].Count != 2 || time.Since(begin) != 2*time.Second {
+			t.Fatalf("received %+v after %v, %v; want a for the second time after 2 s", again, time.Since(begin), err)
+		}
+		if err := q.Release(ctx, first[0], 0); err != nil {
+			t.Errorf("Release with a lost lease = %v", err)
+		}
+		short, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		if list, err := q.Receive(short, 2, time.Minute); err == nil {
+			t.Errorf("received %v while it is leased", list)
+		}
+		readOnly(t, db, 0)
+		if err := q.Delete(ctx, again[0]); err != nil {
+			t.Error(err)
+		}
+		if list, err := q.Receive(ctx, 2, time.Minute); err != nil || len(list) != 1 || list[0].ID != "b" || list[0].Count != 1 {
+			t.Errorf("received %+v, %v; want b", list, err)
+		}
+	})
+}
+
+// TestReceivedTasksAreCountedFirst proves that a message of "tasks" is written down as received
+// before anybody has it, so that a command which ends the server at once was under way, and that
+// a message which could not be written down was never received.
+func TestReceivedTasksAreCountedFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := open(t, Options{})
+		q, ctx := db.Queue("tasks"), t.Context()
+		counted := func() (n int) {
+			t.Helper()
+			err := db.read(ctx, func(c *conn) (err error) {
+				n, _, err = one(c, (*row).int, "SELECT sum(receive_count) FROM queued_messages")
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if err := q.Send(ctx, host.Message{ID: "a"}, host.Message{ID: "b"}); err != nil {
+			t.Fatal(err)
+		}
+		readOnly(t, db, 1)
+		for range 3 {
+			if list, err := q.Receive(ctx, 2, time.Minute); !errors.Is(err, host.ErrUnavailable) {
+				t.Fatalf("received %+v, %v on a full disk", list, err)
+			}
+		}
+		readOnly(t, db, 0)
+		time.Sleep(time.Second)
+		if n := counted(); n != 0 {
+			t.Errorf("%d messages are counted, and nobody had one", n)
+		}
+		list, err := q.Receive(ctx, 2, time.Minute)
+		if err != nil || len(list) != 2 || list[0].Count != 1 || list[1].Count != 1 {
+			t.Fatalf("received %+v, %v", list, err)
+		}
+		if n := counted(); n != 2 {
+			t.Errorf("%d messages are counted, want 2", n)
+		}
+	})
 }

@@ -108,10 +108,10 @@ func present(ctx context.Context, p sdk.CredentialsProvider, role, service strin
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case role != "":
-		return operators.Failf("can't take on the role %s of the secret aws.role_arn: let the credentials do sts:AssumeRole and the role "+
+		return operators.Causedf(err, "can't take on the role %s of the secret aws.role_arn: let the credentials do sts:AssumeRole and the role "+
 			"trust them (%s)", role, short(err))
 	}
-	return operators.Failf("No AWS credentials: set the secrets aws.access_key_id and aws.secret_access_key of the project, or "+
+	return operators.Causedf(err, "No AWS credentials: set the secrets aws.access_key_id and aws.secret_access_key of the project, or "+
 		"aws.%s.access_key_id and aws.%[1]s.secret_access_key, or give this host a role", service)
 }
 
@@ -195,8 +195,8 @@ func (s secrets) keys() (sdk.CredentialsProvider, error) {
 }
 
 var (
-	regionForm = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-\d+$`)
-	regionPart = regexp.MustCompile(`(?:^|[.:/])([a-z]{2}(?:-[a-z]+)+-\d+)(?:[.:/]|$)`)
+	regionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-\d+$`) })
+	regionPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[.:/])([a-z]{2}(?:-[a-z]+)+-\d+)(?:[.:/]|$)`) })
 )
 
 // place sets region and endpoint: those of the secrets, then of the parameters, then of
@@ -224,14 +224,14 @@ func (s secrets) place(c *sdk.Config, p *operators.Params) error {
 	if endpoint == "" {
 		endpoint = ownEndpoint
 	}
-	if region != "" && !regionForm.MatchString(region) {
+	if region != "" && !regionForm().MatchString(region) {
 		return param.Errorf("Illegal AWS region: %s", region)
 	}
 	if endpoint != "" {
 		if err := setEndpoint(c, endpoint); err != nil {
 			return err
 		}
-		if found := regionPart.FindStringSubmatch(endpoint); found != nil {
+		if found := regionPart().FindStringSubmatch(endpoint); found != nil {
 			region = found[1] // it must sign for the region that it talks to
 		}
 	}

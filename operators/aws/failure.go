@@ -28,7 +28,7 @@ type Call struct {
 func (c Call) Failure(ctx context.Context, err error) error {
 	code := Code(err)
 	tell := func(format string, args ...any) error {
-		return operators.Failf(c.Operator+">: can't "+c.Doing+": "+format, args...)
+		return operators.Causedf(err, c.Operator+">: can't "+c.Doing+": "+format, args...)
 	}
 	switch {
 	case err == nil:

@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/batch"
@@ -26,7 +27,7 @@ type spec struct {
 }
 
 // nameForm leaves room for what makes a name that of one try.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,90}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,90}$`) })
 
 func read(p *operators.Params) (spec, error) {
 	var s spec
@@ -43,7 +44,7 @@ func read(p *operators.Params) (spec, error) {
 	if s.prefix, err = p.StringOr("name", "zerodag"); err != nil {
 		return s, err
 	}
-	if !nameForm.MatchString(s.prefix) {
+	if !nameForm().MatchString(s.prefix) {
 		return s, param.Errorf("Illegal name of a job: %s: it has at most 91 letters, digits, hyphens and underscores", s.prefix)
 	}
 	if s.share, err = p.StringOr("share_identifier", ""); err != nil {

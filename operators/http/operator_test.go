@@ -2,8 +2,10 @@ package http
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -260,6 +262,68 @@ func TestUserProxy(t *testing.T) {
 	operatortest.RunOnce(t, op("http"), w)
 	if diff := cmp.Diff([]string{"http://nosuch.invalid/x", "http://nosuch.invalid/y"}, seen); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestRefusalOfAProxy (B3) proves that a proxy's 4xx to CONNECT ends the task as one of the server
+// would, and that what may pass is asked for again.
+func TestRefusalOfAProxy(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		403: "HTTP 4XX Client Error: GET https://nosuch.invalid/x - 403 Forbidden: the proxy refused to connect",
+		407: "HTTP 4XX Client Error: GET https://nosuch.invalid/x - 407 Proxy Authentication Required: the proxy refused to connect",
+		408: "later", 429: "later", 502: "later", 301: "later",
+	} {
+		asked := 0
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			w.WriteHeader(status)
+		}))
+		at, err := url.Parse(proxy.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := operatortest.New(t, `{"_command": "https://nosuch.invalid/x", "proxy": {"enabled": true, "host": "`+at.Hostname()+`", "port": "`+at.Port()+`"}}`)
+		_, err = op("http").Run(t.Context(), &w.Task)
+		got := fmt.Sprint(err)
+		var later *operators.Later
+		if errors.As(err, &later) {
+			got = "later"
+		}
+		if got != want || asked != 1 {
+			t.Errorf("%d is %q after %d questions, want %q", status, got, asked, want)
+		}
+		proxy.Close()
+	}
+}
+
+// TestHeadersAsWritten (B5) proves that the headers of a task are sent in its order and letters,
+// and equal ones once.
+func TestHeadersAsWritten(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	heads := make(chan string, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		buffer := make([]byte, 4096)
+		n, _ := c.Read(buffer)
+		heads <- string(buffer[:n])
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+	}()
+	w := operatortest.New(t, `{"_command": "http://`+l.Addr().String()+`", "headers": [{"foo": 1}, {"bar": 2}, {"foo": 3}, {"foo": 1}]}`)
+	if _, err := op("http").Run(t.Context(), &w.Task); err != nil {
+		t.Fatal(err)
+	}
+	if head := <-heads; !strings.Contains(head, "\r\nfoo: 1\r\nbar: 2\r\nfoo: 3\r\n") || strings.Count(head, "foo: 1") != 1 {
+		t.Errorf("%q", head)
 	}
 }
 

@@ -16,7 +16,11 @@ func (e *impossible) Error() string { return e.message }
 // client is the host's, which follows redirects without what is meant for the server of the
 // task alone: a server must not choose who gets the task's secrets.
 func (r *request) client() *http.Client {
-	c := *r.task.HTTP.Client(r.connection)
+	connection := r.connection
+	for _, h := range r.headers {
+		connection.Headers = append(connection.Headers, h.name)
+	}
+	c := *r.task.HTTP.Client(connection)
 	check := c.CheckRedirect
 	c.CheckRedirect = func(next *http.Request, via []*http.Request) error {
 		if r.connection.MaxRedirects > 0 && len(via) > r.connection.MaxRedirects {
@@ -34,7 +38,6 @@ func (r *request) client() *http.Client {
 
 // redirected looks at a request that an answer asks for, which is not sent yet.
 func (r *request) redirected(next *http.Request, own *url.URL) error {
-	next.Header.Del("Referer") // the address may hold a secret
 	switch {
 	case next.URL.Scheme != "http" && next.URL.Scheme != "https":
 		return &impossible{"redirected to an address that is not of HTTP"}

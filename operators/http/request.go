@@ -3,6 +3,7 @@ package http
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"zerodag/engine/param"
@@ -88,7 +89,10 @@ func (r *request) readHeaders() ([]header, error) {
 		if err != nil {
 			return nil, err
 		}
-		headers = append(headers, header{name, value, name != key || value != text})
+		h := header{name, value, name != key || value != text}
+		if !slices.Contains(headers, h) { // the original sends what is there twice once
+			headers = append(headers, h)
+		}
 	}
 	return headers, nil
 }

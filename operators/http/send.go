@@ -112,6 +112,11 @@ func (r *request) judge(a *answer) error {
 	if a.status >= 200 && a.status < 400 {
 		return nil
 	}
+	return r.refused(a)
+}
+
+// refused is the failure that a status other than that of a success is.
+func (r *request) refused(a *answer) error {
 	told := fmt.Sprintf("%s %s - %s: %s", r.method, r.shown, a.reason(), a.summary(r.settings.maxStored))
 	switch {
 	case a.status == http.StatusRequestTimeout || a.status == http.StatusTooManyRequests:
@@ -119,26 +124,31 @@ func (r *request) judge(a *answer) error {
 	case a.status >= 400 && a.status < 500:
 		return operators.Failf("HTTP 4XX Client Error: %s", told)
 	case a.status >= 500 && a.status < 600:
-		return r.ifRetried("HTTP 5XX Server Error: " + told)
+		return r.ifRetried(nil, "HTTP 5XX Server Error: "+told)
 	}
-	return r.ifRetried("Unexpected HTTP status: " + told)
+	return r.ifRetried(nil, "Unexpected HTTP status: "+told)
 }
 
 // unanswered is the failure of a request without an answer; it never names the URI that
 // was really asked.
 func (r *request) unanswered(err error) error {
+	var proxy *operators.ProxyRefusal
+	if errors.As(err, &proxy) {
+		return r.refused(&answer{status: proxy.Status, content: []byte("the proxy refused to connect")})
+	}
 	var never *impossible
 	if errors.As(err, &never) || lastingFailure(err) {
-		return operators.Failf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err))
+		return operators.Causedf(err, "HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err))
 	}
-	return r.ifRetried(fmt.Sprintf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err)))
+	return r.ifRetried(err, fmt.Sprintf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err)))
 }
 
-func (r *request) ifRetried(message string) error {
+// ifRetried is a failure of the task unless it may try again; cause is nil where an answer says all.
+func (r *request) ifRetried(cause error, message string) error {
 	if r.retry {
 		return &temporary{message}
 	}
-	return operators.Failf("%s", message)
+	return operators.Causedf(cause, "%s", message)
 }
 
 // plainReason is an error without the URL that net/http puts before it.

@@ -38,7 +38,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 		if ctx.Err() != nil {
 			return operators.Result{}, ctx.Err()
 		}
-		return operators.Result{}, operators.Failf("send mail through %s: %v", s.address(), err)
+		return operators.Result{}, operators.Causedf(err, "send mail through %s: %v", s.address(), err)
 	}
 	return operators.Result{}, nil
 }

@@ -20,7 +20,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 		return operators.Result{}, err
 	}
 	if err := t.Notifier.Notify(ctx, message, t); err != nil {
-		return operators.Result{}, operators.Failf("send notification: %v", err)
+		return operators.Result{}, operators.Causedf(err, "send notification: %v", err)
 	}
 	return operators.Result{}, nil
 }

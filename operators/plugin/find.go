@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -17,7 +18,7 @@ import (
 const Folder = "operators"
 
 // nameForm is what a name of an operator of a project may be.
-var nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 
 // commandOf is the command line behind a name, nil when the project has no such operator.
 // What the workflow declares wins over files.
@@ -69,7 +70,7 @@ func declared(v param.Value, name string) ([]string, error) {
 
 // fileOf finds the executable behind a name in a project's folder; "" when there is none.
 func fileOf(root, name string) (string, error) {
-	if !nameForm.MatchString(name) {
+	if !nameForm().MatchString(name) {
 		return "", nil
 	}
 	all, err := List(root)
@@ -128,7 +129,7 @@ func List(root string) ([]File, error) {
 			continue
 		}
 		name := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name()))
-		if !nameForm.MatchString(e.Name()) || name == "" {
+		if !nameForm().MatchString(e.Name()) || name == "" {
 			name = e.Name() // only by its whole name
 		}
 		all = append(all, File{name, e.Name(), info.Mode()&0o111 != 0})

@@ -2,6 +2,7 @@ package redshift
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -163,6 +164,9 @@ func running(s types.StatusString) bool {
 	return slices.Contains([]types.StatusString{types.StatusStringSubmitted, types.StatusStringPicked, types.StatusStringStarted}, s)
 }
 
+// errServer is what caused a failure that the server tells of.
+var errServer = errors.New("the server refused the statement")
+
 // failed is the server's word, without what is secret.
 func (api *dataAPI) failed(w *task, out *redshiftdata.DescribeStatementOutput) error {
 	text := string(out.Status)
@@ -172,7 +176,7 @@ func (api *dataAPI) failed(w *task, out *redshiftdata.DescribeStatementOutput) e
 	if w.query.ReadOnly() && strings.Contains(text, "read-only") {
 		return w.query.WouldWrite()
 	}
-	return operators.Failf("Failed to %s [%s]", w.what(), hideKeys(text))
+	return operators.Causedf(errServer, "Failed to %s [%s]", w.what(), hideKeys(text))
 }
 
 // begin hands the statements over. A service that is busy, or whose answer is lost, is asked

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -57,7 +58,7 @@ func (s session) begin(ctx context.Context, status sql.Table, id string) (done b
 }
 
 // idForm is that of the ids of queries, so of what is behind the name of a status table.
-var idForm = regexp.MustCompile(`^_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
 
 // forget drops the status tables that nobody asks for any more. The work is done, whatever
 // comes of this.
@@ -69,7 +70,7 @@ func (s session) forget(ctx context.Context, q *sql.Query) {
 	var found []sql.Table
 	err := s.Query(ctx, "look for old status tables", "SELECT schemaname, tablename FROM pg_tables WHERE substring(tablename, 1, length($1)) = $1 AND "+where, args,
 		func(_ []pgconn.FieldDescription, row [][]byte) error {
-			if row != nil && idForm.MatchString(strings.TrimPrefix(string(row[1]), q.Status.Name)) {
+			if row != nil && idForm().MatchString(strings.TrimPrefix(string(row[1]), q.Status.Name)) {
 				found = append(found, sql.Table{Schema: string(row[0]), Name: string(row[1])})
 			}
 			return nil

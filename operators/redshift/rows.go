@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/redshiftdata"
 	"github.com/aws/aws-sdk-go-v2/service/redshiftdata/types"
@@ -22,7 +23,7 @@ func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.Describ
 		id, has = *last.Id, last.HasResultSet != nil && *last.HasResultSet
 	}
 	if !has {
-		return operators.Result{}, operators.Failf("Failed to execute given SELECT statement [No results were returned by the query.]")
+		return operators.Result{}, sql.NoResults()
 	}
 	to, err := w.query.Rows(w.Task, "redshift")
 	if err != nil {
@@ -96,8 +97,10 @@ func values(row []types.Field) [][]byte {
 }
 
 // credentials are those in the text of a statement that an error may show.
-var credentials = regexp.MustCompile(`(aws_access_key_id|aws_secret_access_key|token)=[^;'\s]*`)
+var credentials = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(aws_access_key_id|aws_secret_access_key|token)=[^;'\s]*`)
+})
 
 // hideKeys takes credentials out of a text: who looks at a statement need not be who
 // started it, and does not know them.
-func hideKeys(text string) string { return credentials.ReplaceAllString(text, "$1=***") }
+func hideKeys(text string) string { return credentials().ReplaceAllString(text, "$1=***") }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -28,11 +29,11 @@ func (c *transfer) statement(id string, k keys) string {
 }
 
 // oneEscape is a character that is written with a backslash: '\t' is a tab.
-var oneEscape = regexp.MustCompile(`^\\([tnrbf\\]|[0-7]{3})$`)
+var oneEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\\([tnrbf\\]|[0-7]{3})$`) })
 
 // literal is a text as Redshift reads it, to which a backslash is no letter.
 func literal(text string) string {
-	if !oneEscape.MatchString(text) {
+	if !oneEscape().MatchString(text) {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
@@ -101,7 +102,7 @@ func csvOption(p *operators.Params, key string) (string, error) {
 	return "CSV QUOTE " + literal(quote), err
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]+$`) })
 
 // bare is a word that is not quoted.
 func bare(word string) func(*operators.Params, string) (string, error) {
@@ -110,7 +111,7 @@ func bare(word string) func(*operators.Params, string) (string, error) {
 			return "", nil
 		}
 		value, err := p.String(key)
-		if err == nil && !plainWord.MatchString(value) {
+		if err == nil && !plainWord().MatchString(value) {
 			err = param.Errorf("Parameter '%s' is a word of letters and digits: %s", key, value)
 		}
 		return word + " " + value, err

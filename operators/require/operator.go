@@ -111,7 +111,7 @@ func startFailure(r operators.StartRequest, own int64, err error) error {
 		}
 		return operators.Failf("Dependent workflow does not exist. %s, workflowName:%s", project, r.Workflow)
 	case errors.Is(err, operators.ErrTooManyAttempts):
-		return operators.Failf("%v", err)
+		return operators.Causedf(err, "%v", err)
 	}
 	return fmt.Errorf("start workflow %s: %w", r.Workflow, err)
 }

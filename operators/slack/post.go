@@ -74,7 +74,7 @@ func checkAddress(what, address string, secret bool) error {
 func (d destination) post(ctx context.Context, t *operators.Task, m *param.Map) (*param.Map, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.address, strings.NewReader(param.Text(m)))
 	if err != nil {
-		return nil, operators.Failf("slack>: can't post: %s", d.masked(reason(err)))
+		return nil, operators.Causedf(err, "slack>: can't post: %s", d.masked(reason(err)))
 	}
 	request.Header.Set("Content-Type", "application/json; charset=utf-8")
 	if d.token != "" {
@@ -100,7 +100,7 @@ func (d destination) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return operators.Failf("slack>: Slack is not answering (%s): the message may have been posted; look, and run the task again, or give it a `_retry`",
+	return operators.Causedf(err, "slack>: Slack is not answering (%s): the message may have been posted; look, and run the task again, or give it a `_retry`",
 		d.masked(reason(err)))
 }
 

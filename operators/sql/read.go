@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"unicode/utf16"
 
@@ -40,9 +41,15 @@ func (q *Query) Read(ctx context.Context, t *operators.Task, at *Server) (operat
 	case err != nil:
 		return operators.Result{}, err
 	case !described:
-		return operators.Result{}, operators.Failf("Failed to execute given SELECT statement [No results were returned by the query.]")
+		return operators.Result{}, NoResults()
 	}
 	return to.Result(s.typeNames(ctx))
+}
+
+// NoResults is the failure of a statement that has no rows where they are wanted.
+func NoResults() error {
+	err := errors.New("No results were returned by the query.") //nolint:staticcheck // the original's text
+	return operators.Causedf(err, "Failed to execute given SELECT statement [%v]", err)
 }
 
 // WouldWrite is the failure of a query that is to be read and would write.

@@ -96,14 +96,6 @@ func (s *Session) Query(ctx context.Context, what, sql string, args []string, ta
 	return s.failure(limited, what, err)
 }
 
-// databaseError is the failure of a statement as a task shows it.
-type databaseError struct {
-	error
-	cause error
-}
-
-func (e *databaseError) Unwrap() []error { return []error{e.error, e.cause} }
-
 // Code is the server's code of an error, "" when the server did not say it.
 func Code(err error) string {
 	var said *pgconn.PgError
@@ -118,11 +110,11 @@ func (s *Session) failure(limited context.Context, what string, err error) error
 	case err == nil:
 		return nil
 	case context.Cause(limited) == errSilent:
-		return operators.Failf("Failed to %s [the server said nothing for %v: see socket_timeout]", what, s.at.silence)
+		return operators.Causedf(errSilent, "Failed to %s [the server said nothing for %v: see socket_timeout]", what, s.at.silence)
 	case limited.Err() != nil:
 		return limited.Err()
 	}
-	return &databaseError{operators.Failf("Failed to %s [%s]", what, s.at.words(err)), err}
+	return operators.Causedf(err, "Failed to %s [%s]", what, s.at.words(err))
 }
 
 // words is what the server said, as the original's driver writes it, or else what went
@@ -175,7 +167,7 @@ func (s *Server) unreachable(ctx context.Context, err error) error {
 	case c == notAuthorized && !s.ssl && strings.Contains(err.Error(), "no encryption"):
 		advice = ": set `ssl: true` if the server wants encrypted connections"
 	}
-	return operators.Failf("Failed to connect to the database [%s]%s", s.words(why), advice)
+	return operators.Causedf(why, "Failed to connect to the database [%s]%s", s.words(why), advice)
 }
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }

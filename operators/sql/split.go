@@ -3,13 +3,16 @@ package sql
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // apart are the parts of SQL in which a semicolon separates nothing, and what does. A
 // backslash in a text takes the next character with it, as Redshift has it.
 var (
-	apart  = regexp.MustCompile(`(?s)^(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"]|"")*"|--[^\n]*)`)
-	dollar = regexp.MustCompile(`^\$(?:[A-Za-z_][A-Za-z_0-9]*)?\$`)
+	apart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"]|"")*"|--[^\n]*)`)
+	})
+	dollar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$(?:[A-Za-z_][A-Za-z_0-9]*)?\$`) })
 )
 
 // Split takes a script apart into its statements, without the empty ones.
@@ -41,10 +44,10 @@ func token(sql string) (int, bool) {
 	if strings.HasPrefix(sql, "/*") {
 		return comment(sql), false
 	}
-	if part := apart.FindString(sql); part != "" {
+	if part := apart().FindString(sql); part != "" {
 		return len(part), !strings.HasPrefix(part, "--")
 	}
-	if quote := dollar.FindString(sql); quote != "" {
+	if quote := dollar().FindString(sql); quote != "" {
 		if n := strings.Index(sql[len(quote):], quote); n >= 0 {
 			return n + 2*len(quote), true
 		}

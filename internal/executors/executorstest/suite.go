@@ -31,7 +31,7 @@ func Exercise(t *testing.T, s Subject) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T){
 		"exit codes": s.exitCodes, "output": s.output, "stdin": s.stdin, "environment": s.environment, "scratch": s.scratch,
-		"kill": s.kill, "leftovers": s.leftovers, "no folder": s.noFolder, "limits": s.limits, "within limits": s.within,
+		"a task says it once": s.saysOnce, "kill": s.kill, "leftovers": s.leftovers, "no folder": s.noFolder, "limits": s.limits, "within limits": s.within,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,6 +53,10 @@ func (s Subject) run(t *testing.T, script string, change func(*operators.Command
 		t.Fatalf("%s: %v", script, err)
 	}
 	return exit, out.String()
+}
+
+func (s Subject) saysOnce(t *testing.T) {
+	SaysOnce(t, Executor{Commands: func(operators.Identity) operators.Commands { return s.In(t.TempDir()) }})
 }
 
 func (s Subject) exitCodes(t *testing.T) {

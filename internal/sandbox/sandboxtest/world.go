@@ -99,6 +99,14 @@ func (w *World) RunBy(ctx context.Context, of func(operators.Identity, string) o
 	}
 }
 
+// Await returns when a run of a task is woken, or due after a time.
+func (w *World) Await(id operators.Identity, after time.Duration) {
+	run := engine.Run{Task: engine.TaskID(id.TaskID), Dispatch: id.Dispatch}
+	if err := w.await(w.t.Context(), run, after); err != nil {
+		w.t.Error(err)
+	}
+}
+
 // await waits until a run is woken, or due.
 func (w *World) await(ctx context.Context, run engine.Run, after time.Duration) error {
 	due := time.NewTimer(after)

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// pair is one KEY=VALUE of the command line or of a configuration.
+type pair struct{ key, value string }
+
+// splitPairs reads the values of an option that takes KEY=VALUE as the original's parser does: a
+// value is a list whose pieces commas part, and a piece without "=" belongs to the value before
+// it. `a=1,b=2` is two pairs, `list=[1,2,3],b=2` is list="[1,2,3]" and b="2". Commas at the end
+// of a value are lost.
+func splitPairs(option string, values []string) ([]pair, error) {
+	var pairs []pair
+	for _, value := range values {
+		if !strings.Contains(value, "=") {
+			return nil, usageError{fmt.Errorf("Parameter %s expected a value of the form a=b but got:%s", option, value)} //nolint:staticcheck // the original's text
+		}
+		for piece := range strings.SplitSeq(strings.TrimRight(value, ","), ",") {
+			k, v, isPair := strings.Cut(piece, "=")
+			switch {
+			case isPair:
+				pairs = append(pairs, pair{k, v})
+			case len(pairs) > 0:
+				pairs[len(pairs)-1].value += "," + piece
+			default:
+				return nil, usageError{fmt.Errorf("%s %s: %q before the first comma has no \"=\": it must be of the form KEY=VALUE", option, value, piece)}
+			}
+		}
+	}
+	return pairs, nil
+}

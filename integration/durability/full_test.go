@@ -1,0 +1,246 @@
+package durability_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"bytes"
+
+	"zerodag/integration/durability"
+)
+
+// smallDisk mounts a disk of its own in a folder.
+func smallDisk(t *testing.T, folder, options string) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", options, "tmpfs", folder).CombinedOutput(); err != nil {
+		t.Skipf("NOT RUN: a disk cannot be made (only root can): %v %s", err, out)
+	}
+	t.Cleanup(func() { exec.Command("umount", "-l", folder).Run() })
+}
+
+// full takes what is left of a disk, again and again, until the returned function is called.
+func full(t *testing.T, folder string, inodes bool) (free func()) {
+	t.Helper()
+	fill := filepath.Join(folder, "fill")
+	if err := os.MkdirAll(fill, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	stop, block := make(chan struct{}), make([]byte, 4096)
+	if inodes {
+		block = nil
+	}
+	var filling sync.WaitGroup
+	take := func(i int) bool { return os.WriteFile(fmt.Sprint(fill, "/", i), block, 0o600) == nil }
+	n := 0
+	for ; take(n); n++ {
+	}
+	filling.Go(func() {
+		for i := n; ; i++ {
+			take(i)
+			select {
+			case <-stop:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	})
+	return func() {
+		close(stop)
+		filling.Wait()
+		if err := os.RemoveAll(fill); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// disturbed are workflows of which something falls due while the disk is full: at 0.5 to 4 s.
+var disturbed = map[string]string{
+	"sla":     "sla:\n  duration: 00:00:02\n  +notice:\n    echo>: late\n+a:\n  sh>: sleep 8\n",
+	"group":   "+g:\n  _retry:\n    limit: 1\n    interval: 2\n  +a:\n    sh>: test -f OUT/group || { touch OUT/group; exit 1; }\n",
+	"retry":   "+a:\n  sh>: test -f OUT/retry || { touch OUT/retry; exit 1; }\n  _retry:\n    limit: 1\n    interval: 2\n",
+	"wait":    "+a:\n  wait>: 2s\n+b:\n  sh>: echo over\n",
+	"require": "+a:\n  require>: needed\n",
+	"needed":  "+a:\n  sh>: sleep 2; echo needed\n",
+	"result":  "+a:\n  sh>: sleep 2; echo result\n+b:\n  echo>: next\n",
+	"long":    "+a:\n  sh>: \"for i in $(seq 1 60); do echo line $i; sleep 0.1; done\"\n",
+	"short":   "+p:\n  _parallel: true\n  loop>: 10\n  _do:\n    sh>: sleep 1; echo short ${i}\n",
+}
+
+// shaken is a server with one attempt of each of these workflows.
+type shaken struct {
+	*durability.Server
+	t        *testing.T
+	attempts map[string]string
+}
+
+func shake(t *testing.T, server *durability.Server) *shaken {
+	t.Helper()
+	server.Start()
+	s, out, files := &shaken{server, t, map[string]string{}}, t.TempDir(), map[string]string{}
+	for name, text := range disturbed {
+		files[name+".dig"] = strings.ReplaceAll(text, "OUT", out)
+	}
+	if status, text, err := s.Call(http.MethodPut, "/api/projects?project=full&revision=1", "application/gzip", durability.Pack(files)); err != nil || status != http.StatusOK {
+		t.Fatal(status, string(text), err)
+	}
+	var list struct{ Workflows []struct{ ID, Name string } }
+	s.Get("/api/workflows", &list)
+	for _, w := range list.Workflows {
+		if w.Name == "needed" {
+			continue
+		}
+		status, text, err := s.Call(http.MethodPut, "/api/attempts", "application/json", fmt.Appendf(nil, `{"workflowId":%q,"sessionTime":"2024-01-01T00:00:00Z","params":{}}`, w.ID))
+		var a attempt
+		if err == nil {
+			err = json.Unmarshal(text, &a)
+		}
+		if err != nil || status != http.StatusOK {
+			t.Fatal(status, string(text), err)
+		}
+		s.attempts[w.Name] = a.ID
+	}
+	return s
+}
+
+// health waits for a status of /api/health.
+func (s *shaken) health(status int, word string) {
+	s.t.Helper()
+	got, text := 0, []byte(nil)
+	for deadline := time.Now().Add(20 * time.Second); got != status && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		got, text, _ = s.Call(http.MethodGet, "/api/health", "", nil)
+	}
+	if got != status || !strings.Contains(string(text), word) {
+		s.t.Errorf("health is %d %s, want %d with %s", got, text, status, word)
+	}
+}
+
+// end waits for the end of all attempts, which must be a success.
+func (s *shaken) end(within time.Duration) {
+	s.t.Helper()
+	deadline := time.Now().Add(within)
+	for name, id := range s.attempts {
+		var a attempt
+		for s.Get("/api/attempts/"+id, &a); !a.Done; s.Get("/api/attempts/"+id, &a) {
+			if time.Now().After(deadline) {
+				s.t.Fatalf("%s does not end within %v\n%s", name, within, s.Log())
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if !a.Success {
+			s.t.Errorf("%s failed\n%s", name, s.Log())
+		}
+	}
+}
+
+// text is what the logs of an attempt hold; each must be a whole gzip file.
+func (s *shaken) text(name string) string {
+	s.t.Helper()
+	var list struct{ Files []struct{ FileName string } }
+	s.Get("/api/logs/"+s.attempts[name]+"/files", &list)
+	all := ""
+	for _, f := range list.Files {
+		_, content, err := s.Call(http.MethodGet, "/api/logs/"+s.attempts[name]+"/files/"+strings.ReplaceAll(f.FileName, "+", "%2B"), "", nil)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		z, err := gzip.NewReader(bytes.NewReader(content))
+		if err != nil {
+			s.t.Errorf("%s: %v", f.FileName, err)
+			continue
+		}
+		text, err := io.ReadAll(z)
+		if err != nil {
+			s.t.Errorf("%s: %v", f.FileName, err)
+		}
+		all += string(text)
+	}
+	return all
+}
+
+// TestFullDisk proves that what falls due while the disk is full is done within seconds after
+// it is not, that the time of `sla:` does not pass unseen, that no line of a log is missing or
+// doubled, and that health and the server's log tell of it; on a disk without inodes, and with
+// a temporary folder that is full, too.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	program := durability.Build(t)
+	for _, how := range []string{"full", "no inodes", "temporary folder"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			server := durability.NewServer(t, program)
+			disk := server.Data()
+			if how == "temporary folder" {
+				disk = t.TempDir()
+				server = durability.NewServer(t, program, "-X", "tmpdir="+disk)
+			}
+			smallDisk(t, disk, "size=12m,nr_inodes=1500")
+			s := shake(t, server)
+			time.Sleep(500 * time.Millisecond)
+			free := full(t, disk, how == "no inodes")
+			s.health(http.StatusServiceUnavailable, `"reason":"disk-full"`)
+			time.Sleep(3500 * time.Millisecond)
+			free()
+			s.end(20 * time.Second)
+			s.health(http.StatusOK, "ok")
+			s.check(true)
+		})
+	}
+}
+
+// TestFullDiskAndKill proves that nothing is lost when the server is killed and started while
+// the disk is full. The runs that it cut off have logs of their own, and all are whole files.
+func TestFullDiskAndKill(t *testing.T) {
+	t.Parallel()
+	server := durability.NewServer(t, durability.Build(t), "-X", "agent.max_crashes=0")
+	smallDisk(t, server.Data(), "size=12m")
+	s := shake(t, server)
+	time.Sleep(500 * time.Millisecond)
+	free := full(t, server.Data(), false)
+	time.Sleep(500 * time.Millisecond)
+	s.Kill()
+	s.Start()
+	s.health(http.StatusServiceUnavailable, `"reason":"disk-full"`)
+	time.Sleep(2 * time.Second)
+	s.Kill()
+	s.Start()
+	time.Sleep(time.Second)
+	free()
+	s.end(30 * time.Second)
+	s.health(http.StatusOK, "ok")
+	s.check(false)
+}
+
+// check looks at what ran and what was logged.
+func (s *shaken) check(once bool) {
+	s.t.Helper()
+	if n := strings.Count(s.text("sla"), "echo>: late"); n < 1 || once && n > 1 {
+		s.t.Errorf("the task of sla: logged %d times\n%s", n, s.Log())
+	}
+	long, short := s.text("long"), s.text("short")
+	for i := 1; i <= 60; i++ {
+		if n := strings.Count(long, fmt.Sprintf("\nline %d\n", i)); n < 1 || once && n > 1 {
+			s.t.Errorf("line %d is there %d times\n%s", i, n, long)
+		}
+	}
+	for i := range 10 {
+		if n := strings.Count(short, fmt.Sprintf("\nshort %d\n", i)); n < 1 || once && n > 1 {
+			s.t.Errorf("the log of round %d is there %d times\n%s", i, n, short)
+		}
+	}
+	if strings.Contains(long+short, "missing") {
+		s.t.Errorf("something is missing, and there was memory for it:\n%s", long+short)
+	}
+}

@@ -1,0 +1,105 @@
+package executorstest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/sh"
+)
+
+// Executor is a way to run commands, as a whole task sees it.
+type Executor struct {
+	Commands func(id operators.Identity) operators.Commands // of one run of a task
+	// Await returns when the next run is due, which id is of; nil returns at once.
+	Await func(id operators.Identity, after time.Duration)
+	// Output is what the task's commands wrote elsewhere than into its log; nil is nothing.
+	Output func(id operators.Identity) string
+}
+
+// tried is a script of several lines that fails: with `_retry: 1` it runs twice.
+const tried = "echo one\necho two\n\nexit 3"
+
+// SaysOnce proves that the log of a task has its script once for each try, each line that its
+// command writes once and in order, however many runs of the task it takes to wait for the end,
+// and that a run that only looks after the command says nothing.
+func SaysOnce(t *testing.T, e Executor) {
+	t.Helper()
+	log := &taskLog{}
+	id := operators.Identity{ProjectID: 7, AttemptID: 1, TaskID: 2, Workflow: "w", TaskName: "+w+t2", Dispatch: 1}
+	own, err := param.ParseJSON(fmt.Sprintf(`{"sh>": %q, "_retry": 1}`, tried))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := param.New()
+	for {
+		j := &operators.Job{Task: operators.Task{Identity: id, State: state, Log: log, Commands: e.Commands(id), Now: time.Now()},
+			Own: own.(*param.Map), Vars: param.New()}
+		out := operators.Registry{"sh": sh.Operator()}.Run(t.Context(), asWritten{}, j)
+		if out.Later == nil {
+			break
+		}
+		if id.Dispatch > 100 {
+			t.Fatal("the task does not end")
+		}
+		state = out.Later.State
+		id.Dispatch++
+		id.RetryCount++
+		if e.Await != nil {
+			e.Await(id, out.Later.After)
+		}
+	}
+	const failed = "Command failed with code 3"
+	want := []string{"INFO sh>: " + tried, "ERROR Task failed, retrying: " + failed, "DEBUG sh>: " + tried, "ERROR Task failed with unexpected error: " + failed}
+	if diff := cmp.Diff(want, log.lines); diff != "" {
+		t.Errorf("what is said about the task (-want +got):\n%s", diff)
+	}
+	written := log.text.String()
+	if e.Output != nil {
+		written += e.Output(id)
+	}
+	if diff := cmp.Diff(strings.Repeat("one\ntwo\n", 2), written); diff != "" {
+		t.Errorf("what the commands wrote (-want +got):\n%s", diff)
+	}
+}
+
+// asWritten is for tasks without `${...}`.
+type asWritten struct{}
+
+func (asWritten) Eval(_ context.Context, all, _ *param.Map, _ expr.Scope) (*param.Map, error) {
+	return all, nil
+}
+
+func (asWritten) Template(_ context.Context, text string, _ *param.Map, _ expr.Scope) (string, error) {
+	return text, nil
+}
+
+// taskLog keeps what is said about a task apart from what its commands write.
+type taskLog struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	lines []string
+}
+
+func (l *taskLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *taskLog) Echo(string) {}
+
+func (l *taskLog) Line(level operators.Level, _, message string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, strings.ToUpper(string(level))+" "+message)
+}

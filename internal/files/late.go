@@ -1,0 +1,200 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"zerodag/internal/limits"
+)
+
+// Bounds of what is kept while it cannot be stored: bytes of text of one log, of all, and the
+// number of logs, of some of which there is perhaps nothing but how much they lack.
+const (
+	mostGathered = 4 << 20
+	mostLate     = 64 << 20
+	mostLateLogs = 50_000
+	lateAgain    = time.Second
+)
+
+// late are the logs whose text cannot be stored just now: it is kept in memory and stored as
+// soon as that is possible. What goes beyond the bounds is counted, and each log says what it
+// lacks.
+type late struct {
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	logs    []*taskLog // the one that fell behind first at the front
+	bytes   int64
+	timer   *time.Timer
+	cause   error // why the last one could not be stored
+	missing gap   // of all logs, since the first of them fell behind
+	runs    int   // logs of which there is nothing
+	closed  bool
+}
+
+// gap is text that was not kept.
+type gap struct {
+	lines, bytes int64
+	open         bool // its last line has no end yet
+}
+
+func (g *gap) add(text []byte) {
+	for _, c := range text {
+		if !g.open {
+			g.lines++
+		}
+		g.open = c != '\n'
+	}
+	g.bytes += int64(len(text))
+}
+
+// String says what is missing.
+func (g gap) String() string { return fmt.Sprintf("%d lines (%d bytes)", g.lines, g.bytes) }
+
+// passes says whether what kept a log from being stored may go away by itself.
+func passes(err error) bool {
+	return limits.Full(err) || limits.Scarce(err) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS)
+}
+
+// reason says why text is missing, without a path.
+func reason(err error) string {
+	if limits.Full(err) {
+		return "the disk was full"
+	}
+	var cause syscall.Errno
+	if errors.As(err, &cause) {
+		return "it could not be written: " + cause.Error()
+	}
+	return "it could not be written"
+}
+
+// take reserves memory for text; false when there is no more.
+func (l *late) take(n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bytes+int64(n) > mostLate {
+		return false
+	}
+	l.bytes += int64(n)
+	return true
+}
+
+// remove lets a log go that waits no more, and its memory.
+func (l *late) remove(t *taskLog, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bytes -= int64(n)
+	l.logs = slices.DeleteFunc(l.logs, func(x *taskLog) bool { return x == t })
+}
+
+// add takes a log in, unless there are too many.
+func (l *late) add(t *taskLog, why error) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.logs) >= mostLateLogs {
+		return false
+	}
+	if len(l.logs) == 0 && l.runs == 0 {
+		l.logger.Error("logs of tasks cannot be stored: they are kept in memory and stored as soon as that is possible", "error", why)
+	}
+	l.cause = why
+	l.logs = append(l.logs, t)
+	l.wake()
+	return true
+}
+
+// wake has the logs tried again after a moment. The lock is held.
+func (l *late) wake() {
+	if l.timer == nil && !l.closed {
+		l.timer = time.AfterFunc(lateAgain, l.again)
+	}
+}
+
+// lose counts a log for which there is no memory, or text that a log lacks.
+func (l *late) lose(whole bool, g gap) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if whole {
+		l.runs++
+		l.wake()
+	}
+	l.missing.lines += g.lines
+	l.missing.bytes += g.bytes
+}
+
+// trouble is why logs cannot be stored; nil when none waits.
+func (l *late) trouble() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.logs) == 0 {
+		return nil
+	}
+	return l.cause
+}
+
+// again stores what waits, and comes back while there is more.
+func (l *late) again() {
+	l.store()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.timer = nil
+	if len(l.logs) > 0 {
+		l.wake()
+		return
+	}
+	l.tell("logs of tasks are stored again")
+}
+
+// tell says what is missing now that no log waits. The lock is held.
+func (l *late) tell(what string) {
+	if l.missing.lines > 0 || l.runs > 0 {
+		l.logger.Error(what+", and some of their text is missing: the logs say where", "missing", l.missing.String(), "whole logs", l.runs)
+	} else if l.cause != nil {
+		l.logger.Info(what)
+	}
+	l.missing, l.runs, l.cause = gap{}, 0, nil
+}
+
+// store tries each log once. Where a disk is full for one it is for the next.
+func (l *late) store() {
+	l.mu.Lock()
+	list := slices.Clone(l.logs)
+	l.mu.Unlock()
+	for _, t := range list {
+		err := t.catchUp()
+		if err == nil {
+			continue
+		}
+		l.mu.Lock()
+		l.cause = err
+		l.mu.Unlock()
+		if limits.Full(err) {
+			return
+		}
+	}
+}
+
+// close stores what waits for the last time.
+func (l *late) close() error {
+	l.mu.Lock()
+	l.closed = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.mu.Unlock()
+	l.store()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.logs); n > 0 {
+		return fmt.Errorf("logs of %d runs of tasks are lost, which could not be stored: %w", n, l.cause)
+	}
+	if l.runs > 0 || l.cause != nil {
+		l.tell("logs of tasks are stored")
+	}
+	return nil
+}

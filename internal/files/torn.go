@@ -1,0 +1,51 @@
+package files
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"io"
+)
+
+// memberStart is how each gzip member of ours begins; a byte that says how much it is compressed
+// follows, and then another constant one.
+var memberStart = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0}
+
+// searched is how much of a file is looked at at once.
+const searched = 128 << 10
+
+// wholeSize is the size of a log file up to the end of its last whole member. What a process
+// that was killed while it wrote left behind that would make readers fail.
+func wholeSize(f io.ReaderAt, size int64) int64 {
+	buffer := make([]byte, searched+len(memberStart)-1)
+	for end := size; end > 0; end -= min(searched, end) {
+		from := max(0, end-searched)
+		n, err := f.ReadAt(buffer[:min(int64(len(buffer)), size-from)], from)
+		if err != nil && err != io.EOF {
+			return size // whoever reads it will see
+		}
+		text := buffer[:n]
+		for i := bytes.LastIndex(text, memberStart); i >= 0; i = bytes.LastIndex(text, memberStart) {
+			if to, whole := memberEnd(io.NewSectionReader(f, from+int64(i), size-from-int64(i))); whole {
+				return from + int64(i) + to
+			}
+			text = text[:i+len(memberStart)-1]
+		}
+	}
+	return 0
+}
+
+// memberEnd reads a member and says where it ends, and whether it is whole.
+func memberEnd(in *io.SectionReader) (end int64, whole bool) {
+	b := bufio.NewReader(in)
+	z, err := gzip.NewReader(b)
+	if err != nil {
+		return 0, false
+	}
+	z.Multistream(false)
+	if _, err := io.Copy(io.Discard, z); err != nil { // #nosec G110 -- nothing of it is kept
+		return 0, false
+	}
+	at, err := in.Seek(0, io.SeekCurrent)
+	return at - int64(b.Buffered()), err == nil
+}

@@ -1,0 +1,38 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"zerodag/internal/host"
+)
+
+// TestTaskLogs proves that short logs are kept for each attempt apart, once each however often
+// they are added, and are still there when the database is opened again.
+func TestTaskLogs(t *testing.T) {
+	t.Parallel()
+	path, ctx := fileOf(t), t.Context()
+	db := open(t, Options{Path: path})
+	for _, name := range []string{"+b", "+a", "+a+x", "+a"} {
+		if err := errors.Join(db.AddLog(ctx, 7, name, []byte("of 7 "+name)), db.AddLog(ctx, 8, name, []byte("8"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db = open(t, Options{Path: path})
+	for prefix, want := range map[string]string{"": "+a 7 +a+x 9 +b 7 ", "+a": "+a 7 +a+x 9 ", "+c": ""} {
+		got := ""
+		if err := db.LogSizes(ctx, 7, prefix, func(name string, size int64) { got += fmt.Sprint(name, " ", size, " ") }); err != nil || got != want {
+			t.Errorf("%q: got %q, %v, want %q", prefix, got, err, want)
+		}
+	}
+	if content, err := db.LogContent(ctx, 7, "+a"); err != nil || string(content) != "of 7 +a" {
+		t.Errorf("got %q, %v", content, err)
+	}
+	if _, err := db.LogContent(ctx, 9, "+a"); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("a log that is not there: %v", err)
+	}
+}
