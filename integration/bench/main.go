@@ -19,7 +19,7 @@ import (
 func main() {
 	zerodag := flag.String("zerodag", "bin/zerodag", "the program to time")
 	reference := flag.String("reference", "integration/conformance/bench_reference.json", "figures of others")
-	only := flag.String("only", "", "\"run\" or \"server\": only that half")
+	only := flag.String("only", "", "\"run\", \"server\", \"commands\", \"lists\" or \"history\": only that part")
 	flag.Parse()
 	if err := run(*zerodag, *reference, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -57,13 +57,18 @@ func run(program, reference, only string) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	if only != "server" {
-		if err := cmp.Or(b.small(), b.chain(), b.large()); err != nil {
-			return err
+	for _, part := range []struct {
+		name    string
+		measure func() error
+	}{
+		{"run", func() error { return cmp.Or(b.small(), b.chain(), b.large()) }},
+		{"server", b.server}, {"commands", b.commands}, {"lists", b.lists}, {"history", b.history},
+	} {
+		if only == "" || only == part.name {
+			if err := part.measure(); err != nil {
+				return err
+			}
 		}
-	}
-	if only != "run" {
-		return b.server()
 	}
 	return nil
 }
