@@ -31,7 +31,7 @@ func newBackfill(s streams) *cobra.Command {
 		case c.from == "":
 			return usageError{errors.New("--from option is required")}
 		case len(args) == 0:
-			return showUsage(cmd, s)
+			return wrongCount(cmd, s, args, 2)
 		}
 		if len(args) == 1 {
 			if _, err := idArgument("schedule-id", args[0]); err != nil {

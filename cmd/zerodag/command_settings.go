@@ -12,12 +12,13 @@ import (
 func commandSettings(r *reading) executors.Settings {
 	const keys = "agent.command_executor."
 	s := executors.Settings{Image: r.text(keys+"docker.image", ""), User: r.text(keys+"process.user", "")}
-	// The original's default is ecs, which without settings of its own is simple.
-	switch r.oneOf(keys+"type", "ecs", "simple", operators.InProcess, operators.InDocker) {
+	switch r.here(keys+"type", operators.InProcess, "simple", operators.InDocker) {
 	case operators.InDocker:
 		s.Default = operators.InDocker
-	case operators.InProcess, "simple":
-		s.Default = operators.InProcess
+	default:
+		if r.settings[keys+"type"] != "" {
+			s.Default = operators.InProcess
+		}
 	}
 	s.Alone, s.Environment = true, lineage.NotOwn
 	if r.oneOf(keys+"process.environment", "inherited", "bare") == "bare" {

@@ -21,7 +21,7 @@ func TestCommandSettings(t *testing.T) {
 		want executors.Settings
 	}{
 		{settings{}, executors.Settings{}},
-		{settings{k + "type": "ecs"}, executors.Settings{}},
+
 		{settings{k + "type": "simple"}, executors.Settings{Default: operators.InProcess}},
 		{settings{k + "type": "docker", k + "docker.image": "a:1", k + "docker.options": "true", k + "allow": "docker, process", k + "process.user": "nobody",
 			k + "limits.timeout": "2h", k + "limits.memory": "2g", k + "limits.disk": "512m", k + "limits.output": "1k", k + "limits.processes": "9",
@@ -37,7 +37,7 @@ func TestCommandSettings(t *testing.T) {
 			t.Errorf("%v: %v, unread %v\n%s", c.in, r.err, r.unread(), diff)
 		}
 	}
-	for key, value := range map[string]string{"type": "kubernetes", "limits.memory": "2", "limits.timeout": "soon", "docker.options": "maybe"} {
+	for key, value := range map[string]string{"limits.memory": "2", "limits.timeout": "soon", "docker.options": "maybe"} {
 		r := settings{k + key: value}.reading()
 		if commandSettings(r); r.err == nil || !strings.Contains(r.err.Error(), k+key) {
 			t.Errorf("%s = %s: got %v", key, value, r.err)

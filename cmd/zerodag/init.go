@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"zerodag/operators"
 )
 
 //go:embed all:templates
@@ -30,7 +32,7 @@ func newInit(s streams) *cobra.Command {
 		Args:    upTo(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return showUsage(cmd, s)
+				return wrongCount(cmd, s, args, 1)
 			}
 			banner(s.err)
 			return initProject(s, args[0], kind)
@@ -43,6 +45,9 @@ func newInit(s streams) *cobra.Command {
 func initProject(s streams, dir, kind string) error {
 	if !slices.Contains(strings.Split(kinds, ", "), kind) {
 		return usageError{fmt.Errorf("unknown type %q: it must be one of %s", kind, kinds)}
+	}
+	if why := operators.Missing(kind); why != "" {
+		fmt.Fprintf(s.err, "warning: this sample cannot be run: %s\n", why)
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -81,8 +81,8 @@ type usageError struct{ error }
 // shown is an error whose message was printed already.
 var errShown = errors.New("failed")
 
-// run carries out one command line and returns the exit code: 0 for success, 1 for any
-// error (spec cli.md 5).
+// run carries out one command line and returns the exit code: 0 for success, 2 for a wrong
+// command line, 1 for any other error.
 func run(ctx context.Context, args []string, s streams) int {
 	if slices.Contains(args, "--version") { // whatever else is asked for, as the original does
 		fmt.Fprintln(s.out, version)
@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string, s streams) int {
 	}
 	var wrong usageError
 	if errors.As(err, &wrong) {
-		fmt.Fprint(s.err, c.UsageString())
+		return wrongUsage(s, c, err)
 	}
 	if !errors.Is(err, errShown) {
 		fmt.Fprintf(s.err, "error: %s\n", asCalled(err.Error()))

@@ -20,11 +20,12 @@ func newMigrate(s streams) *cobra.Command {
 	m := &migrate{streams: s}
 	c := &cobra.Command{Use: "migrate run|check", Short: "Bring a database up to date, or say what is pending", ValidArgs: []string{"run", "check"}}
 	c.Flags().StringVarP(&m.folder, "database", "o", "", "`DIR` of the server's data")
+	c.Flags().BoolVar(&m.acceptLocal, "accept-local", false, acceptLocalUsage)
 	m.register(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) != 1:
-			return usageError{errors.New("Invalid parameters")} //nolint:staticcheck // the original's text
+			return wrongCount(cmd, s, args, 1)
 		case args[0] != "run" && args[0] != "check":
 			return usageError{errors.New("Invalid command")} //nolint:staticcheck // the original's text
 		}
@@ -37,7 +38,8 @@ func newMigrate(s streams) *cobra.Command {
 type migrate struct {
 	commonFlags
 	streams
-	folder string
+	folder      string
+	acceptLocal bool
 }
 
 func (m *migrate) run(ctx context.Context, apply bool) error {
@@ -45,6 +47,9 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 	if folder == "" {
 		settings, err := m.load()
 		if err != nil {
+			return err
+		}
+		if err := settings.stayHere(m.acceptLocal, "database.type"); err != nil {
 			return err
 		}
 		if folder = settings["database.path"]; folder == "" {

@@ -41,12 +41,11 @@ func clientCommands(s streams) []*cobra.Command {
 	}
 }
 
-// command makes c a client command. Fewer arguments than least, or more than most, show
-// the usage, which is no error.
+// command makes c a client command, which takes from least to most arguments.
 func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.Context, args []string) error) *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return showUsage(cmd, r.streams)
+			return wrongCount(cmd, r.streams, args, most)
 		}
 		if err := r.checkFormat(); err != nil {
 			return err

@@ -33,7 +33,7 @@ func newReschedule(s streams) *cobra.Command {
 		case c.to == "" && c.skip <= 0:
 			return usageError{errors.New("-s or -t is required")}
 		case len(args) == 0:
-			return showUsage(cmd, s)
+			return wrongCount(cmd, s, args, 2)
 		}
 		if len(args) == 1 {
 			if _, err := idArgument("schedule-id", args[0]); err != nil {

@@ -24,7 +24,7 @@ func newRoot(s streams) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			return usageError{fmt.Errorf("available commands are: [%s]; there is no %q", commandNames(c), args[0])}
+			return unknownCommand(c, args[0])
 		},
 		RunE:              func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return checkCommon(c) },
@@ -33,7 +33,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s))
 	root.AddCommand(clientCommands(s)...)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Usage:{{if .Runnable}}\n  {{.UseLine}}", "Usage:{{if .Runnable}} {{.UseLine}}", 1)) // as the original writes it
@@ -109,7 +109,7 @@ func upTo(n int) cobra.PositionalArgs {
 	}
 }
 
-// showUsage is for a command without arguments, which is no error.
+// showUsage is for a command that only holds others.
 func showUsage(c *cobra.Command, s streams) error {
 	_, err := fmt.Fprint(s.err, c.UsageString())
 	return err

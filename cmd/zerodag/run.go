@@ -41,6 +41,7 @@ type runCommand struct {
 	taskLog    string
 	timezone   string
 	strict     bool
+	accept     bool
 }
 
 // newRun runs one workflow in this process (spec cli.md 5.2).
@@ -53,7 +54,7 @@ func newRun(s streams) *cobra.Command {
 		Args:    upTo(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return showUsage(cmd, s)
+				return wrongCount(cmd, s, args, 2)
 			}
 			return c.run(cmd.Context(), args[0], strings.Join(args[1:], ""))
 		},
@@ -73,6 +74,7 @@ func newRun(s streams) *cobra.Command {
 	f.BoolVarP(&c.showParams, "show-params", "E", false, "print parameters before each operator")
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks below this `DIR`")
+	f.BoolVar(&c.accept, "accept-local", false, acceptLocalUsage)
 	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: `timezone:` of the workflow says it")
 	f.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is run")
 	c.registerParams(cmd)
@@ -105,6 +107,9 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	banner(c.err)
 	settings, err := c.load()
 	if err != nil {
+		return err
+	}
+	if err := settings.stayHere(c.accept, executorPlaces...); err != nil {
 		return err
 	}
 	project, err := openProject(c.project)

@@ -33,6 +33,7 @@ type serverCommand struct {
 	noExecutor           bool
 	noScheduler, noAgent bool
 	swagger, noAuth      bool
+	acceptLocal          bool
 	headers              []string
 	local                *localProject // of `zerodag scheduler`
 }
@@ -71,6 +72,7 @@ func (c *serverCommand) registerServer(cmd *cobra.Command, data, logs string) {
 	f.BoolVar(&c.noAgent, "disable-local-agent", false, "do not run tasks")
 	f.BoolVar(&c.swagger, "enable-swagger", false, "allow browsers of other origins (CORS); the API describes itself at /api/openapi.yaml")
 	f.BoolVar(&c.noAuth, "no-auth", false, "serve everybody who can reach a listener beyond this machine")
+	f.BoolVar(&c.acceptLocal, "accept-local", false, acceptLocalUsage)
 	f.StringArrayVarP(&c.headers, "header", "H", nil, "`NAME=VALUE[,NAME=VALUE...]` added to every answer")
 	c.registerParams(cmd)
 	c.register(cmd)
@@ -105,6 +107,9 @@ func (c *serverCommand) run(ctx context.Context) error {
 		return err
 	}
 	if settings, err = settings.profiled(); err != nil {
+		return err
+	}
+	if err := settings.stayHere(c.acceptLocal); err != nil {
 		return err
 	}
 	r := settings.reading()

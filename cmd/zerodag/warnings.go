@@ -20,15 +20,29 @@ func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, 
 	if err != nil {
 		return nil, err
 	}
-	if only == "" {
+	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: parametersOnce(), Only: only}
+	if only == "" { // a run meets what scripts and expressions do by itself, and is not to begin later
+		known.Syntax = expr.Check
 		stored, err := storedByScripts(p.Root(), workflows)
 		if err != nil {
 			return nil, err
 		}
 		warnings = append(warnings, stored...)
 	}
-	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: operators.ParametersOf, Syntax: expr.Check, Only: only}
 	return append(warnings, dig.Warnings(p.Source, names, known)...), nil
+}
+
+// parametersOnce reads the page of each operator once.
+func parametersOnce() func(string) []string {
+	read := map[string][]string{}
+	return func(name string) []string {
+		list, done := read[name]
+		if !done {
+			list = operators.ParametersOf(name)
+			read[name] = list
+		}
+		return list
+	}
 }
 
 // tellWarnings writes warnings before a project is pushed or run; with strict they are an error.

@@ -116,7 +116,7 @@ func build(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(folder, "zerodag")
+	program := filepath.Join(folder, "digdag") // by whose name it has the original's exit codes
 	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// place is a setting of Digdag's that names somewhere else than this machine, or a store that
+// zerodag has not.
+type place struct {
+	key    string   // "x.*" is every key below x
+	here   []string // values that mean what they say; none: every value is elsewhere
+	lost   string   // what would silently be so instead
+	remedy string
+}
+
+// places are the settings whose loss would weaken isolation, or put data where nobody looks
+// for it.
+var places = []place{
+	{"agent.command_executor.type", []string{"process", "simple", "docker"}, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
+	{"agent.command_executor.ecs.*", nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (docs/aws.md)"},
+	{"agent.command_executor.kubernetes.*", nil, "commands would not run in Kubernetes", "remove it, and write agent.command_executor.type = docker"},
+	{"database.type", []string{"sqlite", "h2", "memory"}, "data would be in SQLite in a folder of this machine, and what is in that database would not be seen", "write sqlite; `zerodag import --from URL` copies projects and schedules of a running server"},
+	{"archive.type", []string{"local", "db"}, "archives would be in the folder of the data", "write local"},
+	{"log-server.type", []string{"local", "null"}, "logs would be in the folder of the data", "write local or null"},
+	{"param_server.type", nil, "param_set> would keep values in the data of this server, and those that are in that store would not be seen", "remove it"},
+}
+
+// executorPlaces are those that matter to a run on this machine.
+var executorPlaces = []string{"agent.command_executor.type", "agent.command_executor.ecs.*", "agent.command_executor.kubernetes.*"}
+
+// elsewhere lists what a configuration wants that would be otherwise here; only, unless there
+// are none, are the keys that matter.
+func (s settings) elsewhere(only ...string) (list []string) {
+	for _, p := range places {
+		if len(only) > 0 && !slices.Contains(only, p.key) {
+			continue
+		}
+		for _, key := range sortedKeys(s) {
+			below, isTree := strings.CutSuffix(p.key, "*")
+			value := strings.TrimSpace(s[key])
+			if value == "" || key != p.key && !(isTree && strings.HasPrefix(key, below)) || slices.Contains(p.here, value) {
+				continue
+			}
+			list = append(list, fmt.Sprintf("%s = %s: %s; %s", key, shownSetting(key, value), p.lost, p.remedy))
+			if isTree {
+				break // one of a tree says it
+			}
+		}
+	}
+	return list
+}
+
+// shownSetting hides the value of a key that may be a secret.
+func shownSetting(key, value string) string {
+	for _, word := range []string{"key", "secret", "password", "token"} {
+		if strings.Contains(key[strings.LastIndexByte(key, '.')+1:], word) && !strings.HasSuffix(key, "-file") {
+			return "****"
+		}
+	}
+	return value
+}
+
+// acceptLocalUsage is what --accept-local says of itself.
+const acceptLocalUsage = "start although the configuration names executors or stores that are not on this machine: commands are processes here, data is in files"
+
+// stayHere refuses a configuration that would lose isolation or storage without a word, unless
+// somebody accepts just that.
+func (s settings) stayHere(accepted bool, only ...string) error {
+	list := s.elsewhere(only...)
+	if accepted || len(list) == 0 {
+		return nil
+	}
+	return errors.New("the configuration names what is not on this machine, and nothing is weakened silently:\n  " + strings.Join(list, "\n  ") +
+		"\nChange these keys, or accept all of this with --accept-local (docs/server.md)")
+}

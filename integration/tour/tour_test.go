@@ -1,0 +1,219 @@
+package tour
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// step is one command of the tour and what the README shows of its output.
+type step struct {
+	line    int
+	command string
+	want    []string // lines; "..." stands for any number of them, and at the end of one for its rest
+}
+
+// steps reads the console blocks of a text between two of its lines.
+func steps(text, from, to string) (list []step) {
+	console, inside := false, false
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case strings.HasPrefix(line, from):
+			inside = true
+		case strings.HasPrefix(line, to):
+			inside = false
+		case !inside:
+		case strings.HasPrefix(line, "```"):
+			console = line == "```console"
+		case !console:
+		case strings.HasPrefix(line, "$ "):
+			list = append(list, step{line: i + 1, command: line[2:]})
+		case len(list) > 0:
+			list[len(list)-1].want = append(list[len(list)-1].want, line)
+		}
+	}
+	return list
+}
+
+// differs says which line of what is shown the output does not have; "" for none.
+func differs(want []string, output string) string {
+	got, anywhere := strings.Split(strings.TrimRight(output, "\n"), "\n"), false
+	for _, w := range want {
+		if w == "..." {
+			anywhere = true
+			continue
+		}
+		start, open := strings.CutSuffix(w, "...")
+		found := -1
+		for i, g := range got {
+			if g == w || open && strings.HasPrefix(g, start) {
+				found = i
+				break
+			}
+			if !anywhere {
+				break
+			}
+		}
+		if found < 0 {
+			return w
+		}
+		got, anywhere = got[found+1:], false
+	}
+	if !anywhere && len(want) > 0 && len(got) > 0 {
+		return "the end of the output"
+	}
+	return ""
+}
+
+// shell is a bash in which the tour is typed.
+type shell struct {
+	cmd  *exec.Cmd
+	in   *os.File
+	out  string // name of the file that output goes to
+	home string
+	seen int
+}
+
+// open starts a shell whose user has nothing but a configuration with a free port.
+func open(t *testing.T, program string) *shell {
+	t.Helper()
+	home := t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	config := filepath.Join(home, ".config", "digdag", "config")
+	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("server.port = %s\nclient.http.endpoint = http://127.0.0.1:%s\n", port, port)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(home, "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shell{cmd: exec.Command("bash", "--norc"), in: write, out: out.Name(), home: home}
+	s.cmd.Dir, s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = t.TempDir(), read, out, out
+	s.cmd.Env = []string{"HOME=" + home, "PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH"), "TZ=UTC", "LANG=C.UTF-8", "TMPDIR=" + home}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	out.Close()
+	t.Cleanup(func() {
+		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // the server of a tour that failed, too
+		write.Close()
+		s.cmd.Wait()
+	})
+	return s
+}
+
+// inBackground is a command that the shell does not wait for.
+var inBackground = regexp.MustCompile(`[^&]&( |$)`)
+
+var ended = regexp.MustCompile(`(?s)\n?@ended (\d+)@\n`)
+
+// enter types a command and waits for its end; the commands read nothing from the shell's input.
+func (s *shell) enter(ctx context.Context, command string) (output, code string, err error) {
+	if _, err := fmt.Fprintf(s.in, "%s\nprintf '\\n@ended %%s@\\n' $? </dev/null\n", command); err != nil {
+		return "", "", err
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		all, err := os.ReadFile(s.out)
+		if err != nil {
+			return "", "", err
+		}
+		if m := ended.FindSubmatchIndex(all[s.seen:]); m != nil {
+			output = string(all[s.seen : s.seen+m[0]])
+			code = string(all[s.seen+m[2] : s.seen+m[3]])
+			s.seen += m[1] // what follows is of a command in the background
+			return output, code, nil
+		}
+		select {
+		case <-ctx.Done():
+			return string(all[s.seen:]), "", ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// TestREADME proves that the tour of the README works as it is typed, line by line, and shows
+// what it says that it shows. The first line builds the program, which is done before.
+func TestREADME(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := steps(string(text), "## Tour", "On AWS,")
+	if len(list) < 15 {
+		t.Fatalf("the tour has %d commands", len(list))
+	}
+	if first := list[0].command; first != "make build && export PATH=$PWD/bin:$PATH" {
+		t.Fatalf("the tour begins with %q", first)
+	}
+	program := filepath.Join(t.TempDir(), "zerodag")
+	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	s := open(t, program)
+	for _, one := range list[1:] {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		output, code, err := s.enter(ctx, one.command)
+		if inBackground.MatchString(one.command) && err == nil { // a person types slower than a server starts
+			_, code, err = s.enter(ctx, "until zerodag projects >/dev/null 2>&1; do :; done")
+		}
+		cancel()
+		if err != nil || code != "0" {
+			t.Fatalf("README.md:%d: %s\nexit code %s, %v\n%s", one.line, one.command, code, err, output)
+		}
+		if wrong := differs(one.want, output); wrong != "" {
+			t.Errorf("README.md:%d: %s\nnot shown: %s\n%s", one.line, one.command, wrong, output)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(s.home, "zerodag-data")); err != nil || len(entries) == 0 {
+		t.Errorf("the server of the tour kept nothing in ~/zerodag-data: %v", err)
+	}
+}
+
+// TestDiffers proves that the comparison finds what it is for.
+func TestDiffers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		want   []string
+		output string
+		ok     bool
+	}{
+		{nil, "anything", true},
+		{[]string{"a", "b"}, "a\nb\n", true},
+		{[]string{"a"}, "a\nb\n", false},
+		{[]string{"b"}, "a\nb\n", false},
+		{[]string{"...", "b", "..."}, "a\nb\nc\n", true},
+		{[]string{"...", "x", "..."}, "a\nb\nc\n", false},
+		{[]string{"a b..."}, "a b c\n", true},
+		{[]string{"a b..."}, "a c\n", false},
+	} {
+		if got := differs(c.want, c.output); (got == "") != c.ok {
+			t.Errorf("%q in %q: %q", c.want, c.output, got)
+		}
+	}
+}
