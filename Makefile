@@ -39,12 +39,23 @@ program = command -v $(1) >/dev/null || { \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(2) >/dev/null; \
 	  else echo "$(1) is needed by the tests of $(3): install it (apt-get install $(2))"; exit 1; fi; }
 
+# Checks a version before it matters: $(call atleast,COMMAND THAT PRINTS IT,LEAST,NAME)
+atleast = v=$$($(1) 2>&1 | grep -oE '[0-9]+(\.[0-9]+)+' | head -1); printf '%s\n%s\n' $(2) "$$v" | sort -VC || { \
+	  echo "$(3) is $$v here, and $(2) or later is needed: install it and put it first into PATH"; exit 1; }
+
+.PHONY: versions
+versions: ## check the versions of what README says is needed
+	@$(call atleast,$(GO) env GOVERSION,1.26,Go)
+	@$(call atleast,node --version,20,Node)
+	@$(call atleast,python3 --version,3.8,Python)
+
 .PHONY: tools
-tools: $(CLIENT) ## install what tests need besides Go and Node: Ruby, PostgreSQL, busybox, a JDK, Maven, Digdag's Java client, a Python for LocalStack
+tools: versions $(CLIENT) ## install what tests need besides Go and Node: Ruby, PostgreSQL, busybox, a JDK, Maven, Digdag's Java client, a Python for LocalStack
 	@$(call program,ruby,ruby,rb>)
 	@$(call program,busybox,busybox-static,the images of commands)
 	@$(call program,curl,curl,LocalStack)
 	@$(call program,initdb /usr/lib/postgresql/*/bin/initdb,postgresql,pg>)
+	@$(call atleast,ruby --version,2.7,Ruby)
 	@integration/localstack/localstack.sh tools
 
 $(CLIENT): integration/client/pom.xml

@@ -212,7 +212,7 @@ func TestKillCommand(t *testing.T) {
 		return found
 	})
 	t.Logf("a line was seen %v after it was written, counted from its whole second", seen)
-	if seen > 4*time.Second { // 2 s, and one of the clock, and one of a busy machine
+	if seen > 15*time.Second { // it is looked for each 2 s, and the machine is busy
 		t.Errorf("a line was seen after %v", seen)
 	}
 	if status, text, err := s.Call(t.Context(), http.MethodPost, "/api/attempts/"+a.ID+"/kill", "application/json", []byte("{}")); err != nil || status/100 != 2 {
@@ -223,7 +223,7 @@ func TestKillCommand(t *testing.T) {
 		return len(list) > 0 && list[0].Status == "STOPPED"
 	})
 	t.Logf("killed, and stopped after %v", took)
-	if took > 5*time.Second {
+	if took > 15*time.Second {
 		t.Errorf("it took %v to stop the command", took)
 	}
 	if a = s.end(t, a, 30*time.Second); a.Success {

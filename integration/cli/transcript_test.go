@@ -326,7 +326,7 @@ func TestUnreachable(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "error: no server answers at http://127.0.0.1:1: connection refused\nhint: start one with `zerodag server`") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # localstack.sh [up|down|running|env|tools]: LocalStack community 4.14.0 as a process of this machine, no
 # container engine. Everything it needs is pinned and put into LS_HOME; everything it opens
-# is bound to 127.0.0.1. "up" may be called again and again; "tools" installs a Python where
-# there is none and apt-get can.
+# is bound to 127.0.0.1. "up" may be called again and again; "tools" makes sure that there is a
+# Python for it.
 #
 #   LS_HOME    where it lives           (default ~/.cache/zerodag/localstack)
 #   LS_PORT    port of its gateway      (default 4566)
-#   LS_PYTHON  a Python of 3.13 or later (default: looked for in PATH and in pyenv's versions)
+#   LS_PYTHON  a Python of 3.13 or later (default: looked for in PATH, beside the first Python there and
+#              in pyenv's versions; where there is none, python.sh builds one into LS_HOME)
 #   ESM_POLL   seconds between two looks at a queue that feeds a function (default 0.05)
 #   DEBUG=1    a full log in $LS_HOME/log-$LS_PORT
 #
@@ -34,23 +35,20 @@ fail() {
   exit 1
 }
 
-# A shim of pyenv may exist and not run, so each candidate is asked for its version.
+# LocalStack 4.14 imports warnings.deprecated and has syntax of Python 3.13. A shim of pyenv may
+# exist and not run, so each candidate is asked for what is needed.
 find_python() {
   local p
-  local pyenv=${PYENV_ROOT:-$(pyenv root 2>/dev/null || echo "$HOME/.pyenv")}
-  for p in "${LS_PYTHON:-}" python3 python3.{14,13} "$pyenv"/versions/3.1[3-9]*/bin/python3; do
+  local beside pyenv=${PYENV_ROOT:-$(pyenv root 2>/dev/null || echo "$HOME/.pyenv")}/versions
+  beside=$(dirname "$(python3 -c 'import sys; print(sys.base_prefix)' 2>/dev/null || echo /usr)")
+  for p in "${LS_PYTHON:-}" python3 python3.{14,13} {"$pyenv","$beside"}/3.1[3-9]*/bin/python3 "$LS_HOME"/python-3.1[3-9]*/bin/python3; do
     [ -n "$p" ] && "$p" -c 'import venv, ensurepip; from warnings import deprecated' 2>/dev/null && { echo "$p"; return; }
   done
-  fail "needs Python 3.13 or later with venv (LocalStack 4.14 imports warnings.deprecated, which is new in it): install one (pyenv install 3.13, or python3 and python3-venv of a newer system) or set LS_PYTHON"
+  [ -z "${LS_PYTHON:-}" ] || fail "LS_PYTHON=$LS_PYTHON is no Python of 3.13 or later with venv"
+  "$HERE/python.sh" "$LS_HOME"
 }
 
-tools() {
-  (find_python) >/dev/null 2>&1 && return
-  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3 python3-venv >/dev/null
-  fi
-  find_python >/dev/null # says what to do where that was none, or too old a one
-}
+tools() { find_python >/dev/null; }
 
 healthy() { curl -sf -m 2 "http://127.0.0.1:$LS_PORT/_lsproc/ready" >/dev/null; }
 
@@ -59,6 +57,9 @@ install() {
   for tool in mvn java javac jar curl; do
     command -v "$tool" >/dev/null || fail "needs $tool (Maven and a JDK of 17 or later)"
   done
+  local version
+  version=$(javac -version 2>&1 | grep -oE '[0-9]+' | head -1)
+  [ "${version:-0}" -ge 17 ] || fail "needs a JDK of 17 or later, and $(command -v javac) is $version"
   if [ ! -f "$VENV/.complete" ]; then
     local python
     python=$(find_python)

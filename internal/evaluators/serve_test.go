@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,15 +116,15 @@ func TestDeaths(t *testing.T) {
 	p := newPool(t)
 	for text, want := range map[string]string{
 		"${Array.prototype.indexOf.call({n:0,get length(){return this.n++?9007199254740991:1}},1)}": "longer than 500ms",
-		"${JSON.parse({n:0,toString:function(){return this.n++<1?'1':'['.repeat(4000000)}})}":       "of stack",
-		"${Reflect.apply(function(){return 1},null,{n:0,get length(){return this.n++?4e9:1}})}":     "of memory",
+		"${JSON.parse({n:0,toString:function(){return this.n++<1?'1':'['.repeat(4000000)}})}":       "of stack|longer than 500ms", // on a busy machine
+		"${Reflect.apply(function(){return 1},null,{n:0,get length(){return this.n++?4e9:1}})}":     "of memory|longer than 500ms",
 		"${(function() { while (true) {} })()}":                                                     "longer than 500ms",
 		"${(function() { throw {toString: function() { return 'x'.repeat(4000000) }} })()}":         "xxx",
 		"${/(a+)+\\1$/.test('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab!')}":                        "longer than 500ms",
 		"${(function(){}).constructor('return 7n**99999999n')()}":                                   "BigInt",
 	} {
 		_, err := p.Template(t.Context(), text, nil, expr.Scope{})
-		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 32<<10 {
+		if err == nil || !slices.ContainsFunc(strings.Split(want, "|"), func(w string) bool { return strings.Contains(err.Error(), w) }) || len(err.Error()) > 32<<10 {
 			t.Errorf("%s: %.300v; want %s", text, err, want)
 		}
 		if got, err := p.Template(t.Context(), "${1+1}", nil, expr.Scope{}); got != "2" {

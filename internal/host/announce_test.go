@@ -94,7 +94,7 @@ func TestRunTime(t *testing.T) {
 			tasks := s.Tasks()
 			for _, x := range tasks {
 				if x.Name == "+main+e" {
-					want(t, "error", string(param.AppendJSON(nil, x.Error)), `{"message":"a run of a task may take 10m0s at a time in this deployment: split the work, or let it poll (runtime)","stacktrace":""}`)
+					want(t, "error", string(param.AppendJSON(nil, x.Error)), `{"message":"a run of a task may take 10m0s at a time in this deployment: split the work, or let it poll (runtime)","stacktrace":"host.tooLong"}`)
 				}
 			}
 		}))
