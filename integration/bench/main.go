@@ -129,10 +129,15 @@ func (b *bench) other(who, key string) string {
 
 func (b *bench) small() error {
 	fmt.Printf("%-46s %12s %10s %12s %10s  %s\n", "whole runs of `zerodag run`, medians", "here", "memory", "original", "Dagu", "goal")
-	_, err := b.once("one echo>", "one", "+a:\n  echo>: hello\n", 21, "under 30 ms", [2]string{"local_run_one_echo", "one_step"})
+	one, err := b.once("one echo>", "one", "+a:\n  echo>: hello\n", 21, "", [2]string{"local_run_one_echo", "one_step"})
 	if err != nil {
 		return err
 	}
+	empty, err := b.python()
+	if err != nil {
+		return err
+	}
+	ratio("one echo>", one.took, empty.took, 1.2)
 	var wide strings.Builder
 	wide.WriteString("_parallel: true\n")
 	for i := range 500 {
@@ -158,7 +163,7 @@ func (b *bench) chain() error {
 	for i := range 50 {
 		fmt.Fprintf(&text, "+t%d:\n  sh>: true\n", i)
 	}
-	f, err := b.once("chain of 50 sh>: true", "sh", text.String(), 11, "1.5x of the shell loop", [2]string{"", "chain_50"})
+	f, err := b.once("chain of 50 sh>: true", "sh", text.String(), 11, "", [2]string{"", "chain_50"})
 	if err != nil {
 		return err
 	}
@@ -168,8 +173,39 @@ func (b *bench) chain() error {
 		return err
 	}
 	b.row("  a shell loop of 50 sh -c true", loop, [2]string{}, "")
-	fmt.Printf("%-46s %9.2f x\n", "  ratio", float64(f.took)/float64(loop.took))
-	return nil
+	ratio("chain of 50 sh>: true", f.took, loop.took, 1.6)
+	return b.forks()
+}
+
+// forks is what a Go program that does nothing else takes for the same.
+func (b *bench) forks() error {
+	took, err := median(11, func() error {
+		for range 50 {
+			if err := exec.Command("/bin/sh", "-c", "true").Run(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.row("  a bare loop of 50 fork and exec", figure{took, 0}, [2]string{}, "")
+	return err
+}
+
+// python measures the yardstick of starts: an interpreter that is given nothing to do.
+func (b *bench) python() (figure, error) {
+	program, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output() // not a script that looks for it
+	if err != nil {
+		return figure{}, fmt.Errorf("find python3: %w", err)
+	}
+	p := &bench{program: strings.TrimSpace(string(program)), dir: b.dir}
+	f, err := p.run(21, "-c", "")
+	b.row("  an empty Python", f, [2]string{}, "")
+	return f, err
+}
+
+// ratio prints how many times its yardstick something took.
+func ratio(what string, took, yardstick time.Duration, goal float64) {
+	fmt.Printf("%-46s %9.2f x  %42s  at most %.1f\n", "  "+what+" against it", float64(took)/float64(yardstick), "", goal)
 }
 
 // large runs loops in loops; time per task must not grow with the attempt.
