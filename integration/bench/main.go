@@ -198,8 +198,8 @@ func (b *bench) python() (figure, error) {
 		return figure{}, fmt.Errorf("find python3: %w", err)
 	}
 	p := &bench{program: strings.TrimSpace(string(program)), dir: b.dir}
-	f, err := p.run(21, "-c", "")
-	b.row("  an empty Python", f, [2]string{}, "")
+	f, err := p.run(21, "-I", "-S", "-c", "")
+	b.row("  an empty Python (-I -S)", f, [2]string{}, "")
 	return f, err
 }
 

@@ -323,7 +323,7 @@ func TestUnreachable(t *testing.T) {
 	r.program = build(t, r.work)
 	begin := time.Now()
 	out, err := r.command(r.work, "projects", "-e", "127.0.0.1:1").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "error: no server answers at http://127.0.0.1:1: connection refused\nhint: start one with `zerodag server`") {
+	if err == nil || !strings.Contains(string(out), "error: no server answers at http://127.0.0.1:1: connection refused\nhint: start one with `digdag server`") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if took := time.Since(begin); took > 30*time.Second {

@@ -26,7 +26,7 @@ var escapes = map[string]string{
 	"in the background":       `env -i PATH="$PATH" setsid sh -c 'touch FILE; sleep SECONDS; true' >/dev/null 2>&1 & sleep SECONDS`,
 	"forked twice":            `(setsid env -i PATH="$PATH" sh -c '(setsid sh -c "touch FILE; exec sleep SECONDS" &) &' >/dev/null 2>&1 &); sleep SECONDS`,
 	"another user, forked":    `su - nobody -s /bin/sh -c '(setsid env -i sh -c "touch FILE; exec sleep SECONDS" >/dev/null 2>&1 &) &'; sleep SECONDS`,
-	"soft limit reset":        `({ ulimit -S -w 5 || ulimit -S -x 5; } 2>/dev/null; setsid env -i sh -c 'touch FILE; exec sleep SECONDS' >/dev/null 2>&1 &); sleep SECONDS`,
+	"soft limit reset":        `sleep 1; ({ ulimit -S -w 5 || ulimit -S -x 5; } 2>/dev/null; setsid env -i sh -c 'touch FILE; exec sleep SECONDS' >/dev/null 2>&1 &); sleep SECONDS`, // not in its first moments: docs/commands.md says what they allow
 }
 
 // escaped is an attempt for each escape, on one server.
