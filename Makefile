@@ -21,9 +21,12 @@ demo: build ## build, run a real project, show its result and where to look
 NO_RACE = TestGreedyCommands|TestDeaths|TestScripts/(check|folders|init|log|operators|params|plugins|push|wrong)
 
 .PHONY: test
-test: tools assets ## install what the tests need, then run everything
+test: tools assets ## install what the tests need, then lint and run all tests but those of test-long
 	$(MAKE) --no-print-directory lint
 	REQUIRE=python,ruby,client,peers $(GO) test -timeout 30m ./...
+
+.PHONY: test-long
+test-long: tools assets ## the race detector, and the drivers and a whole deployment on LocalStack
 	$(GO) test -race -timeout 30m -skip '$(NO_RACE)' ./internal/... ./cmd/... ./operators/...
 	$(MAKE) --no-print-directory test-aws
 
@@ -50,12 +53,15 @@ versions: ## check the versions of what README says is needed
 	@$(call atleast,python3 --version,3.8,Python)
 
 .PHONY: tools
-tools: versions $(CLIENT) ## install what tests need besides Go and Node: Ruby, PostgreSQL, busybox, a JDK, Maven, Digdag's Java client, a Python for LocalStack
+tools: versions $(CLIENT) ## install what tests need besides Go, Node and Python: Ruby, PostgreSQL, busybox, a JDK, Maven, Digdag's Java client
 	@$(call program,ruby,ruby,rb>)
 	@$(call program,busybox,busybox-static,the images of commands)
-	@$(call program,curl,curl,LocalStack)
 	@$(call program,initdb /usr/lib/postgresql/*/bin/initdb,postgresql,pg>)
 	@$(call atleast,ruby --version,2.7,Ruby)
+
+.PHONY: tools-aws
+tools-aws: tools ## the same for LocalStack: a Python that it runs on
+	@$(call program,curl,curl,LocalStack)
 	@integration/localstack/localstack.sh tools
 
 $(CLIENT): integration/client/pom.xml
@@ -157,7 +163,7 @@ deploy: assets ## deploy to the AWS account of the environment (CONTEXT="-c stag
 	infra/_cdk/node_modules/.bin/cdk deploy --all --no-notices $(CONTEXT)
 
 .PHONY: test-aws
-test-aws: tools assets ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
+test-aws: tools-aws assets ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
 	REQUIRE=client,localstack,peers integration/aws/run.sh localstack
 
 .PHONY: integration-aws
