@@ -35,7 +35,6 @@ type Logs struct {
 	agent  string
 	split  int64
 	now    func() time.Time
-	apart  bool
 	zips   tasklog.Zips
 	short  ShortLogs
 	names  names
