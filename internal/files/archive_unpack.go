@@ -198,6 +198,10 @@ func (l *rawLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Bounds of a path: with the workspace's own before it the system must take it, and each folder of
+// it is looked up for each one below.
+const longestPath, deepestPath = 3000, 250
+
 func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader { // `git archive` writes one; it says nothing about files
 		return nil
@@ -208,6 +212,10 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	name, ok := entryName(h.Name)
 	if !ok {
 		return refusef("Archive includes an invalid entry: %s", h.Name)
+	}
+	if len(name) > longestPath || strings.Count(name, "/") > deepestPath {
+		return refusef("Archive includes an invalid entry: the path %s... has %d bytes and %d folders, of %d and %d that it may have",
+			name[:min(len(name), 60)], len(name), strings.Count(name, "/"), longestPath, deepestPath)
 	}
 	if name == "." && h.Typeflag == tar.TypeDir {
 		return nil
