@@ -26,6 +26,10 @@ type Call struct {
 // Failure is what an error of a call means: one sentence with a remedy, ready to be the
 // task's failure. The end of a context stays what it is.
 func (c Call) Failure(ctx context.Context, err error) error {
+	var told *operators.Failure
+	if errors.As(err, &told) {
+		return err // by another call, in its own words
+	}
 	code := Code(err)
 	tell := func(format string, args ...any) error {
 		return operators.Causedf(err, c.Operator+">: can't "+c.Doing+": "+format, args...)
