@@ -2,6 +2,7 @@ package process
 
 import (
 	"maps"
+	"os"
 
 	"zerodag/internal/lineage"
 )
@@ -16,7 +17,7 @@ type stranger struct {
 // endStrangers ends those whose command is over, whichever of those it was. It is called when
 // one is.
 func (d *Driver) endStrangers() {
-	children, known := ownChildren()
+	children, known := childrenOf(os.Getpid())
 	if !known {
 		return
 	}

@@ -119,18 +119,19 @@ func hasChildren() bool {
 // command's. Dead ones are reaped on the way.
 func (d *Driver) hasStrays(number int) bool {
 	found := false
-	children, known := ownChildren()
+	children, known := childrenOf(os.Getpid())
 	for _, pid := range children {
 		found = d.isStray(pid, number) || found
 	}
 	return found || !known
 }
 
-// ownChildren lists the children of the first thread, to which the kernel gives orphans; false
-// when this kernel does not say.
-func ownChildren() ([]int, bool) {
-	self := strconv.Itoa(os.Getpid())
-	text, err := os.ReadFile("/proc/" + self + "/task/" + self + "/children")
+// childrenOf lists the children of the first thread of a process; false when this kernel does not
+// say. Those of a shell are all, those of this program are nearly all orphans: the kernel gives
+// them to that thread.
+func childrenOf(pid int) ([]int, bool) {
+	name := strconv.Itoa(pid)
+	text, err := os.ReadFile("/proc/" + name + "/task/" + name + "/children")
 	if err != nil {
 		return nil, false
 	}
