@@ -1,7 +1,9 @@
-// Package durability kills real servers at random moments and looks whether anything that
-// was acknowledged is lost, doubled or out of order. `make test` kills 20 times, `make
-// soak` 100 times. It must need nothing but the binary that it builds.
-package durability
+// Package server builds the program and runs `zerodag server` on a folder of its own, for the
+// black-box tests and the benchmarks of integration: started, killed, stopped, started again.
+//
+// It must never reach into the server: it uses the command line, the REST API and signals, as
+// a user would.
+package server
 
 import (
 	"archive/tar"
@@ -43,8 +45,8 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// NewServer makes a server that is not started yet.
-func NewServer(t testing.TB, program string, options ...string) *Server {
+// New makes a server that is not started yet.
+func New(t testing.TB, program string, options ...string) *Server {
 	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
 	t.Cleanup(func() { s.Kill() })
 	return s

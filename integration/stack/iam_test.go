@@ -1,4 +1,4 @@
-package aws_test
+package stack_test
 
 import (
 	"bytes"
@@ -15,15 +15,15 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 
-	"zerodag/integration/aws"
+	"zerodag/integration/stack"
 )
 
 // TestSignedCommands proves that the command line works with the AWS credentials of its user
 // and no token: from a push to a secret; and that the audit log names the principal.
 func TestSignedCommands(t *testing.T) {
 	t.Parallel()
-	stack := aws.Deployed(t)
-	c := newCommandLine(t, stack, "")
+	deployed := stack.Deployed(t)
+	c := newCommandLine(t, deployed, "")
 	project := "signed-" + strings.ToLower(rand.Text()[:8])
 	c.write("wf.dig", "+a:\n  echo>: by ${who}\n")
 	who := c.object("whoami", "--iam")
@@ -41,7 +41,7 @@ func TestSignedCommands(t *testing.T) {
 	if log := c.must("log", attempt, "+wf+a", "-f", "--iam"); !strings.Contains(log, "by +b/ü c") {
 		t.Errorf("log: %s", log)
 	}
-	status, answer := stack.Signed(t, http.MethodGet, "/api/audit", nil)
+	status, answer := deployed.Signed(t, http.MethodGet, "/api/audit", nil)
 	var log struct {
 		Audits []struct{ Who, Action, Target string }
 	}
@@ -63,13 +63,13 @@ func TestSignedCommands(t *testing.T) {
 // not, by what way it tried and what to do.
 func TestWhoami(t *testing.T) {
 	t.Parallel()
-	stack := aws.Deployed(t)
+	deployed := stack.Deployed(t)
 	for _, want := range []struct {
 		name, token string
 		args, env   []string
 		out, errors string
 	}{
-		{name: "token", token: stack.Token, out: "  by: with the token of ZERODAG_TOKEN\n  role: admin\n"},
+		{name: "token", token: deployed.Token, out: "  by: with the token of ZERODAG_TOKEN\n  role: admin\n"},
 		{name: "IAM", env: []string{"ZERODAG_IAM=1"}, out: "  by: with a signature by AWS credentials (ZERODAG_IAM)\n  role: owner\n"},
 		{name: "nothing", errors: "Status code 401: {\"message\":\"Missing Authorization header\",\"status\":401}\nhint: the request was made without a token: "},
 		{name: "wrong token", args: []string{"--token", "zdt_x"}, errors: "hint: the request was made with the token of --token: "},
@@ -79,7 +79,7 @@ func TestWhoami(t *testing.T) {
 	} {
 		t.Run(want.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := newCommandLine(t, stack, want.token).command(append([]string{"whoami"}, want.args...)...)
+			cmd := newCommandLine(t, deployed, want.token).command(append([]string{"whoami"}, want.args...)...)
 			cmd.Env = append(cmd.Env, want.env...)
 			var out, errors bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errors
@@ -95,7 +95,7 @@ func TestWhoami(t *testing.T) {
 // and just now, is let in; and that a signature opens nothing elsewhere.
 func TestForged(t *testing.T) {
 	t.Parallel()
-	stack := aws.Deployed(t)
+	deployed := stack.Deployed(t)
 	config, err := awsconfig.LoadDefaultConfig(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestForged(t *testing.T) {
 	}{
 		{name: "as it must be", status: http.StatusBadRequest}, // let in: the body is no token
 		{name: "not signed", change: func(r *http.Request) { r.Header.Del("Authorization") }, status: http.StatusForbidden},
-		{name: "a token", change: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+stack.Token) }, status: http.StatusForbidden},
+		{name: "a token", change: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+deployed.Token) }, status: http.StatusForbidden},
 		{name: "a password", change: func(r *http.Request) { r.SetBasicAuth("test", "test") }, status: http.StatusForbidden},
 		{name: "another secret", key: "other", status: http.StatusForbidden},
 		{name: "an old signature", age: time.Hour, status: http.StatusForbidden},
@@ -136,7 +136,7 @@ func TestForged(t *testing.T) {
 			if c.path != "" {
 				path = c.path
 			}
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, stack.URL+path, strings.NewReader("{}"))
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, deployed.URL+path, strings.NewReader("{}"))
 			if err != nil {
 				t.Fatal(err)
 			}

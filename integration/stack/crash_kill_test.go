@@ -1,4 +1,4 @@
-package aws_test
+package stack_test
 
 import (
 	"fmt"

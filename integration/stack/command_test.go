@@ -1,4 +1,4 @@
-package aws_test
+package stack_test
 
 import (
 	"bytes"
@@ -12,14 +12,14 @@ import (
 	"sync"
 	"testing"
 
-	"zerodag/integration/target"
+	"zerodag/integration/stack"
 )
 
 // commandLine is the command line with a folder and a configuration of its own, and a stack.
 type commandLine struct {
 	t               *testing.T
 	program, folder string
-	stack           target.Stack
+	stack           *stack.Stack
 	token           string // "" for none
 }
 
@@ -35,13 +35,13 @@ var built = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-func newCommandLine(t *testing.T, stack target.Stack, token string) commandLine {
+func newCommandLine(t *testing.T, deployed *stack.Stack, token string) commandLine {
 	t.Helper()
 	program, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return commandLine{t, program, t.TempDir(), stack, token}
+	return commandLine{t, program, t.TempDir(), deployed, token}
 }
 
 // write puts a file into the folder.
@@ -101,17 +101,17 @@ func (c commandLine) start(project, workflow string) string {
 }
 
 // near skips a test whose workflow calls a server of this machine.
-func near(t *testing.T, stack target.Stack) {
+func near(t *testing.T, deployed *stack.Stack) {
 	t.Helper()
-	if stack.Far() {
+	if deployed.Far() {
 		t.Skip("NOT RUN: its workflow calls this machine, which the functions of an account cannot reach")
 	}
 }
 
 // get asks the API with a token.
-func get(t *testing.T, stack target.Stack, token, path string, headers ...string) *http.Response {
+func get(t *testing.T, deployed *stack.Stack, token, path string, headers ...string) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, stack.URL+path, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, deployed.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

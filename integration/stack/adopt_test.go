@@ -1,4 +1,4 @@
-package aws_test
+package stack_test
 
 import (
 	"crypto/rand"
@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"zerodag/integration/durability"
 	"zerodag/integration/localstack"
+	"zerodag/integration/server"
 )
 
 // deploy runs integration/localstack/deploy.sh and returns how the stack is reached.
@@ -25,7 +25,7 @@ func deploy(t *testing.T, environment string, arguments ...string) pusher {
 	if found == nil {
 		return pusher{}
 	}
-	return pusher{t, string(found[1]), string(found[2]), "kept", durability.Build(t)}
+	return pusher{t, string(found[1]), string(found[2]), "kept", server.Build(t)}
 }
 
 // TestAdopt proves that what a stack kept when it was removed belongs to the next one:

@@ -34,14 +34,14 @@ free_port() {
 the_list() {
   # What these recorded of commands is the way of one machine: how fast they begin, one log, no state.
   ZERODAG_NO_COMMANDS=1 go test -count=1 -p 2 -timeout 15m ./integration/rest ./integration/cli ./integration/client
-  go test -count=1 -timeout 15m ./integration/aws
+  go test -count=1 -timeout 15m ./integration/stack
   go test -count=1 -timeout 15m -run TestServer ./integration/conformance
 }
 
 # alone runs what kills functions, stops queues or counts calls, one after the other.
 alone() {
-  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate' ./integration/aws
-  ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/benchaws
+  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate' ./integration/stack
+  ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/stackbench
 }
 
 on_localstack() {
@@ -57,7 +57,7 @@ on_localstack() {
   alone
   variables=$(integration/localstack/deploy.sh e2e-logs -c smallLogs=true)
   eval "$variables"
-  ZERODAG_SMALL_LOGS=1 go test -count=1 -run TestLogLinks ./integration/aws
+  ZERODAG_SMALL_LOGS=1 go test -count=1 -run TestLogLinks ./integration/stack
 }
 
 # What it costs: about 400 attempts at $16 a million, and 40,000 requests to the API, which wait

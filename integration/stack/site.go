@@ -1,4 +1,4 @@
-package target
+package stack
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ func FreshSite() int64 { return 1000 + rand.Int64N(1<<30)*1000 }
 
 // SiteToken makes a token of a site with a role. It signs the request: only principals of the
 // account manage other sites than their own.
-func (s Stack) SiteToken(t testing.TB, site int64, role string) string {
+func (s *Stack) SiteToken(t testing.TB, site int64, role string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"name": role, "role": role, "site": site})
 	if err != nil {
@@ -31,7 +31,7 @@ func (s Stack) SiteToken(t testing.TB, site int64, role string) string {
 }
 
 // Signed sends a request with the signature of the AWS credentials of the environment.
-func (s Stack) Signed(t testing.TB, method, path string, body []byte) (status int, answer []byte) {
+func (s *Stack) Signed(t testing.TB, method, path string, body []byte) (status int, answer []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+"/iam"+path, bytes.NewReader(body))
 	if err != nil {

@@ -1,24 +1,23 @@
-package aws_test
+package stack_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"zerodag/integration/aws"
 	"zerodag/integration/localstack"
-	"zerodag/integration/target"
+	"zerodag/integration/stack"
 )
 
 // onFunction is a command line with a project whose commands run on the function of the
 // deployment, which is for site 0.
 func onFunction(t *testing.T) (commandLine, string) {
 	t.Helper()
-	stack := aws.Deployed(t)
-	if !stack.Commands {
+	deployed := stack.Deployed(t)
+	if !deployed.Commands {
 		t.Skip("NOT RUN: this stack runs no commands")
 	}
-	c := newCommandLine(t, stack, stack.Token)
+	c := newCommandLine(t, deployed, deployed.Token)
 	c.write("tasks/__init__.py", "")
 	c.write("tasks/my.py", "import digdag\ndef go(who):\n    print('hello', who)\n    digdag.env.store({'answer': 42})\n")
 	c.write("data.txt", "some data\n")
@@ -99,8 +98,8 @@ func TestCommandFunctionEnds(t *testing.T) {
 	c.must("kill", attempt)
 	c.until(attempt, 20*time.Second)
 	until(t, 20*time.Second, "the kill reaches the command", func() bool { return strings.Contains(c.must("log", attempt), "\nit ends by itself\n") })
-	other := aws.Deployed(t)
-	d := newCommandLine(t, other, other.SiteToken(t, target.FreshSite(), "admin"))
+	other := stack.Deployed(t)
+	d := newCommandLine(t, other, other.SiteToken(t, stack.FreshSite(), "admin"))
 	d.write("wf.dig", "+x:\n  sh>: 'true'\n  sandbox: {executor: lambda}\n")
 	d.must("push", "elsewhere", "-r", "r1")
 	attempt = d.start("elsewhere", "wf")

@@ -1,4 +1,4 @@
-package aws_test
+package stack_test
 
 import (
 	"context"
@@ -24,7 +24,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/events"
-	deployed "zerodag/integration/aws"
 	"zerodag/integration/localstack"
 	"zerodag/integration/localstack/proxy"
 	"zerodag/integration/stack"
@@ -40,8 +39,7 @@ type account struct {
 
 func openAccount(t *testing.T) account {
 	t.Helper()
-	deployed.Deployed(t)
-	s, _ := stack.Find()
+	s := stack.Deployed(t)
 	c, err := awsconfig.LoadDefaultConfig(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +231,7 @@ func TestStartByBus(t *testing.T) {
 // workflow once, and that what is wrong starts nothing and is no failure of the function.
 func TestStartOnce(t *testing.T) {
 	t.Parallel()
-	if deployed.Deployed(t).Far() {
+	if stack.Deployed(t).Far() {
 		t.Skip("NOT RUN on an account: AWS does not let a test choose the id of an event")
 	}
 	a := openAccount(t)

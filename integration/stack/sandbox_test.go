@@ -1,4 +1,4 @@
-package aws_test
+package stack_test
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/aws"
 	"zerodag/integration/localstack"
 	"zerodag/integration/stack"
 	"zerodag/operators"
@@ -24,9 +23,8 @@ type sandbox struct {
 // commands returns the stack, if its machines can be seen: the test bed's can.
 func commands(t *testing.T) sandbox {
 	t.Helper()
-	aws.Deployed(t)
+	s := stack.Deployed(t)
 	localstack.Config(t)
-	s, _ := stack.Find()
 	return sandbox{s, localstack.ECS{Endpoint: localstack.Endpoint(), Cluster: "zerodag-" + s.Stage + "-commands"}}
 }
 
@@ -286,7 +284,7 @@ func TestMissingImage(t *testing.T) {
 // each runs once. They are in two attempts, since one has at most a thousand tasks.
 func TestBusyFargate(t *testing.T) {
 	s := sandbox{stack.Alone(t), localstack.ECS{}}
-	s.ecs = localstack.ECS{Endpoint: localstack.Endpoint(), Cluster: "zerodag-" + s.Stack.Stack.Stage + "-commands"}
+	s.ecs = localstack.ECS{Endpoint: localstack.Endpoint(), Cluster: "zerodag-" + s.Stage + "-commands"}
 	s.ecs.Faults(t, map[string]any{"capacity": 2, "throttle": 1})
 	a := s.begin(t, "+some:\n  sh>: printf 'in the %s' end\n")
 	if a = s.end(t, a, 3*time.Minute); !a.Success || !strings.Contains(s.log(t, a.ID), "in the end") {
@@ -339,8 +337,7 @@ func TestEarlyLaunch(t *testing.T) {
 // TestLogsOfPacks proves that tasks that end side by side keep their short logs.
 func TestLogsOfPacks(t *testing.T) {
 	t.Parallel()
-	aws.Deployed(t)
-	s, _ := stack.Find()
+	s := stack.Deployed(t)
 	a := sandbox{Stack: s}.begin(t, "+many:\n  _parallel: true\n  +a:\n    wait>: 1s\n    blocking: true\n  +b:\n    wait>: 1s\n    blocking: true\n  +c:\n    wait>: 2s\n    blocking: true\n")
 	if a = (sandbox{Stack: s}).end(t, a, time.Minute); !a.Success {
 		t.Fatal("it failed")

@@ -1,4 +1,4 @@
-package aws_test
+package stack_test
 
 import (
 	"bufio"
@@ -17,8 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/aws"
-	"zerodag/integration/target"
+	"zerodag/integration/stack"
 )
 
 // noise is text that does not become short when it is compressed.
@@ -57,8 +56,8 @@ func download(t *testing.T, link string) (status int, text string) {
 // (smallLogs), and else come from the API.
 func TestLogLinks(t *testing.T) {
 	t.Parallel()
-	stack := aws.Deployed(t)
-	c := newCommandLine(t, stack, stack.SiteToken(t, target.FreshSite(), "admin"))
+	deployed := stack.Deployed(t)
+	c := newCommandLine(t, deployed, deployed.SiteToken(t, stack.FreshSite(), "admin"))
 	large := noise(8 << 10)
 	c.write("wf.dig", "+large:\n  echo>: "+large+"\n+small:\n  echo>: a short text\n")
 	c.must("push", "links", "-r", "r1")
@@ -67,7 +66,7 @@ func TestLogLinks(t *testing.T) {
 		t.Fatalf("logs: %s", log)
 	}
 	links := strings.Fields(c.must("log", attempt, "+wf+large", "--url"))
-	if len(links) != 1 || strings.HasPrefix(links[0], stack.URL) || !strings.Contains(links[0], "X-Amz-Signature=") {
+	if len(links) != 1 || strings.HasPrefix(links[0], deployed.URL) || !strings.Contains(links[0], "X-Amz-Signature=") {
 		t.Fatalf("link to a large log: %v", links)
 	}
 	if status, text := download(t, links[0]); status != http.StatusOK || !strings.Contains(text, large) {
@@ -85,12 +84,12 @@ func TestLogLinks(t *testing.T) {
 	}
 	short := strings.Fields(c.must("log", attempt, "+wf+small", "--url"))
 	if os.Getenv("ZERODAG_SMALL_LOGS") == "" {
-		if len(short) != 1 || !strings.HasPrefix(short[0], stack.URL) {
+		if len(short) != 1 || !strings.HasPrefix(short[0], deployed.URL) {
 			t.Errorf("link to a short log: %v, want one of the API", short)
 		}
 		return
 	}
-	if len(short) != 1 || strings.HasPrefix(short[0], stack.URL) {
+	if len(short) != 1 || strings.HasPrefix(short[0], deployed.URL) {
 		t.Fatalf("link to a short log: %v, want one into S3", short)
 	}
 	if status, text := download(t, short[0]); status != http.StatusOK || !strings.HasSuffix(text, "a short text") {
@@ -116,9 +115,9 @@ func gate(t *testing.T) (address string, open func()) {
 // gated starts an attempt of three tasks, the second of which waits until it is opened.
 func gated(t *testing.T) (c commandLine, attempt string, open func()) {
 	t.Helper()
-	stack := aws.Deployed(t)
-	near(t, stack)
-	c = newCommandLine(t, stack, stack.SiteToken(t, target.FreshSite(), "admin"))
+	deployed := stack.Deployed(t)
+	near(t, deployed)
+	c = newCommandLine(t, deployed, deployed.SiteToken(t, stack.FreshSite(), "admin"))
 	address, open := gate(t)
 	c.write("wf.dig", "+a:\n  echo>: first\n+b:\n  http>: "+address+"\n+c:\n  echo>: last\n")
 	c.must("push", "gated", "-r", "r1")

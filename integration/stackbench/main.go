@@ -1,4 +1,4 @@
-// Command benchaws prints what attempts cost on AWS, counted on a stack deployed to
+// Command stackbench prints what attempts cost on AWS, counted on a stack deployed to
 // LocalStack: calls, write and read units, invocations and dollars per million tasks beside
 // the budgets of the design; latencies beside those of the bare calls; cold starts.
 //
@@ -28,7 +28,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *chain, *wide, *single, *functions, *detail); err != nil {
-		fmt.Fprintln(os.Stderr, "benchaws:", err)
+		fmt.Fprintln(os.Stderr, "stackbench:", err)
 		os.Exit(1)
 	}
 }

@@ -1,4 +1,4 @@
-package aws_test
+package stack_test
 
 import (
 	"archive/tar"
@@ -18,7 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/durability"
+	"zerodag/integration/server"
+	"zerodag/integration/stack"
 )
 
 // pusher is the command line and plain requests against the deployed stack.
@@ -29,20 +30,10 @@ type pusher struct {
 	program    string
 }
 
-// newPusher needs ZERODAG_SERVER and ZERODAG_TOKEN, as integration/localstack/deploy.sh
-// prints them. Without them the test is skipped, or fails where REQUIRE names localstack.
 func newPusher(t *testing.T) pusher {
 	t.Helper()
-	p := pusher{t, os.Getenv("ZERODAG_SERVER"), os.Getenv("ZERODAG_TOKEN"), "upload-" + strings.ToLower(rand.Text()[:10]), ""}
-	if p.url == "" || p.token == "" {
-		const remedy = `deploy one and set ZERODAG_SERVER and ZERODAG_TOKEN: eval "$(integration/localstack/deploy.sh)"`
-		if strings.Contains(os.Getenv("REQUIRE"), "localstack") {
-			t.Fatal("there is no deployed stack: " + remedy)
-		}
-		t.Skip("SKIPPED: there is no deployed stack: " + remedy)
-	}
-	p.program = durability.Build(t)
-	return p
+	s := stack.Deployed(t)
+	return pusher{t, s.URL, s.Token, "upload-" + strings.ToLower(rand.Text()[:10]), server.Build(t)}
 }
 
 // run runs the command line in a folder and returns its exit code and what it said.
