@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// scenario is a workflow, and the budgets of DESIGN section 6 for one task of it; a budget
+// scenario is a workflow, and its budgets for one task (invariants.md 4.15); a budget
 // of 0 is none.
 type scenario struct {
 	name     string

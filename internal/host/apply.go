@@ -11,7 +11,7 @@ import (
 	"zerodag/events"
 )
 
-// Bounds of one entry and of the log between two snapshots (DESIGN sections 1 and 2), and
+// Bounds of one entry and of the log between two snapshots (invariants.md 4.6, 4.7), and
 // of what one message decides before it lets others have the attempt.
 const (
 	entryTasks    = 400

@@ -66,7 +66,7 @@ func (h *Host) job(l *live, run engine.Run, now time.Time) *job {
 	}}
 }
 
-// Seed makes Math.random repeatable per run (DESIGN section 1, settling).
+// Seed makes Math.random repeatable per run (invariants.md 4.6).
 func Seed(id operators.Identity) uint64 {
 	f := fnv.New64a()
 	fmt.Fprintf(f, "%s/%d/%d", id.SessionUUID, id.TaskID, id.Dispatch)

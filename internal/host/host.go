@@ -109,7 +109,7 @@ type Bus interface {
 	Announce(ctx context.Context, a events.Announcement) error
 }
 
-// Notices tells people (spec server.md 6.5).
+// Notices tells people (server.md#settings).
 type Notices interface {
 	Notify(ctx context.Context, n Notice) error
 }

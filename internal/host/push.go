@@ -213,7 +213,7 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 	return schedule.Parse(c, location)
 }
 
-// moved says what a schedule becomes with a new revision (spec engine.md 2.9): one that
+// moved says what a schedule becomes with a new revision (engine.md 2.9): one that
 // ran goes on from its last session, which may be in the past.
 func moved(s *schedule.Schedule, from time.Time, clear bool) func(*Schedule) Times {
 	return func(old *Schedule) Times {

@@ -17,7 +17,7 @@ const (
 	clockCheck = time.Second
 )
 
-// What a schedule waits when its attempt cannot start (spec engine.md 2.9).
+// What a schedule waits when its attempt cannot start (engine.md 2.9).
 const (
 	afterLimit = 10 * time.Minute
 	afterError = time.Hour
@@ -216,7 +216,7 @@ func (h *Host) isThere(ctx context.Context, s Schedule) (bool, error) {
 	return err == nil && last.Equal(s.Times.Session), err
 }
 
-// skips says whether this session is left out (spec engine.md 2.9).
+// skips says whether this session is left out (engine.md 2.9).
 func (h *Host) skips(ctx context.Context, s Schedule, times *schedule.Schedule) (bool, error) {
 	if times.HasSkipDelayed && h.Now().After(s.Times.Run.Add(times.SkipDelayedBy)) {
 		return true, nil
