@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/integration/localstack"
 	"zerodag/integration/server"
 	"zerodag/integration/stack"
 )
@@ -93,7 +94,7 @@ func carryOut(t *testing.T, c Case, place *stack.Stack, server Remote, s *Surrou
 		return outcome{missing: "a web server, mail server or database on this machine, which the functions of an account cannot reach"}
 	}
 	out := filepath.Join(server.Temp, "out", c.Name)
-	if shared := os.Getenv("LSPROC_SHARED"); shared != "" && place.URL != "" { // what the test bed's containers see
+	if shared := localstack.SharedFolder(); shared != "" && place.URL != "" { // what the test bed's containers see
 		out = filepath.Join(shared, filepath.Base(server.Temp), c.Name)
 		defer os.RemoveAll(out)
 	}
