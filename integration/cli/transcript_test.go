@@ -1,7 +1,3 @@
-// Package cli_test replays what was recorded of the original's command line.
-//
-// `make test` runs it against a server of this module. It must never need anything but
-// the Go tool and this machine's loopback.
 package cli_test
 
 import (
