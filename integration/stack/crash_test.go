@@ -23,7 +23,7 @@ const (
 )
 
 // TestCrashes proves that nothing is lost and nothing counted twice while the functions'
-// processes are killed at random moments, messages come twice or while somebody is at work
+// processes are killed at random moments, messages come twice or while another process is at work
 // on them, and calls of AWS are throttled, fail, or are carried out and say that they
 // failed. ZERODAG_KILLS says how often (20), ZERODAG_SEED makes the faults those of an
 // earlier run.

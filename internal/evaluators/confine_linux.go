@@ -35,7 +35,7 @@ const (
 // always.
 func confine() error {
 	// The kernel ends this process before others when the machine has no memory left.
-	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) //nolint:errcheck // where there is no such file nobody chooses
+	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) //nolint:errcheck // where there is no such file the kernel does not choose
 	if err := unix.Chdir("/"); err != nil {
 		return fmt.Errorf("leave the folder: %w", err)
 	}
@@ -92,7 +92,7 @@ func memory() (space, data uint64) {
 }
 
 // boundTime has the kernel end this process should an evaluation use processor time without
-// end and whoever asked not be there to kill it. Only the soft limit moves.
+// end and the process that asked not be there to kill it. Only the soft limit moves.
 func boundTime() {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_CPU, &l) != nil {
@@ -133,7 +133,7 @@ func filterCalls() error {
 	}})
 }
 
-// spent is how much processor time a process has used; false when nobody knows.
+// spent is how much processor time a process has used; false when it is not known.
 func spent(pid int) (time.Duration, bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	// The name in parentheses may hold anything.

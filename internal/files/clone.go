@@ -10,14 +10,14 @@ import (
 )
 
 // clone is a copy of a project's folder that knows what it was like when it was made. To
-// rename one that nobody changed is far cheaper than to make another.
+// rename one that was not changed is far cheaper than to make another.
 type clone struct {
 	Project
 	size   int64            // of its files when it was made
 	stamps map[string]stamp // by slash name; nil: there are too many to look at
 }
 
-// stamp tells whether a file is what it was. Nobody can set the time of its last change.
+// stamp tells whether a file is what it was. No program can set the time of its last change.
 type stamp struct {
 	id, size, changed int64
 	mode              fs.FileMode

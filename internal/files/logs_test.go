@@ -239,7 +239,7 @@ func record(name, content string) string {
 	return string(binary.BigEndian.AppendUint32(head, uint32(len(content)))) + name + content
 }
 
-// TestLogTrouble proves that a log that cannot be kept fails no task, and that whoever
+// TestLogTrouble proves that a log that cannot be kept fails no task, and that the user who
 // closes it learns why.
 func TestLogTrouble(t *testing.T) {
 	t.Parallel()

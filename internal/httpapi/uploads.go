@@ -21,7 +21,7 @@ type Uploads interface {
 	Outcome(ctx context.Context, site int64, id string) (Outcome, error)
 }
 
-// Slot is what somebody wants to push: the request, and what the archive will be.
+// Slot is what a user wants to push: the request, and what the archive will be.
 type Slot struct {
 	host.PushRequest
 	Who      string   // for the audit log

@@ -20,9 +20,9 @@ type Queue struct {
 	mu      sync.Mutex
 	index   index
 	waiters []chan struct{} // of Receive, in their order; closed to wake one
-	timer   *time.Timer     // for the next message that becomes visible while somebody waits
+	timer   *time.Timer     // for the next message that becomes visible while a receiver waits
 	counts  []count         // how often messages were received: not yet written down
-	noting  bool            // somebody is going to
+	noting  bool            // a receiver is going to
 	outside bool            // they are written down before messages are handed out
 	bodies  int             // bytes of the bodies that are in memory
 	leases  uint64          // given so far

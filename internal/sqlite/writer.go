@@ -44,7 +44,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	queue   []*write
-	timer   *time.Timer // for writes that nobody waits for; nil while there is none
+	timer   *time.Timer // for writes that no caller waits for; nil while there is none
 	leading bool
 	closed  bool
 
@@ -57,7 +57,7 @@ type writer struct {
 // batch bounds how many writes share a commit, and so how long the last one waits.
 const batch = 512
 
-// lazily bounds how long a write waits that nobody waits for.
+// lazily bounds how long a write may wait that no caller waits for.
 const lazily = 5 * time.Millisecond
 
 func (w *writer) do(ctx context.Context, o *write) error {
@@ -81,7 +81,7 @@ func (w *writer) do(ctx context.Context, o *write) error {
 	return o.err
 }
 
-// later adds a write that nobody waits for: it goes with the next batch, or alone when none
+// later adds a write that no caller waits for: it goes with the next batch, or alone when none
 // comes. Its undo says what is to be done when it fails.
 func (w *writer) later(o *write) {
 	w.mu.Lock()
@@ -95,7 +95,7 @@ func (w *writer) later(o *write) {
 	}
 }
 
-// flush commits what nobody waits for.
+// flush commits what no caller waits for.
 func (w *writer) flush() {
 	w.mu.Lock()
 	w.timer = nil
