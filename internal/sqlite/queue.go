@@ -76,6 +76,10 @@ func (q *Queue) remember(m *message, body []byte) {
 	}
 }
 
+// Traits implements host.Queue: what this queue stores it stores together with what its messages
+// are about, at exactly their times.
+func (q *Queue) Traits() host.Traits { return host.Traits{} }
+
 // Send adds messages: see host.Queue.
 func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	if len(messages) == 0 {
