@@ -63,25 +63,31 @@ func (h *Host) free(n int) {
 }
 
 // heartbeat extends the lease until the returned function is called. A lease that is lost
-// stops the work: somebody else has it.
+// stops the work: somebody else has it. Nearly all tasks are over before the first beat, so there is
+// a timer for it and no goroutine.
 func (h *Host) heartbeat(ctx context.Context, d Delivery, lost func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var beating sync.WaitGroup
-	beating.Go(func() {
-		beat := time.NewTicker(h.Limits.Heartbeat)
-		defer beat.Stop()
-		for {
-			select {
-			case <-beat.C:
-			case <-ctx.Done():
-				return
-			}
-			if err := h.Tasks.Extend(ctx, d, h.Limits.Lease); errors.Is(err, ErrLeaseLost) {
-				h.Logger.Warn("lease lost: the task is run elsewhere", "message", d.ID)
-				lost()
-				return
-			}
+	var beating sync.Mutex
+	var timer *time.Timer
+	beating.Lock()
+	defer beating.Unlock()
+	timer = time.AfterFunc(h.Limits.Heartbeat, func() {
+		beating.Lock()
+		defer beating.Unlock()
+		if ctx.Err() != nil {
+			return
 		}
+		if err := h.Tasks.Extend(ctx, d, h.Limits.Lease); errors.Is(err, ErrLeaseLost) {
+			h.Logger.Warn("lease lost: the task is run elsewhere", "message", d.ID)
+			lost()
+			return
+		}
+		timer.Reset(h.Limits.Heartbeat)
 	})
-	return func() { cancel(); beating.Wait() }
+	return func() {
+		cancel()
+		timer.Stop()
+		beating.Lock() // a beat under way is over
+		defer beating.Unlock()
+	}
 }
