@@ -58,27 +58,33 @@ func (d *delivery) reenqueue(ctx context.Context, m events.Task) error {
 }
 
 // heartbeat extends the lease until the returned function is called. A lease that is lost
-// stops the work: another process has it.
+// stops the work: another process has it. Nearly all tasks are over before the first beat, so there
+// is a timer for it and no goroutine.
 func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	var beating sync.WaitGroup
-	beating.Go(func() {
-		beat := time.NewTicker(d.Limits.Heartbeat)
-		defer beat.Stop()
-		for {
-			select {
-			case <-beat.C:
-			case <-ctx.Done():
-				return
-			}
-			if err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease); errors.Is(err, host.ErrLeaseLost) {
-				d.Logger.Warn("lease lost: the task is run elsewhere", "message", d.message.ID)
-				lost()
-				return
-			}
+	var beating sync.Mutex
+	var timer *time.Timer
+	beating.Lock()
+	defer beating.Unlock()
+	timer = time.AfterFunc(d.Limits.Heartbeat, func() {
+		beating.Lock()
+		defer beating.Unlock()
+		if ctx.Err() != nil {
+			return
 		}
+		if err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease); errors.Is(err, host.ErrLeaseLost) {
+			d.Logger.Warn("lease lost: the task is run elsewhere", "message", d.message.ID)
+			lost()
+			return
+		}
+		timer.Reset(d.Limits.Heartbeat)
 	})
-	return func() { cancel(); beating.Wait() }
+	return func() {
+		cancel()
+		timer.Stop()
+		beating.Lock() // a beat under way is over
+		defer beating.Unlock()
+	}
 }
 
 // chain runs a task and then, for as long as the message may take, each single task that comes
