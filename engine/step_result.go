@@ -67,7 +67,7 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 }
 
 // setting returns a mapping that a task's config holds, or its `_export` below that: the
-// original looks into both (spec language.md 1.9).
+// original looks into both (language.md 1.9).
 func (t *Task) setting(key string) *param.Map {
 	if !t.Export.Has(key) {
 		return t.Config.Map(key)

@@ -22,7 +22,7 @@ type Log interface {
 	// and the name of whoever says it ("OperatorManager").
 	Line(level Level, logger, message string)
 	// Echo appends the message of `echo>`: without a newline of its own in the task's log,
-	// as a line of its own where a person watches (spec engine.md 2.13).
+	// as a line of its own where a person watches (engine.md 2.13).
 	Echo(message string)
 }
 
@@ -48,7 +48,7 @@ type Files interface {
 	// Write replaces a file, making folders as needed.
 	Write(name string, content []byte) error
 	// Load reads name as a workflow file: the config of a group, ready for Result.Subtasks.
-	// A file in a sub-folder gets `_workdir` (spec language.md 1.3).
+	// A file in a sub-folder gets `_workdir` (language.md 1.3).
 	Load(name string) (*param.Map, error)
 }
 
@@ -149,7 +149,7 @@ type Workflows interface {
 	StartAttempt(ctx context.Context, r StartRequest) (StartedAttempt, error)
 }
 
-// Notifier tells people (server.md 6.5).
+// Notifier tells people (server.md#settings).
 type Notifier interface {
 	Notify(ctx context.Context, message string, t *Task) error
 }

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// commandSettings reads where commands run, and within which limits (spec server.md 6.4).
+// commandSettings reads where commands run, and within which limits (commands.md#settings).
 func commandSettings(r *reading) executors.Settings {
 	const keys = "agent.command_executor."
 	s := executors.Settings{Image: r.text(keys+"docker.image", ""), User: r.text(keys+"process.user", "")}

@@ -44,7 +44,7 @@ type runCommand struct {
 	accept     bool
 }
 
-// newRun runs one workflow in this process (spec cli.md 5.2).
+// newRun runs one workflow in this process.
 func newRun(s streams) *cobra.Command {
 	c := &runCommand{streams: s}
 	cmd := &cobra.Command{

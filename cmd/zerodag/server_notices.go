@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/notice"
 )
 
-// newNotices reads how people are told of failures (spec server.md 6.5).
+// newNotices reads how people are told of failures (server.md#settings).
 func newNotices(r *reading, pool *evaluators.Pool) (host.Notices, error) {
 	sender, err := noticeSender(r, pool)
 	if err != nil {

@@ -7,7 +7,7 @@
 // its bounds whatever they write. The engine cannot promise the last within one process: a host
 // has scripts evaluated by another one (Options.Elsewhere), which the kernel bounds.
 //
-// The rules are spec language.md 1.7.
+// The rules are language.md 1.7.
 package expr
 
 import (

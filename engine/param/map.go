@@ -169,7 +169,7 @@ func (m *Map) Without(keys ...string) *Map {
 }
 
 // Merge lays over on base: mappings merge into mappings, everything else is
-// replaced, lists and null included (spec language.md 1.5). Neither is changed;
+// replaced, lists and null included (language.md 1.5). Neither is changed;
 // the result shares what did not change.
 func Merge(base, over *Map) *Map {
 	switch {

@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"zerodag/integration/durability"
+	"zerodag/integration/server"
 )
 
 // Clients share what they know of a server: the attempts that were started so far.
@@ -258,7 +258,7 @@ func (c *Clients) readLog(ctx context.Context) error {
 
 func (c *Clients) push(ctx context.Context) error {
 	revision := "r" + strconv.FormatInt(c.revision.Add(1), 10)
-	body := durability.Pack(map[string]string{"main.dig": project, "daily.dig": scheduled, "revision.txt": revision})
+	body := server.Pack(map[string]string{"main.dig": project, "daily.dig": scheduled, "revision.txt": revision})
 	_, err := c.call(ctx, http.MethodPut, "/api/projects?project=load&revision="+revision, "application/gzip", body)
 	return err
 }

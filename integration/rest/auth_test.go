@@ -13,7 +13,7 @@ import (
 )
 
 // TestAuthorization proves who gets in, with which words the others are refused, and
-// what needs no authentication (spec rest.md 4.2).
+// what needs no authentication (server.md#who-may-call).
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "user", Password: "se:cret"}, {Name: "other", Password: "x", Role: httpapi.Viewer}}}})

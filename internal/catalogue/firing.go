@@ -171,7 +171,7 @@ func (c *Catalogue) fireNamed(ctx context.Context, f events.Firing, again bool) 
 	return nil
 }
 
-// How long a schedule waits when its attempt cannot start, as in Digdag.
+// How long a schedule waits when its attempt cannot start (engine.md 2.9).
 const (
 	afterLimit = 10 * time.Minute
 	afterError = time.Hour
@@ -258,7 +258,7 @@ func (c *Catalogue) isThere(ctx context.Context, s host.Schedule) (bool, error) 
 // atOnce is how many rows are read together.
 const atOnce = 200
 
-// skips says whether this session is left out, by `skip_delayed_by` or `skip_on_overtime`.
+// skips says whether this session is left out, by `skip_delayed_by` or `skip_on_overtime` (engine.md 2.9).
 func (c *Catalogue) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	if times.HasSkipDelayed && c.o.Now().After(s.Times.Run.Add(times.SkipDelayedBy)) {
 		return true, nil

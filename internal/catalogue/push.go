@@ -220,7 +220,7 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 	return schedule.Parse(c, location)
 }
 
-// timesAfterPush says what a schedule becomes with a new revision as in Digdag: one that
+// timesAfterPush says what a schedule becomes with a new revision (engine.md 2.9): one that
 // ran goes on from its last session, which may be in the past.
 func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) func(*host.Schedule) host.Times {
 	return func(old *host.Schedule) host.Times {

@@ -147,7 +147,7 @@ func (c *Catalogue) first(d replay.Definition, params *param.Map, now time.Time,
 }
 
 // SessionParams adds to an attempt's parameters what a workflow with a schedule is told
-// (spec engine.md 2.3). lastExecuted is zero when no session was started before.
+// (engine.md 2.3). lastExecuted is zero when no session was started before.
 func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted time.Time, params *param.Map) (*param.Map, error) {
 	if params == nil {
 		params = param.New()

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Bounds of one entry and of the log between two snapshots, and of what one message decides
-// before it lets others have the attempt.
+// Bounds of one entry and of the log between two snapshots (invariants.md 4.6, 4.7), and of what
+// one message decides before it lets others have the attempt.
 const (
 	entryTasks    = 400
 	snapshotFloor = 16 << 10

@@ -22,7 +22,7 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// Unpack writes a project archive (tar.gz, spec rest.md 4.5) into a folder that is empty
+// Unpack writes a project archive (tar.gz, wire.md 3.1) into a folder that is empty
 // or does not exist: all of it or nothing. An archive that is broken, too large or leads
 // out of the folder is a *host.Error of code Invalid; every other error is of this machine
 // or of r.

@@ -29,7 +29,7 @@ func exampleRun(task string) (operators.Identity, time.Time) {
 		TaskName: task, TaskID: 7, SessionID: 8, AttemptID: 9}, time.Date(2024, 2, 4, 23, 0, 0, 0, time.FixedZone("", -5*3600))
 }
 
-// TestLogNames proves the names of folders and files (spec engine.md 2.13), of two runs at
+// TestLogNames proves the names of folders and files (engine.md 2.13), of two runs at
 // the same moment as well, and of names that no file system would take.
 func TestLogNames(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,8 @@ import (
 	"zerodag/operators"
 )
 
-// Logs keeps the logs of tasks: one file for each run of a task, or several.
+// Logs keeps the logs of tasks: one file for each run of a task, or several
+// (engine.md 2.13).
 type Logs interface {
 	// Open begins the log of a run. The file exists once the first text arrives. created is
 	// when the attempt was created: files of an attempt lie together.

@@ -12,7 +12,7 @@ type Bus interface {
 	Announce(ctx context.Context, a events.Announcement) error
 }
 
-// Notices tells people.
+// Notices tells people (server.md#settings).
 type Notices interface {
 	// Notify delivers a notice; an implementation tries again by itself, for minutes if need be.
 	Notify(ctx context.Context, n Notice) error

@@ -238,7 +238,7 @@ func simulate(seed uint64) (trace []string, err error) {
 	return s.trace, err
 }
 
-// TestSimulation proves what DESIGN section 6 asks for, of as many seeds as there are
+// TestSimulation proves invariants.md 4.14 for as many seeds as there are
 // seconds for, or as RUNS says, from SEED on. A seed leads to the same log each time.
 func TestSimulation(t *testing.T) {
 	t.Parallel()

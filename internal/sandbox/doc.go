@@ -8,7 +8,7 @@
 // leaves nothing that the next one does not find. It must know no SDK, and must never store
 // a secret.
 //
-// The rules (DESIGN section 3, Sandbox; HOLES 49 to 56): a command is one row for all runs
+// The rules (invariants.md 4.13): a command is one row for all runs
 // that ask for it again; it is claimed by a conditional write; a runner leaves by a
 // conditional write that fails if a command came in between; the trust boundary is the
 // attempt.

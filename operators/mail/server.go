@@ -16,7 +16,7 @@ import (
 	"zerodag/operators"
 )
 
-// The times a server has (spec operators.md 3.3, mail>).
+// The times a server has.
 const (
 	connectTime = 10 * time.Second
 	answerTime  = 60 * time.Second
