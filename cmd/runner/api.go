@@ -96,8 +96,8 @@ func (a *api) call(ctx context.Context, name string, body, answer any) error {
 	return json.NewDecoder(out.Body).Decode(answer)
 }
 
-// insist makes a call until it is answered, or ctx ends.
-func (a *api) insist(ctx context.Context, name string, body, answer any) error {
+// retry makes a call until it is answered, or ctx ends.
+func (a *api) retry(ctx context.Context, name string, body, answer any) error {
 	for try := 0; ; try++ {
 		err := a.call(ctx, name, body, answer)
 		if err == nil || errors.Is(err, errOver) || ctx.Err() != nil {

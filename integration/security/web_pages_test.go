@@ -85,7 +85,7 @@ func TestC2_NoLogin(t *testing.T) {
 	}
 }
 
-// TestC2_Hosts proves that a listener for everybody knows its addresses, the names that are
+// TestC2_Hosts proves that a listener on all addresses knows its addresses, the names that are
 // listed, and no others.
 func TestC2_Hosts(t *testing.T) {
 	t.Parallel()

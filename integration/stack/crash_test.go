@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 	t.Logf("seed %d: %d attempts, %d runs of tasks, %v", seed, len(l.started), l.runs(), met(t, p))
 }
 
-// met is what passed a proxy: enough to have met trouble, or the test proves nothing.
+// met is what passed a proxy: enough to have met faults, or the test proves nothing.
 func met(t *testing.T, p *proxy.Proxy) proxy.Bill {
 	t.Helper()
 	b := p.Take()

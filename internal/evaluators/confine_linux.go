@@ -127,7 +127,7 @@ func filterCalls() error {
 				{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: threads}}},
 				{Name: "tgkill", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.Equal, Value: uint64(os.Getpid())}}},
 			}},
-			// Its flags are out of sight of a filter; what cannot be had is done by clone.
+			// Its flags are out of sight of a filter; where it is refused, clone does it.
 			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known("clone3")},
 		},
 	}})

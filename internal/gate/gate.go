@@ -1,4 +1,4 @@
-// Package gate bounds what callers of an HTTP server can take from it before anybody knows
+// Package gate bounds what callers of an HTTP server can take from it before it is known
 // who they are: connections, and the memory of headers that are still coming.
 //
 // The server puts one in front of each listener. It must never look into a request beyond

@@ -57,7 +57,7 @@ type Runners interface {
 
 // Launcher starts machines.
 type Launcher interface {
-	// Check says whether machines of the class can be had at all: a role that is not allowed,
+	// Check says whether machines of the class can be launched at all: a role that is not allowed,
 	// say. The error is for the user.
 	Check(class Class) error
 	// Launch starts a runner and returns what to call it; repeated for the same runner it

@@ -159,7 +159,7 @@ func (s *Service) keepPlace(ctx context.Context, r Runner, why string) error {
 	return nil
 }
 
-// fail ends the commands that wait for runners that can never be had.
+// fail ends the commands that wait for runners that can never be launched.
 func (s *Service) fail(ctx context.Context, r Runner, why string) error {
 	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 0)
 	for _, c := range waiting {
