@@ -43,7 +43,7 @@ var kinds = []kind{
 	{regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*\*?`), (*library).checkTest},
 	{regexp.MustCompile(`\bgo test ((?:-\w+ |\./[\w/.]+[ \x60,;:)|]+)+)`), checkPackages},
 	{regexp.MustCompile(`\x60make ([a-z][a-z-]*)`), (*library).checkTarget},
-	{regexp.MustCompile(`\b(?:[Cc]ases?|observed:) (` + caseID + more + caseID + `)*)`), (*library).checkCases},
+	{regexp.MustCompile(`\b(?:[Cc]ases?|recordings?|observed:) (` + caseID + more + caseID + `)*)`), (*library).checkCases},
 	{regexp.MustCompile(`(?:^|[\s(\x60"'])((?:engine|integration|internal|docs|cmd|operators|infra|functions|examples)/[\w./*-]*[\w*])`), checkPath},
 }
 
