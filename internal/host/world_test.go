@@ -19,7 +19,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/host"
 	"zerodag/internal/sqlite"
 	"zerodag/operators"
@@ -90,7 +90,7 @@ func (w *world) options() host.Options {
 		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 			return host.Workspace{Leave: func() {}}, nil
 		},
-		Evaluator: evaluators.InProcess(nil),
+		Evaluator: evaluator.InProcess(nil),
 		Now:       w.now, Logger: slog.New(slog.NewTextHandler(lockedWriter{w}, nil)),
 	}
 }
