@@ -4,7 +4,7 @@
 // too, over small ports that a driver of each deployment implements.
 //
 // The server and the Lambdas call it. It must never decide anything about tasks that the
-// engine decides, never know a store or an SDK, and never perform an effect before the
+// engine decides, never import a store or an SDK, and never perform an effect before the
 // entry that decided it is in the log.
 //
 // # Order of durability
