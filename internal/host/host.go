@@ -106,11 +106,13 @@ type Archive interface {
 // Bus tells other programs what becomes of attempts. Each thing is told at least once; told
 // again it has the same ID.
 type Bus interface {
+	// Announce tells of one thing, and returns when the bus has it. ErrUnavailable: it may later.
 	Announce(ctx context.Context, a events.Announcement) error
 }
 
 // Notices tells people (spec server.md 6.5).
 type Notices interface {
+	// Notify returns when a notice was delivered, or cannot be.
 	Notify(ctx context.Context, n Notice) error
 }
 

@@ -5,6 +5,8 @@ import "zerodag/events"
 // ShortLogs is what a Log is, too, that keeps short logs of tasks with the entries of their
 // results. What is kept here waits for the next entry that this process appends.
 type ShortLogs interface {
+	// KeepShort keeps the log of a run, gzip, for the next entry of the attempt. It is not durable before
+	// that entry is, and neither is the result of the run.
 	KeepShort(attempt int64, name string, content []byte)
 	// TakeShort takes away what is kept for an attempt: another process will append.
 	TakeShort(attempt int64) []events.Log
