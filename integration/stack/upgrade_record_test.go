@@ -25,6 +25,7 @@ import (
 	"zerodag/integration/stack"
 	"zerodag/internal/cloud"
 	"zerodag/internal/host"
+	"zerodag/operators/all"
 )
 
 // inFlight is what a deployment held while attempts were under way: written by one build,
@@ -127,7 +128,7 @@ func engineOf(t *testing.T, stage string) *cloud.Engine {
 	for name, v := range variables {
 		t.Setenv(name, v)
 	}
-	e, err := cloud.Open(t.Context())
+	e, err := cloud.Open(t.Context(), all.Registry())
 	if err != nil {
 		t.Fatal(err)
 	}
