@@ -126,7 +126,7 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 			err = errors.Join(err, w.close(context.Background()))
 		}
 	}()
-	o.api.Host, o.api.Logger, o.api.Stopping = engine.Host, logger, w.stopping
+	o.api.Node, o.api.Logger, o.api.Stopping = engine.Node, logger, w.stopping
 	o.api.Backup, o.api.Writable = engine.Backup, engine.Writable
 	o.api.Auth.Tokens, o.api.Auth.Audit, o.api.Auth.Required = engine.DB, engine.DB, o.token
 	access := func(h http.Handler) http.Handler { return h }

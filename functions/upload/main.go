@@ -16,5 +16,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(engine.Uploads().Take)
+	lambda.Start(engine.Upload)
 }

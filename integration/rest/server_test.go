@@ -21,6 +21,7 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/iam"
+	"zerodag/internal/node"
 )
 
 // recordedVersion is the version of the server whose answers were recorded.
@@ -51,10 +52,10 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		engine.Run(ctx, ctx, host.Parts{Executor: true, Scheduler: true, Agent: true})
+		engine.Run(ctx, ctx, node.Parts{Executor: true, Scheduler: true, Agent: true})
 	}()
 	stopping := make(chan struct{})
-	options.Host, options.Version, options.Stopping = engine.Host, recordedVersion, stopping
+	options.Node, options.Version, options.Stopping = engine.Node, recordedVersion, stopping
 	options.Auth.Tokens, options.Auth.Audit = engine.DB, engine.DB
 	options.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
 	options.Limits.Watch = 20 * time.Millisecond

@@ -27,24 +27,28 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
+	"zerodag/internal/node"
 	"zerodag/internal/notice"
 	"zerodag/internal/s3"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sns"
 	"zerodag/internal/sqs"
 	"zerodag/internal/ssm"
+	"zerodag/internal/tick"
 	"zerodag/operators"
 )
 
 // Engine is a function's part of a deployment.
 type Engine struct {
-	*host.Host
+	*node.Node
 	Config env.Config
 	DB     *dynamo.DB
 	Blobs  *s3.Blobs
 	Events *sqs.Queue
 	Tasks  *sqs.Queue
+	Ticker *tick.Ticker
 	Logger *slog.Logger
+	lease  time.Duration // of a task
 	// Sandbox runs commands; nil where the deployment has no place for them.
 	Sandbox *sandbox.Service
 	// Function runs short ones; nil where there is none.
@@ -80,13 +84,12 @@ func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 }
 
 func wire(config env.Config, account aws.Config, registry operators.Registry) (*Engine, error) {
-	e := &Engine{Config: config, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
+	e := &Engine{Config: config, lease: config.Lease, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
 	e.Blobs = s3.NewBlobs(account, config.Archives)
-	later := &laterRows{}
-	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: later})
-	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: later})
+	timers := dynamo.NewTimers(account, config.Table)
+	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: timers})
+	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: timers})
 	e.DB = dynamo.New(account, dynamo.Options{Table: config.Table, Blobs: e.Blobs, Events: e.Events})
-	later.db = e.DB
 	logs := s3.LogOptions{Bucket: config.Logs, AgentID: "lambda"}
 	if !config.SmallLogs {
 		logs.Short = e.DB
@@ -108,22 +111,24 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
 	}
-	e.Host = host.New(host.Options{
-		Ticked: true, Relay: true, IDAt: dynamo.IDAt, Notices: notices,
+	e.Node = node.New(node.Options{
+		Shared: true, FiredByMessages: true, Notices: notices,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
-		Log: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
+		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
 		Blobs: e.Blobs, Secrets: secrets, Logs: logStore,
 		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 			s := workspaces.Of(ctx, w.Archive, id, nil)
 			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave}, nil
 		},
-		Near:      e.prepare,
+		Prewarm:   e.prewarm,
 		Evaluator: evaluators.New(evaluator),
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 		Now:       time.Now, Logger: e.Logger,
 		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime},
 	})
+	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
+		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Now: time.Now, Logger: e.Logger}
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)
@@ -158,11 +163,4 @@ func topics(announce string) []events.Topic {
 		return append(ends, events.AttemptStarted)
 	}
 	return nil
-}
-
-// laterRows keeps messages that are due later than their queue can delay them.
-type laterRows struct{ db *dynamo.DB }
-
-func (l *laterRows) Later(ctx context.Context, queue string, messages ...host.Message) error {
-	return l.db.Later(ctx, queue, messages...)
 }

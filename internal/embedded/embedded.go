@@ -27,6 +27,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
+	"zerodag/internal/node"
 	"zerodag/internal/sqlite"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -68,8 +69,9 @@ type Options struct {
 
 // Engine is an open deployment.
 type Engine struct {
-	*host.Host
+	*node.Node
 	DB         *sqlite.DB
+	Blobs      host.Blobs
 	workspaces *files.Workspaces
 	taskLogs   *files.Logs
 	logger     *slog.Logger
@@ -161,6 +163,7 @@ func (e *Engine) wire(o Options) error {
 	if err != nil {
 		return err
 	}
+	e.Blobs = blobs
 	open := func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := blobs.Open(ctx, key)
 		return r, err
@@ -190,7 +193,7 @@ func (e *Engine) wire(o Options) error {
 	if o.Workspace != nil {
 		workspace = o.Workspace(commands.In)
 	}
-	e.Host = host.New(host.Options{
+	e.Node = node.New(node.Options{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
 		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Secrets: e.DB,
 		Blobs: blobs, Logs: logs,

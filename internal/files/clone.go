@@ -1,12 +1,15 @@
 package files
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 )
 
 // clone is a copy of a project's folder that knows what it was like when it was made. To
@@ -28,6 +31,10 @@ const (
 	maxStamps = 500
 	maxClean  = 8
 )
+
+// cleanNames begin the names of copies that nobody uses. Those of workspaces begin with a digit. As
+// with these, users of the machine who may pass through the folder cannot guess them.
+func cleanNames() string { return "clean-" + rand.Text() + "-" }
 
 // copied makes a copy of a project in a new folder.
 func copied(p Project, folder string) (*clone, error) {
@@ -101,8 +108,10 @@ func (c *clone) unchanged() bool {
 	return true
 }
 
+// moveTo renames the copy within its folder: from one folder to another the file system would have
+// to change the copy itself, too. Nothing is there under the new name.
 func (c *clone) moveTo(folder string) error {
-	if err := os.Rename(c.root, folder); err != nil {
+	if err := syscall.Rename(c.root, folder); err != nil {
 		return err
 	}
 	c.root = folder
@@ -129,7 +138,7 @@ func (w *Workspaces) keepClean(u *unpacked, c *clone) bool {
 		return false
 	}
 	w.kept++
-	if c.moveTo(filepath.Join(w.folder, "clean", fmt.Sprint(w.kept))) != nil {
+	if c.moveTo(filepath.Join(w.folder, "workspace", w.clean+strconv.Itoa(w.kept))) != nil {
 		return false
 	}
 	u.clean = append(u.clean, c)

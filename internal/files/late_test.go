@@ -367,9 +367,9 @@ func TestLogsOnASmallDisk(t *testing.T) {
 	for _, how := range []string{"full", "no inodes"} {
 		for _, apart := range []bool{false, true} {
 			folder := smallDisk(t)
-			options := LogOptions{Folder: filepath.Join(folder, "logs"), AgentID: "a"}
+			options, short := LogOptions{Folder: filepath.Join(folder, "logs"), AgentID: "a"}, &memory{fails: host.ErrUnavailable}
 			if !apart { // it is on the same disk
-				options.Short = &memory{fails: host.ErrUnavailable}
+				options.Short = short
 			}
 			logs := NewLogs(options)
 			run := func(task, text string) {
@@ -399,6 +399,7 @@ func TestLogsOnASmallDisk(t *testing.T) {
 			}
 			all.Wait()
 			run("+long", long)
+			short.settle()
 			if logs.Trouble() == nil {
 				t.Errorf("%s: it is not full, this shows nothing", how)
 			}

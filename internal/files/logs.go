@@ -23,6 +23,10 @@ import (
 type ShortLogs interface {
 	// AddLog keeps one; to add it again changes nothing. It must not keep content.
 	AddLog(ctx context.Context, attempt int64, name string, content []byte) error
+	// AddLogSoon is AddLog for who does not wait: the log is there no later than anything that is
+	// kept from then on, and for all who look for it. An error says that it is not kept; else settled
+	// hears whether it is, and must neither wait nor call ShortLogs. Until then content is theirs.
+	AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error
 	// LogSizes gives name and size of those of an attempt whose names begin with prefix.
 	LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error
 	// LogContent reads one; host.ErrNotFound says that there is none.

@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -134,6 +136,8 @@ type memory struct {
 	mu    sync.Mutex
 	logs  map[string][]byte
 	fails error
+
+	unsettled []func()
 }
 
 func (m *memory) AddLog(_ context.Context, attempt int64, name string, content []byte) error {
@@ -146,6 +150,37 @@ func (m *memory) AddLog(_ context.Context, attempt int64, name string, content [
 		m.logs[fmt.Sprint(attempt, name)] = bytes.Clone(content)
 	}
 	return m.fails
+}
+
+// AddLogSoon keeps the log at once, and settles it when settle is called.
+func (m *memory) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
+	if errors.Is(m.fails, errEnds) {
+		return m.fails
+	}
+	err := m.AddLog(context.Background(), attempt, name, content)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unsettled = append(m.unsettled, func() { settled(err) })
+	return nil
+}
+
+// errEnds is why no log is taken any more.
+var errEnds = errors.New("the store is closed")
+
+func (m *memory) breaks(why error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fails = why
+}
+
+func (m *memory) settle() {
+	m.mu.Lock()
+	list := m.unsettled
+	m.unsettled = nil
+	m.mu.Unlock()
+	for _, settled := range list {
+		settled()
+	}
 }
 
 func (m *memory) LogSizes(_ context.Context, attempt int64, prefix string, add func(name string, size int64)) error {
@@ -184,7 +219,7 @@ func TestShortLogs(t *testing.T) {
 		case "+long":
 			l.Write(make([]byte, shortText))
 		case "+none":
-			short.fails = host.ErrUnavailable
+			short.fails = errEnds
 		}
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
@@ -231,6 +266,47 @@ func TestShortLogs(t *testing.T) {
 	if _, _, err := logs.File(t.Context(), exampleAttempt(created), "+no@57d1e2f3000000ff.a.log.gz"); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("a log that is not there: %v", err)
 	}
+}
+
+// TestShortLogThatWasNotStored proves that a short log which nobody waited for, and which was then not
+// stored, is kept in memory and stored when that is possible, once, and that one which was stored is
+// not stored again.
+func TestShortLogThatWasNotStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		short := &memory{}
+		logs := NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a", Short: short})
+		run := func(task string) {
+			id, created := exampleRun(task)
+			l := logs.Open(id, created)
+			l.Echo(task + "\n")
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		run("+good")
+		short.breaks(syscall.ENOSPC)
+		run("+full")
+		short.settle()
+		if logs.Trouble() == nil || len(short.logs) != 1 {
+			t.Errorf("trouble is %v, %d are stored", logs.Trouble(), len(short.logs))
+		}
+		short.breaks(nil)
+		time.Sleep(2 * lateAgain)
+		synctest.Wait()
+		if got := kept(t, logs); logs.Trouble() != nil || len(short.logs) != 2 || got != "+full\n+good\n" {
+			t.Errorf("trouble is %v, %d are stored: %q", logs.Trouble(), len(short.logs), got)
+		}
+		short.breaks(host.ErrUnavailable)
+		run("+end")
+		short.settle()
+		if err := logs.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := kept(t, logs); got != "+end\n+full\n+good\n" {
+			t.Errorf("after the end: %q", got)
+		}
+	})
 }
 
 // record is one of a file of short logs.

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -146,6 +147,11 @@ func (t *taskLog) wait(why error) {
 		t.fail(why)
 		return
 	}
+	t.putOff(why)
+}
+
+// putOff puts it there, or counts what is lost when there are too many.
+func (t *taskLog) putOff(why error) {
 	if !t.logs.late.add(t, why) {
 		t.missing.add(t.text)
 		t.text, t.failed = nil, why
@@ -196,7 +202,7 @@ func (t *taskLog) finish() error {
 	if t.closed {
 		t.tellMissing()
 	}
-	if t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText && t.storeShort() == nil {
+	if t.isShort() && t.storeShort() == nil {
 		return nil
 	}
 	if err := t.store(); err != nil || !t.closed {
@@ -332,6 +338,9 @@ func (t *taskLog) Close() error {
 	if t.failed != nil {
 		return errors.Join(t.failed, t.end())
 	}
+	if t.isShort() && t.storeSoon() == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
 	if err := limits.WhileScarce(ctx, t.finish); err != nil {
@@ -341,14 +350,33 @@ func (t *taskLog) Close() error {
 	return nil
 }
 
-// storeShort puts a log that is complete, and short, to the other short ones. Where they cannot be
-// kept just now, or no more because the program ends, the log has a file of its own.
+// isShort says whether a log is complete and lies with the other short ones.
+func (t *taskLog) isShort() bool {
+	return t.logs.short != nil && t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText
+}
+
+// storeShort puts a short log to the others. Where they cannot be kept just now, or no more because
+// the program ends, the log has a file of its own.
 func (t *taskLog) storeShort() error {
-	if t.logs.short == nil {
-		return errors.ErrUnsupported
-	}
-	name := tasklog.Name(t.task, t.logs.agent, t.logs.names.unique(t.began))
 	return t.logs.zips.Compress(t.text, func(content []byte) error {
-		return t.logs.short.AddLog(context.Background(), t.attempt, name, content)
+		return t.logs.short.AddLog(context.Background(), t.attempt, t.shortName(), content)
 	})
+}
+
+// storeSoon is storeShort for a run that has just ended: its result is about to be stored, and its
+// log with it. If that fails the log is late.
+func (t *taskLog) storeSoon() error {
+	return t.logs.zips.Compress(t.text, func(content []byte) error {
+		return t.logs.short.AddLogSoon(t.attempt, t.shortName(), bytes.Clone(content), func(err error) {
+			if err != nil {
+				t.mu.Lock()
+				defer t.mu.Unlock()
+				t.putOff(err)
+			}
+		})
+	})
+}
+
+func (t *taskLog) shortName() string {
+	return tasklog.Name(t.task, t.logs.agent, t.logs.names.unique(t.began))
 }

@@ -28,7 +28,8 @@ type Workspaces struct {
 	mu       sync.Mutex
 	unpacked map[string]*unpacked
 	oldest   []string // keys of unpacked
-	kept     int      // copies that were ever kept: names them
+	clean    string   // begins the names of kept copies
+	kept     int      // copies that were ever kept: numbers them
 }
 
 // unpacked is an archive on disk, made by whoever asks first.
@@ -51,12 +52,12 @@ func NewWorkspaces(parent string, most Limits, archive func(ctx context.Context,
 	if err != nil {
 		return nil, fmt.Errorf("make workspaces: %w", err)
 	}
-	for _, name := range []string{"workspace", "archive", "clean"} {
+	for _, name := range []string{"workspace", "archive"} {
 		if err := os.Mkdir(filepath.Join(p.folder, name), privateFolder); err != nil {
 			return nil, errors.Join(fmt.Errorf("make workspaces: %w", err), p.close())
 		}
 	}
-	return &Workspaces{place: p, room: newRoom(p.folder, most.Workspaces), folder: p.folder, archive: archive, limits: most, unpacked: map[string]*unpacked{}}, nil
+	return &Workspaces{place: p, room: newRoom(p.folder, most.Workspaces), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
 }
 
 // Share lets other users of the machine reach a workspace whose name they know: those whom

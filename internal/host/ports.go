@@ -78,9 +78,26 @@ type Delivery struct {
 	Crashed bool
 }
 
+// Traits are habits of a queue that its users must know of. Zero values are those of a queue in
+// one process's own store.
+type Traits struct {
+	// Remembers is how long the queue surely knows the ID of a message that it had, also after
+	// the message was deleted: until then sending a first message again is safe. 0: a first
+	// message is stored together with what it is about, and never has to be sent again.
+	Remembers time.Duration
+	// Rounding is how much later than its due time a message comes on average, because the
+	// queue rounds delays up.
+	Rounding time.Duration
+	// StaleDeletes: a receiver whose lease has ended may still delete the message, although
+	// another one has received it since.
+	StaleDeletes bool
+}
+
 // Queue is a leased queue: who receives a message has it until the lease ends; what is
 // not deleted by then comes back. There are two: "events" and "tasks".
 type Queue interface {
+	// Traits are the same at every call.
+	Traits() Traits
 	// Send adds messages, all or none.
 	Send(ctx context.Context, messages ...Message) error
 	// Receive waits until there is at least one message or ctx ends, and leases up to n for
@@ -88,7 +105,8 @@ type Queue interface {
 	Receive(ctx context.Context, n int, lease time.Duration) ([]Delivery, error)
 	// Extend makes the lease last for another lease from now. ErrLeaseLost.
 	Extend(ctx context.Context, d Delivery, lease time.Duration) error
-	// Delete removes a message; with a lost lease it does nothing (no error).
+	// Delete removes a message; with a lost lease it does nothing (no error). One without a group
+	// comes again when the process, or the store, ends in the next moment.
 	Delete(ctx context.Context, d Delivery) error
 	// Release gives a message back, to be received again after a delay; a restart may cut that
 	// short.
@@ -242,15 +260,22 @@ type Sessions interface {
 	Sessions(ctx context.Context, q SessionQuery) ([]Session, error)
 	// Attempts lists attempts, descending by id.
 	Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error)
-	// Active lists unfinished attempts, ascending by id; site below 0 is all sites. Those
-	// that wait are among them.
-	Active(ctx context.Context, site int64, after int64, n int) ([]Attempt, error)
+	// Active lists unfinished attempts, ascending by id. Those that wait are among them.
+	Active(ctx context.Context, q ActiveQuery) ([]Attempt, error)
 	// CountActive counts unfinished attempts of a site, up to limit.
 	CountActive(ctx context.Context, site int64, limit int) (int, error)
 	// Waiting lists attempts that wait for a session.
 	Waiting(ctx context.Context, session int64) ([]Attempt, error)
 	// LastSession returns the newest session time of a workflow before t; zero for none.
 	LastSession(ctx context.Context, project int64, workflow string, t time.Time) (time.Time, error)
+}
+
+// ActiveQuery selects unfinished attempts.
+type ActiveQuery struct {
+	Site  int64     // AnySite: all
+	After int64     // ids above this
+	Since time.Time // attempts made before may be left out; zero: none are
+	Count int
 }
 
 // SessionQuery selects sessions of a site.

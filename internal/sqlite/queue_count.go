@@ -18,7 +18,7 @@ func (q *Queue) note(m *message) {
 	}
 	q.noting = true
 	n := &noting{q: q}
-	q.db.writer.later(&write{whole: true, run: n.run, undo: n.undo})
+	_ = q.db.writer.later(&write{whole: true, run: n.run, undo: n.undo}) // refused, it is lost with the leases: the database is closed
 }
 
 // noted commits the counts before messages are handed out whose receivers do more than write: a

@@ -10,15 +10,30 @@ import (
 // AddLog keeps a short log of an attempt under the name that its file would have. To add it
 // again changes nothing.
 func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []byte) error {
-	return db.writer.do(ctx, &write{whole: true, run: func(c *conn) error {
+	return db.writer.do(ctx, addingLog(attempt, name, content))
+}
+
+// AddLogSoon is AddLog for who does not wait: the log is committed with the next write, the result
+// of the run as a rule, and never after one that comes later. An error says that it is not kept;
+// else settled is called when it is known whether it is, and must neither wait nor use the
+// database. Until then content must stay as it is.
+func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
+	o := addingLog(attempt, name, content)
+	o.settled = settled
+	return db.writer.later(o)
+}
+
+func addingLog(attempt int64, name string, content []byte) *write {
+	return &write{whole: true, run: func(c *conn) error {
 		_, err := c.exec("INSERT INTO task_logs (attempt_id, name, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", attempt, name, content)
 		return err
-	}})
+	}}
 }
 
 // LogSizes are the names of an attempt's short logs that begin with prefix, in order, and how
 // many bytes each has.
 func (db *DB) LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error {
+	db.writer.catchUp()
 	return db.read(ctx, func(c *conn) error {
 		return c.query(func(r *row) {
 			if name, size := r.text(), r.id(); strings.HasPrefix(name, prefix) {
@@ -31,6 +46,7 @@ func (db *DB) LogSizes(ctx context.Context, attempt int64, prefix string, add fu
 // LogContent reads one; host.ErrNotFound when there is none of that name.
 func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byte, error) {
 	var content []byte
+	db.writer.catchUp()
 	err := db.read(ctx, func(c *conn) (err error) {
 		var found bool
 		content, found, err = one(c, (*row).blob, "SELECT content FROM task_logs WHERE attempt_id = ? AND name = ?", attempt, name)

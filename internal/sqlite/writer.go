@@ -20,6 +20,8 @@ type write struct {
 	// no savepoint.
 	whole bool
 
+	settled func(error) // at last, of a write that nobody waits for: what became of it; may be nil
+
 	err  error
 	open bool      // run was called, and neither after nor undo since
 	wake chan bool // true: done; false: you commit the next batch
@@ -64,12 +66,17 @@ func (w *writer) do(ctx context.Context, o *write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o.wake = make(chan bool, 1)
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
 		return errClosed("write")
 	}
+	return w.wait(o)
+}
+
+// wait adds a write and waits until it is done. The lock is held, and let go.
+func (w *writer) wait(o *write) error {
+	o.wake = make(chan bool, 1)
 	w.queue = append(w.queue, o)
 	waits := w.leading
 	w.leading = true
@@ -82,25 +89,39 @@ func (w *writer) do(ctx context.Context, o *write) error {
 }
 
 // later adds a write that nobody waits for: it goes with the next batch, or alone when none
-// comes. Its undo says what is to be done when it fails.
-func (w *writer) later(o *write) {
+// comes. Its settled says what is to be done when it fails; an error, that it was not added.
+func (w *writer) later(o *write) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return
+		return errClosed("write")
 	}
 	w.queue = append(w.queue, o)
 	if w.timer == nil {
-		w.timer = time.AfterFunc(lazily, w.flush)
+		w.timer = time.AfterFunc(lazily, w.tick)
 	}
+	return nil
 }
 
-// flush commits what nobody waits for.
-func (w *writer) flush() {
+func (w *writer) tick() {
 	w.mu.Lock()
 	w.timer = nil
-	w.mu.Unlock()
-	w.do(context.Background(), &write{run: func(*conn) error { return nil }, whole: true})
+	w.flush()
+}
+
+// flush commits what nobody waits for, if it is not there yet. The lock is held, and let go.
+func (w *writer) flush() {
+	if len(w.queue) == 0 && !w.leading {
+		w.mu.Unlock()
+		return
+	}
+	w.wait(&write{run: func(*conn) error { return nil }, whole: true})
+}
+
+// catchUp returns when all that was added before is committed.
+func (w *writer) catchUp() {
+	w.mu.Lock()
+	w.flush()
 }
 
 // lead commits batches until own is among them, then hands over.
@@ -157,6 +178,9 @@ func (w *writer) settle(list []*write, err error) {
 			o.takeBack()
 		} else if o.after != nil {
 			o.after()
+		}
+		if o.settled != nil {
+			o.settled(o.err)
 		}
 	}
 }
@@ -267,13 +291,12 @@ func (w *writer) read(f func(*conn) error) error {
 
 // close commits what is left and ends the writer.
 func (w *writer) close() error {
-	w.flush()
 	w.mu.Lock()
 	w.closed = true
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	w.mu.Unlock()
+	w.flush()
 	w.use.Lock()
 	defer w.use.Unlock()
 	w.ended = true

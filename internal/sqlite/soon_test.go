@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// commits counts the transactions in the log that SQLite writes ahead: the last page of each has the
+// size of the database with it.
+func commits(t *testing.T, path string) int {
+	t.Helper()
+	const head, frame = 32, 24
+	text, err := os.ReadFile(path + "-wal")
+	if err != nil || len(text) < head {
+		t.Fatalf("%d bytes, %v", len(text), err)
+	}
+	page, n := int(binary.BigEndian.Uint32(text[8:])), 0
+	for at := head; at+frame+page <= len(text); at += frame + page {
+		if binary.BigEndian.Uint32(text[at+4:]) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// TestCommitsOfACommand proves that what a server writes for a command that says little are two
+// commits: that its message was received, with the end of the message before it, and its result
+// with its log. Each is a third of what a short command costs.
+func TestCommitsOfACommand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // no write is committed because time goes by
+		path := fileOf(t)
+		db := open(t, Options{Path: path})
+		id, ctx, q := started(t, db, 1)[0], t.Context(), db.Queue("tasks")
+		const n = 20
+		for i := range n {
+			if err := q.Send(ctx, host.Message{ID: fmt.Sprint(i), Body: []byte("x")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := commits(t, path)
+		for i := range n {
+			d, err := q.Receive(ctx, 1, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			settled := false
+			err = errors.Join(db.AddLogSoon(id, d[0].ID, []byte("log"), func(err error) { settled = err == nil }),
+				db.Append(ctx, id, host.Entry{Seq: int64(i) + 2, Nonce: "n"}), q.Delete(ctx, d[0]))
+			if err != nil || !settled {
+				t.Fatalf("settled %v, %v", settled, err)
+			}
+		}
+		if got := commits(t, path) - before; got != 2*n {
+			t.Errorf("%d commits for %d commands, want two for each", got, n)
+		}
+	})
+}
+
+// TestLogsAreThereSoon proves that a log that nobody waited for is found by who looks for it, by
+// another process after a while or after Close, and that one that comes after Close is refused.
+func TestLogsAreThereSoon(t *testing.T) {
+	t.Parallel()
+	path, ctx := fileOf(t), t.Context()
+	synctest.Test(t, func(t *testing.T) {
+		db := open(t, Options{Path: path})
+		var told []error
+		add := func(name string) error {
+			return db.AddLogSoon(7, name, []byte(name), func(err error) { told = append(told, err) })
+		}
+		if err := add("a"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.LogContent(ctx, 7, "a"); err != nil || string(got) != "a" {
+			t.Errorf("got %q, %v", got, err)
+		}
+		if err := add("b"); err != nil || len(told) != 1 {
+			t.Fatal(told, err)
+		}
+		n := 0
+		if err := db.LogSizes(ctx, 7, "", func(string, int64) { n++ }); err != nil || n != 2 {
+			t.Errorf("%d are listed, %v", n, err)
+		}
+		if err := add("c"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * lazily)
+		if len(told) != 3 {
+			t.Errorf("after a while %d of 3 are settled", len(told))
+		}
+		if err := errors.Join(add("d"), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(told...); err != nil || len(told) != 4 {
+			t.Errorf("told %v", told)
+		}
+		if err := add("e"); !errors.Is(err, host.ErrUnavailable) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+	n := 0
+	if err := open(t, Options{Path: path}).LogSizes(ctx, 7, "", func(string, int64) { n++ }); err != nil || n != 4 {
+		t.Errorf("%d are there when it is opened again, %v", n, err)
+	}
+}
+
+// TestStoreFailsSoon proves that who does not wait hears of it when the store refuses a write, that
+// a message whose deletion it refused is handed out to nobody, and is gone when the store works
+// again.
+func TestStoreFailsSoon(t *testing.T) {
+	t.Parallel()
+	path, ctx := fileOf(t), t.Context()
+	synctest.Test(t, func(t *testing.T) {
+		db := open(t, Options{Path: path})
+		q := db.Queue("tasks")
+		if err := q.Send(ctx, host.Message{ID: "1/a"}); err != nil {
+			t.Fatal(err)
+		}
+		d, err := q.Receive(ctx, 1, time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.writer.conn.script("PRAGMA query_only = ON"); err != nil {
+			t.Fatal(err)
+		}
+		reopen := db.writer.open
+		db.writer.open = func() (*conn, error) { return nil, fmt.Errorf("%w: on purpose", host.ErrUnavailable) }
+		var told error
+		if err := errors.Join(db.AddLogSoon(7, "a", []byte("a"), func(err error) { told = err }), q.Delete(ctx, d[0])); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * deleteAgain)
+		if !errors.Is(told, host.ErrUnavailable) {
+			t.Errorf("told %v", told)
+		}
+		if n := q.index.visible(); n != 0 {
+			t.Errorf("%d messages can be received", n)
+		}
+		db.writer.use.Lock()
+		db.writer.open = reopen
+		db.writer.use.Unlock()
+		time.Sleep(2 * deleteAgain)
+		if n := len(q.index.byID); n != 0 {
+			t.Errorf("%d messages are still there", n)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n := len(open(t, Options{Path: path}).Queue("tasks").index.byID); n != 0 {
+		t.Errorf("%d messages are there when it is opened again", n)
+	}
+}
