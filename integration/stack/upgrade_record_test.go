@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"zerodag/integration/localstack/proxy"
 	"zerodag/integration/stack"
 	"zerodag/internal/cloud"
+	"zerodag/internal/env"
 	"zerodag/internal/host"
 	"zerodag/operators/all"
 )
@@ -127,6 +129,13 @@ func engineOf(t *testing.T, stage string) *cloud.Engine {
 	maps.Copy(variables, map[string]string{"AWS_ENDPOINT_URL": localstack.Endpoint(), "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": localstack.Region})
 	for name, v := range variables {
 		t.Setenv(name, v)
+	}
+	program, err := os.Executable() // beside which it looks for what evaluates
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(program), env.Evaluator), "zerodag/cmd/evaluator").CombinedOutput(); err != nil {
+		t.Fatalf("build the evaluator: %v\n%s", err, out)
 	}
 	e, err := cloud.Open(t.Context(), all.Registry())
 	if err != nil {

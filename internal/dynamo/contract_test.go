@@ -58,13 +58,15 @@ func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *localstack.Counter) {
 
 func stores(db *dynamo.DB, events host.Queue) hosttest.Stores {
 	return hosttest.Stores{Log: db, Events: events, Tasks: events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db,
-		Users: db, Audit: db, ParamStore: db.ParamStore, ShortLogs: db, Now: time.Now, Expires: true}
+		Users: db, Audit: db, ParamStore: db.ParamStore, ShortLogs: db, Horizon: db, Now: time.Now, Expires: true}
 }
 
 func plain(t *testing.T, run func(*testing.T, hosttest.Stores)) {
 	o := options(t)
 	db, _ := open(t, o)
-	run(t, stores(db, o.Events))
+	s := stores(db, o.Events)
+	s.Timers = dynamo.NewTimers(localstack.Config(t), o.Table)
+	run(t, s)
 }
 
 // troubled has one call in five throttled, failed, or done without an answer.
@@ -74,7 +76,9 @@ func troubled(t *testing.T, run func(*testing.T, hosttest.Stores)) {
 	c := localstack.Config(t)
 	localstack.Faulty(t, &c, 1, 0.07)
 	o.Tries = 12
-	run(t, stores(dynamo.New(c, o), o.Events))
+	s := stores(dynamo.New(c, o), o.Events)
+	s.Timers = dynamo.NewTimers(localstack.Config(t), o.Table)
+	run(t, s)
 }
 
 // TestContract runs the suites of all ports that the table serves: with a table that always

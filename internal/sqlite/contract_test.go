@@ -34,6 +34,8 @@ func TestContract(t *testing.T) {
 				"Blobs":     "archives are files (package files)",
 				"Logs":      "logs of tasks are files (package files), short ones rows of this one (files.ShortLogs)",
 				"ShortLogs": "a short log is a row of its own, which its writer commits",
+				"Timers":    "its queues delay messages as long as they are asked to",
+				"Horizon":   "a server fires its schedules itself",
 				"Bus":       "a server has none",
 				"Notices":   "they are sent, not stored (package notice)",
 			}})

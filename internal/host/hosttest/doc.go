@@ -37,8 +37,10 @@ type Stores struct {
 	Audit     host.Audit
 	// ParamStore is that of a site.
 	ParamStore func(site int64) operators.ParamStore
-	// ShortLogs is the Log as one that takes short logs along.
+	// ShortLogs go with the entries of Log.
 	ShortLogs host.ShortLogs
+	Timers    host.Timers
+	Horizon   host.Horizon
 	// Bus, and what has arrived at its other end.
 	Bus   host.Bus
 	Heard func(t *testing.T) []events.Announcement

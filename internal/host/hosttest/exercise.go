@@ -36,6 +36,8 @@ func ports() []port {
 		{"Audit", auditSuite, func(s Stores) bool { return s.Audit != nil }},
 		{"ParamStore", paramStoreSuite, func(s Stores) bool { return s.ParamStore != nil }},
 		{"ShortLogs", shortLogsSuite, func(s Stores) bool { return s.ShortLogs != nil }},
+		{"Timers", timersSuite, func(s Stores) bool { return s.Timers != nil }},
+		{"Horizon", horizonSuite, func(s Stores) bool { return s.Horizon != nil }},
 		{"Bus", busSuite, func(s Stores) bool { return s.Bus != nil && s.Heard != nil }},
 		{"Notices", noticesSuite, func(s Stores) bool { return s.Notices != nil && s.Told != nil }},
 	}

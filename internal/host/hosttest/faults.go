@@ -160,18 +160,7 @@ func (p *Process) call(ctx context.Context, name string, do func() error) error 
 }
 
 // Log wraps a log.
-func (p *Process) Log(l host.Log) host.Log {
-	if short, ok := l.(host.ShortLogs); ok {
-		return faultyShortLog{faultyLog{l, p}, short}
-	}
-	return faultyLog{l, p}
-}
-
-// faultyShortLog is a faultyLog that keeps short logs, in the memory of the process: that never fails.
-type faultyShortLog struct {
-	faultyLog
-	host.ShortLogs
-}
+func (p *Process) Log(l host.Log) host.Log { return faultyLog{l, p} }
 
 type faultyLog struct {
 	host.Log
