@@ -172,6 +172,7 @@ integration-aws: tools assets ## the end-to-end list on the AWS account of the e
 
 .PHONY: generate
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens
+	cp "$$($(GO) env GOROOT)/lib/time/zoneinfo.zip" engine/schedule/zoneinfo.zip && chmod 644 engine/schedule/zoneinfo.zip
 	$(GO) test ./engine/... -run 'TestScenarios|TestGolden|TestStateMachine' -rewrite
 	$(GO) test ./infra -run TestStack -rewrite
 	$(GO) test ./internal/httpapi -run TestRoleTable -rewrite

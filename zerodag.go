@@ -34,7 +34,7 @@ type Options struct {
 	SecretKey []byte
 	// MaxTasks is how many tasks run at the same time; 0 is no limit.
 	MaxTasks int
-	// Evaluators is the path of a program of zerodag (the command line, say) by which
+	// Evaluators is the path of a program of zerodag of the same version (the command line, say) by which
 	// expressions are evaluated apart: processes that the kernel bounds and that may die. "" has
 	// them evaluated in this program, where only the JavaScript engine's own guards bound them:
 	// an expression made for it can end this program, or hang. That is good enough for

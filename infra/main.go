@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/internal/env"
 )
 
 func main() {
@@ -44,6 +46,12 @@ func run() error {
 func buildFunctions(s settings) error {
 	for _, f := range functions() {
 		if err := build("./functions/"+f.name, filepath.Join(s.Assets, f.name, "bootstrap"), goArchitecture(s.Architecture)); err != nil {
+			return err
+		}
+		if !f.operators {
+			continue
+		}
+		if err := build("./cmd/evaluator", filepath.Join(s.Assets, f.name, env.Evaluator), goArchitecture(s.Architecture)); err != nil {
 			return err
 		}
 	}

@@ -115,7 +115,9 @@ func (p *Pending) Error() string { return "the command is not over yet" }
 // ParamStore is what `param_set>` and `param_get>` use: text by key, kept 90 days,
 // shared by all projects of a site.
 type ParamStore interface {
-	Set(ctx context.Context, values map[string]string) error // all or none
+	// Set sets all values or none, and replaces those that are there.
+	Set(ctx context.Context, values map[string]string) error
+	// Get returns the value of a key, and whether there is one that is not too old.
 	Get(ctx context.Context, key string) (value string, found bool, err error)
 }
 
@@ -151,16 +153,19 @@ type Workflows interface {
 
 // Notifier tells people (server.md#settings).
 type Notifier interface {
+	// Notify returns when the message was delivered; an error fails the task that asked for it.
 	Notify(ctx context.Context, message string, t *Task) error
 }
 
 // HTTPClient makes clients for `http>`; the host owns proxies and limits.
 type HTTPClient interface {
+	// Client returns a client for one run of a task.
 	Client(o HTTPOptions) *http.Client
 }
 
 // Network opens connections for operators that have no client of the host's.
 type Network interface {
+	// DialContext is that of net.Dialer.
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 

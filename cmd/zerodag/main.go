@@ -17,14 +17,14 @@ import (
 	"syscall"
 	"time"
 
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 )
 
 // version is set at build time.
 var version = "0.1.0"
 
 func main() {
-	evaluators.Serve()
+	evaluator.Serve()
 	collectLate()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ended := make(chan int, 1)

@@ -12,6 +12,7 @@ import (
 	"zerodag/internal/evaluators"
 	"zerodag/internal/host"
 	"zerodag/internal/notice"
+	"zerodag/internal/notice/mail"
 )
 
 // newNotices reads how people are told of failures (server.md#settings).
@@ -68,7 +69,7 @@ func mailNotices(r *reading, pool *evaluators.Pool, required func(string) (strin
 	if err != nil {
 		return nil, err
 	}
-	m := notice.Mail{
+	m := mail.Sender{
 		Server: param.New("host", host, "tls", r.text(prefix+"tls", "true"), "ssl", r.text(prefix+"ssl", "false")),
 		Message: param.New("from", from, "subject", r.text(prefix+"subject", "Digdag Notification"),
 			"html", r.text(prefix+"html", "false"), "to", []param.Value{}),

@@ -141,7 +141,7 @@ func TestDate(t *testing.T) {
 	} {
 		t.Run(c.zone+" "+c.in, func(t *testing.T) {
 			t.Parallel()
-			got, err := expr.New(expr.Options{}).Template(c.in, nil, scopeIn(t, c.zone))
+			got, err := newEvaluator(nil).Template(c.in, nil, scopeIn(t, c.zone))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +25,9 @@ import (
 	"zerodag/integration/localstack/proxy"
 	"zerodag/integration/stack"
 	"zerodag/internal/cloud"
+	"zerodag/internal/env"
 	"zerodag/internal/host"
+	"zerodag/operators/all"
 )
 
 // inFlight is what a deployment held while attempts were under way: written by one build,
@@ -127,7 +130,14 @@ func engineOf(t *testing.T, stage string) *cloud.Engine {
 	for name, v := range variables {
 		t.Setenv(name, v)
 	}
-	e, err := cloud.Open(t.Context())
+	program, err := os.Executable() // beside which it looks for what evaluates
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(filepath.Dir(program), env.Evaluator), "zerodag/cmd/evaluator").CombinedOutput(); err != nil {
+		t.Fatalf("build the evaluator: %v\n%s", err, out)
+	}
+	e, err := cloud.Open(t.Context(), all.Registry())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestTickMany(t *testing.T) {
 		many = n
 	}
 	config := env.Config{Stage: "test", Table: localstack.Name(), Events: queue(t, c, true), Tasks: queue(t, c, false), DeadEvents: queue(t, c, true), DeadTasks: queue(t, c, false)}
-	e, err := wire(config, c)
+	e, err := wire(config, c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,12 @@ import (
 	"sync"
 	"time"
 
-	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
 	"zerodag/internal/datafolder"
 	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
@@ -199,7 +200,7 @@ func (e *Engine) wire(o Options) error {
 		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network}, Network: o.Network, Notices: o.Notices,
 		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,
 		Workspace: workspace,
-		Evaluator: evaluator(o.Evaluators),
+		Evaluator: evaluatorOf(o.Evaluators),
 		Unpack: func(ctx context.Context, key string) (host.Archive, error) {
 			return e.workspaces.Archive(ctx, key)
 		},
@@ -248,11 +249,11 @@ func (o Options) closeData() error {
 	return nil
 }
 
-func evaluator(pool *evaluators.Pool) operators.Evaluator {
+func evaluatorOf(pool *evaluators.Pool) operators.Evaluator {
 	if pool != nil {
 		return pool
 	}
-	return evaluators.InProcess(sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) }))
+	return evaluator.InProcess(sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) }))
 }
 
 // Close ends everything at once and closes the files. What was under way runs again after

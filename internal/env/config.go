@@ -30,6 +30,9 @@ type Config struct {
 	Commands  Commands      // where commands run
 }
 
+// Evaluator is the name of the program beside a function's own that evaluates expressions.
+const Evaluator = "evaluator"
+
 // Commands is where commands run: nowhere, when neither Cluster nor Function is there.
 type Commands struct {
 	Cluster        string   `json:"cluster,omitempty"`

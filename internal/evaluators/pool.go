@@ -30,7 +30,8 @@ type Pool struct {
 	sweeper *time.Timer
 }
 
-// New makes a Pool of a program whose main calls Serve first: this one, or the one at path.
+// New makes a Pool of a program whose main calls evaluator.Serve first: this one, or the one at
+// path, which must be of the same build.
 // It starts nothing.
 func New(path string) *Pool {
 	return &Pool{path: path, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), all: map[*process]bool{}}
@@ -47,7 +48,7 @@ func (p *Pool) Template(ctx context.Context, text string, vars *param.Map, s exp
 }
 
 func (p *Pool) evaluator(ctx context.Context) *expr.Evaluator {
-	return expr.New(expr.Options{Elsewhere: func(q expr.Script) (string, error) { return p.script(ctx, q) }})
+	return expr.New(func(q expr.Script) (string, error) { return p.script(ctx, q) })
 }
 
 // script has one template evaluated. An evaluator that dies of it fails it, and no other one.

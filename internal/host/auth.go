@@ -42,6 +42,7 @@ type Record struct {
 
 // Audit keeps the audit log.
 type Audit interface {
+	// Record adds an entry; the store gives it its ID.
 	Record(ctx context.Context, e Record) error
 	// Audits lists up to n entries of a site with ids below before (0: all), newest first.
 	Audits(ctx context.Context, site, before int64, n int) ([]Record, error)

@@ -2,7 +2,7 @@
 // each deployment implements, the records that they keep, the names of messages, and the errors.
 //
 // Drivers import it to implement it; delivery, catalogue and node import it to use it. It must
-// hold no rule about attempts, never know a store or an SDK, and import neither of the three.
+// hold no rule about attempts, never import a store or an SDK, and import neither of the three.
 //
 // Each port has one contract suite in package hosttest that every driver passes.
 package host

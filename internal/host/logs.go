@@ -40,7 +40,8 @@ type LogFile struct {
 // ShortLogs keeps logs of tasks that say little with the entries of their results, which saves
 // writes. What is kept here is part of the next entry that this process appends.
 type ShortLogs interface {
-	// KeepShort keeps the log of that name for an attempt, in memory; it cannot fail.
+	// KeepShort keeps the log of a run, gzip, for the next entry of the attempt. It is not durable
+	// before that entry is, and neither is the result of the run.
 	KeepShort(attempt int64, name string, content []byte)
 	// TakeShort takes away what is kept for an attempt: another process will append.
 	TakeShort(attempt int64) []events.Log

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Every port has one contract suite in hosttest that each driver passes. Unless a method
+// Every port has one contract suite in hosttest that each driver passes (hosttest.Exercise). Unless a method
 // says otherwise a call that returned nil is durable, reads see all that was acknowledged
 // before them, and a call may be repeated after an error that is no answer of the store.
 // Times have at least millisecond precision and are UTC.
@@ -182,6 +182,7 @@ type WorkflowQuery struct {
 
 // Schedules keeps when workflows run.
 type Schedules interface {
+	// Schedule returns a schedule of a living project. ErrNotFound.
 	Schedule(ctx context.Context, site, id int64) (Schedule, error)
 	// Schedules lists schedules of living projects, ascending by id.
 	Schedules(ctx context.Context, q ScheduleQuery) ([]Schedule, error)
@@ -253,6 +254,7 @@ type End struct {
 
 // Sessions lists sessions and attempts.
 type Sessions interface {
+	// Session returns a session with its last attempt. ErrNotFound.
 	Session(ctx context.Context, site, id int64) (Session, error)
 	// Sessions lists sessions with their last attempts, descending by id.
 	Sessions(ctx context.Context, q SessionQuery) ([]Session, error)
@@ -310,7 +312,9 @@ type Blobs interface {
 
 // Secrets keeps the secrets of projects, encrypted.
 type Secrets interface {
+	// PutSecret sets a secret, or replaces it. A value of more than 16 KiB is refused.
 	PutSecret(ctx context.Context, site, project int64, key, value string) error
+	// DeleteSecret removes a secret; one that is not there is no error.
 	DeleteSecret(ctx context.Context, site, project int64, key string) error
 	// SecretKeys lists the keys in their order.
 	SecretKeys(ctx context.Context, site, project int64) ([]string, error)

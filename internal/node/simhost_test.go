@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/enginetest"
 	"zerodag/engine/param"
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
 	"zerodag/operators"
@@ -31,7 +31,7 @@ func (s *sim) open() *simProcess {
 	}
 	p.Node = node.New(node.Options{Log: s.store, Events: s.store.queues["events"], Tasks: s.store.queues["tasks"], Attempts: s.store,
 		Sessions: simSessions{st: s.store}, Workflows: simWorkflows{st: s.store}, Projects: simProjects{}, Schedules: simSchedules{st: s.store},
-		Registry: registry, Evaluator: evaluators.InProcess(nil),
+		Registry: registry, Evaluator: evaluator.InProcess(nil),
 		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 			return host.Workspace{Leave: func() {}}, nil
 		},

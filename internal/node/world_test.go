@@ -20,7 +20,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
 	"zerodag/internal/sqlite"
@@ -92,7 +92,7 @@ func (w *world) options() node.Options {
 		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 			return host.Workspace{Leave: func() {}}, nil
 		},
-		Evaluator: evaluators.InProcess(nil),
+		Evaluator: evaluator.InProcess(nil),
 		Now:       w.now, Logger: slog.New(slog.NewTextHandler(lockedWriter{w}, nil)),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/engine/schedule"
 	"zerodag/internal/host"
 )
 
@@ -82,7 +83,7 @@ func Fields(n host.Notice, now time.Time) *param.Map {
 	}
 	var session param.Value
 	if !a.SessionTime.IsZero() {
-		zone, err := time.LoadLocation(a.Zone)
+		zone, err := schedule.Zone(a.Zone)
 		if err != nil {
 			zone = time.UTC
 		}

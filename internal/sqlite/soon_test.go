@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func TestCommitsOfACommand(t *testing.T) {
 // another process after a while or after Close, and that one that comes after Close is refused.
 func TestLogsAreThereSoon(t *testing.T) {
 	t.Parallel()
-	path, ctx := fileOf(t), t.Context()
+	path, ctx := fileOf(t), context.Background() // of no bubble
 	synctest.Test(t, func(t *testing.T) {
 		db := open(t, Options{Path: path})
 		var told []error
@@ -116,7 +117,7 @@ func TestLogsAreThereSoon(t *testing.T) {
 // again.
 func TestStoreFailsSoon(t *testing.T) {
 	t.Parallel()
-	path, ctx := fileOf(t), t.Context()
+	path, ctx := fileOf(t), context.Background() // of no bubble
 	synctest.Test(t, func(t *testing.T) {
 		db := open(t, Options{Path: path})
 		q := db.Queue("tasks")

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Attempts checks host.Attempts.
-func Attempts(t *testing.T, h Harness) {
+// attemptsSuite checks host.Attempts.
+func attemptsSuite(t *testing.T, h Harness) {
 	cases{
 		"a start makes everything":    attemptsStart,
 		"a session has one unnamed":   attemptsConflict,

@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Sessions checks host.Sessions.
-func Sessions(t *testing.T, h Harness) {
+// sessionsSuite checks host.Sessions.
+func sessionsSuite(t *testing.T, h Harness) {
 	cases{
 		"a session shows its last attempt": sessionsLast,
 		"attempts are listed":              sessionsAttempts,

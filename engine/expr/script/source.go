@@ -1,4 +1,4 @@
-package expr
+package script
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
 
+	"zerodag/engine/expr"
 	"zerodag/engine/param"
 )
 
@@ -22,7 +23,7 @@ const (
 // source writes the script of a template: one function whose body is one statement
 // inside of a `with` over the parameters, as in the original. So a variable set in
 // one expression is there in the next, and print() writes to what is overwritten.
-func source(parts []part) string {
+func source(parts []expr.Part) string {
 	var b strings.Builder
 	b.WriteString("(function(){with(this){\nvar __t,__p='',__j=Array.prototype.join," +
 		"print=function(){__p+=__j.call(arguments,'');};\n__p+=(''")
@@ -30,11 +31,11 @@ func source(parts []part) string {
 		if i > 0 && i%groupParts == 0 {
 			b.WriteString(")+(''")
 		}
-		if p.expr {
-			b.WriteString("+\n((__t=(" + p.text + "))==null?'':(typeof __t==\"string\"?__t:JSON.stringify(__t)))")
+		if p.Code {
+			b.WriteString("+\n((__t=(" + p.Text + "))==null?'':(typeof __t==\"string\"?__t:JSON.stringify(__t)))")
 			continue
 		}
-		quoted, _ := appendString(nil, strings.ToValidUTF8(p.text, "\uFFFD"))
+		quoted, _ := expr.AppendString(nil, strings.ToValidUTF8(p.Text, "\uFFFD"))
 		b.WriteString("+\n" + string(quoted))
 	}
 	b.WriteString(");\nreturn __p;}})")
@@ -49,20 +50,9 @@ type compiled struct {
 	plan    plan
 }
 
-// expressions is the text of all expressions of a template.
-func expressions(parts []part) string {
-	var text strings.Builder
-	for _, p := range parts {
-		if p.expr {
-			text.WriteString(p.text + "\n")
-		}
-	}
-	return text.String()
-}
-
 // compile makes a script of a template.
-func compile(parts []part) (*compiled, error) {
-	text := expressions(parts)
+func compile(parts []expr.Part) (*compiled, error) {
+	text := expr.Code(parts)
 	if err := checkSource(text); err != nil {
 		return nil, err
 	}
@@ -118,15 +108,15 @@ func nesting(code string) int {
 
 // syntaxError points at the expression that is wrong: its place in the script which
 // the template was made into would tell the user nothing.
-func syntaxError(parts []part, whole error) error {
+func syntaxError(parts []expr.Part, whole error) error {
 	for _, p := range parts {
-		if !p.expr {
+		if !p.Code {
 			continue
 		}
-		_, err := parser.ParseFile(nil, "", "("+p.text+")", 0)
+		_, err := parser.ParseFile(nil, "", "("+p.Text+")", 0)
 		if list := (parser.ErrorList)(nil); errors.As(err, &list) && len(list) > 0 {
 			return fmt.Errorf("SyntaxError: %s at line %d, character %d of %s", explain(list[0].Message),
-				list[0].Position.Line, column(list[0]), param.Text(p.text))
+				list[0].Position.Line, column(list[0]), param.Text(p.Text))
 		}
 	}
 	if list := (parser.ErrorList)(nil); errors.As(whole, &list) && len(list) > 0 {
@@ -180,9 +170,9 @@ func rephrase(text string) string {
 // Check says what is wrong with the expressions of a template, as far as that can be known
 // without evaluating them.
 func Check(text string) error {
-	parts := parse(text, "")
+	parts := expr.Parse(text, "")
 	for _, p := range parts {
-		if p.expr {
+		if p.Code {
 			_, err := compile(parts)
 			return err
 		}

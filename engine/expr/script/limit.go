@@ -1,8 +1,10 @@
-package expr
+package script
 
 import (
+	"cmp"
 	"math"
 	"runtime/metrics"
+	"sync"
 	"time"
 
 	"github.com/dlclark/regexp2/v2"
@@ -28,16 +30,17 @@ const (
 	ownPause = maxTime / 10
 )
 
-// The engine gives regular expressions that need backtracking to a library which
-// reads the limit of one match from a variable of its own, and from nowhere else. It
-// is longer than a script may take, so that the interrupt comes first and the match
-// does not just seem to fail.
-var _ = limitBacktracking()
-
-func limitBacktracking() bool {
-	regexp2.DefaultMatchTimeout = maxTime + 150*time.Millisecond
-	return true
+// limitBacktracking bounds one match of a regular expression. The engine gives those that need
+// backtracking to a library which reads the limit from a variable of its own, and from nowhere
+// else. It is longer than a script may take, so that the interrupt comes first and the match does
+// not just seem to fail.
+func limitBacktracking(most time.Duration) {
+	backtracking.Do(func() { regexp2.DefaultMatchTimeout = cmp.Or(most, maxTime+matchGrace) })
 }
+
+var backtracking sync.Once // the variable is the process's, and read by all engines
+
+const matchGrace = 150 * time.Millisecond
 
 // watcher interrupts a script that takes too long or too much. The heap is that of
 // the whole process, so a script may be blamed for what others allocate: only one that

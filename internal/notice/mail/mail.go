@@ -1,4 +1,8 @@
-package notice
+// Package mail sends the notices of a server by SMTP, in the way of `mail>`.
+//
+// It stands apart from package notice because a function on AWS has notices, but no mail and no
+// operator for it.
+package mail
 
 import (
 	"context"
@@ -11,8 +15,8 @@ import (
 	"zerodag/operators/mail"
 )
 
-// Mail sends notices by SMTP, in the way of `mail>`.
-type Mail struct {
+// Sender implements notice.Sender.
+type Sender struct {
 	// Server holds host, port, username, password, tls and ssl, as "config.mail." does.
 	Server *param.Map
 	// Message holds from, to, cc, bcc, subject and html.
@@ -21,8 +25,8 @@ type Mail struct {
 	Body func(fields *param.Map) (string, error)
 }
 
-// Send implements Sender.
-func (m Mail) Send(ctx context.Context, fields *param.Map) error {
+// Send implements notice.Sender.
+func (m Sender) Send(ctx context.Context, fields *param.Map) error {
 	body := m.Body
 	if body == nil {
 		body = lines

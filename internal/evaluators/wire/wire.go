@@ -1,4 +1,4 @@
-package evaluators
+package wire
 
 import (
 	"bufio"
@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
+	"zerodag/engine/schedule"
 )
 
 // A frame is a number of texts, each after its length. A question is settings, template and
@@ -21,12 +23,17 @@ const (
 	maxProblem  = 16 << 10 // bytes of what is said of a script
 )
 
+// LastTime is how long an evaluation may take that has had no time of a processor.
+const LastTime = 15 * time.Second
+
 // What an answer begins with.
 const (
-	greeting = "zerodag-evaluator"
-	result   = "="
-	problem  = "!"
+	result  = "="
+	problem = "!"
 )
+
+// Greeting is what an evaluator is started as, and the first that it says.
+const Greeting = "zerodag-evaluator"
 
 var errTooLong = errors.New("more than is ever sent")
 
@@ -52,17 +59,15 @@ func readText(r *bufio.Reader, most uint32) ([]byte, error) {
 	return text, err
 }
 
-// scope is an expr.Scope as it crosses: a zone goes by its name, and with its rules when the
-// evaluator does not have them yet.
+// scope is an expr.Scope as it crosses: a zone goes by its name, whose rules are in both programs.
 type scope struct {
 	expr.Scope
-	Zone  string
-	Rules []byte `json:",omitempty"`
+	Zone string
 }
 
-// question writes what an evaluator is asked.
-func question(q expr.Script, zone string, rules []byte) ([]byte, error) {
-	settings, err := json.Marshal(scope{Scope: q.Scope, Zone: zone, Rules: rules})
+// Question writes what an evaluator is asked.
+func Question(q expr.Script) ([]byte, error) {
+	settings, err := json.Marshal(scope{Scope: q.Scope, Zone: q.Scope.Location().String()})
 	if err != nil {
 		return nil, fmt.Errorf("hand an expression over: %w", err)
 	}
@@ -74,11 +79,22 @@ func question(q expr.Script, zone string, rules []byte) ([]byte, error) {
 	return appendFrame(slices.Grow([]byte(nil), size), settings, []byte(q.Text), vars), nil
 }
 
-// readQuestion reads what question wrote.
-func readQuestion(r *bufio.Reader, zones *zones) (q expr.Script, err error) {
+// Questions reads what Question wrote, one after the other.
+type Questions struct {
+	in    *bufio.Reader
+	zones map[string]*time.Location // those that were asked for
+}
+
+// NewQuestions reads from in.
+func NewQuestions(in io.Reader) *Questions {
+	return &Questions{in: bufio.NewReaderSize(in, 64<<10), zones: map[string]*time.Location{}}
+}
+
+// Next returns the next question; io.EOF when there is none.
+func (r *Questions) Next() (q expr.Script, err error) {
 	var texts [3][]byte
 	for i := range texts {
-		if texts[i], err = readText(r, maxQuestion); err != nil {
+		if texts[i], err = readText(r.in, maxQuestion); err != nil {
 			return q, err
 		}
 	}
@@ -87,7 +103,7 @@ func readQuestion(r *bufio.Reader, zones *zones) (q expr.Script, err error) {
 		return q, err
 	}
 	q.Text, q.Scope = string(texts[1]), s.Scope
-	if q.Scope.Zone, err = zones.find(s.Zone, s.Rules); err != nil {
+	if q.Scope.Zone, err = r.zone(s.Zone); err != nil {
 		return q, err
 	}
 	v, err := param.ParseJSON(string(texts[2]))
@@ -98,8 +114,34 @@ func readQuestion(r *bufio.Reader, zones *zones) (q expr.Script, err error) {
 	return q, err
 }
 
-// answer writes what became of a question.
-func answer(text string, err error) []byte {
+func (r *Questions) zone(name string) (*time.Location, error) {
+	if l := r.zones[name]; l != nil {
+		return l, nil
+	}
+	l, err := schedule.Zone(name)
+	if err == nil {
+		r.zones[name] = l
+	}
+	return l, err
+}
+
+// Hello is what an evaluator says when it is ready.
+func Hello() []byte { return appendFrame(nil, []byte(Greeting)) }
+
+// ReadHello reads it.
+func ReadHello(r *bufio.Reader) error {
+	text, err := readText(r, uint32(len(Greeting)))
+	if err != nil {
+		return fmt.Errorf("the evaluator does not greet: %w", err)
+	}
+	if string(text) != Greeting {
+		return fmt.Errorf("the evaluator greets with %q", text)
+	}
+	return nil
+}
+
+// Answer writes what became of a question.
+func Answer(text string, err error) []byte {
 	if err == nil {
 		return appendFrame(nil, []byte(result), []byte(text))
 	}
@@ -107,8 +149,8 @@ func answer(text string, err error) []byte {
 	return appendFrame(nil, []byte(problem), []byte(message[:min(len(message), maxProblem)]))
 }
 
-// readAnswer reads what answer wrote.
-func readAnswer(r *bufio.Reader) (string, error) {
+// ReadAnswer reads what Answer wrote: what is wrong with a script is an expr.ScriptError.
+func ReadAnswer(r *bufio.Reader) (string, error) {
 	kind, err := readText(r, 1)
 	if err != nil {
 		return "", err

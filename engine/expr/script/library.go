@@ -1,4 +1,4 @@
-package expr
+package script
 
 import (
 	_ "embed" // the scripts below

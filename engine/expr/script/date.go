@@ -1,4 +1,4 @@
-package expr
+package script
 
 import (
 	"math"
@@ -23,7 +23,7 @@ func (x *script) local(v goja.Value) (time.Time, bool) {
 	if math.IsNaN(ms) {
 		return time.Time{}, false
 	}
-	return time.UnixMilli(int64(ms)).In(x.scope.zone()), true
+	return time.UnixMilli(int64(ms)).In(x.scope.Location()), true
 }
 
 // dateField(ms, n) is the n-th of year, month, day, hours, minutes, seconds,
@@ -69,7 +69,7 @@ func (x *script) dateInstant(call goja.FunctionCall) goja.Value {
 	for i := range f {
 		f[i] = list.Get(string(rune('0' + i))).ToFloat()
 	}
-	return x.rt.ToValue(instant(f, x.scope.zone()))
+	return x.rt.ToValue(instant(f, x.scope.Location()))
 }
 
 func instant(f [7]float64, zone *time.Location) float64 {
@@ -143,7 +143,7 @@ func (x *script) dateFormat(call goja.FunctionCall) goja.Value {
 }
 
 func (x *script) dateParse(call goja.FunctionCall) goja.Value {
-	f, zone, ok := parseDate(call.Argument(0).String(), x.scope.zone())
+	f, zone, ok := parseDate(call.Argument(0).String(), x.scope.Location())
 	if !ok {
 		return goja.NaN()
 	}

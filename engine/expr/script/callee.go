@@ -1,4 +1,4 @@
-package expr
+package script
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package expr
+package script
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"zerodag/engine/expr"
 )
 
 const (
@@ -112,13 +114,13 @@ func (s *stringify) primitive(v goja.Value) bool {
 	case bool:
 		s.text(strconv.FormatBool(x))
 	case int64:
-		s.text(string(appendNumber(nil, x)))
+		s.text(string(expr.AppendNumber(nil, x)))
 	case float64:
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			s.text("null")
 			break
 		}
-		s.text(string(appendNumber(nil, x)))
+		s.text(string(expr.AppendNumber(nil, x)))
 	case string:
 		s.quoted(x)
 	default:
@@ -216,7 +218,7 @@ func (s *stringify) text(text string) {
 }
 
 func (s *stringify) quoted(text string) {
-	b, _ := appendString(nil, strings.ToValidUTF8(text, "\uFFFD"))
+	b, _ := expr.AppendString(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	s.text(string(b))
 }
 

@@ -1,7 +1,6 @@
-package evaluators
+package evaluator
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"os"
@@ -10,17 +9,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dlclark/regexp2/v2"
 	"golang.org/x/sys/unix"
 
-	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/engine/expr/script"
+	"zerodag/internal/evaluators/wire"
 )
 
 // Serve makes this process an evaluator, and does not return then, when a Pool started it as
 // one; else it does nothing. It is the first thing that a program with a Pool does.
 func Serve() {
-	if len(os.Args) != 1 || os.Args[0] != greeting {
+	if len(os.Args) != 1 || os.Args[0] != wire.Greeting {
 		return
 	}
 	if err := serve(); !errors.Is(err, io.EOF) {
@@ -45,24 +44,22 @@ func serve() error {
 	debug.SetMemoryLimit(heapGoal)
 	debug.SetGCPercent(200) // most scripts are small, and there are many
 	debug.SetTraceback("none")
-	regexp2.DefaultMatchTimeout = lastTime // a match that takes longer than a script may is killed, and never just fails
-	<-time.After(time.Nanosecond)          // makes the runtime open what its timers need
+	<-time.After(time.Nanosecond) // makes the runtime open what its timers need
 	if err := confine(); err != nil {
 		return err
 	}
-	e := expr.New(expr.Options{Spent: used, Moment: sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })})
-	in := bufio.NewReaderSize(os.Stdin, 64<<10)
-	if _, err := os.Stdout.Write(appendFrame(nil, []byte(greeting))); err != nil {
+	e := script.New(script.Options{Spent: used, Match: wire.LastTime, Moment: sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) })})
+	questions := wire.NewQuestions(os.Stdin)
+	if _, err := os.Stdout.Write(wire.Hello()); err != nil {
 		return err
 	}
-	var z zones
 	for {
-		q, err := readQuestion(in, &z)
+		q, err := questions.Next()
 		if err != nil {
 			return err
 		}
 		boundTime()
-		if _, err := os.Stdout.Write(answer(e.Script(q))); err != nil {
+		if _, err := os.Stdout.Write(wire.Answer(e.Run(q))); err != nil {
 			return err
 		}
 	}

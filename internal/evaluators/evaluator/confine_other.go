@@ -1,18 +1,8 @@
 //go:build !linux
 
-package evaluators
+package evaluator
 
-import (
-	"syscall"
-	"time"
-
-	"golang.org/x/sys/unix"
-)
-
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
-
-// program is what an evaluator runs: this program.
-const program = ""
+import "golang.org/x/sys/unix"
 
 // confine takes from this process what this system lets it take: files, and sockets with
 // them. Memory is bounded by the engine's own watch only, and time by the process that asked.
@@ -26,6 +16,3 @@ func confine() error {
 }
 
 func boundTime() {}
-
-// spent is how much processor time a process has used; false: this system does not say.
-func spent(int) (time.Duration, bool) { return 0, false }

@@ -1,13 +1,13 @@
-package expr
+package script
 
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/dop251/goja"
 
+	"zerodag/engine/expr"
 	"zerodag/engine/param"
 )
 
@@ -21,7 +21,7 @@ const (
 type script struct {
 	rt        *goja.Runtime
 	libraries *libraries
-	scope     *Scope // of the evaluation under way
+	scope     *expr.Scope // of the evaluation under way
 	guarded   bool
 	spent     func() time.Duration // see Options
 }
@@ -29,12 +29,12 @@ type script struct {
 // run evaluates a compiled template in a runtime of its own, except for the chains of
 // moment's own functions that are most of what is written: those change nothing that
 // another could see, and share a runtime, as loading moment costs more than they do.
-func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
+func (e *Engine) run(c *compiled, vars *param.Map, s *expr.Scope) (string, error) {
 	if c.plan.pure {
 		if e.shared == nil {
 			e.shared = e.newScript()
 		}
-		result, doubtful, err := e.shared.eval(c, sc, s)
+		result, doubtful, err := e.shared.eval(c, vars, s)
 		if err == nil && !doubtful {
 			return result, nil
 		}
@@ -42,15 +42,15 @@ func (e *Evaluator) run(c *compiled, sc scope, s *Scope) (string, error) {
 		e.shared = nil
 	}
 	for range maxAttempts - 1 {
-		if result, doubtful, err := e.newScript().eval(c, sc, s); !doubtful {
+		if result, doubtful, err := e.newScript().eval(c, vars, s); !doubtful {
 			return result, err
 		}
 	}
-	result, _, err := e.newScript().eval(c, sc, s)
+	result, _, err := e.newScript().eval(c, vars, s)
 	return result, err
 }
 
-func (e *Evaluator) newScript() *script {
+func (e *Engine) newScript() *script {
 	x := &script{rt: goja.New(), libraries: e.library(), spent: e.options.Spent}
 	x.rt.SetMaxCallStackSize(maxCalls)
 	x.rt.SetTimeSource(func() time.Time { return x.scope.Now })
@@ -58,7 +58,7 @@ func (e *Evaluator) newScript() *script {
 }
 
 // eval evaluates a template, and says whether the result is in doubt. A script that is used again must be pure.
-func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, doubtful bool, err error) {
+func (x *script) eval(c *compiled, vars *param.Map, s *expr.Scope) (result string, doubtful bool, err error) {
 	if c.plan.call {
 		w := watch(x.rt, x.spent)
 		defer func() { doubtful = w.stop() }()
@@ -71,12 +71,12 @@ func (x *script) eval(c *compiled, sc scope, s *Scope) (result string, doubtful 
 	}()
 	x.scope = s
 	x.rt.SetRandSource(random(s.Seed))
-	result, err = x.evaluate(c, sc)
+	result, err = x.evaluate(c, vars)
 	return result, false, err
 }
 
-func (x *script) evaluate(c *compiled, sc scope) (string, error) {
-	params, err := x.params(sc.visible(c))
+func (x *script) evaluate(c *compiled, vars *param.Map) (string, error) {
+	params, err := x.params(visible(c, vars))
 	if err != nil {
 		return "", message(err)
 	}
@@ -91,8 +91,8 @@ func (x *script) evaluate(c *compiled, sc scope) (string, error) {
 		return "", nameCallee(message(err), err, c.source)
 	}
 	result := v.String()
-	if len(result) > maxResult {
-		return "", fmt.Errorf("the result is longer than %d bytes", maxResult)
+	if len(result) > expr.MaxResult {
+		return "", fmt.Errorf("the result is longer than %d bytes", expr.MaxResult)
 	}
 	return result, nil
 }
@@ -119,48 +119,18 @@ func (x *script) params(vars *param.Map) (goja.Value, error) {
 	return parse(goja.Undefined(), x.rt.ToValue(param.Text(vars)))
 }
 
-// visible is the part of the scope that the expressions can see: all of it when they
-// could look at it as a whole, else the parameters whose names occur in them. Most
-// scripts use a few of many parameters, and each of them gets a fresh copy.
-func (sc scope) visible(c *compiled) *param.Map {
+// visible is the part of the parameters that the expressions can see: all of them when they
+// could look at them as a whole, else those whose names occur in them. Most scripts use a few
+// of many parameters, and each of them gets a fresh copy.
+func visible(c *compiled, vars *param.Map) *param.Map {
 	if c.plan.whole {
-		return sc.merged()
+		return vars
 	}
-	return sc.seen(c.text)
-}
-
-// reach is what a template can see at most, as far as that shows without parsing it: more
-// than visible, never less.
-func (sc scope) reach(parts []part) *param.Map {
-	text := expressions(parts)
-	if seesAll(text, mayCompute(text)) {
-		return sc.merged()
-	}
-	return sc.seen(text)
-}
-
-// seen are the parameters whose names occur in the text of expressions.
-func (sc scope) seen(text string) *param.Map {
 	m := param.New()
-	for key, value := range sc.vars.All() {
-		if named(text, key) && !sc.siblings.Has(key) {
-			m.Set(key, markCode(value, sc.mark))
-		}
-	}
-	for key, value := range sc.siblings.All() {
-		if named(text, key) {
+	for key, value := range vars.All() {
+		if expr.Named(c.text, key) {
 			m.Set(key, value)
 		}
 	}
 	return m
-}
-
-// named says whether the script may see key: it is in its text, or the code around
-// the expressions uses it.
-func named(text, key string) bool {
-	switch key {
-	case "JSON", "Array", "print", "undefined":
-		return true
-	}
-	return strings.HasPrefix(key, "__") || strings.Contains(text, key)
 }

@@ -1,4 +1,4 @@
-package expr
+package script
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/dop251/goja/ast"
+
+	"zerodag/engine/expr"
 )
 
 // plan says what of the library has to be guarded for a template. It is made of the
@@ -33,10 +35,10 @@ func (p plan) isBare() bool {
 // planOf plans for the code of a template; computed says whether it computes names.
 func planOf(text string, computed bool) plan {
 	names := func(words ...string) bool { return hasAny(text, words...) }
-	all := reachesAll(text, computed)
+	all := expr.ReachesAll(text, computed)
 	p := plan{
 		call:   all || strings.ContainsAny(text, "(`") || names("new", "moment", "Date", "this"),
-		whole:  seesAll(text, computed),
+		whole:  expr.SeesAll(text, computed),
 		lists:  all || names("Array", "length", "...", "for", "while", "function", "=>", "do", "class", "Set", "Map", "from", "join", "flat", "apply"),
 		texts:  all || names("repeat", "pad", "split", "replace", "parse"),
 		code:   all,
@@ -59,38 +61,6 @@ func hasAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// reachesAll says whether code can name anything at all.
-func reachesAll(text string, computed bool) bool {
-	return computed || hasAny(text, "eval", "Function", "onstructor", "rototype", "__", "Reflect", "escriptor",
-		"getOwn", "Proxy", "globalThis", "import", "\\u", "\\x", "with")
-}
-
-// seesAll says whether code can look at the parameters as a whole.
-func seesAll(text string, computed bool) bool {
-	return reachesAll(text, computed) ||
-		hasAny(text, "this", "valueOf", "hasOwn", "propertyIsEnumerable", "Locale", "apply", "call", "bind")
-}
-
-// mayCompute says whether code could compute the name of a property, without parsing it:
-// it has a bracket that is neither an index of digits nor, by what stands before it, a
-// list.
-func mayCompute(text string) bool {
-	for i := range len(text) {
-		if text[i] != '[' {
-			continue
-		}
-		before := strings.TrimRight(text[:i], " \t\r\n")
-		if before == "" || strings.IndexByte("([=:?&|!;", before[len(before)-1]) >= 0 {
-			continue
-		}
-		index, _, closed := strings.Cut(text[i+1:], "]")
-		if !closed || index == "" || len(index) > 6 || strings.Trim(index, "0123456789") != "" {
-			return true
-		}
-	}
-	return false
-}
-
 // pureForm is a moment and functions of moments that have no effect beyond it, their
 // arguments being names and literals.
 var pureForm = sync.OnceValue(func() *regexp.Regexp {
@@ -105,8 +75,8 @@ const (
 )
 
 // isPure says whether all expressions are of the pure form.
-func isPure(parts []part) bool {
-	return !slices.ContainsFunc(parts, func(p part) bool { return p.expr && !pureForm().MatchString(p.text) })
+func isPure(parts []expr.Part) bool {
+	return !slices.ContainsFunc(parts, func(p expr.Part) bool { return p.Code && !pureForm().MatchString(p.Text) })
 }
 
 // listMethods are the functions of lists that walk over all of one; those which
