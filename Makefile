@@ -132,7 +132,7 @@ soak: assets ## kill a server under load 100 times, then functions on LocalStack
 
 .PHONY: sim
 sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SEED (1) on
-	set -o pipefail; SEED=$(or $(SEED),1) RUNS=$(or $(RUNS),300) $(GO) test ./internal/host -count=1 -timeout 2h -v -run 'TestSimulation|TestStorm' | grep -vE '^ *(=== |--- PASS: TestStorm/)'
+	set -o pipefail; SEED=$(or $(SEED),1) RUNS=$(or $(RUNS),300) $(GO) test ./internal/node -count=1 -timeout 2h -v -run 'TestSimulation|TestStorm' | grep -vE '^ *(=== |--- PASS: TestStorm/)'
 
 .PHONY: bench
 bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
