@@ -82,7 +82,7 @@ build: assets ## build bin/zerodag
 	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/zerodag ./cmd/zerodag
 
 # What gosec is not asked about, and why:
-#   G104        errors that nobody can act upon are dropped on purpose; vet and staticcheck look at the rest
+#   G104        errors that no caller can act upon are dropped on purpose; vet and staticcheck look at the rest
 #   G115        ranges are checked where values are read, which the rule does not see (params.go, within)
 #   G204 G702   to run commands that users write is what this program is for; sandboxes bound them
 #   G304 G703   to read and write files that users name is, too; projects are read through os.Root

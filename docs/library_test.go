@@ -6,7 +6,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -15,6 +14,7 @@ import (
 type library struct {
 	pages map[string]page // by path
 	tests map[string]bool // by name
+	makes map[string]bool // targets of the Makefile
 	cases []string        // names of recorded cases
 }
 
@@ -26,12 +26,13 @@ var (
 	numbered = regexp.MustCompile(`^(\d+(?:\.\d+)*)\.? `)
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	declared = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w*)\(`)
+	target   = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
 	fenced   = regexp.MustCompile("(?ms)^```.*?^```")
 )
 
 func newLibrary(t *testing.T) *library {
 	t.Helper()
-	l := &library{pages: map[string]page{}, tests: map[string]bool{}}
+	l := &library{pages: map[string]page{}, tests: map[string]bool{}, makes: map[string]bool{}}
 	walk(t, func(name string) {
 		isPage := path.Ext(name) == ".md"
 		if !isPage && !strings.HasSuffix(name, "_test.go") {
@@ -56,8 +57,15 @@ func newLibrary(t *testing.T) *library {
 	for _, c := range cases {
 		l.cases = append(l.cases, c.Name())
 	}
-	if len(l.pages) < 40 || len(l.tests) < 300 || len(l.cases) < 200 {
-		t.Fatalf("found %d pages, %d tests and %d recorded cases", len(l.pages), len(l.tests), len(l.cases))
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range target.FindAllStringSubmatch(string(makefile), -1) {
+		l.makes[m[1]] = true
+	}
+	if len(l.makes) < 20 || len(l.pages) < 40 || len(l.tests) < 300 || len(l.cases) < 200 {
+		t.Fatalf("found %d pages, %d tests, %d recorded cases and %d targets", len(l.pages), len(l.tests), len(l.cases), len(l.makes))
 	}
 	return l
 }
@@ -78,105 +86,6 @@ func sections(text string) page {
 	return p
 }
 
-const (
-	number = `\d+(?:\.\d+)+`
-	caseID = `[a-z]\d\d[a-z]?\b`
-	more   = `(?:(?:, and|,| and| to|-| or) ?`
-)
-
-var (
-	address  = regexp.MustCompile(`https?://\S+`)
-	pageName = regexp.MustCompile(`([\w./*-]*\w\.md)(#[\w-]+)?(?: (` + number + more + number + `)*))?`)
-	link     = regexp.MustCompile(`\]\(([\w./-]*)(#[\w-]+)?\)`)
-	numbers  = regexp.MustCompile(number)
-	decision = regexp.MustCompile(`\bADRs? ?\d+` + more + `\d+)*`)
-	digits   = regexp.MustCompile(`\d+`)
-	testName = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
-	caseName = regexp.MustCompile(`\b(?:[Cc]ases?|observed:) (` + caseID + more + caseID + `)*)`)
-	caseIDs  = regexp.MustCompile(caseID)
-	pathName = regexp.MustCompile(`(?:^|[\s(\x60"'])((?:engine|integration|internal|docs|cmd|operators|infra|functions|examples)/[\w./*-]*[\w*])`)
-	// outside are documents that are not in this repository, and how their sections are called.
-	outside = regexp.MustCompile(`\b(?:DESIGN|HOLES|HOUSE|ANCHORS|EXTENSIONS)\b|\bspec \w+\.md|/work/\w+|\b[AB]\.\d+\b`)
-)
-
-// check returns what of a text leads nowhere.
-func (l *library) check(name string, s source) []problem {
-	var list []problem
-	say := func(at int, format string, args ...any) {
-		list = append(list, problem{at, fmt.Sprintf(format, args...)})
-	}
-	text := address.ReplaceAllStringFunc(s.text, func(a string) string { return strings.Repeat(" ", len(a)) })
-	for _, m := range outside.FindAllStringIndex(text, -1) {
-		say(m[0], "%q is not in this repository: cite a page of docs/reference, a test or a recorded case", text[m[0]:m[1]])
-	}
-	for _, m := range pageName.FindAllStringSubmatchIndex(text, -1) {
-		l.checkPage(name, group(text, m, 1), group(text, m, 2), group(text, m, 3), func(f string, args ...any) { say(m[0], f, args...) })
-	}
-	for _, m := range link.FindAllStringSubmatchIndex(text, -1) {
-		l.checkLink(name, group(text, m, 1), group(text, m, 2), func(f string, args ...any) { say(m[0], f, args...) })
-	}
-	for _, m := range decision.FindAllStringIndex(text, -1) {
-		for _, n := range digits.FindAllString(text[m[0]:m[1]], -1) {
-			if found, _ := filepath.Glob(fmt.Sprintf("%s/docs/adr/%04s-*.md", root, n)); len(found) != 1 {
-				say(m[0], "there is no decision %s in docs/adr", n)
-			}
-		}
-	}
-	for _, m := range testName.FindAllStringIndex(text, -1) {
-		if n := text[m[0]:m[1]]; !l.tests[n] && !strings.HasPrefix(text[m[1]:], "*") {
-			say(m[0], "there is no test %s", n)
-		}
-	}
-	for _, m := range caseName.FindAllStringSubmatchIndex(text, -1) {
-		for _, id := range caseIDs.FindAllString(group(text, m, 1), -1) {
-			if !slices.ContainsFunc(l.cases, func(c string) bool { return strings.HasPrefix(c, id+"-") }) {
-				say(m[0], "there is no recorded case %s in integration/conformance/cases", id)
-			}
-		}
-	}
-	for _, m := range pathName.FindAllStringSubmatchIndex(text, -1) {
-		if n := group(text, m, 1); path.Ext(n) != ".md" && !ofUsers(name, n) && !placeholder.MatchString(n) && !exists(n) {
-			say(m[2], "there is no %s", n)
-		}
-	}
-	return list
-}
-
-// checkPage looks for a page beside the one that names it, in the repository and among the docs.
-func (l *library) checkPage(from, name, anchor, sections string, say func(string, ...any)) {
-	if placeholder.MatchString(name) || strings.HasPrefix(name, "/") {
-		return
-	}
-	at, p, found := l.page(from, name)
-	if !found {
-		say("there is no page %s", name)
-		return
-	}
-	if anchor != "" && !p.anchors[strings.TrimPrefix(anchor, "#")] {
-		say("page %s has no section %s", at, anchor)
-	}
-	for _, n := range numbers.FindAllString(sections, -1) {
-		if !p.numbers[n] {
-			say("page %s has no section %s", at, n)
-		}
-	}
-}
-
-// checkLink looks for what a page links to, from where it lies, as a viewer does.
-func (l *library) checkLink(from, target, anchor string, say func(string, ...any)) {
-	at := from
-	if target != "" {
-		at = path.Join(path.Dir(from), target)
-	}
-	if _, err := os.Stat(filepath.Join(root, at)); err != nil {
-		say("the link leads to %s, which is not there", at)
-		return
-	}
-	if p, ok := l.pages[at]; ok && anchor != "" && !p.anchors[anchor[1:]] {
-		say("the link leads to %s, which has no section %s", at, anchor)
-	}
-}
-
 func (l *library) page(from, name string) (string, page, bool) {
 	for _, base := range []string{path.Dir(from), ".", "docs", "docs/reference"} {
 		at := path.Join(base, name)
@@ -185,15 +94,6 @@ func (l *library) page(from, name string) (string, page, bool) {
 		}
 	}
 	return "", page{}, false
-}
-
-// placeholder is a part of a name that stands for others: operators/NAME.
-var placeholder = regexp.MustCompile(`(^|/)[A-Z]{3,}(/|$|\.)`)
-
-// ofUsers says that a path is one of a user's project, or of what a command fetches.
-func ofUsers(from, name string) bool {
-	plugins := from == "docs/plugins.md" || from == "examples/plugins/README.md"
-	return plugins && strings.HasPrefix(name, "operators/") || strings.Contains(name, "/node_modules/")
 }
 
 // exists says whether a path, which may have a "*", leads to a file, a folder, the number of a
@@ -212,14 +112,17 @@ func exists(name string) bool {
 	return false
 }
 
+// hasTests says whether a package, or one below "...", has tests.
+func hasTests(pkg string) bool {
+	dir, all := strings.CutSuffix(pkg, "/...")
+	if all {
+		return isDir(filepath.Join(root, dir))
+	}
+	found, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
+	return err == nil && len(found) > 0
+}
+
 func isDir(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
-}
-
-func group(text string, m []int, n int) string {
-	if m[2*n] < 0 {
-		return ""
-	}
-	return text[m[2*n]:m[2*n+1]]
 }

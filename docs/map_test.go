@@ -19,7 +19,8 @@ var areas = []struct {
 }{
 	{"The core: pure, no I/O", []string{"engine", "events"}},
 	{"Operators", []string{"operators"}},
-	{"The shell, and what serves it", []string{"internal/host", "internal/delivery", "internal/catalogue", "internal/node", "internal/replay", "internal/execution", "internal/retry", "internal/vault", "internal/placement", "internal/tick", "internal/uploads", "internal/httpapi", "internal/client", "internal/embedded", "internal/cloud", "internal/local"}},
+	{"The shell, and what serves it", []string{"internal/host", "internal/delivery", "internal/catalogue", "internal/node", "internal/tick", "internal/uploads",
+		"internal/execution", "internal/replay", "internal/retry", "internal/placement", "internal/vault", "internal/httpapi", "internal/client", "internal/embedded", "internal/cloud", "internal/local"}},
 	{"Drivers, and their parts", []string{"internal"}},
 	{"Programs", []string{"cmd", "functions", "infra", ".", "docs", "examples"}},
 	{"Tests of the whole", []string{"integration"}},

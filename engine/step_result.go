@@ -154,7 +154,7 @@ func crashed(times int) string {
 		"Either the task takes the server down (its memory, say), or agent.max_crashes is too low for this machine", times)
 }
 
-// compileCheck compiles `_check`, which nobody looked at before.
+// compileCheck compiles `_check`, which was not looked at before.
 func compileCheck(t *Task) ([]dig.Node, error) {
 	v, ok := t.Config.Get("_check")
 	if !ok {

@@ -19,7 +19,7 @@ type Log interface {
 	// is the host's trouble, not the task's.
 	io.Writer
 	// Line appends one message of the engine in the original's format, with time, level
-	// and the name of whoever says it ("OperatorManager").
+	// and the name of its source ("OperatorManager").
 	Line(level Level, logger, message string)
 	// Echo appends the message of `echo>`: without a newline of its own in the task's log,
 	// as a line of its own where a person watches (engine.md 2.13).
@@ -73,7 +73,7 @@ type Command struct {
 	Stdout  io.Writer         // receives stdout and stderr in their order, as they come
 
 	Sandbox Sandbox           // where it runs, and within which limits
-	Secrets map[string]string // secrets that may be in Args, Env or Files: nobody stores them
+	Secrets map[string]string // secrets that may be in Args, Env or Files: they are stored nowhere
 	Status  *param.Map        // of the Pending that an earlier run of the task ended with; nil at first
 }
 
@@ -107,7 +107,7 @@ type Commands interface {
 // Pending is the error of a command that runs elsewhere and is not over yet.
 type Pending struct {
 	Status *param.Map
-	After  time.Duration // when it is to be looked at, unless somebody tells sooner
+	After  time.Duration // when it is to be looked at, unless it is told sooner
 }
 
 func (p *Pending) Error() string { return "the command is not over yet" }

@@ -53,8 +53,8 @@ func (r *reading) size(key string) int64 {
 	return n
 }
 
-// ownFolder is for commands that work in the folder of whoever started this program: they
-// run as nobody else, to whom its files would have to be given.
+// ownFolder is for commands that work in the folder of the user who started this program: they
+// run as that user, since another one would have to be given its files.
 func ownFolder(s executors.Settings) executors.Settings {
 	s.User = ""
 	return s

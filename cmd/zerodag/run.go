@@ -257,7 +257,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 	stored := storedSetting(reading)
 	where := ownFolder(commandSettings(reading))
 	if where.Environment == lineage.NotOwn {
-		where.Environment = lineage.Everything // it is that of whoever wrote the command line
+		where.Environment = lineage.Everything // it is that of the user who wrote the command line
 	}
 	commands, err := executors.New(where)
 	if err = cmp.Or(reading.err, err); err != nil {

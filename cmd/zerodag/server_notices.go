@@ -31,7 +31,7 @@ func newNotices(r *reading, pool *evaluators.Pool) (host.Notices, error) {
 		Now:      time.Now,
 	}
 	if sender == nil {
-		return nil, nil // the host tells nobody
+		return nil, nil // the host sends no notices
 	}
 	return notice.New(sender, o), nil
 }

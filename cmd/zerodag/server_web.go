@@ -84,7 +84,7 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 // everywhere is what no address at all listens at.
 const everywhere = "0.0.0.0"
 
-// open says that nobody has to log in.
+// open says that callers need no login.
 func (o webOptions) open() bool { return !o.token && len(o.api.Auth.Users) == 0 }
 
 // authentication reads who may call (server.md#who-may-call).

@@ -36,7 +36,7 @@ func Load(read Source, names []string) ([]Workflow, error) {
 
 // ScheduleFaults are what is wrong below `schedule:` of workflow files.
 type ScheduleFaults struct {
-	Unused Errors // keys that nobody reads
+	Unused Errors // keys that are never read
 	Wrong  Errors // everything else
 }
 

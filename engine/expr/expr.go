@@ -53,7 +53,7 @@ func (s *Scope) Location() *time.Location {
 }
 
 // scope is what a string sees: siblings first, then vars. Mark, unless empty, is what the code in
-// vars lacks: nobody has evaluated it.
+// vars lacks: it was not evaluated.
 type scope struct {
 	siblings, vars *param.Map
 	mark           string

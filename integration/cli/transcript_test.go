@@ -52,7 +52,7 @@ func TestTranscripts(t *testing.T) {
 // replay runs command lines one after the other: each depends on those before.
 type replay struct {
 	program, work, endpoint string
-	token                   string                       // of the server; "" where nobody has to log in
+	token                   string                       // of the server; "" where no login is needed
 	deployed                bool                         // the server is a deployed stack
 	commands                bool                         // it runs sh>
 	ids                     map[string]map[string]string // ours by recorded id, by kind
@@ -98,7 +98,7 @@ func build(t *testing.T, folder string) string {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // somebody else's temporary file
+		case errors.Is(err, fs.ErrNotExist): // a temporary file of another process
 			return nil
 		case err != nil:
 			return err

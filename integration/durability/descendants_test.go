@@ -35,7 +35,7 @@ type escaped struct {
 	t        *testing.T
 	folder   string
 	attempts []string
-	seconds  map[string]string // for which the processes sleep, and who: nobody else's sleep so long
+	seconds  map[string]string // for which the processes sleep, which tells them from all others
 }
 
 // escapeNumber makes the seconds of all tests different.

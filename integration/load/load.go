@@ -1,6 +1,6 @@
 // Package load lets many clients call one server at once and looks whether a call fails
 // and whether anything is left behind: goroutines, file handles, memory. `make test` does
-// so for seconds, `make bench` for a minute (ZERODAG_LOAD). Nobody imports it.
+// so for seconds, `make bench` for a minute (ZERODAG_LOAD). No package imports it.
 package load
 
 import (

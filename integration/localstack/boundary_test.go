@@ -46,7 +46,7 @@ func TestBoundary(t *testing.T) {
 		t.Errorf("only %d imports of this package were seen: this shows nothing", users)
 	}
 	looks(t, "../..", ".go", `LSPROC_|"LS_PORT|/_ecs\b|/_lsproc\b`, "the plugin's addresses and variables belong into integration/localstack")
-	looks(t, "plugin", ".py", `(?i)zerodag`, "the plugin emulates AWS, whoever uses it")
+	looks(t, "plugin", ".py", `(?i)zerodag`, "the plugin emulates AWS for any client")
 }
 
 // looks reports each file of a kind below a folder, but for this one, that has a pattern.

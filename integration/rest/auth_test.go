@@ -107,8 +107,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// everySite calls a server as one who manages every site: as everybody does where nobody has
-// to log in, as a principal of the account on a deployed stack.
+// everySite calls a server as one who manages every site: as every caller does where there
+// is no need to log in, as a principal of the account on a deployed stack.
 func everySite(t *testing.T) (*running, caller) {
 	t.Helper()
 	server := serve(t, httpapi.Options{})

@@ -44,7 +44,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	if deployed, ok := stack.Find(); ok {
 		return &running{URL: deployed.URL, spec: describe(t), site: stack.FreshSite(), stack: deployed}
 	}
-	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: nobody{}})
+	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func (s *running) project() []byte {
 	})
 }
 
-// nobody is told anything: the original was recorded without notifications.
-type nobody struct{}
+// silent sends no notices: Digdag was recorded without notifications.
+type silent struct{}
 
-func (nobody) Notify(context.Context, host.Notice) error { return nil }
+func (silent) Notify(context.Context, host.Notice) error { return nil }

@@ -212,7 +212,7 @@ func (c caller) outcome(id string) object {
 		}
 		time.Sleep(5 * time.Millisecond) // polls, as clients of this API do
 	}
-	c.t.Fatalf("nobody says what became of upload %s", id)
+	c.t.Fatalf("no answer says what became of upload %s", id)
 	return nil
 }
 

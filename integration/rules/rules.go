@@ -135,7 +135,7 @@ func describeTask(b *strings.Builder, name string, t object) {
 }
 
 // withComplaints adds to what the user's commands wrote the engine's lines about keys
-// that nobody read.
+// that were never read.
 func withComplaints(user, all object) object {
 	out := maps.Clone(user)
 	for name, lines := range all {

@@ -36,7 +36,7 @@ func TestAdopt(t *testing.T) {
 		t.Skip("SKIPPED: it takes minutes: set ZERODAG_ADOPT=1")
 	}
 	localstack.Config(t)
-	stage := "adopt-" + strings.ToLower(rand.Text()[:8]) // what an earlier run kept is in nobody's way
+	stage := "adopt-" + strings.ToLower(rand.Text()[:8]) // what an earlier run kept is not in the way
 	first := deploy(t, "DESTROY=", stage)
 	if code, out := first.run(first.folder(10), "push", first.project, "-r", "one"); code != 0 {
 		t.Fatal(out)

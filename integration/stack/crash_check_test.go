@@ -180,7 +180,7 @@ func (l *load) history(id string) history {
 }
 
 // checkRuns looks whether a result counted twice, and whether a task ran more often than
-// somebody was lost with it or its message was sent again.
+// a process was lost with it or its message was sent again.
 func (l *load) checkRuns(id string, h history, sent map[proxy.Order]int) {
 	l.works.mu.Lock()
 	defer l.works.mu.Unlock()

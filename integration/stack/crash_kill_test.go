@@ -40,7 +40,7 @@ func processes(stage string) []process {
 	for _, name := range found {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			continue // it has ended, or is somebody else's
+			continue // it has ended, or belongs to another user
 		}
 		of := map[string]string{}
 		for pair := range strings.SplitSeq(string(text), "\x00") {

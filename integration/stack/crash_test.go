@@ -23,7 +23,7 @@ const (
 )
 
 // TestCrashes proves that nothing is lost and nothing counted twice while the functions'
-// processes are killed at random moments, messages come twice or while somebody is at work
+// processes are killed at random moments, messages come twice or while another process is at work
 // on them, and calls of AWS are throttled, fail, or are carried out and say that they
 // failed. ZERODAG_KILLS says how often (20), ZERODAG_SEED makes the faults those of an
 // earlier run.
@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 	t.Logf("seed %d: %d attempts, %d runs of tasks, %v", seed, len(l.started), l.runs(), met(t, p))
 }
 
-// met is what passed a proxy: enough to have met trouble, or the test proves nothing.
+// met is what passed a proxy: enough to have met faults, or the test proves nothing.
 func met(t *testing.T, p *proxy.Proxy) proxy.Bill {
 	t.Helper()
 	b := p.Take()

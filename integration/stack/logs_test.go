@@ -51,8 +51,8 @@ func download(t *testing.T, link string) (status int, text string) {
 	return answer.StatusCode, string(plain)
 }
 
-// TestLogLinks proves that `zerodag log --url` prints links into S3 that anybody can download
-// from and nobody can change; short logs have one where the deployment stores them, too
+// TestLogLinks proves that `zerodag log --url` prints links into S3 that every reader can download
+// from and that cannot be changed; short logs have one where the deployment stores them, too
 // (smallLogs), and else come from the API.
 func TestLogLinks(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 where=${1:-localstack}
 localstack=integration/localstack/localstack.sh
 
-# free_port takes the first port that nobody listens on nor another run of this script has.
+# free_port takes the first port that no program listens on and no other run of this script has.
 free_port() {
   local home=${LS_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/zerodag/localstack} port
   mkdir -p "$home"

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/iam"
 )
 
-// FreshSite picks a site that nobody has used: tests of one stack do not see each other.
+// FreshSite picks a site that is not used yet: tests of one stack do not see each other.
 func FreshSite() int64 { return 1000 + rand.Int64N(1<<30)*1000 }
 
 // SiteToken makes a token of a site with a role. It signs the request: only principals of the

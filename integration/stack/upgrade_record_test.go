@@ -55,7 +55,7 @@ type value struct {
 type parcel struct {
 	Body, Group, Duplicate string
 	Attributes             map[string]string
-	Again                  bool // somebody had received it
+	Again                  bool // it had been received before
 }
 
 // situations are workflows and how far their attempts had come.
@@ -68,13 +68,13 @@ func situations() map[string]string {
 		return b.String()
 	}
 	return map[string]string{
-		"start":    "+a:\n" + sets(2),                                              // nobody has seen the start
+		"start":    "+a:\n" + sets(2),                                              // no executor has seen the start
 		"chain":    "+a:\n" + sets(30),                                             // in the middle of a chain
 		"pack":     "+a:\n  _parallel: true\n" + sets(20) + "+b:\n  echo>: over\n", // a pack half done
 		"waits":    "+a:\n  wait>: 15s\n+b:\n" + sets(1),                           // a poll waits
 		"retry":    "+a:\n  _retry: {limit: 1, interval: 15}\n  fail>: again\n",    // a retry waits, and will fail
 		"snapshot": "+l:\n  loop>: 400\n  _do:\n    echo>: ${i}\n+a:\n" + sets(3),  // a log with a snapshot
-		"killed":   "+a:\n  wait>: 1h\n+b:\n" + sets(1),                            // a kill that nobody has seen
+		"killed":   "+a:\n  wait>: 1h\n+b:\n" + sets(1),                            // a kill that no executor has seen
 	}
 }
 

@@ -195,7 +195,7 @@ func (r *renewed) put(s *stack.Stack) {
 	}
 }
 
-// send puts the messages into their queues. Those that somebody had received are received
+// send puts the messages into their queues. Those that had been received are received
 // once, so that they come as what they were: left by who had them.
 func (r *renewed) send(s *stack.Stack) {
 	events, tasks, err := s.Queues(r.t.Context(), localstack.Config(r.t))
@@ -248,7 +248,7 @@ func (r *renewed) receive(q *stack.Queue) {
 }
 
 // TestNewerForm proves that a message of a later release is neither dropped nor harmful: it
-// comes again and again until somebody can read it.
+// comes again and again until a program can read it.
 func TestNewerForm(t *testing.T) {
 	s := stack.Alone(t)
 	ctx := t.Context()

@@ -234,7 +234,7 @@ func TestUploadSlot(t *testing.T) {
 				return o
 			}
 		}
-		t.Fatalf("nobody says what became of %s", id)
+		t.Fatalf("no answer says what became of %s", id)
 		return nil
 	}
 	id, put := ask()

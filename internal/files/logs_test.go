@@ -268,7 +268,7 @@ func TestShortLogs(t *testing.T) {
 	}
 }
 
-// TestShortLogThatWasNotStored proves that a short log which nobody waited for, and which was then not
+// TestShortLogThatWasNotStored proves that a short log which no caller waited for, and which was then not
 // stored, is kept in memory and stored when that is possible, once, and that one which was stored is
 // not stored again.
 func TestShortLogThatWasNotStored(t *testing.T) {
@@ -315,7 +315,7 @@ func record(name, content string) string {
 	return string(binary.BigEndian.AppendUint32(head, uint32(len(content)))) + name + content
 }
 
-// TestLogTrouble proves that a log that cannot be kept fails no task, and that whoever
+// TestLogTrouble proves that a log that cannot be kept fails no task, and that the user who
 // closes it learns why.
 func TestLogTrouble(t *testing.T) {
 	t.Parallel()

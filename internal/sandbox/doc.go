@@ -4,7 +4,7 @@
 //
 // Three callers share it. Agents submit commands and ask for their end (Service.For), the API
 // serves runners (Poll, Finish, URL), and the tick looks after runners that are silent
-// (Check, Stopped). What is true is in the Store only; whoever is cut off between two calls
+// (Check, Stopped). What is true is in the Store only; a process that is cut off between two calls
 // leaves nothing that the next one does not find. It must know no SDK, and must never store
 // a secret.
 //

@@ -27,7 +27,7 @@ func Operator() operators.Operator {
 // work is what a task has done elsewhere.
 type work interface {
 	run(context.Context) (operators.Result, error)
-	// stop ends it after a kill, also when nobody has heard of its start.
+	// stop ends it after a kill, also when its start was never answered.
 	stop(context.Context) error
 }
 

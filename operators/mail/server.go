@@ -167,7 +167,7 @@ func (s *server) introduce(client *smtp.Client) error {
 	if s.username == "" || !offered {
 		return nil
 	}
-	// Whoever wants TLS must not lose a password to a server that has none.
+	// A task that wants TLS must not lose a password to a server that has none.
 	plainAllowed := !s.tls
 	auth := smtp.PlainAuth("", s.username, s.password, s.host, plainAllowed)
 	switch list := " " + strings.ToUpper(mechanisms) + " "; {
