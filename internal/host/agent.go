@@ -7,57 +7,37 @@ import (
 	"time"
 )
 
-// agent receives tasks and runs them, as many at a time as there are slots, until
-// accepting ends; work that goes on then is waited for, unless ctx ends too.
+// agent receives tasks and runs them until accepting ends; work that goes on then is waited for,
+// unless ctx ends too. Where the tasks that run at a time are bounded there are as many workers, who
+// run what they receive themselves: to hand a task over is a good part of what a short command costs.
 func (h *Host) agent(ctx, accepting context.Context) {
+	if h.Limits.Threads == 0 {
+		h.receive(accepting, maxReceive, func(d Delivery) {
+			h.working.Go(func() { h.TakeTask(ctx, h.Tasks, d) })
+		})
+		return
+	}
+	var workers sync.WaitGroup
+	for range h.Limits.Threads {
+		workers.Go(func() {
+			h.receive(accepting, 1, func(d Delivery) { h.TakeTask(ctx, h.Tasks, d) })
+		})
+	}
+	workers.Wait()
+}
+
+// maxReceive is how many messages are asked for at once where any number of tasks may run.
+const maxReceive = 64
+
+// receive hands messages of the queue "tasks" to do, up to n at a time, until accepting ends.
+func (h *Host) receive(accepting context.Context, n int, do func(Delivery)) {
 	for accepting.Err() == nil {
-		slots := h.acquire(accepting, maxReceive)
-		if slots == 0 {
-			return
-		}
-		list, err := h.Tasks.Receive(accepting, slots, h.Limits.Lease)
+		list, err := h.Tasks.Receive(accepting, n, h.Limits.Lease)
 		if err != nil && accepting.Err() == nil {
 			h.trouble(accepting, "receive tasks", err)
 		}
-		h.free(slots - len(list))
 		for _, d := range list {
-			h.working.Add(1)
-			go func() {
-				defer h.working.Done()
-				defer h.free(1)
-				h.TakeTask(ctx, h.Tasks, d)
-			}()
-		}
-	}
-}
-
-// maxReceive is how many messages are asked for at once.
-const maxReceive = 64
-
-// acquire takes up to n slots, at least one; 0 when ctx ended.
-func (h *Host) acquire(ctx context.Context, n int) int {
-	if h.slots == nil {
-		return n
-	}
-	select {
-	case h.slots <- struct{}{}:
-	case <-ctx.Done():
-		return 0
-	}
-	for got := 1; got < n; got++ {
-		select {
-		case h.slots <- struct{}{}:
-		default:
-			return got
-		}
-	}
-	return n
-}
-
-func (h *Host) free(n int) {
-	for range n {
-		if h.slots != nil {
-			<-h.slots
+			do(d)
 		}
 	}
 }

@@ -128,7 +128,6 @@ type Host struct {
 	cache       cache
 	stats       counters
 	outage      outage
-	slots       chan struct{} // of tasks; nil without limit
 	rescheduled chan struct{}
 	closing     atomic.Bool
 	working     sync.WaitGroup // tasks and notices under way
@@ -152,9 +151,6 @@ func New(o Options) *Host {
 	o.fillIn()
 	h := &Host{Options: o, rescheduled: make(chan struct{}, 1), pause: sleep}
 	h.cache.lives, h.cache.definitions, h.cache.panics = map[int64]*live{}, map[int64]definition{}, map[string]int{}
-	if l.Threads > 0 {
-		h.slots = make(chan struct{}, l.Threads)
-	}
 	return h
 }
 
