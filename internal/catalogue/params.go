@@ -10,7 +10,7 @@ import (
 )
 
 // given are the parameters of a start as the attempt gets them. What comes from outside is
-// data, and stays so when somebody who may push starts the session again with it.
+// data, and stays so when a caller who may push starts the session again with it.
 func (c lifecycle) given(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
 	if r.Outside {
 		if err := operators.CheckSteering(r.Params); err != nil {

@@ -64,7 +64,7 @@ func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive 
 	return c.publish(ctx, push, key, sum)
 }
 
-// Uploaded is an archive that somebody put among the blobs without asking the host for it.
+// Uploaded is an archive that a client put among the blobs past the API.
 type Uploaded struct {
 	ID   string // of the upload: a part of a key
 	Key  string // where it lies now

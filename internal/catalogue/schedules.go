@@ -141,7 +141,7 @@ func (p *planned) moveTo(to schedule.Time) error {
 	return nil
 }
 
-// change edits a schedule; somebody else's change in between makes it look again.
+// change edits a schedule; another change in between makes it look again.
 func (c scheduling) change(ctx context.Context, site, id int64, dry bool, edit func(*planned) error) (host.Schedule, error) {
 	for {
 		p, err := c.planned(ctx, site, id)

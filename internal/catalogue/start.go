@@ -28,7 +28,7 @@ type StartRequest struct {
 	RetryName   string
 	Params      *param.Map
 	Resume      *Resume // nil: from the beginning
-	// Outside says that whoever gives Params may not push, or is not known at all: they are
+	// Outside says that the caller who gives Params may not push, or is not known at all: they are
 	// data, and none of them may decide what a task does.
 	Outside bool
 
@@ -205,7 +205,7 @@ func userError(err error) error {
 }
 
 // withoutFolders is the text of an error in which files have no more than their names: where
-// a server keeps things is nobody's business.
+// a server keeps things is not for clients to know.
 func withoutFolders(err error) string {
 	text := err.Error()
 	var file *fs.PathError
