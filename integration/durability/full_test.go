@@ -1,6 +1,7 @@
 package durability_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -13,8 +14,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"bytes"
 
 	"zerodag/integration/server"
 )

@@ -15,14 +15,20 @@ var errEarly = errors.New("the task does not wait yet")
 
 // claim finds out which of a message's tasks are to be run now, under this message.
 type claim struct {
-	guard    string
-	asked    []engine.Run
-	from     []string // guards that are taken over from, besides its own
-	again    bool     // an earlier receiver may have been at it
-	waits    bool     // it is for runs that wait: what wakes a run has its guard noted with it
-	message  host.Delivery
-	pack     int
-	crashes  int // that a task may be under way at; 0: this is no second delivery after one
+	guard string
+	asked []engine.Run
+	// from are guards that are taken over from, besides its own: those of messages that this one
+	// was sent in place of.
+	from []string
+	// again: an earlier receiver may have been at it. What that one was at is lost to it from the
+	// entry on that this claim appends; its results count no more.
+	again bool
+	// waits: it is for runs that wait: what wakes a run has its guard noted with it.
+	waits   bool
+	message host.Delivery
+	pack    int
+	crashes int // that a task may be under way at; 0: this is no second delivery after one
+	// decided: what the claim plans is in the log. What follows may be tried several times.
 	decided  bool
 	outboxes []outbox // by guard
 
@@ -142,10 +148,8 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Ru
 			return nil, err
 		}
 		c.decided = true
-	} else if a.state == nil {
-		if err := a.load(ctx, nil); err != nil {
-			return nil, err
-		}
+	} else if err := a.ensure(ctx); err != nil {
+		return nil, err
 	}
 	if c.taken {
 		return nil, errSuperseded
@@ -169,32 +173,4 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Ru
 		return nil, a.superseded(c.guard)
 	}
 	return runs, nil
-}
-
-// register notes that a delivery of a message is at what the message owes, or is about to
-// delete it. It is false when a later delivery is, or another one is about to delete it.
-func (a *attempt) register(guard string, count, as int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.claimed[guard] > count {
-		return false
-	}
-	a.claimed[guard] = as
-	return true
-}
-
-func (a *attempt) unregister(guard string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.claimed, guard)
-}
-
-// superseded is an error when a message whose run another message took over still owes something:
-// another delivery of it is at that. To delete the message would be to lose that with the
-// process that has it. The lock is held.
-func (a *attempt) superseded(guard string) error {
-	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 {
-		return nil
-	}
-	return errSuperseded
 }

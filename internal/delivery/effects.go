@@ -11,21 +11,30 @@ import (
 	"zerodag/engine"
 	"zerodag/events"
 	"zerodag/internal/host"
+	"zerodag/internal/retry"
 )
 
-// holder is the message whose effects are carried out.
+// holder is the message whose effects are carried out. Whatever it owes is read from the state each
+// time (engine.State.Outstanding), so that a second delivery needs no memory of the first.
 type holder struct {
-	guard  string
-	keep   int                 // tasks that it may run itself
-	passed map[engine.Run]bool // what it has sent or runs; nil when there is no need to know
+	guard string
+	// keep is how many tasks it may run itself: with more of them all are sent, each under a guard
+	// of its own, or in packs.
+	keep int
+	// passed is what it has sent or runs; nil when there is no need to know. A pack has several
+	// runs under one guard, and must not order again what it is at.
+	passed map[engine.Run]bool
 }
 
 // outbox is what a delivery of a message sends and keeps. It lasts over several tries: what
 // may have been sent is neither kept nor packed otherwise by the next one.
 type outbox struct {
-	doubt bool // some of the list may have been sent
+	// doubt: some of the list may have been sent. From then on the list only becomes shorter.
+	doubt bool
 	list  []outgoing
-	kept  []engine.Run
+	// kept are runs that the delivery makes itself. They are under way from the moment at which
+	// perform returns them: the caller runs them or returns an error, and the message comes again.
+	kept []engine.Run
 }
 
 type outgoing struct {
@@ -39,7 +48,8 @@ const nowMark = "n"
 
 // perform carries out what the message owes after its entry is in the log. Of tasks that
 // are to be run at once it returns up to keep, for the caller to run; when there are more
-// they are all sent. The lock is held.
+// they are all sent. After an error some of it may be done; to call it again does the rest. The end
+// of the attempt is last: after it messages for the attempt are dropped. The lock is held.
 func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) ([]engine.Run, error) {
 	out, goOn, ended := w.owed(a, h)
 	if s.doubt {
@@ -174,4 +184,32 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 		return nil
 	}
 	return w.Catalogue.Announce(ctx, a.row, events.SLAMissed, w.Now().UTC())
+}
+
+// postpone sends wakes that came too soon to the queue of tasks: in that of events they would
+// stand before what they wait for. Each time it is another message, to come later: one that
+// came again would take the run from the receiver that has it by then. guard is that of the last,
+// if there was one. The lock is held.
+func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []engine.Run) error {
+	for _, run := range runs {
+		name := host.WakeMark + host.RunName(run)
+		times, _ := strconv.Atoi(strings.TrimPrefix(guard, name+"-")) // 0 for another one
+		m := a.message(name+"-"+strconv.Itoa(times+1), events.Task{Runs: []engine.Run{run}, Wait: true}, w.Now().Add(retry.BackOff(times)))
+		m.Waits = true
+		if err := w.Tasks.Send(ctx, m); err != nil {
+			return fmt.Errorf("wake task %d of attempt %d later: %w", run.Task, a.id, err)
+		}
+	}
+	return nil
+}
+
+// finish ends an attempt whose state says so. The lock is held.
+func (w *Worker) finish(ctx context.Context, a *attempt) error {
+	text, err := engine.EncodeState(a.state)
+	if err != nil {
+		return err
+	}
+	s := a.state
+	a.row, err = w.Catalogue.End(ctx, a.row, host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text})
+	return err
 }

@@ -22,35 +22,6 @@ const (
 	turnTime      = 2 * time.Second
 )
 
-// errDoesNotApply is said of a state that may be old.
-var errDoesNotApply = errors.New("the event does not apply")
-
-// proposal is what one delivery of a message, or of several, wants to happen to an attempt. It
-// lasts over several tries.
-type proposal struct {
-	guards []string
-	// plan says which events that is in some state. false means that it does not apply to that
-	// state, which may be old.
-	plan    func(s *engine.State) ([]engine.Event, bool)
-	begins  bool         // it is what begins the attempt
-	sla     bool         // the time of `sla:` has come
-	early   []engine.Run // to be woken later
-	crashed bool         // the server crashed while an earlier delivery was at it
-	applied bool         // an entry with what was planned is in the log
-	doubt   host.Entry   // with what was planned, that may be in the log; its number and nonce
-}
-
-// propose proposes the same events for every state.
-func propose(guard string, happened ...engine.Event) *proposal {
-	return &proposal{guards: []string{guard}, plan: func(*engine.State) ([]engine.Event, bool) { return happened, true }}
-}
-
-// noteKind notes what the bus is to be told of.
-func (p *proposal) noteKind(k events.Kind) {
-	p.begins = p.begins || k == events.Start
-	p.sla = p.sla || k == events.SLADue
-}
-
 // apply lets the engine step for its messages, then carries out what they owe; all tasks
 // that are to be run are sent.
 func (w *Worker) apply(ctx context.Context, a *attempt, p *proposal) error {
@@ -85,7 +56,11 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 	}
 	for read := false; ; {
 		if a.state == nil {
-			if err := a.load(ctx, p); err != nil {
+			stored, err := a.load(ctx)
+			if err == nil {
+				err = p.settleDoubt(ctx, a, stored)
+			}
+			if err != nil {
 				return err
 			}
 			read = true
@@ -105,11 +80,11 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 
 // draft is the next entry of a log: it collects what is changed until that is appended.
 type draft struct {
-	happened []events.Event
-	changes  []engine.Change
-	planned  bool // what the message proposed is among them
-	inline   int
-	end      time.Time // when others have waited long enough
+	happened []events.Event  // for people who read the history
+	changes  []engine.Change // what loading applies
+	planned  bool            // what the message proposed is among them
+	inline   int             // tasks that were run within it
+	end      time.Time       // when others have waited long enough for the attempt
 }
 
 func (t *draft) step(a *attempt, e engine.Event, now time.Time) engine.Refusal {
@@ -220,7 +195,8 @@ func (w *Worker) blame(a *attempt, p *proposal, run engine.Run, t *draft, now ti
 	t.step(a, engine.Lost{By: engine.By{Guard: task.Guard}, Run: run, Blameless: true, Crashes: w.Limits.MaxCrashes()}, now)
 }
 
-// append writes the draft as the next entry.
+// append writes the draft as the next entry. From its return on everything that the entry says
+// has happened; before, nothing has. Of an append without an answer the proposal notes the doubt.
 func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, now time.Time, last bool) error {
 	if len(t.changes) == 0 {
 		return nil

@@ -36,7 +36,7 @@ type sim struct {
 	trace      []string
 	failures   []string
 	healed     bool
-	loose      bool // whoever had a message of "tasks" may still delete it
+	loose      bool // an earlier receiver of a message of "tasks" may still delete it
 
 	results map[string]int // that count, by run
 	runs    map[string]int // of operators with I/O, by run
@@ -167,7 +167,7 @@ func (s *sim) step(c *coroutine) {
 	}
 }
 
-// runnable lists the coroutines that can go on: nobody else has their attempt's lock.
+// runnable lists the coroutines that can go on: no other one has their attempt's lock.
 func (s *sim) runnable() []*coroutine {
 	type place struct {
 		p *simProcess

@@ -135,7 +135,7 @@ func (l *Logs) putObject(key string, content []byte) error {
 	return translate("keep log "+key, err)
 }
 
-// Close stores the rest: with the task's result when it is short and nobody has seen it
+// Close stores the rest: with the task's result when it is short and no reader has seen it
 // yet, as the object otherwise.
 func (t *taskLog) Close() error {
 	t.mu.Lock()

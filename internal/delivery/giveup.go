@@ -9,17 +9,6 @@ import (
 	"zerodag/internal/host"
 )
 
-// finish ends an attempt whose state says so. The lock is held.
-func (w *Worker) finish(ctx context.Context, a *attempt) error {
-	text, err := engine.EncodeState(a.state)
-	if err != nil {
-		return err
-	}
-	s := a.state
-	a.row, err = w.Catalogue.End(ctx, a.row, host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text})
-	return err
-}
-
 // Bounds of patience with a message that panics: how often in this process, or how often
 // it was received at all. A defect must not block an attempt for ever.
 const (
@@ -63,7 +52,7 @@ func (d *delivery) giveUp(ctx context.Context, why error) error {
 	d.Logger.Error("attempt given up", "attempt", a.id, "why", why)
 	a.halt()
 	end := host.End{At: d.Now().UTC()}
-	if err := a.load(ctx, nil); err == nil {
+	if _, err := a.load(ctx); err == nil {
 		end.Archive = d.lastState()
 	}
 	a.state = nil
