@@ -17,22 +17,24 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
+	"zerodag/internal/catalogue"
 	"zerodag/internal/embedded"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/node"
 )
 
 // Options of an Engine. Zero values are good for most programs.
 type Options struct {
-	// Logger is told what goes wrong; nil is nobody.
+	// Logger is told what goes wrong; nil is no logger.
 	Logger *slog.Logger
 	// SecretKey encrypts secrets: 16 bytes. Without it there are none.
 	SecretKey []byte
 	// MaxTasks is how many tasks run at the same time; 0 is no limit.
 	MaxTasks int
-	// Evaluators is the path of a program of zerodag (the command line, say) by which
+	// Evaluators is the path of a program of zerodag of the same version (the command line, say) by which
 	// expressions are evaluated apart: processes that the kernel bounds and that may die. "" has
 	// them evaluated in this program, where only the JavaScript engine's own guards bound them:
 	// an expression made for it can end this program, or hang. That is good enough for
@@ -67,14 +69,14 @@ func Open(folder string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open zerodag: %w", err)
 	}
-	api, err := httpapi.New(httpapi.Options{Host: e.Host, Version: "embedded", Writable: e.Writable, Logger: o.Logger, Auth: httpapi.Auth{Tokens: e.DB, Audit: e.DB}})
+	api, err := httpapi.New(httpapi.Options{Node: e.Node, Version: "embedded", Writable: e.Writable, Logger: o.Logger, Auth: httpapi.Auth{Tokens: e.DB, Audit: e.DB}})
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	hard, cut := context.WithCancel(context.Background())
 	accepting, stop := context.WithCancel(hard)
 	z := &Engine{embedded: e, api: api, stop: stop, cut: cut}
-	z.loops.Go(func() { e.Run(hard, accepting, host.Parts{Executor: true, Agent: true, Scheduler: !o.NoSchedules}) })
+	z.loops.Go(func() { e.Run(hard, accepting, node.Parts{Executor: true, Agent: true, Scheduler: !o.NoSchedules}) })
 	return z, nil
 }
 
@@ -94,7 +96,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.embedded.Close()
 }
 
-// Handler is the REST API of the Engine, without any authentication: whoever mounts it
+// Handler is the REST API of the Engine, without any authentication: the program that mounts it
 // says who may call, and by which names (Host). What a browser sends for a page of another
 // origin is refused all the same.
 func (e *Engine) Handler() http.Handler { return e.api }
@@ -121,7 +123,7 @@ func (e *Engine) Push(ctx context.Context, folder, project, revision string) err
 		_, err = archive.Seek(0, 0)
 	}
 	if err == nil {
-		_, err = e.embedded.Push(ctx, host.PushRequest{Project: project, Revision: revision}, archive, size)
+		_, err = e.embedded.Push(ctx, catalogue.PushRequest{Project: project, Revision: revision}, archive, size)
 	}
 	if err != nil {
 		return fmt.Errorf("push: %w", err)
@@ -179,7 +181,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("start: %w", err)
 	}
-	a, err := e.embedded.Start(ctx, host.StartRequest{Workflow: w.ID, SessionTime: s.Session.In(zone).Truncate(time.Second), RetryName: s.Retry, Params: params})
+	a, err := e.embedded.Start(ctx, catalogue.StartRequest{Workflow: w.ID, SessionTime: s.Session.In(zone).Truncate(time.Second), RetryName: s.Retry, Params: params})
 	var known *host.Error
 	if errors.As(err, &known) && known.Existing != nil {
 		return known.Existing.ID, fmt.Errorf("start: %w", ErrExists)
@@ -228,11 +230,11 @@ func (f *Failure) Error() string {
 // Wait waits for the end of an attempt. The error is a *Failure when it did not succeed,
 // ErrNotFound when there is no such attempt.
 func (e *Engine) Wait(ctx context.Context, attempt int64) error {
-	a, err := e.embedded.Attempts.Attempt(ctx, 0, attempt)
+	a, err := e.embedded.Attempt(ctx, 0, attempt)
 	if err == nil {
 		for range e.embedded.Watch(ctx, a) { // until it is over, or ctx ends
 		}
-		a, err = e.embedded.Attempts.Attempt(ctx, 0, attempt)
+		a, err = e.embedded.Attempt(ctx, 0, attempt)
 	}
 	switch {
 	case ctx.Err() != nil && !a.Done:

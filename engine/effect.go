@@ -41,12 +41,15 @@ func (SLATimer) effect() {}
 func (Continue) effect() {}
 func (End) effect()      {}
 
-// debt is the tasks whose run or timer one guard owes; those it no longer owes are
-// dropped when they are met.
+// debt is the tasks whose run or timer one guard owes, and some that it no longer owes or that
+// are there twice: it is swept when these are the most.
 type debt struct {
 	tasks []TaskID
 	live  int
 }
+
+// leastSwept is the length from which on a debt is swept.
+const leastSwept = 32
 
 // owes says whether the task's current run or timer is an effect still outstanding.
 func (t *Task) owes() bool {
@@ -55,7 +58,7 @@ func (t *Task) owes() bool {
 
 // Outstanding lists what the message with this guard still owes, in the order of task
 // ids. A host carries out this list and nothing else, the first time as after a crash.
-// After the end only the guard that ended the attempt owes, and only End.
+// After the end only the guard that ended the attempt owes, and only End. It changes nothing.
 func (s *State) Outstanding(guard string) []Effect {
 	if s.ended {
 		if guard == s.endGuard {
@@ -65,14 +68,10 @@ func (s *State) Outstanding(guard string) []Effect {
 	}
 	var list []Effect
 	if d := s.owed[guard]; d != nil {
-		d.tasks = slices.DeleteFunc(d.tasks, func(id TaskID) bool {
-			t := s.task(id)
-			return !t.owes() || t.Guard != guard
-		})
-		slices.Sort(d.tasks)
-		d.tasks = slices.Compact(d.tasks)
-		for _, id := range d.tasks {
-			list = append(list, s.effectOf(s.task(id)))
+		ids := s.stillOwed(make([]TaskID, 0, len(d.tasks)), d, guard)
+		list = make([]Effect, len(ids))
+		for i, id := range ids {
+			list[i] = s.effectOf(s.task(id))
 		}
 	}
 	if !s.slaAt.IsZero() && s.slaGuard == guard {
@@ -82,6 +81,17 @@ func (s *State) Outstanding(guard string) []Effect {
 		list = append(list, Continue{})
 	}
 	return list
+}
+
+// stillOwed appends to ids the tasks of a debt that its guard owes, ascending and once each.
+func (s *State) stillOwed(ids []TaskID, d *debt, guard string) []TaskID {
+	for _, id := range d.tasks {
+		if t := s.task(id); t.owes() && t.Guard == guard {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func (s *State) effectOf(t *Task) Effect {
@@ -111,7 +121,11 @@ func (s *State) acquit(t *Task) {
 		return
 	}
 	d := s.owed[t.Guard]
-	if d.live--; d.live == 0 {
+	switch d.live--; {
+	case d.live == 0:
 		delete(s.owed, t.Guard)
+	case len(d.tasks) >= leastSwept && 2*d.live < len(d.tasks):
+		// t owes until the change that follows, and is left out by a later sweep.
+		d.tasks = s.stillOwed(d.tasks[:0], d, t.Guard)
 	}
 }

@@ -72,7 +72,8 @@ var (
 const unpackDisk = 2048
 
 // functions are all programs. A function has the rights that its part of the work needs
-// and no others; the API never runs the engine, so it neither receives nor logs.
+// and no others: the API begins attempts and moves none on, so it neither receives messages nor
+// writes logs.
 func functions() []function {
 	table := right{slices.Concat(readTable, writeTable), onTable}
 	told := []right{{[]string{"events:PutEvents"}, onBus}, {[]string{"sns:Publish"}, onTopic}}

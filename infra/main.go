@@ -1,7 +1,7 @@
 // Command infra is the CDK app: it describes everything that a deployment on AWS is made
 // of. `cdk synth` and `cdk deploy` run it; it builds the functions' programs first.
 //
-// One file per concern. It is imported by nobody and imports nothing of ours but the names
+// One file per concern. No package imports it, and it imports nothing of ours but the names
 // that functions read.
 package main
 
@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/internal/env"
 )
 
 func main() {
@@ -44,6 +46,12 @@ func run() error {
 func buildFunctions(s settings) error {
 	for _, f := range functions() {
 		if err := build("./functions/"+f.name, filepath.Join(s.Assets, f.name, "bootstrap"), goArchitecture(s.Architecture)); err != nil {
+			return err
+		}
+		if !f.operators {
+			continue
+		}
+		if err := build("./cmd/evaluator", filepath.Join(s.Assets, f.name, env.Evaluator), goArchitecture(s.Architecture)); err != nil {
 			return err
 		}
 	}

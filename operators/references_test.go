@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"zerodag/engine/param"
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
 )
@@ -100,7 +100,7 @@ func secretIn(t *testing.T, command string, vars *param.Map, read func(*operator
 	}})
 	j := &operators.Job{Own: param.New("look>", command), Vars: vars, Vault: vault{"a.b": "value"}}
 	j.Log = operatortest.New(t, "{}").Log
-	if out := registry.Run(t.Context(), evaluators.InProcess(nil), j); out.Error != nil {
+	if out := registry.Run(t.Context(), evaluator.InProcess(nil), j); out.Error != nil {
 		return "error: " + param.Text(out.Error)
 	}
 	return got

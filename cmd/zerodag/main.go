@@ -17,14 +17,14 @@ import (
 	"syscall"
 	"time"
 
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 )
 
 // version is set at build time.
 var version = "0.1.0"
 
 func main() {
-	evaluators.Serve()
+	evaluator.Serve()
 	collectLate()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ended := make(chan int, 1)
@@ -54,7 +54,7 @@ func collectLate() {
 const shortEnd = 2 * time.Second
 
 // last waits for the end of a command that was asked to. One that runs tasks takes its time;
-// any other may be busy with what somebody gave it, and is left.
+// any other may be busy with what a user gave it, and is left.
 func last(ended <-chan int, args []string) int {
 	var late <-chan time.Time
 	if !slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"server", "scheduler", "sched", "run", "r"}, a) }) {

@@ -9,11 +9,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"zerodag/engine/expr/assets"
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 )
 
 func TestMain(m *testing.M) {
-	evaluators.Serve()
+	evaluator.Serve()
 	testscript.Main(m, map[string]func(){"zerodag": main, "digdag": main})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/engine/dig"
+	"zerodag/internal/catalogue"
 	"zerodag/internal/embedded"
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
@@ -32,7 +33,7 @@ type localProject struct {
 // reread is how often the folder is looked at.
 const reread = 5 * time.Second
 
-// newScheduler runs the schedules of a folder (spec cli.md 5.2).
+// newScheduler runs the schedules of a folder.
 func newScheduler(s streams) *cobra.Command {
 	c := &serverCommand{streams: s}
 	folder := ""
@@ -112,7 +113,7 @@ func (p *localProject) push(ctx context.Context, e *embedded.Engine, logger *slo
 	if err != nil {
 		return err
 	}
-	r := host.PushRequest{Project: "default", Revision: strconv.Itoa(number)}
+	r := catalogue.PushRequest{Project: "default", Revision: strconv.Itoa(number)}
 	if _, err := e.Push(ctx, r, &archive, int64(archive.Len())); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (p *localProject) push(ctx context.Context, e *embedded.Engine, logger *slo
 
 // next is the number of the next revision: data on disk may hold some.
 func (p *localProject) next(ctx context.Context, e *embedded.Engine) (int, error) {
-	list, err := e.Projects.Projects(ctx, host.ProjectQuery{Name: "default", Count: 1})
+	list, err := e.Projects(ctx, host.ProjectQuery{Name: "default", Count: 1})
 	if err != nil || len(list) == 0 {
 		return p.number + 1, err
 	}

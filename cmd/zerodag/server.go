@@ -16,7 +16,7 @@ import (
 
 	"zerodag/internal/embedded"
 	"zerodag/internal/evaluators"
-	"zerodag/internal/host"
+	"zerodag/internal/node"
 	"zerodag/operators"
 )
 
@@ -126,7 +126,7 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if options.Notices, err = newNotices(r, options.Evaluators); err != nil {
 		return err
 	}
-	parts := host.Parts{
+	parts := node.Parts{
 		Executor:  !c.noExecutor && r.bool("server.executor.enabled", true),
 		Scheduler: !c.noScheduler && !c.noExecutor && r.bool("schedule.enabled", true),
 		Agent:     !c.noAgent && r.bool("agent.enabled", true),
@@ -172,7 +172,7 @@ func (c *serverCommand) run(ctx context.Context) error {
 }
 
 // serve runs until the first signal, then lets tasks end; the second one cuts them off.
-func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o webOptions, parts host.Parts, logger *slog.Logger) error {
+func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o webOptions, parts node.Parts, logger *slog.Logger) error {
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	web, err := startWeb(engine, o, logger)

@@ -12,9 +12,10 @@ import (
 	"zerodag/internal/evaluators"
 	"zerodag/internal/host"
 	"zerodag/internal/notice"
+	"zerodag/internal/notice/mail"
 )
 
-// newNotices reads how people are told of failures (spec server.md 6.5).
+// newNotices reads how people are told of failures (server.md#settings).
 func newNotices(r *reading, pool *evaluators.Pool) (host.Notices, error) {
 	sender, err := noticeSender(r, pool)
 	if err != nil {
@@ -30,7 +31,7 @@ func newNotices(r *reading, pool *evaluators.Pool) (host.Notices, error) {
 		Now:      time.Now,
 	}
 	if sender == nil {
-		return nil, nil // the host tells nobody
+		return nil, nil // the host sends no notices
 	}
 	return notice.New(sender, o), nil
 }
@@ -68,7 +69,7 @@ func mailNotices(r *reading, pool *evaluators.Pool, required func(string) (strin
 	if err != nil {
 		return nil, err
 	}
-	m := notice.Mail{
+	m := mail.Sender{
 		Server: param.New("host", host, "tls", r.text(prefix+"tls", "true"), "ssl", r.text(prefix+"ssl", "false")),
 		Message: param.New("from", from, "subject", r.text(prefix+"subject", "Digdag Notification"),
 			"html", r.text(prefix+"html", "false"), "to", []param.Value{}),

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"zerodag/engine/dig"
-	"zerodag/engine/expr"
+	"zerodag/engine/expr/script"
 	"zerodag/internal/files"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -22,7 +22,7 @@ func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, 
 	}
 	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: parametersOnce(), Only: only}
 	if only == "" { // a run meets what scripts and expressions do by itself, and is not to begin later
-		known.Syntax = expr.Check
+		known.Syntax = script.Check
 		stored, err := storedByScripts(p.Root(), workflows)
 		if err != nil {
 			return nil, err

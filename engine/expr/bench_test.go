@@ -6,6 +6,7 @@ import (
 
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
 )
 
@@ -24,7 +25,7 @@ func benchVars() *param.Map {
 
 // benchEval evaluates a tree of the usual size with one string of its own.
 func benchEval(b *testing.B, text string) {
-	e := expr.New(expr.Options{Moment: bundled})
+	e := newEvaluator(bundled)
 	vars, all := benchVars(), benchVars()
 	all.Set("echo>", text)
 	b.ReportAllocs()
@@ -46,7 +47,7 @@ func BenchmarkEvalMoment(b *testing.B) { benchEval(b, "${moment(session_time).fo
 func BenchmarkFirstMoment(b *testing.B) {
 	vars := benchVars()
 	for b.Loop() {
-		e := expr.New(expr.Options{Moment: func() *expr.Moment { return expr.CompileMoment(assets.Moment()) }})
+		e := newEvaluator(func() *script.Moment { return script.CompileMoment(assets.Moment()) })
 		if _, err := e.Template("${moment(session_time).format('YYYY')}", vars, benchScope()); err != nil {
 			b.Fatal(err)
 		}

@@ -1,13 +1,11 @@
 // Package expr evaluates `${...}` in parameter trees and template files.
 //
 // The agent side of the host calls Eval once before every run of a task and
-// Template for files; the state machine itself never does. Expressions are written
-// by users: the package must never give them anything but the parameters, a clock
-// that stands still and the JavaScript standard library, and must return within
-// its bounds whatever they write. The engine cannot promise the last within one process: a host
-// has scripts evaluated by another one (Options.Elsewhere), which the kernel bounds.
+// Template for files; the state machine itself never does. References to parameters are
+// looked up here; what needs JavaScript is handed to package script, here or in another process.
+// This package must never run any, nor link the engine that does.
 //
-// The rules are spec language.md 1.7.
+// The rules are language.md 1.7.
 package expr
 
 import (
@@ -46,7 +44,8 @@ func (e *Evaluator) Template(text string, vars *param.Map, s Scope) (string, err
 	return e.evalText(text, scope{vars: vars}, &s)
 }
 
-func (s *Scope) zone() *time.Location {
+// Location is the zone of Date and moment.
+func (s *Scope) Location() *time.Location {
 	if s.Zone == nil {
 		return time.UTC
 	}
@@ -54,7 +53,7 @@ func (s *Scope) zone() *time.Location {
 }
 
 // scope is what a string sees: siblings first, then vars. Mark, unless empty, is what the code in
-// vars lacks: nobody has evaluated it.
+// vars lacks: it was not evaluated.
 type scope struct {
 	siblings, vars *param.Map
 	mark           string

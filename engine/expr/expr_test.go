@@ -11,17 +11,24 @@ import (
 
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
+	"zerodag/engine/schedule"
 )
 
 // scopeIn is a scope at the session of the recordings.
 func scopeIn(t testing.TB, zone string) expr.Scope {
 	t.Helper()
-	loc, err := time.LoadLocation(zone)
+	loc, err := schedule.Zone(zone)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return expr.Scope{Zone: loc, Now: time.Date(2024, 2, 29, 12, 34, 56, 789e6, time.UTC), Seed: 1}
+}
+
+// newEvaluator evaluates in this process.
+func newEvaluator(moment func() *script.Moment) *expr.Evaluator {
+	return expr.New(script.New(script.Options{Moment: moment}).Run)
 }
 
 // tree reads JSON, whose keys keep their order.
@@ -38,7 +45,7 @@ const recordedVars = `{"timezone":"UTC","n":5,"s":"abc","list":[1,2,3],"map":{"k
  "v1":[1,2,3,4,5],"m":{},"big":12345678901234567890,"f":1.50,"exp":1e3,"tilde":null,"t":true,"a-b":"dash",
  "mixed":{"b":1,"10":2,"9":3,"a":"\u0001\"é\u2028"},"neg":-0.0,"tiny":1e-7,"huge":1e21,"空":"kara","raw":"${n}"}`
 
-// TestTemplate has the vectors of the specification and the recordings b*.
+// TestTemplate holds templates against what Digdag makes of them (language.md 1.7; recorded cases b06, b13).
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
@@ -76,7 +83,7 @@ func TestTemplate(t *testing.T) {
 	} {
 		t.Run(c.in, func(t *testing.T) {
 			t.Parallel()
-			got, err := expr.New(expr.Options{}).Template(c.in, tree(t, recordedVars), scopeIn(t, "UTC"))
+			got, err := newEvaluator(nil).Template(c.in, tree(t, recordedVars), scopeIn(t, "UTC"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +116,7 @@ func TestErrors(t *testing.T) {
 	} {
 		t.Run(c.in, func(t *testing.T) {
 			t.Parallel()
-			_, err := expr.New(expr.Options{}).Template(c.in, tree(t, recordedVars), scopeIn(t, "UTC"))
+			_, err := newEvaluator(nil).Template(c.in, tree(t, recordedVars), scopeIn(t, "UTC"))
 			var config *param.ConfigError
 			if !errors.As(err, &config) {
 				t.Fatalf("%v is no ConfigError", err)
@@ -121,7 +128,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestEval has the order and scope of evaluation: recordings b17*, b23, b41 and c*.
+// TestEval holds order and scope of evaluation (language.md 1.7; recorded cases b17, b23, b41).
 func TestEval(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, all, vars, want string }{
@@ -149,7 +156,7 @@ func TestEval(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := expr.New(expr.Options{}).Eval(tree(t, c.all), tree(t, c.vars), scopeIn(t, "UTC"))
+			got, err := newEvaluator(nil).Eval(tree(t, c.all), tree(t, c.vars), scopeIn(t, "UTC"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +169,7 @@ func TestEval(t *testing.T) {
 
 func TestEvalSharesWhatStays(t *testing.T) {
 	t.Parallel()
-	e := expr.New(expr.Options{})
+	e := newEvaluator(nil)
 	still := tree(t, `{"a":"x","_do":{"b":"${nosuch}"},"l":[1,"y"]}`)
 	if got, err := e.Eval(still, nil, expr.Scope{}); err != nil || got != still {
 		t.Errorf("got %v, %v instead of the tree itself", got, err)
@@ -177,7 +184,7 @@ func TestEvalSharesWhatStays(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	t.Parallel()
 	vars := param.New("x", strings.Repeat("x", 1<<19))
-	e := expr.New(expr.Options{})
+	e := newEvaluator(nil)
 	for _, text := range []string{"${x}${x}${x}", "${x + x + x}"} {
 		if _, err := e.Template(text, vars, expr.Scope{}); err == nil || !strings.Contains(err.Error(), "longer than 1048576 bytes") {
 			t.Errorf("%s: %v", text, err)
@@ -194,8 +201,8 @@ func withMoment(t testing.TB) *expr.Evaluator {
 	if assets.Moment() == "" {
 		t.Skip("moment is not in this build: run `make assets`")
 	}
-	return expr.New(expr.Options{Moment: bundled})
+	return newEvaluator(bundled)
 }
 
 // bundled is the moment of this build, compiled once for all tests.
-var bundled = sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+var bundled = sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) })

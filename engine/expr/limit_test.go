@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/engine/expr"
 	"zerodag/engine/param"
 )
 
@@ -18,7 +17,7 @@ const patience = time.Minute
 // why, and leaves the evaluator usable. They run one after the other, for the memory
 // that is watched is that of the process.
 func TestLimits(t *testing.T) {
-	e := expr.New(expr.Options{})
+	e := newEvaluator(nil)
 	for _, c := range []struct{ in, want string }{
 		{"${(function() { while (true) {} })()}", "longer than 500ms"},
 		{"${(function() { for (;;) { try { for (;;) {} } catch (e) {} finally {} } })()}", "longer than 500ms"},

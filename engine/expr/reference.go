@@ -14,9 +14,9 @@ const maxReference = 16
 // plain evaluates a template all of whose expressions are references to parameters,
 // like `${a}`, `${a.b.c}` or `${a[0].b}`; false when a script has to decide, which it
 // does for everything that is not there.
-func plain(parts []part, sc scope) (string, bool) {
-	if len(parts) == 1 && !parts[0].expr {
-		return parts[0].text, true
+func plain(parts []Part, sc scope) (string, bool) {
+	if len(parts) == 1 && !parts[0].Code {
+		return parts[0].Text, true
 	}
 	for _, name := range []string{"JSON", "Array", "__p", "__t", "__j", "print"} {
 		// The script around the expressions uses these names: it decides.
@@ -26,22 +26,22 @@ func plain(parts []part, sc scope) (string, bool) {
 	}
 	var b strings.Builder
 	for _, p := range parts {
-		if !p.expr {
-			b.WriteString(p.text)
+		if !p.Code {
+			b.WriteString(p.Text)
 			continue
 		}
-		v, ok := lookup(p.text, sc)
+		v, ok := lookup(p.Text, sc)
 		if !ok {
 			return "", false
 		}
-		if !sc.siblings.Has(root(p.text)) {
+		if !sc.siblings.Has(root(p.Text)) {
 			v = markCode(v, sc.mark)
 		}
 		s, ok := render(v)
 		if !ok {
 			return "", false
 		}
-		if b.Len()+len(s) > maxResult {
+		if b.Len()+len(s) > MaxResult {
 			return "", false
 		}
 		if len(parts) == 1 {
@@ -49,7 +49,7 @@ func plain(parts []part, sc scope) (string, bool) {
 		}
 		b.WriteString(s)
 	}
-	return b.String(), b.Len() <= maxResult
+	return b.String(), b.Len() <= MaxResult
 }
 
 // lookup follows a reference through the parameters' own keys.

@@ -43,7 +43,7 @@ func anyMap(depth int) *rapid.Generator[*param.Map] {
 // script, which a comment makes of it.
 func TestReferenceIsScript(t *testing.T) {
 	t.Parallel()
-	e := expr.New(expr.Options{})
+	e := newEvaluator(nil)
 	rapid.Check(t, func(t *rapid.T) {
 		vars := anyMap(2).Draw(t, "vars")
 		ref := anyName().Draw(t, "name")
@@ -68,7 +68,7 @@ func FuzzTemplate(f *testing.F) {
 		"${(function(){for(;;);})()}", "${new Date('2024-01-01').getDay()}", "${1 /*} ${ */}", "${`${a}`}", "${/(?=a)/.test('a')}"} {
 		f.Add(seed)
 	}
-	e := expr.New(expr.Options{Moment: bundled})
+	e := newEvaluator(bundled)
 	vars := param.New("a", param.New("b", []param.Value{int64(1), "x"}), "timezone", "UTC")
 	f.Fuzz(func(t *testing.T, text string) {
 		started := time.Now()

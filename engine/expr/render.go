@@ -21,9 +21,9 @@ func appendValue(b []byte, v param.Value) ([]byte, bool) {
 	case bool:
 		b = strconv.AppendBool(b, x)
 	case string:
-		return appendString(b, x)
+		return AppendString(b, x)
 	case param.Literal:
-		return appendString(b, string(x))
+		return AppendString(b, string(x))
 	case []param.Value:
 		b = append(b, '[')
 		for i, item := range x {
@@ -38,7 +38,7 @@ func appendValue(b []byte, v param.Value) ([]byte, bool) {
 	case *param.Map:
 		return appendMap(b, x)
 	default:
-		return appendNumber(b, v), true
+		return AppendNumber(b, v), true
 	}
 	return b, true
 }
@@ -51,7 +51,7 @@ func appendMap(b []byte, m *param.Map) ([]byte, bool) {
 		}
 		v, _ := m.Get(key)
 		var ok bool
-		if b, ok = appendString(b, key); !ok {
+		if b, ok = AppendString(b, key); !ok {
 			return b, false
 		}
 		if b, ok = appendValue(append(b, ':'), v); !ok {
@@ -99,7 +99,8 @@ func isIndex(key string) bool {
 	return err == nil && n < math.MaxUint32
 }
 
-func appendNumber(b []byte, v param.Value) []byte {
+// AppendNumber appends a number as JavaScript writes it: as a double.
+func AppendNumber(b []byte, v param.Value) []byte {
 	var f float64
 	switch x := v.(type) {
 	case int64:
@@ -129,8 +130,8 @@ func appendNumber(b []byte, v param.Value) []byte {
 	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
 
-// appendString quotes text as JSON.stringify does; false when it is not UTF-8.
-func appendString(b []byte, s string) ([]byte, bool) {
+// AppendString quotes text as JSON.stringify does; false when it is not UTF-8.
+func AppendString(b []byte, s string) ([]byte, bool) {
 	if !utf8.ValidString(s) {
 		return b, false
 	}

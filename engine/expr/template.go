@@ -1,24 +1,23 @@
 package expr
 
 import (
-	"slices"
 	"strings"
 
 	"zerodag/engine/param"
 )
 
-// part is a piece of a template: literal text, or the source of an expression.
-type part struct {
-	text string
-	expr bool
+// Part is a piece of a template: literal text, or the code of an expression.
+type Part struct {
+	Text string
+	Code bool
 }
 
-// parse splits a template. An expression runs from `${` to the `}` that closes it,
+// Parse splits a template. An expression runs from `${` to the `}` that closes it,
 // where braces are only counted: those in strings and comments count too. Without
 // that brace everything from `${` on is literal, and so is `${word:`, which is left
 // for the operators (`${secret:key}`). In literals `$$` is `$`, and `${` gets the mark.
-func parse(text, mark string) []part {
-	var parts []part
+func Parse(text, mark string) []Part {
+	var parts []Part
 	for text != "" {
 		start := find(text)
 		if start < 0 {
@@ -30,28 +29,28 @@ func parse(text, mark string) []part {
 		}
 		parts = literal(parts, text[:start], mark)
 		if length > 0 {
-			parts = append(parts, part{text[start+2 : start+2+length], true})
+			parts = append(parts, Part{text[start+2 : start+2+length], true})
 		}
 		text = text[start+length+3:]
 	}
 	return literal(parts, text, mark)
 }
 
-func literal(parts []part, text, mark string) []part {
+func literal(parts []Part, text, mark string) []Part {
 	if text == "" {
 		return parts
 	}
 	text = strings.ReplaceAll(text, "$$", "$")
 	if mark != "" {
 		text = strings.ReplaceAll(text, "${", "$"+mark+"{")
-		if n := len(parts); n > 0 && parts[n-1].expr && text[0] == '{' {
+		if n := len(parts); n > 0 && parts[n-1].Code && text[0] == '{' {
 			text = mark + text // as in `${'$'}{x}`
 		}
 	}
-	return append(parts, part{text: text})
+	return append(parts, Part{Text: text})
 }
 
-// markCode returns a value of parameters that nobody evaluated with the mark in all code that
+// markCode returns a value of parameters that were not evaluated yet with the mark in all code that
 // looks like a reference: what is made of it was written, too. Data stays as it is.
 func markCode(v param.Value, mark string) param.Value {
 	if mark == "" {
@@ -79,9 +78,15 @@ func markCode(v param.Value, mark string) param.Value {
 	return v
 }
 
-// isMarked says whether a template has the mark of one evaluation, so that no other can use it.
-func isMarked(parts []part, mark string) bool {
-	return mark != "" && slices.ContainsFunc(parts, func(p part) bool { return !p.expr && strings.Contains(p.text, mark) })
+// Code is the text of all expressions of a template.
+func Code(parts []Part) string {
+	var text strings.Builder
+	for _, p := range parts {
+		if p.Code {
+			text.WriteString(p.Text + "\n")
+		}
+	}
+	return text.String()
 }
 
 // find returns the place of the first `${` that opens an expression, or -1.

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // the same zones on every machine, also without zone files
 
 	"zerodag/engine/param"
 )
@@ -37,7 +36,7 @@ func Zone(name string) (*time.Location, error) {
 	if !isRegion(name) {
 		return nil, zoneError(name)
 	}
-	zone, err := time.LoadLocation(name)
+	zone, err := region(name)
 	if err != nil {
 		return nil, zoneError(name)
 	}

@@ -8,12 +8,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"zerodag/internal/cloud"
-	"zerodag/internal/evaluators"
+	"zerodag/operators/all"
 )
 
 func main() {
-	evaluators.Serve()
-	engine, err := cloud.Open(context.Background())
+	engine, err := cloud.Open(context.Background(), all.Registry())
 	if err != nil {
 		log.Fatal(err)
 	}

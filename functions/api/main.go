@@ -1,5 +1,6 @@
 // Command api is the REST API: the same handler as the server's, called by API Gateway. It
-// never runs the engine.
+// decides the first entry of an attempt's log and reads the others; it moves no attempt on and
+// runs no task.
 package main
 
 import (
@@ -9,12 +10,10 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"zerodag/internal/cloud"
-	"zerodag/internal/evaluators"
 )
 
 func main() {
-	evaluators.Serve()
-	engine, err := cloud.Open(context.Background())
+	engine, err := cloud.Open(context.Background(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,12 +9,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"zerodag/internal/cloud"
-	"zerodag/internal/evaluators"
+	"zerodag/operators/inline"
 )
 
 func main() {
-	evaluators.Serve()
-	engine, err := cloud.Open(context.Background())
+	engine, err := cloud.Open(context.Background(), inline.Registry())
 	if err != nil {
 		log.Fatal(err)
 	}

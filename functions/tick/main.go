@@ -9,12 +9,10 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"zerodag/internal/cloud"
-	"zerodag/internal/evaluators"
 )
 
 func main() {
-	evaluators.Serve()
-	engine, err := cloud.Open(context.Background())
+	engine, err := cloud.Open(context.Background(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

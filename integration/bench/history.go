@@ -62,7 +62,7 @@ func (b *bench) history() error {
 
 // rest waits until a server has nothing to do: it reads all of a large database once after its start,
 // to find damage, and takes a processor for that.
-func (s *server) rest() error {
+func (s *running) rest() error {
 	began := time.Now()
 	for used := int64(-1); ; time.Sleep(time.Second) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))

@@ -48,7 +48,7 @@ func (b *bench) filled(folder string, due time.Time) error {
 			push.Workflows = append(push.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: config.(*param.Map)})
 			push.Schedules[name] = func(*host.Schedule) host.Times { return host.Times{Run: run, Session: run.Truncate(24 * time.Hour)} }
 		}
-		if _, err := e.Projects.Push(ctx, push); err != nil {
+		if _, err := e.DB.Push(ctx, push); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (b *bench) filled(folder string, due time.Time) error {
 }
 
 func fillAttempts(ctx context.Context, e *embedded.Engine) error {
-	workflows, err := e.Workflows.Workflows(ctx, host.WorkflowQuery{Count: 1000})
+	workflows, err := e.DB.Workflows(ctx, host.WorkflowQuery{Count: 1000})
 	if err != nil {
 		return err
 	}
@@ -67,11 +67,11 @@ func fillAttempts(ctx context.Context, e *embedded.Engine) error {
 		clients.Go(func() {
 			for i := c; i < allAttempts; i += side {
 				w := workflows[i%len(workflows)]
-				list, err := e.Attempts.Start(ctx, host.NewAttempt{Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: time.Unix(int64(i), 0).UTC(),
+				list, err := e.DB.Start(ctx, host.NewAttempt{Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: time.Unix(int64(i), 0).UTC(),
 					Zone: "UTC", Params: param.New(), CreatedAt: time.Now().UTC(), WaitsFor: -1,
 					First: host.Entry{Seq: 1, Nonce: "n", At: time.Now().UTC(), Changes: []byte("[]")}, Message: host.Message{ID: "start", Body: []byte(`{"v":1,"event":"start"}`)}})
 				if err == nil {
-					err = e.Attempts.Finish(ctx, list[0].ID, host.End{At: time.Now().UTC(), Success: true})
+					err = e.DB.Finish(ctx, list[0].ID, host.End{At: time.Now().UTC(), Success: true})
 				}
 				if err != nil {
 					failed.Store(err)
@@ -84,15 +84,16 @@ func fillAttempts(ctx context.Context, e *embedded.Engine) error {
 	if err, ok := failed.Load().(error); ok {
 		return err
 	}
+	queue := e.DB.Queue("events")
 	for { // what Start sent: these attempts are over
 		short, stop := context.WithTimeout(ctx, 50*time.Millisecond)
-		list, err := e.Events.Receive(short, 1000, time.Minute)
+		list, err := queue.Receive(short, 1000, time.Minute)
 		stop()
 		if err != nil {
 			return nil
 		}
 		for _, d := range list {
-			if err := e.Events.Delete(ctx, d); err != nil {
+			if err := queue.Delete(ctx, d); err != nil {
 				return err
 			}
 		}
@@ -142,7 +143,7 @@ func (b *bench) lists() error {
 	return nil
 }
 
-func (s *server) metrics(into *bytes.Buffer) error {
+func (s *running) metrics(into *bytes.Buffer) error {
 	answer, err := client.Get(s.url + "/api/metrics")
 	if err != nil {
 		return err

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"zerodag/engine/dig"
-	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/files"
 	"zerodag/internal/httpclient"
 	"zerodag/internal/local"
@@ -29,7 +29,7 @@ import (
 )
 
 // moment is shared by all cases.
-var moment = sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+var moment = sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) })
 
 // defaultSession is the session time of cases that name none.
 const defaultSession = "2024-02-29T12:34:56+00:00"
@@ -215,7 +215,7 @@ func (w *world) host(workflows []dig.Workflow) *local.Host {
 		Store:     w.store,
 		Notifier:  quiet{},
 		HTTP:      &httpclient.Clients{},
-		Evaluator: evaluators.InProcess(moment),
+		Evaluator: evaluator.InProcess(moment),
 		Project:   local.Project{ID: 1, Name: "case-" + w.Name, Revision: "r1"},
 		Workflows: workflows,
 		Secrets:   secrets(w.Secrets),
@@ -249,7 +249,7 @@ func (s secrets) Secret(key string) (string, bool, error) {
 	return v, ok, nil
 }
 
-// quiet notifies nobody, as the original did when it was recorded.
+// quiet sends no notices, as Digdag did when it was recorded.
 type quiet struct{}
 
 func (quiet) Notify(context.Context, string, *operators.Task) error { return nil }

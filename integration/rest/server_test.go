@@ -16,11 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/target"
+	"zerodag/integration/stack"
 	"zerodag/internal/embedded"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/iam"
+	"zerodag/internal/node"
 )
 
 // recordedVersion is the version of the server whose answers were recorded.
@@ -34,16 +35,16 @@ type running struct {
 	stop func() // begins the shutdown: streams end
 
 	engine *embedded.Engine // of the server in memory
-	stack  target.Stack     // that is deployed
+	stack  *stack.Stack     // that is deployed
 }
 
 // serve makes a server with options; only those of a server in memory can be chosen.
 func serve(t *testing.T, options httpapi.Options) *running {
 	t.Helper()
-	if stack, ok := target.Deployed(t); ok {
-		return &running{URL: stack.URL, spec: describe(t), site: target.FreshSite(), stack: stack}
+	if deployed, ok := stack.Find(); ok {
+		return &running{URL: deployed.URL, spec: describe(t), site: stack.FreshSite(), stack: deployed}
 	}
-	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: nobody{}})
+	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,10 +52,10 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		engine.Run(ctx, ctx, host.Parts{Executor: true, Scheduler: true, Agent: true})
+		engine.Run(ctx, ctx, node.Parts{Executor: true, Scheduler: true, Agent: true})
 	}()
 	stopping := make(chan struct{})
-	options.Host, options.Version, options.Stopping = engine.Host, recordedVersion, stopping
+	options.Node, options.Version, options.Stopping = engine.Node, recordedVersion, stopping
 	options.Auth.Tokens, options.Auth.Audit = engine.DB, engine.DB
 	options.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
 	options.Limits.Watch = 20 * time.Millisecond
@@ -63,7 +64,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		t.Fatal(err)
 	}
 	listening := httptest.NewServer(handler)
-	server := &running{URL: listening.URL, engine: engine, stack: target.Stack{Commands: true}, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
+	server := &running{URL: listening.URL, engine: engine, stack: &stack.Stack{Commands: true}, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
 	t.Cleanup(func() {
 		server.stop()
 		listening.Close()
@@ -253,7 +254,7 @@ func (s *running) project() []byte {
 	})
 }
 
-// nobody is told anything: the original was recorded without notifications.
-type nobody struct{}
+// silent sends no notices: Digdag was recorded without notifications.
+type silent struct{}
 
-func (nobody) Notify(context.Context, host.Notice) error { return nil }
+func (silent) Notify(context.Context, host.Notice) error { return nil }

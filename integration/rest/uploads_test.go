@@ -15,27 +15,24 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/client"
-	"zerodag/internal/cloud"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
-	"zerodag/internal/s3"
+	"zerodag/internal/uploads"
 )
 
 // depot is a store beside the server that takes uploads by link, as S3 does: only what was
 // announced, and a word to the upload function whenever something is complete.
 type depot struct {
 	*httptest.Server
-	uploads *cloud.Uploads
+	uploads *uploads.Uploads
 	told    func(key string)
 
 	mu    sync.Mutex
@@ -48,15 +45,15 @@ type depot struct {
 // the first one is done, unless quiet.
 func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, *depot) {
 	t.Helper()
-	d := &depot{parts: map[string][]byte{}, whole: map[string]bool{}, uploads: &cloud.Uploads{Logger: slog.New(slog.DiscardHandler)}}
-	d.uploads.Store, options.Uploads = d, d.uploads
+	d := &depot{parts: map[string][]byte{}, whole: map[string]bool{}, uploads: &uploads.Uploads{Now: time.Now, Logger: slog.New(slog.DiscardHandler)}}
+	d.uploads.Signer, options.Uploads = d, d.uploads
 	d.Server = httptest.NewServer(http.HandlerFunc(d.put))
 	server := serve(t, options)
 	if server.deployed() {
 		d.Close()
 		return server, nil
 	}
-	d.uploads.Host, d.uploads.Audit = server.engine.Host, server.engine.DB
+	d.uploads.Registrar, d.uploads.Blobs, d.uploads.Audit = server.engine, server.engine.Blobs, server.engine.DB
 	var running sync.WaitGroup
 	d.told = func(key string) {
 		for range 2 {
@@ -69,22 +66,17 @@ func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, 
 	return server, d
 }
 
-// local skips what a deployed stack does for itself: integration/aws proves it there.
+// local skips what a deployed stack does for itself: integration/stack proves it there.
 func (d *depot) local(t *testing.T) {
 	t.Helper()
 	if d == nil {
-		t.Skip("SKIPPED: the uploads of a deployed stack are tested in integration/aws")
+		t.Skip("SKIPPED: the uploads of a deployed stack are tested in integration/stack")
 	}
 }
 
 // take calls the upload function. Its context is not the test's: it may outlive it.
 func (d *depot) take(t *testing.T, key string) {
-	var e events.S3Event
-	text := `{"Records":[{"eventName":"ObjectCreated:Put","s3":{"object":{"key":` + strconv.Quote(key) + `}}}]}`
-	if err := json.Unmarshal([]byte(text), &e); err != nil {
-		t.Error(err)
-	}
-	if err := d.uploads.Take(context.Background(), e); err != nil {
+	if err := d.uploads.Register(context.Background(), key); err != nil {
 		t.Error(err)
 	}
 }
@@ -121,17 +113,17 @@ func (d *depot) store(ctx context.Context, key string, b []byte) error {
 	d.mu.Lock()
 	d.whole[key] = true
 	d.mu.Unlock()
-	err := d.uploads.Host.Blobs.Put(ctx, key, bytes.NewReader(b), int64(len(b)))
+	err := d.uploads.Blobs.Put(ctx, key, bytes.NewReader(b), int64(len(b)))
 	d.told(key)
 	return err
 }
 
-func (d *depot) UploadLink(_ context.Context, key string, _ int64, sum string, _ time.Duration) (s3.Upload, error) {
-	return s3.Upload{URL: d.URL + "/" + key + "?sum=" + strings.NewReplacer("+", "%2B", "/", "%2F", "=", "%3D").Replace(sum), Header: map[string]string{"X-Sum": sum}}, nil
+func (d *depot) UploadLink(_ context.Context, key string, _ int64, sum string, _ time.Duration) (host.UploadLink, error) {
+	return host.UploadLink{URL: d.URL + "/" + key + "?sum=" + strings.NewReplacer("+", "%2B", "/", "%2F", "=", "%3D").Replace(sum), Header: map[string]string{"X-Sum": sum}}, nil
 }
 
-func (d *depot) BeginParts(ctx context.Context, key string, parts []s3.Part, valid time.Duration) (string, []s3.Upload, error) {
-	var links []s3.Upload
+func (d *depot) BeginParts(ctx context.Context, key string, parts []host.Part, valid time.Duration) (string, []host.UploadLink, error) {
+	var links []host.UploadLink
 	for i, p := range parts {
 		l, err := d.UploadLink(ctx, fmt.Sprintf("%s@%d", key, i), p.Size, p.Sum, valid)
 		if err != nil {
@@ -142,7 +134,7 @@ func (d *depot) BeginParts(ctx context.Context, key string, parts []s3.Part, val
 	return "parts of " + key, links, nil
 }
 
-func (d *depot) CompleteParts(ctx context.Context, key, id string, parts []s3.Part, tags []string) error {
+func (d *depot) CompleteParts(ctx context.Context, key, id string, parts []host.Part, tags []string) error {
 	d.mu.Lock()
 	var whole []byte
 	for _, tag := range tags {
@@ -156,7 +148,7 @@ func (d *depot) CompleteParts(ctx context.Context, key, id string, parts []s3.Pa
 }
 
 func (d *depot) Has(ctx context.Context, key string) (bool, error) {
-	r, _, err := d.uploads.Host.Blobs.Open(ctx, key)
+	r, _, err := d.uploads.Blobs.Open(ctx, key)
 	if errors.Is(err, host.ErrNotFound) {
 		return false, nil
 	}
@@ -220,7 +212,7 @@ func (c caller) outcome(id string) object {
 		}
 		time.Sleep(5 * time.Millisecond) // polls, as clients of this API do
 	}
-	c.t.Fatalf("nobody says what became of upload %s", id)
+	c.t.Fatalf("no answer says what became of upload %s", id)
 	return nil
 }
 
@@ -327,7 +319,7 @@ func TestUploadOnce(t *testing.T) {
 		t.Errorf("told of eight times: %v", o)
 	}
 	// A crash between the revision and the answer: the function is called again.
-	if err := d.uploads.Host.Blobs.Delete(t.Context(), "results/"+second); err != nil {
+	if err := d.uploads.Blobs.Delete(t.Context(), "results/"+second); err != nil {
 		t.Fatal(err)
 	}
 	d.take(t, "uploads/"+second)

@@ -17,6 +17,7 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/sandbox"
+	"zerodag/internal/uploads"
 )
 
 // API answers calls of API Gateway with the handler that the server mounts.
@@ -44,7 +45,7 @@ func signer(ctx context.Context) (name string, ok bool) {
 // Gateway has checked the signature of.
 func (e *Engine) API(version string) (*API, error) {
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
-		return httpapi.New(httpapi.Options{Host: e.Host, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Redrive, Logger: e.Logger,
+		return httpapi.New(httpapi.Options{Node: e.Node, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Ticker.Redrive, Logger: e.Logger,
 			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed},
 			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: 20 * time.Second}})
 	}
@@ -58,6 +59,20 @@ func (e *Engine) API(version string) (*API, error) {
 	}
 	a.byIAM, err = handler(signer)
 	return a, err
+}
+
+// Uploads makes the upload slots of a deployment.
+func (e *Engine) Uploads() *uploads.Uploads {
+	return &uploads.Uploads{Registrar: e.Node, Blobs: e.Blobs, Signer: e.Blobs, Audit: e.DB, Now: time.Now, Logger: e.Logger}
+}
+
+// Upload is what S3 calls when archives were put into slots.
+func (e *Engine) Upload(ctx context.Context, call events.S3Event) error {
+	keys := make([]string, len(call.Records))
+	for i, r := range call.Records {
+		keys[i] = r.S3.Object.URLDecodedKey
+	}
+	return e.Uploads().Register(ctx, keys...)
 }
 
 // command is what the account's owner may ask of the function itself.
@@ -86,7 +101,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 	}
 	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
 		who := principal(call)
-		if who == "" { // the gateway lets none through: this holds where somebody changed its routes
+		if who == "" { // the gateway lets none through: this holds where its routes were changed
 			return refused("this path takes signed requests only (SigV4)"), nil
 		}
 		r = r.WithContext(context.WithValue(ctx, signerKey{}, who))
@@ -98,7 +113,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 	return answer(w)
 }
 
-// principal is who signed the call, as API Gateway says: an ARN. "" for nobody.
+// principal is who signed the call, as API Gateway says: an ARN. "" for a call that is not signed.
 func principal(call events.APIGatewayV2HTTPRequest) string {
 	if call.RequestContext.Authorizer == nil || call.RequestContext.Authorizer.IAM == nil {
 		return ""

@@ -1,8 +1,9 @@
 // Package cloud wires the drivers of AWS to a host, as package embedded wires those of one
 // machine.
 //
-// The functions use it. It must hold no rule of its own, and never link what is only for one
-// machine: the size of a function is the time of its first start.
+// The functions use it, each with the operators that it runs. It must never link what is only for
+// one machine, nor an operator, nor the JavaScript engine: the size of a function is the time of
+// its first start (docs/adr/0021-what-a-function-links.md).
 package cloud
 
 import (
@@ -26,32 +27,35 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
+	"zerodag/internal/node"
 	"zerodag/internal/notice"
 	"zerodag/internal/s3"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sns"
 	"zerodag/internal/sqs"
 	"zerodag/internal/ssm"
+	"zerodag/internal/tick"
 	"zerodag/operators"
-	"zerodag/operators/all"
 )
 
 // Engine is a function's part of a deployment.
 type Engine struct {
-	*host.Host
+	*node.Node
 	Config env.Config
 	DB     *dynamo.DB
 	Blobs  *s3.Blobs
 	Events *sqs.Queue
 	Tasks  *sqs.Queue
+	Ticker *tick.Ticker
 	Logger *slog.Logger
+	lease  time.Duration // of a task
 	// Sandbox runs commands; nil where the deployment has no place for them.
 	Sandbox *sandbox.Service
 	// Function runs short ones; nil where there is none.
 	Function *sandbox.Function
 }
 
-// pack is how many tasks that became ready together are one message (DESIGN section 3).
+// pack is how many tasks that became ready together are one message (invariants.md 4.9).
 const pack = 25
 
 // An agent has 15 minutes: a run that it begins has ten of them, and after three it leaves
@@ -65,8 +69,9 @@ const (
 // much as on a server. infra gives functions that unpack archives the space for it.
 const maxArchive = 500 << 20
 
-// Open makes everything that all calls of a function share.
-func Open(ctx context.Context) (*Engine, error) {
+// Open makes everything that all calls of a function share. registry has the operators that the
+// function runs, nil where it runs none: a function links only what it runs.
+func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 	config, err := env.Read(os.LookupEnv)
 	if err != nil {
 		return nil, err
@@ -75,20 +80,23 @@ func Open(ctx context.Context) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find region and credentials: %w", err)
 	}
-	return wire(config, account)
+	return wire(config, account, registry)
 }
 
-func wire(config env.Config, account aws.Config) (*Engine, error) {
-	e := &Engine{Config: config, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
+func wire(config env.Config, account aws.Config, registry operators.Registry) (*Engine, error) {
+	e := &Engine{Config: config, lease: config.Lease, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
 	e.Blobs = s3.NewBlobs(account, config.Archives)
-	later := &laterRows{}
-	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: later})
-	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: later})
+	timers := dynamo.NewTimers(account, config.Table)
+	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: timers})
+	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: timers})
 	e.DB = dynamo.New(account, dynamo.Options{Table: config.Table, Blobs: e.Blobs, Events: e.Events})
-	later.db = e.DB
 	logs := s3.LogOptions{Bucket: config.Logs, AgentID: "lambda"}
 	if !config.SmallLogs {
 		logs.Short = e.DB
+	}
+	evaluator, err := evaluatorPath()
+	if err != nil {
+		return nil, err
 	}
 	workspaces, err := files.NewWorkspaces(filepath.Join(os.TempDir(), "zerodag"), files.Limits{Compressed: maxArchive}, func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := e.Blobs.Open(ctx, key)
@@ -103,26 +111,38 @@ func wire(config env.Config, account aws.Config) (*Engine, error) {
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
 	}
-	e.Host = host.New(host.Options{
-		Ticked: true, Relay: true, IDAt: dynamo.IDAt, Notices: notices,
+	e.Node = node.New(node.Options{
+		Shared: true, FiredByMessages: true, Notices: notices,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
-		Log: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
+		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
 		Blobs: e.Blobs, Secrets: secrets, Logs: logStore,
-		Registry: all.Registry(), Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
+		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 			s := workspaces.Of(ctx, w.Archive, id, nil)
 			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave}, nil
 		},
-		Near:      e.prepare,
-		Evaluator: evaluators.New(""),
+		Prewarm:   e.prewarm,
+		Evaluator: evaluators.New(evaluator),
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 		Now:       time.Now, Logger: e.Logger,
 		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime},
 	})
+	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
+		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Now: time.Now, Logger: e.Logger}
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)
 	return e, nil
+}
+
+// evaluatorPath is where the program is that evaluates expressions: beside the function's own, which
+// stays free of the JavaScript engine.
+func evaluatorPath() (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	return filepath.Join(filepath.Dir(program), env.Evaluator), nil
 }
 
 // operatorSettings are what operators find below "config.". The role of a function is the
@@ -143,11 +163,4 @@ func topics(announce string) []events.Topic {
 		return append(ends, events.AttemptStarted)
 	}
 	return nil
-}
-
-// laterRows keeps messages that are due later than their queue can delay them.
-type laterRows struct{ db *dynamo.DB }
-
-func (l *laterRows) Later(ctx context.Context, queue string, messages ...host.Message) error {
-	return l.db.Later(ctx, queue, messages...)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/host"
+	"zerodag/internal/node"
 	"zerodag/internal/sqs"
 )
 
@@ -117,11 +118,11 @@ func TestConsume(t *testing.T) {
 func TestMetricLine(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)
-	before := host.Stats{TasksRun: 5, SchedulesFired: 1, ScheduleDelay: time.Hour}
+	before := node.Stats{TasksRun: 5, SchedulesFired: 1, ScheduleDelay: time.Hour}
 	if line := metricLine("main", "tick", before, before, at, at); line != nil {
 		t.Errorf("nothing was done: %s", line)
 	}
-	after := host.Stats{TasksRun: 7, SchedulesFired: 2, ScheduleDelay: 1500 * time.Millisecond}
+	after := node.Stats{TasksRun: 7, SchedulesFired: 2, ScheduleDelay: 1500 * time.Millisecond}
 	var got, want any
 	if err := json.Unmarshal(metricLine("main", "agent", before, after, at, at.Add(time.Second)), &got); err != nil {
 		t.Fatal(err)

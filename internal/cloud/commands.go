@@ -3,18 +3,15 @@ package cloud
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"zerodag/engine/param"
-	"zerodag/events"
 	"zerodag/internal/env"
 	"zerodag/internal/fargate"
 	"zerodag/internal/host"
 	"zerodag/internal/lambda"
+	"zerodag/internal/placement"
 	"zerodag/internal/s3"
 	"zerodag/internal/sandbox"
 	"zerodag/operators"
@@ -47,50 +44,59 @@ func (e *Engine) function(account aws.Config, c env.Function, links s3.Links) *s
 
 // commands runs the commands of one run of a task.
 func (e *Engine) commands(id operators.Identity, archive string) operators.Commands {
-	p := placed{}
+	p := newPlaced()
 	if e.Sandbox != nil {
-		p = append(p, place{operators.OnFargate, e.Sandbox.For(id, archive)})
+		p.add(operators.OnFargate, e.Sandbox.For(id, archive))
 	}
 	if e.Function != nil {
-		p = append(p, place{operators.OnLambda, e.Function.For(id, archive)})
+		p.add(operators.OnLambda, e.Function.For(id, archive))
 	}
-	if len(p) == 0 {
+	if len(p.in) == 0 {
 		return noCommands{}
 	}
 	return p
 }
 
-// prepare launches a machine for a command that is near.
-func (e *Engine) prepare(ctx context.Context, id operators.Identity, s operators.Sandbox) {
+// prewarm launches a machine for a command that comes soon.
+func (e *Engine) prewarm(ctx context.Context, id operators.Identity, s operators.Sandbox) {
 	if e.Sandbox != nil {
 		e.Sandbox.Prepare(ctx, id, s)
 	}
 }
 
 // placed are the executors that the deployment has; commands that name none have the first.
-type placed []place
-
-type place struct {
-	name string
-	operators.Commands
+type placed struct {
+	table placement.Table
+	in    map[string]operators.Commands
 }
 
-func (p placed) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
-	var names []string
-	for _, x := range p {
-		if c.Sandbox.Executor == x.name || c.Sandbox.Executor == "" {
-			return x.Run(ctx, c)
-		}
-		names = append(names, x.name)
-	}
-	if c.Sandbox.Executor == operators.OnLambda {
-		return operators.Exit{}, param.Errorf("sandbox: the executor lambda is not to be had in this deployment: use %s, or deploy with -c commandFunction=true", strings.Join(names, ", "))
-	}
-	return operators.Exit{}, param.Errorf("sandbox: the executor %s is not to be had in this deployment: use %s", c.Sandbox.Executor, strings.Join(names, ", "))
+func newPlaced() *placed {
+	return &placed{in: map[string]operators.Commands{}, table: placement.Table{Place: "in this deployment",
+		Hints: map[string]string{operators.OnLambda: "deploy with -c commandFunction=true", operators.OnFargate: "deploy with -c commands=fargate"}}}
 }
 
-// Stop ends a command wherever it is: the first one finds its row, and what belongs to it.
-func (p placed) Stop(ctx context.Context, status *param.Map) error { return p[0].Stop(ctx, status) }
+func (p *placed) add(name string, c operators.Commands) {
+	if p.table.Default == "" {
+		p.table.Default = name
+	}
+	p.table.Known = append(p.table.Known, name)
+	p.table.Allowed = p.table.Known
+	p.in[name] = c
+}
+
+// Run implements operators.Commands.
+func (p *placed) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
+	name, err := p.table.Choose(c.Sandbox)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	return p.in[name].Run(ctx, c)
+}
+
+// Stop ends a command wherever it is: the first executor finds its row, and what belongs to it.
+func (p *placed) Stop(ctx context.Context, status *param.Map) error {
+	return p.in[p.table.Default].Stop(ctx, status)
+}
 
 // noCommands refuses commands: there is no shell in a function.
 type noCommands struct{}
@@ -109,7 +115,7 @@ func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (boo
 		Detail json.RawMessage `json:"detail"`
 	}
 	if err := json.Unmarshal(payload, &call); err != nil || call.Source != "aws.ecs" {
-		return false, nil //nolint:nilerr // whoever reads the payload next says what is wrong with it
+		return false, nil //nolint:nilerr // the next reader of the payload says what is wrong with it
 	}
 	s, ended, err := fargate.ParseEvent(call.Detail)
 	if err != nil || !ended || e.Sandbox == nil {
@@ -118,35 +124,11 @@ func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (boo
 	return true, e.Sandbox.Stopped(ctx, s.Runner, s.Why, s.Ending)
 }
 
-// machinesMessage begins the ids of messages that have an agent look after the machines of
-// commands between two ticks: one that is silent is to be noticed within a minute.
-const machinesMessage = "machines/"
-
-// checkMachines looks after the machines of commands, and has it done again before the next tick
-// while there are some.
-func (e *Engine) checkMachines(ctx context.Context) error {
-	n, err := e.lookAfterMachines(ctx)
-	if err != nil || n == 0 {
-		return err
-	}
-	var list []host.Message
-	for _, after := range []time.Duration{20 * time.Second, 40 * time.Second} {
-		due := time.Now().Add(after)
-		list = append(list, host.Message{ID: fmt.Sprint(machinesMessage, due.Unix()), Body: events.EncodeTask(events.Task{}), Due: due})
-	}
-	if err := e.Tasks.Send(ctx, list...); err != nil {
-		return fmt.Errorf("have machines looked after: %w", err)
-	}
-	return nil
-}
-
-// lookAfterMachines does so once, and says how many there were.
-func (e *Engine) lookAfterMachines(ctx context.Context) (n int, err error) {
+// lookAfterMachines does so once.
+func (e *Engine) lookAfterMachines(ctx context.Context) error {
 	if e.Sandbox == nil {
-		return 0, nil
+		return nil
 	}
-	if n, err = e.Sandbox.Check(ctx); err != nil {
-		return n, fmt.Errorf("look after machines: %w", err)
-	}
-	return n, nil
+	_, err := e.Sandbox.Check(ctx)
+	return err
 }

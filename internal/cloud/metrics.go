@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"zerodag/internal/host"
+	"zerodag/internal/node"
 )
 
 // namespace of the metrics in CloudWatch.
@@ -30,7 +30,7 @@ type metric struct {
 	Unit string
 }
 
-func metricLine(stage, function string, before, after host.Stats, began, now time.Time) []byte {
+func metricLine(stage, function string, before, after node.Stats, began, now time.Time) []byte {
 	line := map[string]any{"stage": stage, "function": function, "milliseconds": now.Sub(began).Milliseconds()}
 	var metrics []metric
 	count := func(name string, before, after int64) {

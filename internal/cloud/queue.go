@@ -3,12 +3,12 @@ package cloud
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sandbox"
 	"zerodag/internal/sqs"
 )
 
@@ -37,18 +37,18 @@ const eventVisibility = time.Minute
 // lease short, so that a crash is noticed soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("agent")()
-	lease := e.Limits.Lease
+	lease := e.lease
 	return e.consume(ctx, e.Tasks, lease, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {
 		for _, d := range list {
-			if strings.HasPrefix(d.ID, machinesMessage) {
-				if _, err := e.lookAfterMachines(ctx); err != nil {
-					e.Logger.Error("what failed is done by the next look", "error", err)
+			if sandbox.IsLook(d) {
+				if err := e.lookAfterMachines(ctx); err != nil {
+					e.Logger.Error("look after machines: what failed is done by the next look", "error", err)
 				}
 				q.Delete(ctx, d) // of this call: never fails
 				continue
 			}
 			if err := e.Tasks.Extend(ctx, d, lease); err != nil {
-				e.Logger.Error("shorten lease: somebody else has the message, or it comes again", "message", d.ID, "error", err)
+				e.Logger.Error("shorten lease: another process has the message, or it comes again", "message", d.ID, "error", err)
 				continue
 			}
 			e.TakeTask(ctx, q, d)

@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	awsevents "github.com/aws/aws-lambda-go/events"
 
-	"zerodag/engine/param"
 	"zerodag/events"
-	"zerodag/internal/host"
 )
 
 // Tick is what EventBridge calls: each minute for what became due, and for what starts
@@ -28,14 +25,14 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 		e.Logger.Error("event starts nothing", "error", err)
 		return nil
 	case d == nil:
-		return errors.Join(e.TickOnce(ctx), e.checkMachines(ctx))
+		return errors.Join(e.Ticker.Once(ctx), e.tickMachines(ctx))
 	}
-	return e.startFrom(ctx, *d, named)
+	return e.StartByEvent(ctx, *d, named)
 }
 
 // startOf says what an event starts; nil when it is a tick. named says that its parameters were
-// named by who may call the function, in a rule or a schedule: whoever may put events on the
-// bus is not trusted with names, and nobody's values are more than data.
+// named by a caller of the function itself, in a rule or a schedule: those who may put events on the
+// bus are not trusted with names, and values are data from either.
 func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ error) {
 	var d events.StartDetail
 	if err := json.Unmarshal(payload, &d); err == nil && d.Project != "" {
@@ -61,49 +58,10 @@ func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ erro
 	return &d, false, nil
 }
 
-// startFrom starts a workflow. The same ID twice starts it once. What is wrong with it is
-// logged and not tried again.
-func (e *Engine) startFrom(ctx context.Context, d events.StartDetail, named bool) error {
-	r, err := e.startRequest(ctx, d)
-	if err == nil {
-		r.Params, r.Outside = param.DataMap(r.Params), !named
-		_, err = e.Start(ctx, r)
-	}
-	var user *host.Error
-	if errors.As(err, &user) {
-		if user.Existing == nil {
-			e.Logger.Error("event starts nothing", "event", d.ID, "project", d.Project, "workflow", d.Workflow, "error", err)
-		}
+// tickMachines looks after the machines of commands, if there are any.
+func (e *Engine) tickMachines(ctx context.Context) error {
+	if e.Sandbox == nil {
 		return nil
 	}
-	return err
-}
-
-func (e *Engine) startRequest(ctx context.Context, d events.StartDetail) (host.StartRequest, error) {
-	wrong := func(format string, args ...any) (host.StartRequest, error) {
-		return host.StartRequest{}, &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
-	}
-	if d.ID == "" || d.Time.IsZero() && d.SessionTime == "" {
-		return wrong(`the input needs "id" and "time" (or "session_time") that are the same when it comes again: <aws.scheduler.execution-id> and <aws.scheduler.scheduled-time> of a schedule, $.id and $.time of an event`)
-	}
-	w, err := e.Newest(ctx, 0, d.Project, d.Workflow)
-	if err != nil {
-		return host.StartRequest{}, err
-	}
-	r := host.StartRequest{Workflow: w.ID, SessionTime: d.Time.Truncate(time.Second), RetryName: "event-" + d.ID, Params: param.New()}
-	if d.SessionTime != "" {
-		if r.SessionTime, err = e.SessionTime(w, d.SessionTime, ""); err != nil {
-			return wrong("session_time: %v", err)
-		}
-	}
-	if len(d.Params) > 0 {
-		v, err := param.ParseJSON(string(d.Params))
-		if err == nil {
-			r.Params, err = param.AsMap("params", v)
-		}
-		if err != nil {
-			return wrong("params: %v", err)
-		}
-	}
-	return r, host.CheckRetryName(r.RetryName)
+	return e.Sandbox.Tick(ctx, e.Tasks)
 }

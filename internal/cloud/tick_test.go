@@ -66,7 +66,7 @@ func TestTickMany(t *testing.T) {
 		many = n
 	}
 	config := env.Config{Stage: "test", Table: localstack.Name(), Events: queue(t, c, true), Tasks: queue(t, c, false), DeadEvents: queue(t, c, true), DeadTasks: queue(t, c, false)}
-	e, err := wire(config, c)
+	e, err := wire(config, c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestTickMany(t *testing.T) {
 	}
 	for range 2 {
 		began := time.Now()
-		if err := e.TickOnce(t.Context()); err != nil {
+		if err := e.Ticker.Once(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("a tick with %d schedules due took %v", many, time.Since(began))

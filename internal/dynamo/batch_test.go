@@ -126,14 +126,16 @@ func TestManySchedules(t *testing.T) {
 // first, until they are deleted.
 func TestTimers(t *testing.T) {
 	t.Parallel()
-	db, _ := open(t, options(t))
+	o := options(t)
+	open(t, o)
+	timers := dynamo.NewTimers(localstack.Config(t), o.Table)
 	ctx := t.Context()
 	for i := range int64(20) {
-		if err := db.Later(ctx, "tasks", host.Message{ID: fmt.Sprint("m", i), Group: "g", Body: []byte("{}"), Due: instant(1000 - i)}); err != nil {
+		if err := timers.Later(ctx, "tasks", host.Message{ID: fmt.Sprint("m", i), Group: "g", Body: []byte("{}"), Due: instant(1000 - i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list, err := db.DueTimers(ctx, instant(985), 3)
+	list, err := timers.Due(ctx, instant(985), 3)
 	if err != nil || len(list) != 3 {
 		t.Fatalf("due: %v, %v", list, err)
 	}
@@ -142,10 +144,10 @@ func TestTimers(t *testing.T) {
 			t.Errorf("message %d is %+v, want %s", i, x, want)
 		}
 	}
-	if err := db.DeleteTimers(ctx, list); err != nil {
+	if err := timers.Delete(ctx, list); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := db.DueTimers(ctx, instant(985), 0); err != nil || len(list) != 2 {
+	if list, err := timers.Due(ctx, instant(985), 0); err != nil || len(list) != 2 {
 		t.Errorf("after three were deleted %d are due, want 2 (%v)", len(list), err)
 	}
 }

@@ -33,8 +33,8 @@ func (db *DB) MoveHorizon(ctx context.Context, to time.Time) error {
 	return err
 }
 
-// IDAt is the least id of what is made from a time on.
-func IDAt(t time.Time) int64 {
+// idAt is the least id of what is made from a time on.
+func idAt(t time.Time) int64 {
 	if t.Before(epoch) {
 		return 0
 	}

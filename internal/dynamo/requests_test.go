@@ -129,7 +129,7 @@ func TestRequestsOfLists(t *testing.T) {
 	b.is("last session", "Query 1", 1, 0, err)
 	_, err = db.CountActive(ctx, 1, 100)
 	b.is("number of active attempts", "Query 8", 4, 0, err)
-	_, err = db.Active(ctx, 1, 0, 100)
+	_, err = db.Active(ctx, host.ActiveQuery{Site: 1, Count: 100})
 	b.is("active attempts", "BatchGetItem 1, Query 8", 0, 0, err)
 	_, err = db.Attempts(ctx, host.AttemptQuery{Site: 1, Project: p.ID, Workflow: "w0", Count: 100, Retried: true})
 	b.is("attempts", "BatchGetItem 1, Query 8", 0, 0, err)

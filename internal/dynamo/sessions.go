@@ -159,9 +159,13 @@ func (db *DB) attemptsOfSession(ctx context.Context, session int64) ([]item, err
 }
 
 // Active lists unfinished attempts, ascending by id.
-func (db *DB) Active(ctx context.Context, site int64, after int64, n int) ([]host.Attempt, error) {
-	sites := []int64{site}
-	if site < 0 {
+func (db *DB) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt, error) {
+	after, n := q.After, q.Count
+	if !q.Since.IsZero() {
+		after = max(after, idAt(q.Since))
+	}
+	sites := []int64{q.Site}
+	if q.Site < 0 {
 		var err error
 		if sites, err = db.sites(ctx); err != nil {
 			return nil, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
@@ -22,14 +24,15 @@ const (
 func timerKey(queue, id string) key { return key{"T#" + queue + "#" + id, row} }
 func dueTimers(shard int64) string  { return "T#" + decimal(shard) }
 
-// Timer is a message and the queue that it is for.
-type Timer struct {
-	Queue   string
-	Message host.Message
-}
+// Timers keeps messages until they are near enough to be sent. It is apart from DB, which needs the
+// queues that need Timers.
+type Timers struct{ db *DB }
+
+// NewTimers makes Timers in a deployment's table.
+func NewTimers(c aws.Config, table string) *Timers { return &Timers{New(c, Options{Table: table})} }
 
 // Later keeps messages until they are near enough to be sent. Repeated it changes nothing.
-func (db *DB) Later(ctx context.Context, queue string, messages ...host.Message) error {
+func (t *Timers) Later(ctx context.Context, queue string, messages ...host.Message) error {
 	var items []item
 	for _, m := range messages {
 		it := timerKey(queue, m.ID).item()
@@ -41,27 +44,27 @@ func (db *DB) Later(ctx context.Context, queue string, messages ...host.Message)
 		it.setBytes(aText, m.Body)
 		items = append(items, it)
 	}
-	return db.putAll(ctx, items)
+	return t.db.putAll(ctx, items)
 }
 
-// DueTimers lists up to n messages due at or before a time, the earliest first. Whoever
+// Due lists up to n messages due at or before a time, the earliest first. Whoever
 // sends one deletes it afterwards: a crash in between sends it twice.
-func (db *DB) DueTimers(ctx context.Context, until time.Time, n int) ([]Timer, error) {
-	var out []Timer
-	err := db.listOf(env.Due(), span{0, until.UnixMicro()}, false, n, byShard(dueTimers)).rows(ctx, func(rows []item) (bool, error) {
+func (t *Timers) Due(ctx context.Context, until time.Time, n int) ([]host.Timer, error) {
+	var out []host.Timer
+	err := t.db.listOf(env.Due(), span{0, until.UnixMicro()}, false, n, byShard(dueTimers)).rows(ctx, func(rows []item) (bool, error) {
 		for _, it := range rows {
-			out = append(out, Timer{it.str(aQueue), host.Message{ID: it.str(aMessage), Group: it.str(aGroup), Share: it.str(aShare), Body: it.bytes(aText), Due: it.time(aDue)}})
+			out = append(out, host.Timer{Queue: it.str(aQueue), Message: host.Message{ID: it.str(aMessage), Group: it.str(aGroup), Share: it.str(aShare), Body: it.bytes(aText), Due: it.time(aDue)}})
 		}
 		return n > 0 && len(out) >= n, nil
 	})
 	return upTo(out, n), err
 }
 
-// DeleteTimers removes messages that were sent.
-func (db *DB) DeleteTimers(ctx context.Context, list []Timer) error {
+// Delete removes messages that were sent.
+func (t *Timers) Delete(ctx context.Context, list []host.Timer) error {
 	keys := make([]key, len(list))
-	for i, t := range list {
-		keys[i] = timerKey(t.Queue, t.Message.ID)
+	for i, x := range list {
+		keys[i] = timerKey(x.Queue, x.Message.ID)
 	}
-	return db.deleteAll(ctx, keys)
+	return t.db.deleteAll(ctx, keys)
 }

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
+	"zerodag/internal/node"
 )
 
 // running opens an engine on disk, runs its loops and pushes one workflow.
@@ -29,7 +31,7 @@ func running(b testing.TB, o embedded.Options, text string) (*embedded.Engine, h
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		e.Run(ctx, ctx, host.Parts{Executor: true, Agent: true, Scheduler: true})
+		e.Run(ctx, ctx, node.Parts{Executor: true, Agent: true, Scheduler: true})
 	}()
 	b.Cleanup(func() { stop(); <-ended; e.Close() })
 	folder := b.TempDir()
@@ -44,11 +46,11 @@ func running(b testing.TB, o embedded.Options, text string) (*embedded.Engine, h
 	if _, err := p.Pack(&archive, files.Packing{}); err != nil {
 		b.Fatal(err)
 	}
-	project, err := e.Push(ctx, host.PushRequest{Project: "p", Revision: "1"}, &archive, int64(archive.Len()))
+	project, err := e.Push(ctx, catalogue.PushRequest{Project: "p", Revision: "1"}, &archive, int64(archive.Len()))
 	if err != nil {
 		b.Fatal(err)
 	}
-	list, err := e.Workflows.Workflows(ctx, host.WorkflowQuery{Revision: project.Latest.ID, Name: "main"})
+	list, err := e.Workflows(ctx, host.WorkflowQuery{Revision: project.Latest.ID, Name: "main"})
 	if err != nil || len(list) != 1 {
 		b.Fatal(err, list)
 	}
@@ -58,13 +60,13 @@ func running(b testing.TB, o embedded.Options, text string) (*embedded.Engine, h
 func runOnce(b testing.TB, e *embedded.Engine, w host.Workflow, session int64) {
 	b.Helper()
 	ctx := context.Background()
-	a, err := e.Start(ctx, host.StartRequest{Workflow: w.ID, SessionTime: time.Unix(session, 0), Params: param.New()})
+	a, err := e.Start(ctx, catalogue.StartRequest{Workflow: w.ID, SessionTime: time.Unix(session, 0), Params: param.New()})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for range e.Watch(ctx, a) {
 	}
-	if a, err = e.Attempts.Attempt(ctx, 0, a.ID); err != nil || !a.Success {
+	if a, err = e.Attempt(ctx, 0, a.ID); err != nil || !a.Success {
 		b.Fatal(err, a)
 	}
 }

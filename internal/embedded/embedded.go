@@ -17,15 +17,17 @@ import (
 	"sync"
 	"time"
 
-	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
 	"zerodag/internal/datafolder"
 	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
+	"zerodag/internal/node"
 	"zerodag/internal/sqlite"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -67,8 +69,9 @@ type Options struct {
 
 // Engine is an open deployment.
 type Engine struct {
-	*host.Host
+	*node.Node
 	DB         *sqlite.DB
+	Blobs      host.Blobs
 	workspaces *files.Workspaces
 	taskLogs   *files.Logs
 	logger     *slog.Logger
@@ -125,8 +128,8 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, e.wire(o)
 }
 
-// storeRetry is how soon at the latest what a full disk refused is tried again: there is nobody
-// else whom that could disturb.
+// storeRetry is how soon at the latest what a full disk refused is tried again: no other
+// process could be disturbed.
 const storeRetry = 2 * time.Second
 
 // DatabaseName is the file of the database in its folder.
@@ -160,6 +163,7 @@ func (e *Engine) wire(o Options) error {
 	if err != nil {
 		return err
 	}
+	e.Blobs = blobs
 	open := func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := blobs.Open(ctx, key)
 		return r, err
@@ -189,14 +193,14 @@ func (e *Engine) wire(o Options) error {
 	if o.Workspace != nil {
 		workspace = o.Workspace(commands.In)
 	}
-	e.Host = host.New(host.Options{
+	e.Node = node.New(node.Options{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
 		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Secrets: e.DB,
 		Blobs: blobs, Logs: logs,
 		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network}, Network: o.Network, Notices: o.Notices,
 		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,
 		Workspace: workspace,
-		Evaluator: evaluator(o.Evaluators),
+		Evaluator: evaluatorOf(o.Evaluators),
 		Unpack: func(ctx context.Context, key string) (host.Archive, error) {
 			return e.workspaces.Archive(ctx, key)
 		},
@@ -245,11 +249,11 @@ func (o Options) closeData() error {
 	return nil
 }
 
-func evaluator(pool *evaluators.Pool) operators.Evaluator {
+func evaluatorOf(pool *evaluators.Pool) operators.Evaluator {
 	if pool != nil {
 		return pool
 	}
-	return evaluators.InProcess(sync.OnceValue(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) }))
+	return evaluator.InProcess(sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) }))
 }
 
 // Close ends everything at once and closes the files. What was under way runs again after

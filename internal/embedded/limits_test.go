@@ -8,6 +8,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
 	"zerodag/internal/embedded"
 	"zerodag/internal/executors"
 	"zerodag/internal/host"
@@ -64,7 +65,7 @@ func messages(t *testing.T, e *embedded.Engine, w host.Workflow, greedy bool) ma
 	t.Helper()
 	params := param.New()
 	params.Set("greedy", greedy)
-	a, err := e.Start(t.Context(), host.StartRequest{Workflow: w.ID, SessionTime: time.Now().Truncate(time.Second), RetryName: time.Now().String(), Params: params})
+	a, err := e.Start(t.Context(), catalogue.StartRequest{Workflow: w.ID, SessionTime: time.Now().Truncate(time.Second), RetryName: time.Now().String(), Params: params})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ type Config struct {
 	Table  string
 	Events string // URL of the FIFO queue of events
 	Tasks  string // URL of the queue of tasks
-	// URLs of the queues where messages go that nobody could handle.
+	// URLs of the queues where messages go that could not be handled.
 	DeadEvents, DeadTasks string
 	Archives              string // bucket of project archives, uploads and large values
 	Logs                  string // bucket of task logs
@@ -29,6 +29,9 @@ type Config struct {
 	SmallLogs bool          // also small logs go to the bucket
 	Commands  Commands      // where commands run
 }
+
+// Evaluator is the name of the program beside a function's own that evaluates expressions.
+const Evaluator = "evaluator"
 
 // Commands is where commands run: nowhere, when neither Cluster nor Function is there.
 type Commands struct {

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// idleTime is how long an evaluator is kept that nobody needs.
+// idleTime is how long an evaluator is kept that is not needed.
 const idleTime = 2 * time.Minute
 
 // Pool evaluates in other processes, as many at a time as there are processors. It starts
@@ -30,7 +30,8 @@ type Pool struct {
 	sweeper *time.Timer
 }
 
-// New makes a Pool of a program whose main calls Serve first: this one, or the one at path.
+// New makes a Pool of a program whose main calls evaluator.Serve first: this one, or the one at
+// path, which must be of the same build.
 // It starts nothing.
 func New(path string) *Pool {
 	return &Pool{path: path, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), all: map[*process]bool{}}
@@ -47,7 +48,7 @@ func (p *Pool) Template(ctx context.Context, text string, vars *param.Map, s exp
 }
 
 func (p *Pool) evaluator(ctx context.Context) *expr.Evaluator {
-	return expr.New(expr.Options{Elsewhere: func(q expr.Script) (string, error) { return p.script(ctx, q) }})
+	return expr.New(func(q expr.Script) (string, error) { return p.script(ctx, q) })
 }
 
 // script has one template evaluated. An evaluator that dies of it fails it, and no other one.
@@ -177,7 +178,7 @@ func (p *Pool) bury(e *process) {
 	delete(p.all, e)
 }
 
-// sweep ends evaluators that nobody needed for a while.
+// sweep ends evaluators that were not needed for a while.
 func (p *Pool) sweep() {
 	p.mu.Lock()
 	var old []*process

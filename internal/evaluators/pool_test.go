@@ -8,10 +8,11 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
 	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 )
 
 func TestMain(m *testing.M) {
-	evaluators.Serve()
+	evaluator.Serve()
 	os.Exit(m.Run())
 }
 

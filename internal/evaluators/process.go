@@ -14,18 +14,18 @@ import (
 	"time"
 
 	"zerodag/engine/expr"
+	"zerodag/internal/evaluators/wire"
 )
 
 const (
 	startTime = 20 * time.Second // for an evaluator to greet, on a busy machine
 	// How long an evaluation may take: the engine ends its own after 500 ms. After firstLook
 	// it is seen how much processor time goes into it, and from hardTime on it is killed once
-	// it had its share. One that had none is not to blame, up to lastTime.
+	// it had its share. One that had none is not to blame, up to wire.LastTime.
 	firstLook = 400 * time.Millisecond
 	hardTime  = 800 * time.Millisecond
 	nextLook  = 50 * time.Millisecond
 	share     = 250 * time.Millisecond
-	lastTime  = 15 * time.Second
 	// Where the system does not tell processor time.
 	blindTime = 3 * time.Second
 )
@@ -38,8 +38,7 @@ type process struct {
 	read  *bufio.Reader
 	said  tail
 	ended chan struct{}
-	zones map[string]bool // whose rules it has
-	since time.Time       // when it was last given back
+	since time.Time // when it was last given back
 }
 
 // tail keeps the first bytes of what an evaluator says of its own end.
@@ -63,7 +62,7 @@ func (t *tail) String() string {
 
 // start starts an evaluator and waits until it is ready.
 func start(ctx context.Context, path string) (p *process, err error) {
-	p = &process{ended: make(chan struct{}), zones: map[string]bool{}}
+	p = &process{ended: make(chan struct{})}
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func start(ctx context.Context, path string) (p *process, err error) {
 		return nil, err
 	}
 	p.in, p.out, p.read = in, out, bufio.NewReader(out)
-	p.cmd = &exec.Cmd{Path: path, Args: []string{greeting}, Env: []string{}, Stdin: stdin, Stdout: stdout, Stderr: &p.said, SysProcAttr: attributes()}
+	p.cmd = &exec.Cmd{Path: path, Args: []string{wire.Greeting}, Env: []string{}, Stdin: stdin, Stdout: stdout, Stderr: &p.said, SysProcAttr: attributes()}
 	err = p.cmd.Start()
 	stdin.Close()
 	stdout.Close() // an evaluator that ends before it greets must be seen to
@@ -98,17 +97,11 @@ func start(ctx context.Context, path string) (p *process, err error) {
 func (p *process) greeted(ctx context.Context) error {
 	defer context.AfterFunc(ctx, p.signal)()
 	p.out.SetReadDeadline(time.Now().Add(startTime)) //nolint:errcheck // it is a pipe
-	text, err := readText(p.read, uint32(len(greeting)))
+	err := wire.ReadHello(p.read)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
-		return fmt.Errorf("the evaluator does not greet: %w", err)
-	}
-	if string(text) != greeting {
-		return fmt.Errorf("the evaluator greets with %q", text)
-	}
-	return nil
+	return err
 }
 
 // signal ends the process; it may be called by anyone at any time.
@@ -134,8 +127,7 @@ func (p *process) isOver() bool {
 
 // evaluate asks for one evaluation. sound says whether the process can be asked again.
 func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sound bool, err error) {
-	zone, rules := p.zone(q.Scope.Zone)
-	b, err := question(q, zone, rules)
+	b, err := wire.Question(q)
 	if err != nil {
 		return "", true, err
 	}
@@ -145,11 +137,9 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 	var wrong expr.ScriptError
 	switch {
 	case err == nil:
-		p.zones[zone] = true
 		// One that had to be interrupted, or nearly, may have left much behind.
 		return text, time.Since(began) < firstLook, nil
 	case errors.As(err, &wrong):
-		p.zones[zone] = true
 		return "", time.Since(began) < firstLook, err
 	case ctx.Err() != nil:
 		return "", false, context.Cause(ctx)
@@ -160,20 +150,9 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 	return "", false, expr.ScriptError(p.obituary())
 }
 
-// zone is how a zone crosses.
-func (p *process) zone(l *time.Location) (name string, rules []byte) {
-	if l == nil {
-		l = time.UTC
-	}
-	if name = l.String(); !p.zones[name] {
-		rules = rulesOf(name)
-	}
-	return name, rules
-}
-
 // ask sends a question and waits for the answer; os.ErrDeadlineExceeded when there is none in time.
 func (p *process) ask(began time.Time, question []byte) (string, error) {
-	deadline := began.Add(lastTime)
+	deadline := began.Add(wire.LastTime)
 	p.in.SetWriteDeadline(deadline) //nolint:errcheck // it is a pipe
 	if _, err := p.in.Write(question); err != nil {
 		return "", err
@@ -183,7 +162,7 @@ func (p *process) ask(began time.Time, question []byte) (string, error) {
 		_, err := p.read.Peek(1)
 		if err == nil {
 			p.out.SetReadDeadline(deadline) //nolint:errcheck // it is a pipe
-			return readAnswer(p.read)
+			return wire.ReadAnswer(p.read)
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return "", err
@@ -193,7 +172,7 @@ func (p *process) ask(began time.Time, question []byte) (string, error) {
 			spentBefore = now
 		}
 		took := time.Since(began)
-		if known && took >= hardTime && now-spentBefore >= share || !known && took >= blindTime || took >= lastTime {
+		if known && took >= hardTime && now-spentBefore >= share || !known && took >= blindTime || took >= wire.LastTime {
 			return "", os.ErrDeadlineExceeded
 		}
 		p.out.SetReadDeadline(time.Now().Add(max(nextLook, hardTime-took))) //nolint:errcheck // it is a pipe

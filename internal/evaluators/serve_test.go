@@ -13,9 +13,11 @@ import (
 
 	"zerodag/engine/expr"
 	"zerodag/engine/expr/assets"
+	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/operators"
 )
 
@@ -26,7 +28,7 @@ func TestSame(t *testing.T) {
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
 	vars := param.New("i", int64(9007199254740993), "big", huge, "f", 1.5, "e", 1e21, "t", "täxt\u2028\x00\xff", "b", true, "n", nil,
 		"m", param.New("x", param.New("y", int64(1))), "l", []param.Value{int64(1), "a", nil}, "session_time", "2024-02-29T12:34:56+00:00", "print", int64(1))
-	here := evaluators.InProcess(func() *expr.Moment { return expr.CompileMoment(assets.Moment()) })
+	here := evaluator.InProcess(func() *script.Moment { return script.CompileMoment(assets.Moment()) })
 	there := newPool(t)
 	for _, text := range []string{"${i+1}", "${big}", "${big+1}", "${f*2} ${e}", "${t.length} ${t}", "${!b}${n}", "${m.x}", "${m['x'].y}", "${l.map(String)}", "${JSON.stringify(this)}",
 		"${Object.keys(this)}", "${missing}", "${(}", "a${1}b$${x}c${secret:k}", "${Math.random()}", "${new Date()}", "${new Date(2024, 2, 31, 2, 30)}", "${moment(session_time).format()}",

@@ -22,6 +22,7 @@ import (
 	"zerodag/internal/docker"
 	"zerodag/internal/limits"
 	"zerodag/internal/lineage"
+	"zerodag/internal/placement"
 	"zerodag/internal/process"
 	"zerodag/operators"
 )
@@ -56,9 +57,10 @@ type Limits struct {
 // Executors run commands. They are safe for concurrent use.
 type Executors struct {
 	settings Settings
+	table    placement.Table
 	process  *process.Driver
 	docker   *docker.Driver
-	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: nobody looks
+	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: no program looks
 }
 
 // In makes the Commands of a run, in its project's folder root.
@@ -97,7 +99,9 @@ func New(s Settings) (*Executors, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Executors{settings: s,
+	table := placement.Table{Place: "on this machine", Known: here(), Allowed: s.Allow, Default: s.Default, NoRoles: true,
+		Hints: map[string]string{operators.InProcess: "agent.command_executor.allow", operators.InDocker: "agent.command_executor.allow"}}
+	return &Executors{settings: s, table: table,
 		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom, Alone: s.Alone, Environment: s.Environment}),
 		docker:  docker.New(docker.Options{KillNow: s.KillNow, Name: s.Name, NoOptions: !free})}, nil
 }
@@ -150,7 +154,7 @@ type commands struct {
 
 // Run implements operators.Commands.
 func (c commands) Run(ctx context.Context, command operators.Command) (operators.Exit, error) {
-	name, err := c.choose(command.Sandbox)
+	name, err := c.table.Choose(command.Sandbox)
 	if err != nil {
 		return operators.Exit{}, err
 	}
@@ -174,25 +178,6 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 
 // Stop implements operators.Commands: no driver here leaves a command pending.
 func (c commands) Stop(context.Context, *param.Map) error { return nil }
-
-// choose says which executor a command has.
-func (e *Executors) choose(s operators.Sandbox) (string, error) {
-	name := s.Executor
-	if name == "" && s.Docker != nil {
-		name = operators.InDocker
-	}
-	name = cmp.Or(name, e.settings.Default)
-	if !slices.Contains(here(), name) {
-		return "", param.Errorf("sandbox: executor %s is not on this machine: it has %s", name, strings.Join(e.settings.Allow, " and "))
-	}
-	if !slices.Contains(e.settings.Allow, name) {
-		return "", param.Errorf("sandbox: executor %s is not allowed on this server: it has %s (agent.command_executor.allow)", name, strings.Join(e.settings.Allow, " and "))
-	}
-	if s.Role != "" {
-		return "", param.Errorf("sandbox: role has no meaning on this machine: commands have the credentials that their variables and secrets give them")
-	}
-	return name, nil
-}
 
 // limited adds the server's limits where the task has none.
 func (s Settings) limited(b operators.Sandbox) operators.Sandbox {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"zerodag/internal/host/hosttest"
+	"zerodag/operators"
 )
 
 // TestContract runs the suites of the ports that files implement.
@@ -15,8 +16,10 @@ func TestContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		run(t, hosttest.Stores{Blobs: blobs, Logs: NewLogs(LogOptions{Folder: t.TempDir()}), Now: time.Now})
+		sites := []*ParamStore{1: NewParamStore(t.TempDir(), time.Now), 2: NewParamStore(t.TempDir(), time.Now), 3: NewParamStore(t.TempDir(), time.Now)}
+		run(t, hosttest.Stores{Blobs: blobs, Logs: NewLogs(LogOptions{Folder: t.TempDir()}), Now: time.Now,
+			ParamStore: func(site int64) operators.ParamStore { return sites[site] }}) // `run` has one site, and one store
 	}
-	t.Run("Blobs", func(t *testing.T) { t.Parallel(); hosttest.Blobs(t, harness) })
-	t.Run("Logs", func(t *testing.T) { t.Parallel(); hosttest.Logs(t, harness) })
+	hosttest.Exercise(t, hosttest.Driver{Stores: harness,
+		Absent: hosttest.AllBut("files keep what is large, the rest is in a database (package sqlite)", "Blobs", "Logs", "ParamStore")})
 }

@@ -34,7 +34,7 @@ type Record struct {
 	ID     int64
 	At     time.Time
 	Site   int64
-	Who    string // name of the user or token; "" where nobody has to say who he is
+	Who    string // name of the user or token; "" where callers need not log in
 	Action string // "push", "start", "kill" ...
 	Target string // what was changed
 	Detail string // "" for none; never a secret
@@ -42,6 +42,7 @@ type Record struct {
 
 // Audit keeps the audit log.
 type Audit interface {
+	// Record adds an entry; the store gives it its ID.
 	Record(ctx context.Context, e Record) error
 	// Audits lists up to n entries of a site with ids below before (0: all), newest first.
 	Audits(ctx context.Context, site, before int64, n int) ([]Record, error)

@@ -1,15 +1,8 @@
-// Package host is the shell around the engine: it loads an attempt, lets the engine step,
-// settles what needs no I/O, appends to the log, carries out what is outstanding and
-// deletes the message last. Agents, timers, schedules, pushes, starts and kills are here
-// too, over small ports that a driver of each deployment implements.
+// Package host is the vocabulary between the engine and the world: the ports that a driver of
+// each deployment implements, the records that they keep, the names of messages, and the errors.
 //
-// The server and the Lambdas call it. It must never decide anything about tasks that the
-// engine decides, never know a store or an SDK, and never perform an effect before the
-// entry that decided it is in the log.
+// Drivers import it to implement it; delivery, catalogue and node import it to use it. It must
+// hold no rule about attempts, never import a store or an SDK, and import neither of the three.
 //
-// # Order of durability
-//
-// load, Step, append, carry out Outstanding(message), delete the message. On a message
-// that was received before, the list is carried out even when Step changed nothing. A
-// crash between any two calls loses nothing.
+// Each port has one contract suite in package hosttest that every driver passes.
 package host

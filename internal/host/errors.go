@@ -3,11 +3,13 @@ package host
 import (
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 )
 
 // What drivers answer; they translate the errors of their stores at the border.
 var (
-	// ErrConflict: a conditional write found that somebody else was first.
+	// ErrConflict: a conditional write found that another writer was first.
 	ErrConflict = errors.New("somebody else was first")
 	// ErrNotFound: there is no such thing, or it belongs to another site.
 	ErrNotFound = errors.New("not found")
@@ -16,6 +18,28 @@ var (
 	// ErrUnavailable: the store cannot work now (throttled, disk full); try again.
 	ErrUnavailable = errors.New("the store is not available now")
 )
+
+// What goes wrong with an attempt, whatever the store.
+var (
+	// ErrPanic: our own code crashed; that is a defect.
+	ErrPanic = errors.New("engine error")
+	// ErrNoDefinition: the workflow of an attempt is gone, or cannot be compiled.
+	ErrNoDefinition = errors.New("the workflow definition cannot be used")
+	// ErrGone: nothing is left of an attempt that a message could change.
+	ErrGone = errors.New("the attempt is gone")
+)
+
+// Recover does something and turns a panic into an ErrPanic. what names the message or thing
+// that it was about, for the log.
+func Recover(logger *slog.Logger, what string, do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			logger.Error("panic", "message", what, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%w: %v", ErrPanic, p)
+		}
+	}()
+	return do()
+}
 
 // Code is the class of an error that a caller of the host caused.
 type Code int
@@ -39,14 +63,17 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-func invalidf(format string, args ...any) error {
+// Invalidf makes an Error of code Invalid.
+func Invalidf(format string, args ...any) error {
 	return &Error{Code: Invalid, Message: fmt.Sprintf(format, args...)}
 }
 
-func missingf(format string, args ...any) error {
+// Missingf makes an Error of code Missing, about a thing that format names.
+func Missingf(format string, args ...any) error {
 	return &Error{Code: Missing, Message: "Resource does not exist: " + fmt.Sprintf(format, args...)}
 }
 
-func conflictf(format string, args ...any) error {
+// Conflictf makes an Error of code Conflict.
+func Conflictf(format string, args ...any) error {
 	return &Error{Code: Conflict, Message: fmt.Sprintf(format, args...)}
 }

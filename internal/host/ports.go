@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Every port has one contract suite in hosttest that each driver passes. Unless a method
+// Every port has one contract suite in hosttest that each driver passes (hosttest.Exercise). Unless a method
 // says otherwise a call that returned nil is durable, reads see all that was acknowledged
 // before them, and a call may be repeated after an error that is no answer of the store.
 // Times have at least millisecond precision and are UTC.
@@ -71,16 +71,33 @@ type Delivery struct {
 	Message
 	Receipt string
 	Count   int // how often it was received, this time included
-	// Restarted: whoever received it before was a process that has ended since, with all
+	// Restarted: the receiver before this one was a process that has ended since, with all
 	// that it did. Where that cannot be known it is false.
 	Restarted bool
 	// Crashed: that process was not told to end.
 	Crashed bool
 }
 
+// Traits are habits of a queue that its users must know of. Zero values are those of a queue in
+// one process's own store.
+type Traits struct {
+	// Remembers is how long the queue surely knows the ID of a message that it had, also after
+	// the message was deleted: until then sending a first message again is safe. 0: a first
+	// message is stored together with what it is about, and never has to be sent again.
+	Remembers time.Duration
+	// Rounding is how much later than its due time a message comes on average, because the
+	// queue rounds delays up.
+	Rounding time.Duration
+	// StaleDeletes: a receiver whose lease has ended may still delete the message, although
+	// another one has received it since.
+	StaleDeletes bool
+}
+
 // Queue is a leased queue: who receives a message has it until the lease ends; what is
 // not deleted by then comes back. There are two: "events" and "tasks".
 type Queue interface {
+	// Traits are the same at every call.
+	Traits() Traits
 	// Send adds messages, all or none.
 	Send(ctx context.Context, messages ...Message) error
 	// Receive waits until there is at least one message or ctx ends, and leases up to n for
@@ -165,6 +182,7 @@ type WorkflowQuery struct {
 
 // Schedules keeps when workflows run.
 type Schedules interface {
+	// Schedule returns a schedule of a living project. ErrNotFound.
 	Schedule(ctx context.Context, site, id int64) (Schedule, error)
 	// Schedules lists schedules of living projects, ascending by id.
 	Schedules(ctx context.Context, q ScheduleQuery) ([]Schedule, error)
@@ -236,20 +254,28 @@ type End struct {
 
 // Sessions lists sessions and attempts.
 type Sessions interface {
+	// Session returns a session with its last attempt. ErrNotFound.
 	Session(ctx context.Context, site, id int64) (Session, error)
 	// Sessions lists sessions with their last attempts, descending by id.
 	Sessions(ctx context.Context, q SessionQuery) ([]Session, error)
 	// Attempts lists attempts, descending by id.
 	Attempts(ctx context.Context, q AttemptQuery) ([]Attempt, error)
-	// Active lists unfinished attempts, ascending by id; site below 0 is all sites. Those
-	// that wait are among them.
-	Active(ctx context.Context, site int64, after int64, n int) ([]Attempt, error)
+	// Active lists unfinished attempts, ascending by id. Those that wait are among them.
+	Active(ctx context.Context, q ActiveQuery) ([]Attempt, error)
 	// CountActive counts unfinished attempts of a site, up to limit.
 	CountActive(ctx context.Context, site int64, limit int) (int, error)
 	// Waiting lists attempts that wait for a session.
 	Waiting(ctx context.Context, session int64) ([]Attempt, error)
 	// LastSession returns the newest session time of a workflow before t; zero for none.
 	LastSession(ctx context.Context, project int64, workflow string, t time.Time) (time.Time, error)
+}
+
+// ActiveQuery selects unfinished attempts.
+type ActiveQuery struct {
+	Site  int64     // AnySite: all
+	After int64     // ids above this
+	Since time.Time // attempts made before may be left out; zero: none are
+	Count int
 }
 
 // SessionQuery selects sessions of a site.
@@ -286,7 +312,9 @@ type Blobs interface {
 
 // Secrets keeps the secrets of projects, encrypted.
 type Secrets interface {
+	// PutSecret sets a secret, or replaces it. A value of more than 16 KiB is refused.
 	PutSecret(ctx context.Context, site, project int64, key, value string) error
+	// DeleteSecret removes a secret; one that is not there is no error.
 	DeleteSecret(ctx context.Context, site, project int64, key string) error
 	// SecretKeys lists the keys in their order.
 	SecretKeys(ctx context.Context, site, project int64) ([]string, error)

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"crypto/rand"
+	"fmt"
 	"time"
 
 	"zerodag/engine/param"
@@ -114,4 +116,12 @@ func (a *Attempt) Status() string {
 		return "error"
 	}
 	return "running"
+}
+
+// NewUUID makes a random (version 4) UUID.
+func NewUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

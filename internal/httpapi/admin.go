@@ -7,7 +7,7 @@ import (
 )
 
 // getUserInfo answers with who pushed the revision of an attempt. Only administrators on
-// their own listener see it: elsewhere the path does not exist (spec server.md 6.9).
+// their own listener see it: elsewhere the path does not exist.
 func getUserInfo(c *call) (any, error) {
 	if !c.actor.Admin {
 		return nil, &refusal{http.StatusForbidden, "Only administrators may do this"}
@@ -16,11 +16,11 @@ func getUserInfo(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.Host.Workflows.Workflow(c.ctx(), c.actor.Site, a.Workflow.ID)
+	w, err := c.Node.Workflow(c.ctx(), c.actor.Site, a.Workflow.ID)
 	if err != nil {
 		return nil, found(err, "workflow id=%d", a.Workflow.ID)
 	}
-	list, err := c.Host.Projects.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: a.Project.ID, Name: w.Revision.Name, Count: 1})
+	list, err := c.Node.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: a.Project.ID, Name: w.Revision.Name, Count: 1})
 	if err != nil {
 		return nil, err
 	}

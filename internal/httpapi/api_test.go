@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/node"
 )
 
 type schedules = host.Schedules // a name that is none of its methods
@@ -52,8 +53,8 @@ func TestTrouble(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
-			h := host.New(host.Options{Schedules: broken{err: c.err}}) // without projects: asking for one panics
-			handler, err := New(Options{Host: h, Version: "1", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			h := node.New(node.Options{Schedules: broken{err: c.err}}) // without projects: asking for one panics
+			handler, err := New(Options{Node: h, Version: "1", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 )
 
@@ -16,7 +17,7 @@ func (c *call) attemptOf(variable string) (host.Attempt, error) {
 	if err != nil {
 		return host.Attempt{}, err
 	}
-	a, err := c.Host.Attempts.Attempt(c.ctx(), c.actor.Site, n)
+	a, err := c.Node.Attempt(c.ctx(), c.actor.Site, n)
 	return a, found(err, "session attempt id=%d", n)
 }
 
@@ -25,7 +26,7 @@ func (c *call) attemptList(q host.AttemptQuery) (any, error) {
 	var list []host.Attempt
 	if q.Count > 0 {
 		var err error
-		if list, err = c.Host.Sessions.Attempts(c.ctx(), q); err != nil {
+		if list, err = c.Node.Attempts(c.ctx(), q); err != nil {
 			return nil, err
 		}
 	}
@@ -65,7 +66,7 @@ func getRetries(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Host.Sessions.Attempts(c.ctx(), host.AttemptQuery{Site: c.actor.Site, Session: a.SessionID, Retried: true})
+	list, err := c.Node.Attempts(c.ctx(), host.AttemptQuery{Site: c.actor.Site, Session: a.SessionID, Retried: true})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (b *startBody) check() error {
 		return notSet(absent...)
 	}
 	if b.RetryAttemptName != nil {
-		if err := host.CheckRetryName(string(*b.RetryAttemptName)); err != nil {
+		if err := catalogue.CheckRetryName(string(*b.RetryAttemptName)); err != nil {
 			return err
 		}
 	}
@@ -125,11 +126,11 @@ func (b *resumeBody) check() error {
 	return nil
 }
 
-func (b *resumeBody) request() *host.Resume {
+func (b *resumeBody) request() *catalogue.Resume {
 	if b == nil {
 		return nil
 	}
-	r := &host.Resume{Mode: *b.Mode, Attempt: int64(*b.AttemptID)}
+	r := &catalogue.Resume{Mode: *b.Mode, Attempt: int64(*b.AttemptID)}
 	if b.From != nil {
 		r.From = string(*b.From)
 	}
@@ -151,13 +152,13 @@ func startAttempt(c *call) (any, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	r := host.StartRequest{Site: c.actor.Site, Workflow: int64(*b.WorkflowID), SessionTime: b.SessionTime.Truncate(time.Second),
+	r := catalogue.StartRequest{Site: c.actor.Site, Workflow: int64(*b.WorkflowID), SessionTime: b.SessionTime.Truncate(time.Second),
 		Params: b.Params, Resume: b.Resume.request(), Outside: c.outside()}
 	if b.RetryAttemptName != nil {
 		r.RetryName = string(*b.RetryAttemptName)
 	}
 	c.target = "workflow " + strconv.FormatInt(r.Workflow, 10)
-	a, err := c.Host.Start(c.ctx(), r)
+	a, err := c.Node.Start(c.ctx(), r)
 	if err != nil {
 		return nil, found(err, "workflow id=%d", r.Workflow)
 	}
@@ -171,7 +172,7 @@ func killAttempt(c *call) (any, error) {
 		return nil, err
 	}
 	c.target = "attempt " + c.vars["id"]
-	before, err := c.Host.Kill(c.ctx(), c.actor.Site, a.ID)
+	before, err := c.Node.Kill(c.ctx(), c.actor.Site, a.ID)
 	if err != nil {
 		return nil, found(err, "session attempt id=%d", a.ID)
 	}
@@ -196,7 +197,7 @@ func forkAttempt(c *call) (any, error) {
 	case b.RetryAttemptName == nil || *b.RetryAttemptName == "":
 		return nil, notSet("retryAttemptName")
 	}
-	if err := host.CheckRetryName(*b.RetryAttemptName); err != nil {
+	if err := catalogue.CheckRetryName(*b.RetryAttemptName); err != nil {
 		return nil, err
 	}
 	a, err := c.attemptOf("id")
@@ -204,7 +205,7 @@ func forkAttempt(c *call) (any, error) {
 		return nil, err
 	}
 	c.target = "attempt " + c.vars["id"]
-	fork, err := c.Host.Fork(c.ctx(), a, host.ForkRequest{Seq: int64(*b.Seq), RetryName: *b.RetryAttemptName, Params: b.Params, Outside: c.outside()})
+	fork, err := c.Node.Fork(c.ctx(), a, catalogue.ForkRequest{Seq: int64(*b.Seq), RetryName: *b.RetryAttemptName, Params: b.Params, Outside: c.outside()})
 	if err != nil {
 		return nil, found(err, "entry seq=%d of session attempt id=%d", *b.Seq, a.ID)
 	}

@@ -115,7 +115,7 @@ func (f *feed) flush() error {
 
 // run sends until the attempt is over, the client is gone or the server stops.
 func (f *feed) run(ctx context.Context) error {
-	steps := f.Host.Watch(ctx, f.id)
+	steps := f.Node.Watch(ctx, f.id)
 	over := false
 	for beat := time.Now(); ; {
 		begin := time.Now()
@@ -188,7 +188,7 @@ func (f *feed) pause(ctx context.Context, d time.Duration) bool {
 // round sends what changed since the last one; done is that the attempt was over before.
 func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 	begin := f.Now()
-	a, err := f.Host.Attempts.Attempt(ctx, f.actor.Site, f.id.ID)
+	a, err := f.Node.Attempt(ctx, f.actor.Site, f.id.ID)
 	if err != nil {
 		return false, err
 	}
@@ -231,13 +231,13 @@ func (f *feed) event(name, data string) {
 func (f *feed) sendTasks(ctx context.Context, a host.Attempt) error {
 	var changed []restTask
 	var wrong error
-	err := f.Host.View(ctx, a, func(s *engine.State) {
+	err := f.Node.View(ctx, a, func(s *engine.State) {
 		f.running = map[string]bool{}
 		if s == nil {
 			return
 		}
 		var mask masker
-		if mask, wrong = f.Host.Masker(ctx, a, s); wrong != nil {
+		if mask, wrong = f.Node.Masker(ctx, a, s); wrong != nil {
 			return
 		}
 		for _, t := range s.Tasks() {
@@ -265,7 +265,7 @@ func (f *feed) sendLogs(ctx context.Context, a host.Attempt, last bool) error {
 	if !last && begin.Sub(f.looked) < f.wait {
 		return nil
 	}
-	files, err := f.Host.Logs.Files(ctx, a, "")
+	files, err := f.Node.LogFiles(ctx, a, "")
 	if err != nil {
 		return err
 	}
@@ -294,7 +294,7 @@ func (f *feed) sendLogs(ctx context.Context, a host.Attempt, last bool) error {
 // sendLog sends what a file has beyond what was sent. A file that is being written may
 // end anywhere: the rest comes with a later round.
 func (f *feed) sendLog(ctx context.Context, a host.Attempt, file host.LogFile, p *logPart, last bool) error {
-	packed, _, err := f.Host.Logs.File(ctx, a, file.Name)
+	packed, _, err := f.Node.LogFile(ctx, a, file.Name)
 	if errors.Is(err, host.ErrNotFound) {
 		return nil // deleted meanwhile
 	}

@@ -21,7 +21,7 @@ type restHealth struct {
 // getHealth asks the store the cheapest thing there is, and whether it can be written. It
 // needs no authentication: load balancers call it.
 func getHealth(c *call) (any, error) {
-	_, err := c.Host.Schedules.NextDue(c.ctx())
+	_, err := c.Node.NextFiring(c.ctx())
 	if errors.Is(err, host.ErrNotFound) {
 		err = nil
 	}

@@ -46,7 +46,7 @@ func getHistory(c *call) (any, error) {
 	}
 	var list []host.Entry
 	if count > 0 {
-		if list, err = c.Host.History(c.ctx(), a, first, int(count)); err != nil {
+		if list, err = c.Node.History(c.ctx(), a, first, int(count)); err != nil {
 			return nil, found(err, "history of session attempt id=%d", a.ID)
 		}
 	}
@@ -64,7 +64,7 @@ func getPastTasks(c *call) (any, error) {
 	}
 	var answer any
 	var wrong error
-	err = c.Host.ViewAt(c.ctx(), a, seq, func(s *engine.State) { answer, wrong = c.tasks(a, s) })
+	err = c.Node.ViewAt(c.ctx(), a, seq, func(s *engine.State) { answer, wrong = c.tasks(a, s) })
 	if err = errors.Join(err, wrong); err != nil {
 		return nil, found(err, "entry seq=%d of session attempt id=%d", seq, a.ID)
 	}

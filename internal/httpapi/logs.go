@@ -22,7 +22,7 @@ func getLogFiles(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Host.Logs.Files(c.ctx(), a, c.text("task"))
+	list, err := c.Node.LogFiles(c.ctx(), a, c.text("task"))
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func getLogFile(c *call) (any, error) {
 	if strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." || name == "" {
 		return nil, invalid("Invalid log file name: %q", name)
 	}
-	body, size, err := c.Host.Logs.File(c.ctx(), a, name)
+	body, size, err := c.Node.LogFile(c.ctx(), a, name)
 	if errors.Is(err, host.ErrNotFound) {
 		return nil, missing("log file name=%s of session attempt id=%d", name, a.ID)
 	}

@@ -54,7 +54,7 @@ func getMetrics(c *call) (any, error) {
 	one := func(name, kind, help string, value any) {
 		fmt.Fprintf(&b, "# HELP zerodag_%s %s\n# TYPE zerodag_%s %s\nzerodag_%s %v\n", name, help, name, kind, name, value)
 	}
-	s := c.Host.Stats()
+	s := c.Node.Stats()
 	one("attempts_started_total", "counter", "attempts started by this process", s.Started)
 	one("attempts_finished_total", "counter", "attempts that ended in this process", s.Finished)
 	one("attempts_failed_total", "counter", "of these, those that were no success", s.Failed)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 )
 
@@ -19,7 +20,7 @@ func (c *call) living() (host.Project, error) {
 	if err != nil {
 		return host.Project{}, err
 	}
-	p, err := c.Host.Projects.Project(c.ctx(), c.actor.Site, n)
+	p, err := c.Node.Project(c.ctx(), c.actor.Site, n)
 	if err != nil {
 		return p, found(err, "project id=%d", n)
 	}
@@ -43,7 +44,7 @@ func preciseInstant(t time.Time) string {
 
 // byName returns the living project of a name.
 func (c *call) byName(name string) (host.Project, error) {
-	list, err := c.Host.Projects.Projects(c.ctx(), host.ProjectQuery{Site: c.actor.Site, Name: name, Count: 1})
+	list, err := c.Node.Projects(c.ctx(), host.ProjectQuery{Site: c.actor.Site, Name: name, Count: 1})
 	if err == nil && (len(list) == 0 || name == "") {
 		err = missing("project name=%s", name)
 	}
@@ -62,7 +63,7 @@ func (c *call) revisionOf(p host.Project) (host.Revision, error) {
 	if name == "" {
 		return host.Revision{}, missing("revision name= in project id=%d", p.ID)
 	}
-	list, err := c.Host.Projects.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: name, Count: 1})
+	list, err := c.Node.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: name, Count: 1})
 	if err == nil && len(list) == 0 {
 		err = missing("revision name=%s in project id=%d", name, p.ID)
 	}
@@ -117,7 +118,7 @@ func getProjects(c *call) (any, error) {
 	}
 	var list []host.Project
 	if q.Count > 0 && (!byName || name != "") {
-		if list, err = c.Host.Projects.Projects(c.ctx(), q); err != nil {
+		if list, err = c.Node.Projects(c.ctx(), q); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +141,7 @@ func getRevisions(c *call) (any, error) {
 	}
 	var list []host.Revision
 	if !byName || name != "" {
-		if list, err = c.Host.Projects.Revisions(c.ctx(), q); err != nil {
+		if list, err = c.Node.Revisions(c.ctx(), q); err != nil {
 			return nil, err
 		}
 	}
@@ -153,7 +154,7 @@ func deleteProject(c *call) (any, error) {
 		return nil, err
 	}
 	c.target = "project " + before.Name
-	p, err := c.Host.DeleteProject(c.ctx(), c.actor.Site, before.ID)
+	p, err := c.Node.DeleteProject(c.ctx(), c.actor.Site, before.ID)
 	if err != nil {
 		return nil, found(err, "project id=%d", before.ID)
 	}
@@ -162,8 +163,8 @@ func deleteProject(c *call) (any, error) {
 }
 
 // pushRequest reads what is to be pushed, but for the archive.
-func (c *call) pushRequest() (host.PushRequest, error) {
-	r := host.PushRequest{Site: c.actor.Site, Project: c.text("project"), Revision: c.text("revision"),
+func (c *call) pushRequest() (catalogue.PushRequest, error) {
+	r := catalogue.PushRequest{Site: c.actor.Site, Project: c.text("project"), Revision: c.text("revision"),
 		Clear: c.list("clear_schedule"), ClearAll: c.flag("clear_schedule_all"), UserInfo: c.actor.Info}
 	switch {
 	case r.Project == "":
@@ -174,7 +175,7 @@ func (c *call) pushRequest() (host.PushRequest, error) {
 	if err := r.CheckNames(); err != nil {
 		return r, err
 	}
-	c.target = PushTarget(r)
+	c.target = r.Target()
 	if text := c.text("schedule_from"); text != "" {
 		from, err := time.Parse(time.RFC3339, text) // with seconds, unlike times in bodies
 		if err != nil {
@@ -184,12 +185,6 @@ func (c *call) pushRequest() (host.PushRequest, error) {
 	}
 	return r, nil
 }
-
-// PushTarget is what the audit log says was pushed, by the action PushAction.
-func PushTarget(r host.PushRequest) string { return "project " + r.Project + " revision " + r.Revision }
-
-// PushAction is what the audit log calls a push.
-const PushAction = "push"
 
 func putProject(c *call) (any, error) {
 	r, err := c.pushRequest()
@@ -206,7 +201,7 @@ func putProject(c *call) (any, error) {
 		return nil, invalid("Content-Length header doesn't match with uploaded data size: it is missing")
 	}
 	body := &counted{Reader: http.MaxBytesReader(c.w, c.r.Body, c.Limits.Archive)}
-	p, err := c.Host.Push(c.ctx(), r, body, size)
+	p, err := c.Node.Push(c.ctx(), r, body, size)
 	if body.broken {
 		return nil, invalid("Content-Length header doesn't match with uploaded data size")
 	}
@@ -229,7 +224,7 @@ func getArchive(c *call) (any, error) {
 		return nil, &host.Error{Code: host.Missing, Message: "Archive is not stored"}
 	}
 	if c.direct() {
-		link, err := c.Host.Blobs.Link(c.ctx(), r.Archive, linkValid)
+		link, err := c.Node.ArchiveLink(c.ctx(), r, linkValid)
 		if err != nil {
 			return nil, err
 		}
@@ -239,7 +234,7 @@ func getArchive(c *call) (any, error) {
 			return written{}, nil
 		}
 	}
-	body, size, err := c.Host.Blobs.Open(c.ctx(), r.Archive)
+	body, size, err := c.Node.Archive(c.ctx(), r)
 	if errors.Is(err, host.ErrNotFound) {
 		return nil, &host.Error{Code: host.Missing, Message: "Archive file not found"}
 	}

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"zerodag/internal/catalogue"
 )
 
 // kind says how long a request may take.
@@ -19,7 +21,7 @@ const (
 // route is one endpoint.
 type route struct {
 	method, path string
-	name         string // suffix of its timer, as the original names it (spec server.md 6.6)
+	name         string // suffix of its timer, as the original names it (wire.md 3.5)
 	role         Role   // the least one that may call it: Owner for what crosses sites; 0 needs no authentication
 	consumes     string // content type of its body; "" is any
 	change       string // what the audit log calls it; "" only reads
@@ -45,11 +47,11 @@ func endpoints() []route {
 
 		get("/api/project", "getProject", getProjectByName),
 		get("/api/projects", "getProjects", getProjects),
-		{method: http.MethodPut, path: "/api/projects", name: "putProject", role: Admin, consumes: gzipType, change: PushAction, kind: transfer, serve: putProject},
+		{method: http.MethodPut, path: "/api/projects", name: "putProject", role: Admin, consumes: gzipType, change: catalogue.PushAction, kind: transfer, serve: putProject},
 		get("/api/projects/{id}", "getProjectById", getProject),
-		{method: http.MethodPost, path: "/api/uploads", name: "openUpload", role: Admin, consumes: jsonType, change: PushAction, serve: postUpload},
+		{method: http.MethodPost, path: "/api/uploads", name: "openUpload", role: Admin, consumes: jsonType, change: catalogue.PushAction, serve: postUpload},
 		{method: http.MethodGet, path: "/api/uploads/{id}", name: "getUpload", role: Admin, serve: getUpload},
-		{method: http.MethodPost, path: "/api/uploads/{id}/complete", name: "completeUpload", role: Admin, consumes: jsonType, change: PushAction, serve: completeUpload},
+		{method: http.MethodPost, path: "/api/uploads/{id}/complete", name: "completeUpload", role: Admin, consumes: jsonType, change: catalogue.PushAction, serve: completeUpload},
 		{method: http.MethodDelete, path: "/api/projects/{id}", name: "deleteProject", role: Admin, change: "delete project", serve: deleteProject},
 		get("/api/projects/{id}/revisions", "getRevisions", getRevisions),
 		get("/api/projects/{id}/workflow", "getWorkflow", getWorkflowByQuery),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 )
 
@@ -26,7 +27,7 @@ type restSummary struct {
 
 // schedule shows a schedule; its times are in the zone of its workflow.
 func (c *call) schedule(s host.Schedule) (restSchedule, error) {
-	w, err := c.Host.Workflows.Workflow(c.ctx(), c.actor.Site, s.Workflow.ID)
+	w, err := c.Node.Workflow(c.ctx(), c.actor.Site, s.Workflow.ID)
 	if err != nil && !errors.Is(err, host.ErrNotFound) {
 		return restSchedule{}, err
 	}
@@ -48,7 +49,7 @@ func (c *call) noSchedule(err error) error { return found(err, "schedule id=%s",
 // scheduleList answers with up to 100 schedules.
 func (c *call) scheduleList(q host.ScheduleQuery) (any, error) {
 	q.Site, q.Count = c.actor.Site, 100
-	list, err := c.Host.Schedules.Schedules(c.ctx(), q)
+	list, err := c.Node.Schedules(c.ctx(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func getSchedule(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Host.Schedules.Schedule(c.ctx(), c.actor.Site, n)
+	s, err := c.Node.Schedule(c.ctx(), c.actor.Site, n)
 	if err != nil {
 		return nil, c.noSchedule(err)
 	}
@@ -137,7 +138,7 @@ func skipSchedule(c *call) (any, error) {
 	case b.NextTime == nil && (b.Count == nil || b.FromTime == nil):
 		return nil, invalid("nextTime or (fromTime and count) are required")
 	}
-	r := host.SkipRequest{DryRun: b.DryRun.yes}
+	r := catalogue.SkipRequest{DryRun: b.DryRun.yes}
 	c.dry = r.DryRun
 	if b.NextTime != nil {
 		r.To = string(*b.NextTime)
@@ -147,7 +148,7 @@ func skipSchedule(c *call) (any, error) {
 	if b.NextRunTime != nil {
 		r.RunTime = b.NextRunTime.Time
 	}
-	return c.summary(c.Host.Skip(c.ctx(), c.actor.Site, n, r))
+	return c.summary(c.Node.Skip(c.ctx(), c.actor.Site, n, r))
 }
 
 type backfillBody struct {
@@ -190,13 +191,13 @@ func backfillSchedule(c *call) (any, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
-	r := host.BackfillRequest{From: b.FromTime.Time, Name: string(*b.AttemptName), DryRun: b.DryRun.yes}
+	r := catalogue.BackfillRequest{From: b.FromTime.Time, Name: string(*b.AttemptName), DryRun: b.DryRun.yes}
 	c.dry = r.DryRun
 	if b.Count != nil {
 		n := int(*b.Count)
 		r.Count = &n
 	}
-	s, attempts, err := c.Host.Backfill(c.ctx(), c.actor.Site, n, r)
+	s, attempts, err := c.Node.Backfill(c.ctx(), c.actor.Site, n, r)
 	if err != nil {
 		return nil, c.noSchedule(err)
 	}
@@ -209,7 +210,7 @@ func disableSchedule(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.summary(c.Host.Disable(c.ctx(), c.actor.Site, n))
+	return c.summary(c.Node.Disable(c.ctx(), c.actor.Site, n))
 }
 
 type enableBody struct {
@@ -223,12 +224,12 @@ func enableSchedule(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := host.EnableRequest{Skip: b.SkipSchedule.yes}
+	r := catalogue.EnableRequest{Skip: b.SkipSchedule.yes}
 	if b.NextTime != nil && r.Skip { // the original reads the time in no other case
 		r.To = string(*b.NextTime)
 		if to, err := parseLocalOrInstant(r.To); err == nil {
 			r.To = string(to)
 		}
 	}
-	return c.summary(c.Host.Enable(c.ctx(), c.actor.Site, n, r))
+	return c.summary(c.Node.Enable(c.ctx(), c.actor.Site, n, r))
 }

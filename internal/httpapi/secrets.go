@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The bounds of a secret (spec rest.md 4.4).
+// The bounds of a secret (wire.md 3.2).
 const (
 	secretKeyMost   = 255
 	secretValueMost = 16384 // bytes
@@ -29,7 +29,7 @@ func getSecrets(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := c.Host.Secrets.SecretKeys(c.ctx(), c.actor.Site, p.ID)
+	keys, err := c.Node.SecretKeys(c.ctx(), c.actor.Site, p.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func putSecret(c *call) (any, error) {
 		return nil, err
 	}
 	c.target = "secret " + key + " of project " + p.Name
-	if err := c.Host.Secrets.PutSecret(c.ctx(), c.actor.Site, p.ID, key, string(*b.Value)); err != nil {
+	if err := c.Node.PutSecret(c.ctx(), c.actor.Site, p.ID, key, string(*b.Value)); err != nil {
 		return nil, err
 	}
 	return restSecret{key, idName{id(p.ID), p.Name}}, nil
@@ -88,7 +88,7 @@ func deleteSecret(c *call) (any, error) {
 		return nil, err
 	}
 	c.target = "secret " + key + " of project " + p.Name
-	if err := c.Host.Secrets.DeleteSecret(c.ctx(), c.actor.Site, p.ID, key); err != nil {
+	if err := c.Node.DeleteSecret(c.ctx(), c.actor.Site, p.ID, key); err != nil {
 		return nil, err
 	}
 	return restSecret{key, idName{id(p.ID), p.Name}}, nil

@@ -9,7 +9,7 @@ func (c *call) sessionList(q host.SessionQuery) (any, error) {
 	var list []host.Session
 	if q.Count > 0 {
 		var err error
-		if list, err = c.Host.Sessions.Sessions(c.ctx(), q); err != nil {
+		if list, err = c.Node.Sessions(c.ctx(), q); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +49,7 @@ func (c *call) sessionOf() (host.Session, error) {
 	if err != nil {
 		return host.Session{}, err
 	}
-	s, err := c.Host.Sessions.Session(c.ctx(), c.actor.Site, n)
+	s, err := c.Node.Session(c.ctx(), c.actor.Site, n)
 	return s, found(err, "session id=%d", n)
 }
 

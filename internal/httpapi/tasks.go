@@ -63,7 +63,7 @@ type masker func(*param.Map) *param.Map
 
 // tasks shows those of an attempt.
 func (c *call) tasks(a host.Attempt, s *engine.State) (any, error) {
-	mask, err := c.Host.Masker(c.ctx(), a, s)
+	mask, err := c.Node.Masker(c.ctx(), a, s)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +81,6 @@ func getTasks(c *call) (any, error) {
 	}
 	var answer any
 	var wrong error
-	err = c.Host.View(c.ctx(), a, func(s *engine.State) { answer, wrong = c.tasks(a, s) })
+	err = c.Node.View(c.ctx(), a, func(s *engine.State) { answer, wrong = c.tasks(a, s) })
 	return answer, errors.Join(err, wrong)
 }

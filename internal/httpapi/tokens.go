@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 )
 
@@ -118,7 +119,7 @@ func createToken(c *call) (any, error) {
 	case b.Role == nil:
 		return nil, notSet("role")
 	}
-	if err := host.CheckTokenName(*b.Name); err != nil {
+	if err := catalogue.CheckTokenName(*b.Name); err != nil {
 		return nil, err
 	}
 	role, err := ParseRole(*b.Role)

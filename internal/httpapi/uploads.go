@@ -4,52 +4,21 @@ import (
 	"context"
 	"encoding/base64"
 	"net/http"
-	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/uploads"
 )
 
 // Uploads hands out slots: places in the store that take one announced archive each, past
 // this API. What is to be done with it is kept where only the server writes.
 type Uploads interface {
 	// OpenSlot signs where the archive goes.
-	OpenSlot(ctx context.Context, s Slot) (Place, error)
+	OpenSlot(ctx context.Context, s uploads.Slot) (uploads.Place, error)
 	// CloseSlot puts together an archive that came in parts; tags are what the store
 	// answered for each. Repeated it changes nothing. host.ErrNotFound.
 	CloseSlot(ctx context.Context, site int64, id string, tags []string) error
-	// Outcome says how far a slot is. host.ErrNotFound.
-	Outcome(ctx context.Context, site int64, id string) (Outcome, error)
-}
-
-// Slot is what somebody wants to push: the request, and what the archive will be.
-type Slot struct {
-	host.PushRequest
-	Who      string   // for the audit log
-	Size     int64    // bytes
-	PartSize int64    // bytes of each part but the last
-	Sums     []string // SHA-256 of each part, base64
-}
-
-// Place is where the parts of an archive go until a time.
-type Place struct {
-	ID      string
-	Parts   []PlacePart
-	Expires time.Time
-}
-
-// PlacePart takes one part by PUT, with these headers.
-type PlacePart struct {
-	URL    string
-	Header map[string]string
-	Size   int64
-}
-
-// Outcome is how far a slot is: once Ended, it is a revision of a project or an error.
-type Outcome struct {
-	Stored, Ended bool
-	Project       int64
-	Revision      string
-	Err           *host.Error
+	// uploads.Outcome says how far a slot is. host.ErrNotFound.
+	Outcome(ctx context.Context, site int64, id string) (uploads.Outcome, error)
 }
 
 // Bounds of parts: the store's own, and what one answer can hold.
@@ -86,7 +55,7 @@ type restSlot struct {
 
 // postUpload opens a slot. Nothing is changed yet: the push is recorded when it is one.
 func postUpload(c *call) (any, error) {
-	uploads, err := c.uploads()
+	slots, err := c.uploads()
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +69,7 @@ func postUpload(c *call) (any, error) {
 		return nil, err
 	}
 	s.PushRequest, s.Who = r, c.actor.Name
-	place, err := uploads.OpenSlot(c.ctx(), s)
+	place, err := slots.OpenSlot(c.ctx(), s)
 	if err != nil {
 		return nil, err
 	}
@@ -112,30 +81,30 @@ func postUpload(c *call) (any, error) {
 }
 
 // slot reads what the archive will be.
-func (c *call) slot() (Slot, error) {
+func (c *call) slot() (uploads.Slot, error) {
 	var body slotBody
 	if err := c.read(&body, false); err != nil {
-		return Slot{}, err
+		return uploads.Slot{}, err
 	}
 	if body.Size == nil || *body.Size < 1 {
-		return Slot{}, invalid("size= of the archive is required, in bytes")
+		return uploads.Slot{}, invalid("size= of the archive is required, in bytes")
 	}
-	s := Slot{Size: int64(*body.Size), PartSize: int64(*body.Size), Sums: body.Sums}
+	s := uploads.Slot{Size: int64(*body.Size), PartSize: int64(*body.Size), Sums: body.Sums}
 	if body.PartSize != nil {
 		s.PartSize = min(int64(*body.PartSize), s.Size)
 	}
 	switch {
 	case s.Size > c.Limits.Upload:
-		return Slot{}, invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Upload)
+		return uploads.Slot{}, invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Upload)
 	case s.PartSize < s.Size && s.PartSize < smallestPart:
-		return Slot{}, invalid("partSize must be at least %d bytes", smallestPart)
+		return uploads.Slot{}, invalid("partSize must be at least %d bytes", smallestPart)
 	}
 	if n := int((s.Size + s.PartSize - 1) / s.PartSize); n > mostParts || n != len(s.Sums) {
-		return Slot{}, invalid("sha256 must list one checksum for each of %d parts, at most %d; it lists %d", n, mostParts, len(s.Sums))
+		return uploads.Slot{}, invalid("sha256 must list one checksum for each of %d parts, at most %d; it lists %d", n, mostParts, len(s.Sums))
 	}
 	for _, sum := range s.Sums {
 		if b, err := base64.StdEncoding.DecodeString(sum); err != nil || len(b) != 32 {
-			return Slot{}, invalid("sha256: %q is no SHA-256 in base64", sum)
+			return uploads.Slot{}, invalid("sha256: %q is no SHA-256 in base64", sum)
 		}
 	}
 	return s, nil
@@ -147,7 +116,7 @@ type completeBody struct {
 
 // completeUpload says that all parts of an archive are there.
 func completeUpload(c *call) (any, error) {
-	uploads, err := c.uploads()
+	slots, err := c.uploads()
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +125,7 @@ func completeUpload(c *call) (any, error) {
 	if err := c.read(&body, false); err != nil {
 		return nil, err
 	}
-	if err := uploads.CloseSlot(c.ctx(), c.actor.Site, c.vars["id"], body.Tags); err != nil {
+	if err := slots.CloseSlot(c.ctx(), c.actor.Site, c.vars["id"], body.Tags); err != nil {
 		return nil, c.foundUpload(err)
 	}
 	return restOutcome{Status: "working"}, nil
@@ -173,11 +142,11 @@ type restOutcome struct {
 }
 
 func getUpload(c *call) (any, error) {
-	uploads, err := c.uploads()
+	slots, err := c.uploads()
 	if err != nil {
 		return nil, err
 	}
-	o, err := uploads.Outcome(c.ctx(), c.actor.Site, c.vars["id"])
+	o, err := slots.Outcome(c.ctx(), c.actor.Site, c.vars["id"])
 	switch {
 	case err != nil:
 		return nil, c.foundUpload(err)
@@ -193,12 +162,12 @@ func getUpload(c *call) (any, error) {
 }
 
 // pushedProject is a project as the push of a revision answers it.
-func (c *call) pushedProject(o Outcome) (*restProject, error) {
-	p, err := c.Host.Projects.Project(c.ctx(), c.actor.Site, o.Project)
+func (c *call) pushedProject(o uploads.Outcome) (*restProject, error) {
+	p, err := c.Node.Project(c.ctx(), c.actor.Site, o.Project)
 	if err != nil {
 		return nil, found(err, "project id=%d", o.Project)
 	}
-	list, err := c.Host.Projects.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: o.Revision, Count: 1})
+	list, err := c.Node.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: o.Revision, Count: 1})
 	if err == nil && len(list) == 0 {
 		err = missing("revision name=%s in project id=%d", o.Revision, p.ID)
 	}

@@ -21,7 +21,7 @@ func (c *call) definitions(r host.Revision, name string, byName bool) ([]host.Wo
 	if byName {
 		q.Name, q.Count = name, 1
 	}
-	return c.Host.Workflows.Workflows(c.ctx(), q)
+	return c.Node.Workflows(c.ctx(), q)
 }
 
 // definitionIn answers with a definition of a project.
@@ -106,7 +106,7 @@ func getWorkflows(c *call) (any, error) {
 	}
 	var list []host.Workflow
 	if count > 0 {
-		list, err = c.Host.Workflows.Workflows(c.ctx(), host.WorkflowQuery{Site: c.actor.Site, Pattern: c.text("name_pattern"),
+		list, err = c.Node.Workflows(c.ctx(), host.WorkflowQuery{Site: c.actor.Site, Pattern: c.text("name_pattern"),
 			OrProject: c.flag("search_project_name"), Last: last, Count: count, Descending: order == "desc"})
 		if err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func (c *call) workflowOf() (host.Workflow, error) {
 	if err != nil {
 		return host.Workflow{}, err
 	}
-	w, err := c.Host.Workflows.Workflow(c.ctx(), c.actor.Site, n)
+	w, err := c.Node.Workflow(c.ctx(), c.actor.Site, n)
 	return w, found(err, "workflow id=%d", n)
 }
 
@@ -162,7 +162,7 @@ func getSessionTime(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.Host.SessionTime(w, string(at), mode)
+	t, err := c.Node.SessionTime(w, string(at), mode)
 	if err != nil {
 		return nil, err
 	}

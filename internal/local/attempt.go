@@ -7,7 +7,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
-	"zerodag/internal/host"
+	"zerodag/internal/execution"
 )
 
 // Attempt is one attempt and the goroutine that drives it.
@@ -62,7 +62,7 @@ func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 }
 
 // work runs what is to be run: inline tasks here, all others on goroutines of their own,
-// but for one that has nobody beside it: a chain of commands needs no second goroutine.
+// but for one that has no other beside it: a chain of commands needs no second goroutine.
 func (a *Attempt) work(ctx context.Context) bool {
 	switch {
 	case len(a.inline) > 0:
@@ -169,7 +169,7 @@ func (a *Attempt) wake(ctx context.Context, run engine.Run) {
 
 // dispatch puts a task where work finds it.
 func (a *Attempt) dispatch(run engine.Run) {
-	if host.Inline(a.host.Registry, a.State.Task(run.Task)) {
+	if execution.Inline(a.host.Registry, a.State.Task(run.Task)) {
 		a.inline = append(a.inline, run)
 	} else {
 		a.others = append(a.others, run)

@@ -7,7 +7,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
-	"zerodag/internal/host"
+	"zerodag/internal/execution"
 	"zerodag/operators"
 )
 
@@ -46,7 +46,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		},
 		Own:    t.Config,
 		Vars:   vars,
-		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: host.Seed(id)},
+		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
 		Cancel: t.Cancel,
 
 		EvalStored: a.evalStored,
@@ -94,7 +94,7 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	return o
 }
 
-// unclosed is a log that somebody else closes.
+// unclosed is a log that its owner closes.
 type unclosed struct{ operators.Log }
 
 func (unclosed) Close() error { return nil }
@@ -103,7 +103,7 @@ func (unclosed) Close() error { return nil }
 func (a *Attempt) finish(ctx context.Context, run engine.Run, o operators.Outcome) {
 	delete(a.stop, run.Task)
 	a.heedKill(ctx)
-	a.step(ctx, host.Result(a.guard(), run, o))
+	a.step(ctx, execution.Result(a.guard(), run, o))
 }
 
 // startRequired starts an attempt for `require>`; how it stands is read right away.

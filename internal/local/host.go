@@ -2,7 +2,7 @@
 // `zerodag run` and the recorded cases use it.
 //
 // It drives engine.State: one goroutine per attempt steps, inline operators run on it,
-// all others on goroutines of their own. It keeps nothing: whoever wants to continue
+// all others on goroutines of their own. It keeps nothing: a caller that wants to continue
 // after a crash saves what Options.Ended reports. It must never decide anything about
 // tasks that the engine should decide.
 package local
@@ -16,7 +16,9 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
+	"zerodag/internal/vault"
 	"zerodag/operators"
 )
 
@@ -68,7 +70,7 @@ type Project struct {
 type Host struct {
 	Options
 	slots chan struct{} // nil without limit
-	vault *host.Vault   // of all attempts: what one was given the next may have from it
+	vault *vault.Vault  // of all attempts: what one was given the next may have from it
 
 	mu       sync.Mutex
 	attempts map[attemptKey]*Attempt
@@ -96,7 +98,7 @@ type session struct {
 // New makes a host.
 func New(o Options) *Host {
 	h := &Host{Options: o, attempts: map[attemptKey]*Attempt{}, sessions: map[sessionKey]*session{}}
-	h.vault = host.NewVault(o.Secrets)
+	h.vault = vault.New(o.Secrets)
 	if o.Threads > 0 {
 		h.slots = make(chan struct{}, o.Threads)
 	}
@@ -144,7 +146,7 @@ func (h *Host) start(ctx context.Context, r Request) (*Attempt, bool, error) {
 	if err := def.CheckLimit(limit); err != nil {
 		return nil, false, err
 	}
-	params, err := host.SessionParams(w.Config, def.Zone, r.SessionTime, time.Time{}, r.Params)
+	params, err := catalogue.SessionParams(w.Config, def.Zone, r.SessionTime, time.Time{}, r.Params)
 	if err != nil {
 		return nil, false, err
 	}

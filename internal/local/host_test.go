@@ -13,7 +13,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/internal/evaluators"
+	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/local"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -38,7 +38,7 @@ func newWorld(t *testing.T, o local.Options, files map[string]string) *world {
 	registry["do"] = operators.Operator{Name: "do", Retries: true, Run: w.do}
 	registry["slow"] = operators.Operator{Name: "slow", Run: w.slow}
 	o.Registry, o.Now = registry, time.Now
-	o.Evaluator = evaluators.InProcess(nil)
+	o.Evaluator = evaluator.InProcess(nil)
 	o.Project = local.Project{ID: 1, Name: "p"}
 	o.Workspace = func(operators.Identity) (local.Workspace, error) { return local.Workspace{Leave: func() {}}, nil }
 	o.Log = func(operators.Identity) operators.Log { return discard{} }

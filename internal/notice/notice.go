@@ -1,5 +1,5 @@
 // Package notice tells people that an attempt failed or takes too long: by HTTP, by mail,
-// or through a command (spec server.md 6.5).
+// or through a command (server.md#settings).
 //
 // The server hands it to its host. It tries again when a delivery fails; it must never
 // change what an attempt does.
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/engine/schedule"
 	"zerodag/internal/host"
 )
 
@@ -82,7 +83,7 @@ func Fields(n host.Notice, now time.Time) *param.Map {
 	}
 	var session param.Value
 	if !a.SessionTime.IsZero() {
-		zone, err := time.LoadLocation(a.Zone)
+		zone, err := schedule.Zone(a.Zone)
 		if err != nil {
 			zone = time.UTC
 		}

@@ -60,7 +60,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	wait := sync.OnceValues(func() (syscall.WaitStatus, error) {
 		status, err := d.wait(p, g)
 		d.sweep(p.Pid, number)
-		// Whoever might still hold the pipe was not to be found: it must not hold us.
+		// The process that may still hold the pipe was not found: it must not hold us.
 		reader.SetReadDeadline(time.Now().Add(d.options.Grace))
 		return status, err
 	})
@@ -199,7 +199,7 @@ func (d *Driver) wait(p *os.Process, g *group) (syscall.WaitStatus, error) {
 }
 
 // group is a process group whose leader runs until over is closed. The lock keeps signals
-// from a group whose number may already be somebody else's.
+// from a group whose number may already be another's.
 type group struct {
 	id   int
 	mu   sync.Mutex

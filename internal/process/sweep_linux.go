@@ -218,8 +218,8 @@ func isAdopted(pid int) bool {
 	return err == nil && session != ownSession()
 }
 
-// reapStray takes a dead child away. The leader of a session may be somebody else's, who waits
-// for its end, unless it is known that it is not.
+// reapStray takes a dead child away. The leader of a session may be the child of another
+// part of this program, which waits for its end, unless it is known that it is not.
 func (d *Driver) reapStray(pid int, known bool) bool {
 	s, there := statusOf(pid)
 	if there && !s.dead {

@@ -43,19 +43,15 @@ func bucket(t testing.TB, c aws.Config) string {
 	return name
 }
 
-func TestBlobs(t *testing.T) {
+// TestContract runs the suites of blobs and logs. It shows growing logs at once, and keeps no short ones
+// elsewhere.
+func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
-	hosttest.Blobs(t, func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
-		run(t, hosttest.Stores{Blobs: s3.NewBlobs(c, bucket(t, c)), Now: time.Now})
-	})
-}
-
-// TestLogs shows growing logs at once, and keeps no short ones elsewhere.
-func TestLogs(t *testing.T) {
-	t.Parallel()
-	c := localstack.Config(t)
-	hosttest.Logs(t, func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
-		run(t, hosttest.Stores{Now: time.Now, Logs: s3.NewLogs(c, s3.LogOptions{Bucket: bucket(t, c), AgentID: "agent", Moment: 10 * time.Millisecond, LongestMoment: 10 * time.Millisecond})})
-	})
+	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("objects of S3 are large things, the rest is in a table (package dynamo)", "Blobs", "Logs"),
+		Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+			name := bucket(t, c)
+			run(t, hosttest.Stores{Now: time.Now, Blobs: s3.NewBlobs(c, name),
+				Logs: s3.NewLogs(c, s3.LogOptions{Bucket: name, AgentID: "agent", Moment: 10 * time.Millisecond, LongestMoment: 10 * time.Millisecond})})
+		}})
 }

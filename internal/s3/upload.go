@@ -17,15 +17,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Upload is a request that puts a blob, or a part of one, without credentials: the method
-// is PUT.
-type Upload struct {
-	URL    string
-	Header map[string]string // to be sent with it
-}
-
-func uploadOf(r *v4.PresignedHTTPRequest) Upload {
-	up := Upload{URL: r.URL, Header: map[string]string{}}
+func uploadOf(r *v4.PresignedHTTPRequest) host.UploadLink {
+	up := host.UploadLink{URL: r.URL, Header: map[string]string{}}
 	for name, values := range r.SignedHeader {
 		if !strings.EqualFold(name, "host") && !strings.EqualFold(name, "content-length") {
 			up.Header[http.CanonicalHeaderKey(name)] = strings.Join(values, ",")
@@ -36,27 +29,21 @@ func uploadOf(r *v4.PresignedHTTPRequest) Upload {
 
 // UploadLink signs the upload of an object of a size. sum is its SHA-256 in base64: S3
 // refuses anything else.
-func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (Upload, error) {
+func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (host.UploadLink, error) {
 	if err := checkKey(key); err != nil {
-		return Upload{}, err
+		return host.UploadLink{}, err
 	}
 	r, err := b.sign.PresignPutObject(ctx, &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, ContentLength: aws.Int64(size),
 		ChecksumAlgorithm: types.ChecksumAlgorithmSha256, ChecksumSHA256: &sum}, s3.WithPresignExpires(valid))
 	if err != nil {
-		return Upload{}, translate("sign upload of "+key, err)
+		return host.UploadLink{}, translate("sign upload of "+key, err)
 	}
 	return uploadOf(r), nil
 }
 
-// Part is a part of an object: how many bytes, and their SHA-256 in base64.
-type Part struct {
-	Size int64
-	Sum  string
-}
-
 // BeginParts begins the upload of an object in parts, and signs that of each. S3 takes
 // nothing but what is announced. What is not completed vanishes by a rule of the bucket.
-func (b *Blobs) BeginParts(ctx context.Context, key string, parts []Part, valid time.Duration) (id string, links []Upload, err error) {
+func (b *Blobs) BeginParts(ctx context.Context, key string, parts []host.Part, valid time.Duration) (id string, links []host.UploadLink, err error) {
 	if err := checkKey(key); err != nil {
 		return "", nil, err
 	}
@@ -77,7 +64,7 @@ func (b *Blobs) BeginParts(ctx context.Context, key string, parts []Part, valid 
 
 // CompleteParts puts an object together. tags are what S3 answered for each part (ETag).
 // Repeated it changes nothing. A *host.Error of code Invalid: the parts are not all there.
-func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []Part, tags []string) error {
+func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []host.Part, tags []string) error {
 	if len(tags) != len(parts) {
 		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("The upload has %d parts, %d tags were sent", len(parts), len(tags))}
 	}

@@ -21,7 +21,7 @@ func sumOf(b []byte) string {
 }
 
 // put sends a body to where a link leads, and returns status and ETag.
-func put(t *testing.T, up s3.Upload, body []byte) (int, string) {
+func put(t *testing.T, up host.UploadLink, body []byte) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, up.URL, bytes.NewReader(body))
 	if err != nil {
@@ -44,7 +44,7 @@ func TestUploadRefused(t *testing.T) {
 	c := localstack.Config(t)
 	blobs := s3.NewBlobs(c, bucket(t, c))
 	content := []byte("content of an archive")
-	link := func(valid time.Duration) s3.Upload {
+	link := func(valid time.Duration) host.UploadLink {
 		up, err := blobs.UploadLink(t.Context(), "uploads/a", int64(len(content)), sumOf(content), valid)
 		if err != nil {
 			t.Fatal(err)
@@ -83,9 +83,9 @@ func TestUploadParts(t *testing.T) {
 	blobs := s3.NewBlobs(c, bucket(t, c))
 	ctx, content := t.Context(), random(11<<20)
 	pieces := [][]byte{content[:5<<20], content[5<<20 : 10<<20], content[10<<20:]}
-	var parts []s3.Part
+	var parts []host.Part
 	for _, p := range pieces {
-		parts = append(parts, s3.Part{Size: int64(len(p)), Sum: sumOf(p)})
+		parts = append(parts, host.Part{Size: int64(len(p)), Sum: sumOf(p)})
 	}
 	id, links, err := blobs.BeginParts(ctx, "uploads/large", parts, time.Minute)
 	if err != nil || len(links) != 3 {

@@ -66,11 +66,11 @@ func lists(db *DB) map[string]func(context.Context) (int, error) {
 		"sessions of project":          sessions(host.SessionQuery{Site: 1, Project: 1, Count: 100}),
 		"sessions of workflow":         sessions(host.SessionQuery{Site: 1, Project: 1, Workflow: "main", Count: 100}),
 		"active": func(ctx context.Context) (int, error) {
-			list, err := db.Active(ctx, -1, 0, 100)
+			list, err := db.Active(ctx, host.ActiveQuery{Site: host.AnySite, Count: 100})
 			return len(list), err
 		},
 		"active of site": func(ctx context.Context) (int, error) {
-			list, err := db.Active(ctx, 1, 0, 100)
+			list, err := db.Active(ctx, host.ActiveQuery{Site: 1, Count: 100})
 			return len(list), err
 		},
 		"number of active": func(ctx context.Context) (int, error) { return db.CountActive(ctx, 1, 101) },

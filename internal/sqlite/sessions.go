@@ -54,10 +54,10 @@ func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt
 }
 
 // Active lists unfinished attempts, ascending by id.
-func (db *DB) Active(ctx context.Context, site int64, after int64, n int) ([]host.Attempt, error) {
-	s := selection(selectAttempt+"WHERE a.finished_at IS NULL AND a.id > ?", after)
-	s.when(site >= 0, " AND a.site_id = ?", site)
-	s.when(true, " ORDER BY a.id LIMIT ?", limit(n))
+func (db *DB) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt, error) {
+	s := selection(selectAttempt+"WHERE a.finished_at IS NULL AND a.id > ?", q.After)
+	s.when(q.Site >= 0, " AND a.site_id = ?", q.Site)
+	s.when(true, " ORDER BY a.id LIMIT ?", limit(q.Count))
 	return readAll(ctx, db, scanAttempt, s)
 }
 

@@ -64,7 +64,7 @@ func TestCommitsOfACommand(t *testing.T) {
 	})
 }
 
-// TestLogsAreThereSoon proves that a log that nobody waited for is found by who looks for it, by
+// TestLogsAreThereSoon proves that a log that no caller waited for is found by every reader, by
 // another process after a while or after Close, and that one that comes after Close is refused.
 func TestLogsAreThereSoon(t *testing.T) {
 	t.Parallel()
@@ -111,9 +111,9 @@ func TestLogsAreThereSoon(t *testing.T) {
 	}
 }
 
-// TestStoreFailsSoon proves that what nobody waits for is tried again when the store has refused it:
+// TestStoreFailsSoon proves that what no caller waits for is tried again when the store has refused it:
 // that a log is there before a result that came after it, a message whose deletion was refused is
-// handed out to nobody and gone when the store works again, and a log that is refused to the last is
+// delivered no more and gone when the store works again, and a log that is refused to the last is
 // told of.
 func TestStoreFailsSoon(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func open(t testing.TB, c aws.Config, name string, fifo bool) *sqs.Queue {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
-	hosttest.Queue(t, func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a queue of SQS keeps messages", "Queue"), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
 		run(t, hosttest.Stores{Events: open(t, c, "events", true), Tasks: open(t, c, "tasks", false), Now: time.Now, Grain: time.Second})
-	})
+	}})
 }

@@ -58,6 +58,17 @@ func seconds(d, most time.Duration) int32 {
 	return int32((d + time.Second - 1) / time.Second)
 }
 
+// Traits implements host.Queue. A FIFO queue refuses the ID of a message for five minutes; SQS
+// delays by whole seconds, which are rounded up: 300 ms earlier is on average at the time. An old
+// receipt may still delete a message that was received again.
+func (q *Queue) Traits() host.Traits {
+	t := host.Traits{Rounding: 300 * time.Millisecond, StaleDeletes: true}
+	if q.FIFO {
+		t.Remembers = 4 * time.Minute
+	}
+	return t
+}
+
 // Receive waits until there is at least one message or ctx ends. Of a FIFO queue it takes
 // one at a time: SQS would hand out several of one group together.
 func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
@@ -72,7 +83,7 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 	}
 }
 
-// poll asks once. SQS leases a message although nobody waits for the answer any more, so a
+// poll asks once. SQS leases a message although the caller waits for the answer no more, so a
 // call is never broken off: when ctx ends first, what it brings is given back.
 func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	type answer struct {

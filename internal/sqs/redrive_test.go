@@ -29,7 +29,7 @@ func TestRedrive(t *testing.T) {
 			}
 			redrive := func(want int, turn func(int) bool) {
 				t.Helper()
-				if n, err := live.Redrive(t.Context(), dead.URL, turn); err != nil || n != want {
+				if n, err := live.DeadLetters(dead.URL).Redrive(t.Context(), turn); err != nil || n != want {
 					t.Fatalf("sent back %d messages, want %d: %v", n, want, err)
 				}
 			}

@@ -8,20 +8,14 @@ import (
 	"zerodag/operators"
 	"zerodag/operators/athena"
 	"zerodag/operators/batch"
-	"zerodag/operators/call"
 	"zerodag/operators/dynamodb"
-	"zerodag/operators/echo"
 	"zerodag/operators/ecs"
 	"zerodag/operators/embulk"
 	"zerodag/operators/emr"
-	"zerodag/operators/fail"
-	"zerodag/operators/foreach"
-	"zerodag/operators/forrange"
 	"zerodag/operators/glue"
 	"zerodag/operators/http"
-	"zerodag/operators/ifelse"
+	"zerodag/operators/inline"
 	"zerodag/operators/lambda"
-	"zerodag/operators/loop"
 	"zerodag/operators/mail"
 	"zerodag/operators/notify"
 	"zerodag/operators/paramstore"
@@ -46,19 +40,12 @@ func Registry() operators.Registry {
 		[]operators.Operator{
 			athena.Operator(),
 			batch.Operator(),
-			call.Operator(),
 			dynamodb.Operator(),
-			echo.Operator(),
 			ecs.Operator(),
 			embulk.Operator(),
 			emr.Operator(),
-			fail.Operator(),
-			foreach.Operator(),
-			forrange.Operator(),
 			glue.Operator(),
-			ifelse.Operator(),
 			lambda.Operator(),
-			loop.Operator(),
 			mail.Operator(),
 			notify.Operator(),
 			pg.Operator(),
@@ -73,6 +60,7 @@ func Registry() operators.Registry {
 			stepfunctions.Operator(),
 			wait.Operator(),
 		},
+		inline.Operators(),
 		http.Operators(),
 		paramstore.Operators(),
 		redshift.Operators(),

@@ -8,28 +8,32 @@ import (
 	"testing"
 
 	"zerodag/operators/all"
+	"zerodag/operators/inline"
 	"zerodag/operators/operatortest"
 )
 
 // TestEveryFolderIsListed fails when the folder of an operator is not in the registry.
 func TestEveryFolderIsListed(t *testing.T) {
 	t.Parallel()
-	this, err := build.ImportDir(".", 0)
-	if err != nil {
-		t.Fatal(err)
+	imported := ""
+	for _, list := range []string{".", "../inline"} {
+		this, err := build.ImportDir(list, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imported += strings.Join(this.Imports, " ") + " "
 	}
-	imported := strings.Join(this.Imports, " ") + " "
 	folders, err := os.ReadDir("..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, folder := range folders {
 		name := folder.Name()
-		if !folder.IsDir() || name == "all" || name == "operatortest" || name == "aws" || name == "sql" { // these are what others share
+		if !folder.IsDir() || name == "all" || name == "inline" || name == "operatortest" || name == "aws" || name == "sql" { // these are what others share
 			continue
 		}
 		if !strings.Contains(imported, "zerodag/operators/"+name+" ") {
-			t.Errorf("operators/%s is not in operators/all", name)
+			t.Errorf("operators/%s is in neither operators/all nor operators/inline", name)
 		}
 		for _, needed := range []string{"operator.go", "operator_test.go", "README.md"} {
 			if _, err := os.Stat(filepath.Join("..", name, needed)); err != nil {
@@ -41,16 +45,19 @@ func TestEveryFolderIsListed(t *testing.T) {
 
 func TestRegistry(t *testing.T) {
 	t.Parallel()
-	inline := map[string]bool{
+	inlines := map[string]bool{
 		"echo": true, "if": true, "for_each": true, "for_range": true, "loop": true, "call": true, "fail": true,
+	}
+	if got := inline.Registry().Names(); len(got) != len(inlines) {
+		t.Errorf("operators/inline has %v", got)
 	}
 	plain := map[string]bool{ // those that `_retry` does not repeat
 		"echo": true, "fail": true, "notify": true, "wait": true, "s3_wait": true, "if": true, "loop": true, "for_each": true, "for_range": true,
 	}
 	for _, name := range all.Registry().Names() {
 		o := all.Registry()[name]
-		if o.Inline != inline[name] {
-			t.Errorf("%s>: Inline is %v", name, o.Inline)
+		if _, listed := inline.Registry()[name]; o.Inline != inlines[name] || listed != o.Inline {
+			t.Errorf("%s>: Inline is %v, in operators/inline is %v: a function that runs inline operators alone links that list", name, o.Inline, listed)
 		}
 		if o.Retries == plain[name] {
 			t.Errorf("%s>: Retries is %v", name, o.Retries)

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Attempts checks host.Attempts.
-func Attempts(t *testing.T, h Harness) {
+// attemptsSuite checks host.Attempts.
+func attemptsSuite(t *testing.T, h Harness) {
 	cases{
 		"a start makes everything":    attemptsStart,
 		"a session has one unnamed":   attemptsConflict,
@@ -155,7 +155,7 @@ func attemptsWait(t *testing.T, s Stores) {
 	if list := got(s.Sessions.Waiting(ctx, first.SessionID))(t); ids(list...) != ids(second) {
 		t.Errorf("waiting: %s, want %d", ids(list...), second.ID)
 	}
-	if list := got(s.Sessions.Active(ctx, 1, 0, 10))(t); ids(list...) != ids(first, second) {
+	if list := got(s.Sessions.Active(ctx, host.ActiveQuery{Site: 1, Count: 10}))(t); ids(list...) != ids(first, second) {
 		t.Errorf("active: %s", ids(list...))
 	}
 	e, m := begin()

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Blobs checks a host.Blobs.
-func Blobs(t *testing.T, h Harness) {
+// blobsSuite checks a host.Blobs.
+func blobsSuite(t *testing.T, h Harness) {
 	cases{
 		"a blob is kept":               blobsKeep,
 		"a key is written once":        blobsOnce,

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Catalogue checks host.Projects and host.Workflows.
-func Catalogue(t *testing.T, h Harness) {
+// catalogueSuite checks host.Projects and host.Workflows.
+func catalogueSuite(t *testing.T, h Harness) {
 	cases{
 		"a push makes a project":           catalogueFirst,
 		"a push adds a revision":           catalogueSecond,

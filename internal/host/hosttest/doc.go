@@ -1,8 +1,8 @@
 // Package hosttest holds the contracts of the host's ports as tests, one suite for each
 // port, and a wrapper that makes any driver fail on purpose.
 //
-// Each driver calls the suites of the ports that it implements and brings no more than a
-// Harness. What a suite asks for is what the comments of package host promise; it must
+// Each driver calls Exercise with a Harness that makes its ports, and names those that it does not
+// implement. What a suite asks for is what the comments of package host promise; it must
 // never ask for what only one driver can do.
 package hosttest
 
@@ -14,7 +14,9 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/events"
 	"zerodag/internal/host"
+	"zerodag/operators"
 )
 
 // Stores are the ports of one deployment; a suite uses those of its name, and those that
@@ -33,7 +35,19 @@ type Stores struct {
 	Logs      host.Logs
 	Users     host.Users
 	Audit     host.Audit
-	Now       func() time.Time
+	// ParamStore is that of a site.
+	ParamStore func(site int64) operators.ParamStore
+	// ShortLogs go with the entries of Log.
+	ShortLogs host.ShortLogs
+	Timers    host.Timers
+	Horizon   host.Horizon
+	// Bus, and what has arrived at its other end.
+	Bus   host.Bus
+	Heard func(t *testing.T) []events.Announcement
+	// Notices, and the fields of what was delivered.
+	Notices host.Notices
+	Told    func(t *testing.T) []*param.Map
+	Now     func() time.Time
 
 	// Grain is how exactly the queues keep time: cases wait as much longer. 0 is exactly.
 	Grain time.Duration

@@ -23,6 +23,9 @@ type faultyQueue struct {
 	again []host.Delivery // to be received once more
 }
 
+// Traits are those of the queue.
+func (q *faultyQueue) Traits() host.Traits { return q.queue.Traits() }
+
 // Send may fail, and be done all the same.
 func (q *faultyQueue) Send(ctx context.Context, messages ...host.Message) error {
 	id := ""

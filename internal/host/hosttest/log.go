@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Log checks a host.Log.
-func Log(t *testing.T, h Harness) {
+// logSuite checks a host.Log.
+func logSuite(t *testing.T, h Harness) {
 	cases{
 		"an entry follows the one before it": logOrder,
 		"who comes second learns of it":      logConflict,

@@ -16,8 +16,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Queue checks both queues of a deployment.
-func Queue(t *testing.T, h Harness) {
+// queueSuite checks both queues of a deployment.
+func queueSuite(t *testing.T, h Harness) {
 	cases{
 		"a message is sent, received, deleted": queueOnce,
 		"an id that is there is not sent":      queueSameID,

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Schedules checks host.Schedules.
-func Schedules(t *testing.T, h Harness) {
+// schedulesSuite checks host.Schedules.
+func schedulesSuite(t *testing.T, h Harness) {
 	cases{
 		"a push brings them in line": schedulesPush,
 		"one moves on once":          schedulesRace,

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Secrets checks a host.Secrets.
-func Secrets(t *testing.T, h Harness) {
+// secretsSuite checks a host.Secrets.
+func secretsSuite(t *testing.T, h Harness) {
 	cases{"secrets are kept": secretsKeep}.run(t, h)
 }
 

@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Sessions checks host.Sessions.
-func Sessions(t *testing.T, h Harness) {
+// sessionsSuite checks host.Sessions.
+func sessionsSuite(t *testing.T, h Harness) {
 	cases{
 		"a session shows its last attempt": sessionsLast,
 		"attempts are listed":              sessionsAttempts,
@@ -105,7 +105,7 @@ func sessionsActive(t *testing.T, s Stores) {
 		n           int
 		want        string
 	}{{1, 0, 10, ids(l[0], l[2], l[3], l[4])}, {1, l[2].ID, 1, ids(l[3])}, {2, 0, 10, ids(two)}, {-1, l[3].ID, 10, ids(l[4], two)}} {
-		if list := got(s.Sessions.Active(ctx, c.site, c.after, c.n))(t); ids(list...) != c.want {
+		if list := got(s.Sessions.Active(ctx, host.ActiveQuery{Site: c.site, After: c.after, Count: c.n}))(t); ids(list...) != c.want {
 			t.Errorf("active of site %d after %d: %s, want %s", c.site, c.after, ids(list...), c.want)
 		}
 	}

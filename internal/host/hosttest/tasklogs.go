@@ -12,8 +12,8 @@ import (
 	"zerodag/operators"
 )
 
-// Logs checks a host.Logs.
-func Logs(t *testing.T, h Harness) {
+// taskLogsSuite checks a host.Logs.
+func taskLogsSuite(t *testing.T, h Harness) {
 	cases{
 		"a run has a file":           logsFile,
 		"a file is read as it grows": logsLive,

@@ -8,10 +8,11 @@ import (
 	"zerodag/internal/host"
 )
 
-// Users checks a host.Users and a host.Audit.
-func Users(t *testing.T, h Harness) {
-	cases{"tokens are kept": usersTokens, "changes are noted": usersAudit}.run(t, h)
-}
+// usersSuite checks a host.Users.
+func usersSuite(t *testing.T, h Harness) { cases{"tokens are kept": usersTokens}.run(t, h) }
+
+// auditSuite checks a host.Audit.
+func auditSuite(t *testing.T, h Harness) { cases{"changes are noted": usersAudit}.run(t, h) }
 
 func usersTokens(t *testing.T, s Stores) {
 	ctx := t.Context()

@@ -1,0 +1,15 @@
+// Command evaluator evaluates the expressions of functions on AWS, which start it: it lies beside
+// their program, so that they do without the JavaScript engine. It must do nothing else.
+package main
+
+import (
+	"os"
+
+	"zerodag/internal/evaluators/evaluator"
+)
+
+func main() {
+	evaluator.Serve()
+	os.Stderr.WriteString("error: this program evaluates expressions for a function of zerodag, which starts it: there is nothing to run by hand\n")
+	os.Exit(2)
+}

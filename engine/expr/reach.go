@@ -1,0 +1,80 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// reach is what a template can see at most, as far as that shows without parsing it: more than
+// the script will be given, never less.
+func (sc scope) reach(parts []Part) *param.Map {
+	text := Code(parts)
+	if SeesAll(text, mayCompute(text)) {
+		return sc.merged()
+	}
+	return sc.seen(text)
+}
+
+// seen are the parameters whose names occur in the text of expressions.
+func (sc scope) seen(text string) *param.Map {
+	m := param.New()
+	for key, value := range sc.vars.All() {
+		if Named(text, key) && !sc.siblings.Has(key) {
+			m.Set(key, markCode(value, sc.mark))
+		}
+	}
+	for key, value := range sc.siblings.All() {
+		if Named(text, key) {
+			m.Set(key, value)
+		}
+	}
+	return m
+}
+
+// Named says whether the script may see key: it is in its text, or the code around
+// the expressions uses it.
+func Named(text, key string) bool {
+	switch key {
+	case "JSON", "Array", "print", "undefined":
+		return true
+	}
+	return strings.HasPrefix(key, "__") || strings.Contains(text, key)
+}
+
+func hasAny(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// ReachesAll says whether code can name anything at all.
+func ReachesAll(text string, computed bool) bool {
+	return computed || hasAny(text, "eval", "Function", "onstructor", "rototype", "__", "Reflect", "escriptor",
+		"getOwn", "Proxy", "globalThis", "import", "\\u", "\\x", "with")
+}
+
+// SeesAll says whether code can look at the parameters as a whole.
+func SeesAll(text string, computed bool) bool {
+	return ReachesAll(text, computed) ||
+		hasAny(text, "this", "valueOf", "hasOwn", "propertyIsEnumerable", "Locale", "apply", "call", "bind")
+}
+
+// mayCompute says whether code could compute the name of a property, without parsing it:
+// it has a bracket that is neither an index of digits nor, by what stands before it, a
+// list.
+func mayCompute(text string) bool {
+	for i := range len(text) {
+		if text[i] != '[' {
+			continue
+		}
+		before := strings.TrimRight(text[:i], " \t\r\n")
+		if before == "" || strings.IndexByte("([=:?&|!;", before[len(before)-1]) >= 0 {
+			continue
+		}
+		index, _, closed := strings.Cut(text[i+1:], "]")
+		if !closed || index == "" || len(index) > 6 || strings.Trim(index, "0123456789") != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,169 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dop251/goja/ast"
+
+	"zerodag/engine/expr"
+)
+
+// plan says what of the library has to be guarded for a template. It is made of the
+// text: what a script does not name it cannot reach, unless it computes names; then
+// everything is guarded. A guarded library takes a while, and most expressions call
+// one harmless function.
+type plan struct {
+	pure                                            bool     // only chains of functions of moment, which change nothing
+	call                                            bool     // anything can be called at all
+	whole                                           bool     // the parameters can be looked at as a whole
+	names                                           []string // functions of lists that are named
+	lists, texts, code, regexp, java, memory, dates bool
+}
+
+// isBare says whether the library can stay as it is.
+func (p plan) isBare() bool {
+	return len(p.names) == 0 && !p.lists && !p.texts && !p.code && !p.regexp && !p.java && !p.memory && !p.dates
+}
+
+// planOf plans for the code of a template; computed says whether it computes names.
+func planOf(text string, computed bool) plan {
+	names := func(words ...string) bool { return hasAny(text, words...) }
+	all := expr.ReachesAll(text, computed)
+	p := plan{
+		call:   all || strings.ContainsAny(text, "(`") || names("new", "moment", "Date", "this"),
+		whole:  expr.SeesAll(text, computed),
+		lists:  all || names("Array", "length", "...", "for", "while", "function", "=>", "do", "class", "Set", "Map", "from", "join", "flat", "apply"),
+		texts:  all || names("repeat", "pad", "split", "replace", "parse"),
+		code:   all,
+		regexp: all || names("RegExp"),
+		memory: all || names("Array", "Buffer", "DataView", "BigInt", "Weak"),
+		dates:  all || names("Date", "moment"),
+	}
+	for _, name := range javaMethods() {
+		p.java = p.java || all || names(name)
+	}
+	for _, name := range listMethods() {
+		if all || names(name) {
+			p.names = append(p.names, name)
+		}
+	}
+	return p
+}
+
+func hasAny(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// pureForm is a moment and functions of moments that have no effect beyond it, their
+// arguments being names and literals.
+var pureForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*moment` + pureArguments + `(\.(format|add|subtract|startOf|endOf|utc|local|` +
+		`utcOffset|unix|valueOf|toISOString|clone|diff|isValid|year|month|date|day|hour|hours|minute|second|weekday|` +
+		`isoWeekday|week|isoWeek|weekYear|isoWeekYear|dayOfYear|quarter|daysInMonth|isBefore|isAfter|isSame)` + pureArguments + `)*\s*$`)
+})
+
+const (
+	pureArguments = `\(\s*(` + pureArgument + `(\s*,\s*` + pureArgument + `)*)?\s*\)`
+	pureArgument  = `([A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*|-?[0-9]+|'[^'\\\n]*'|"[^"\\\n]*")`
+)
+
+// isPure says whether all expressions are of the pure form.
+func isPure(parts []expr.Part) bool {
+	return !slices.ContainsFunc(parts, func(p expr.Part) bool { return p.Code && !pureForm().MatchString(p.Text) })
+}
+
+// listMethods are the functions of lists that walk over all of one; those which
+// guard.js does anew are not among them.
+func listMethods() []string {
+	return []string{"at", "concat", "copyWithin", "entries", "every", "fill", "filter", "find", "findIndex",
+		"findLast", "findLastIndex", "flatMap", "forEach", "includes", "indexOf", "keys", "lastIndexOf",
+		"map", "push", "reduce", "reduceRight", "reverse", "shift", "slice", "some", "sort", "splice",
+		"toReversed", "toSorted", "toSpliced", "unshift", "with"}
+}
+
+func javaMethods() []string {
+	return []string{"replaceAll", "replaceFirst", "matches", "contains", "isEmpty", "isBlank", "equals",
+		"compareTo", "strip", "hashCode", "toCharArray"}
+}
+
+// code is what the reflection over a parsed script looks for.
+type code struct {
+	bigInt   bool // a BigInt literal
+	computed bool // a property whose name is computed, or a huge index
+	depth    int  // of the node being looked at
+	deepest  int
+}
+
+// check says what cannot be compiled: deep nesting takes the compiler a time that
+// grows with its square, and an operation on BigInts can take any time and memory.
+func (c *code) check(tree *ast.Program) error {
+	c.inspect(reflect.ValueOf(tree.Body))
+	switch {
+	case c.bigInt:
+		return errors.New("SyntaxError: BigInt is not available in expressions")
+	case c.deepest > maxTree:
+		return fmt.Errorf("an expression with more than %d operations in a row", maxTree)
+	}
+	return nil
+}
+
+// inspect walks over a syntax tree, whose package has no walker of its own.
+func (c *code) inspect(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		c.inspect(v.Elem())
+	case reflect.Pointer:
+		if v.IsNil() || !v.CanInterface() {
+			return
+		}
+		c.node(v.Interface())
+		c.depth++
+		c.deepest = max(c.deepest, c.depth)
+		c.inspect(v.Elem())
+		c.depth--
+	case reflect.Slice:
+		for i := range v.Len() {
+			c.inspect(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			// The declarations of a function are in its body too.
+			f := v.Type().Field(i)
+			if f.IsExported() && f.Name != "DeclarationList" && f.Name != "File" {
+				c.inspect(v.Field(i))
+			}
+		}
+	}
+}
+
+func (c *code) node(node any) {
+	switch n := node.(type) {
+	case *ast.NumberLiteral:
+		if _, ok := n.Value.(*big.Int); ok {
+			c.bigInt = true
+		}
+	case *ast.BracketExpression:
+		c.computed = c.computed || isComputed(n.Member)
+	case *ast.PropertyKeyed:
+		c.computed = c.computed || n.Computed && isComputed(n.Key)
+	}
+}
+
+// isComputed says whether the name of a property is not written down.
+func isComputed(name ast.Expression) bool {
+	switch n := name.(type) {
+	case *ast.StringLiteral:
+		return false
+	case *ast.NumberLiteral:
+		i, ok := n.Value.(int64)
+		return !ok || i > 1000000
+	}
+	return true
+}

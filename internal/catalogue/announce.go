@@ -1,0 +1,47 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/schedule"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// Announce tells the bus about an attempt. A caller that gets an error tells it again: the message
+// that leads here is deleted only afterwards.
+func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error {
+	session := a.SessionTime
+	if zone, err := schedule.Zone(a.Zone); err == nil {
+		session = session.In(zone)
+	}
+	id := strconv.FormatInt(a.ID, 10)
+	x := events.Announcement{Topic: topic, Time: at, Detail: events.AttemptDetail{
+		ID: id + "/" + strings.ToLower(strings.ReplaceAll(string(topic), " ", "-")), SiteID: a.Site,
+		ProjectID: strconv.FormatInt(a.Project.ID, 10), Project: a.Project.Name, Workflow: a.Workflow.Name,
+		SessionID: strconv.FormatInt(a.SessionID, 10), SessionUUID: a.SessionUUID, SessionTime: session.Format(time.RFC3339),
+		AttemptID: id, RetryAttemptName: a.RetryName, Status: a.Status(), CreatedAt: a.CreatedAt, FinishedAt: a.FinishedAt,
+	}}
+	if err := c.o.Bus.Announce(ctx, x); err != nil {
+		return fmt.Errorf("announce %q of attempt %d: %w", topic, a.ID, err)
+	}
+	return nil
+}
+
+// Notify tells people about an attempt, in the background: it may be tried again and again for
+// minutes. Wait waits for that.
+func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
+	n := host.Notice{Message: message, Attempt: a}
+	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
+		n.Revision = w.Revision.Name
+	}
+	c.telling.Go(func() {
+		if err := c.o.Notices.Notify(ctx, n); err != nil {
+			c.o.Logger.Error("notification not delivered", "attempt", a.ID, "message", message, "error", err)
+		}
+	})
+}

@@ -1,0 +1,130 @@
+// Package catalogue is what a deployment knows besides the tasks of its attempts: projects and
+// their revisions, schedules, sessions, and the beginnings and ends of attempts. It answers the
+// API, fires schedules, and looks after attempts that live too long.
+//
+// The API and the tick call it; deliveries call it when an attempt ends. It must never step an
+// attempt that has begun (that is delivery's), nor know a store or an SDK.
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/internal/replay"
+	"zerodag/internal/retry"
+)
+
+// Live are the attempts that this process works on.
+type Live interface {
+	// View shows the state of an attempt under way to f, which must keep nothing of it.
+	// host.ErrGone: it has ended since its row was read.
+	View(ctx context.Context, id int64, f func(*engine.State)) error
+	// Watch returns a channel that receives after each step of the attempt that this process
+	// makes, and is closed when the attempt is over or ctx ends.
+	Watch(ctx context.Context, a host.Attempt) <-chan struct{}
+	// Over is told that an attempt has ended, after its row says so.
+	Over(id int64)
+}
+
+// Options are what a Catalogue is made of. Defaults may be nil, everything else is needed.
+type Options struct {
+	Reader    *replay.Reader
+	Log       host.Log
+	Projects  host.Projects
+	Workflows host.Workflows
+	Schedules host.Schedules
+	Attempts  host.Attempts
+	Sessions  host.Sessions
+	Blobs     host.Blobs
+	Secrets   host.Secrets
+	Logs      host.Logs
+	Events    host.Queue
+	Notices   host.Notices
+	Bus       host.Bus
+	Live      Live
+	Timing    Timing
+	Retry     *retry.Retrier
+
+	// Unpack opens an archive for validation; it checks size, number, paths and types.
+	Unpack func(ctx context.Context, archive string) (host.Archive, error)
+	// Defaults are parameters below those of attempts.
+	Defaults *param.Map
+	Limits   host.Limits
+	Now      func() time.Time
+	Logger   *slog.Logger
+}
+
+// Catalogue is one deployment's catalogue, in four parts over the same stores. It is safe for
+// concurrent use.
+type Catalogue struct {
+	*stores
+	reading
+	pushing
+	scheduling
+	lifecycle
+}
+
+// stores are what all parts share.
+type stores struct {
+	o       Options
+	counts  counters
+	telling sync.WaitGroup // notices under way
+}
+
+// reading is what the API shows as it is stored.
+type reading struct{ *stores }
+
+// pushing makes and deletes projects and revisions.
+type pushing struct{ *stores }
+
+// scheduling moves schedules and fires them.
+type scheduling struct {
+	*stores
+	attempts lifecycle
+}
+
+// lifecycle is how attempts begin and end, and how they are looked at.
+type lifecycle struct{ *stores }
+
+// New makes a catalogue over stores.
+func New(o Options) *Catalogue {
+	s := &stores{o: o}
+	attempts := lifecycle{s}
+	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts}
+}
+
+// Wait waits for notices that are under way.
+func (c *stores) Wait() { c.telling.Wait() }
+
+// Counts are numbers for health and metrics, since the start of this process.
+type Counts struct {
+	Started, Finished, Failed int64         // attempts
+	Fired                     int64         // schedules
+	Delay                     time.Duration // of the schedule fired last
+}
+
+type counters struct {
+	started, finished, failed, fired, delay atomic.Int64
+}
+
+// Counts returns what was counted.
+func (c *stores) Counts() Counts {
+	n := &c.counts
+	return Counts{Started: n.started.Load(), Finished: n.finished.Load(), Failed: n.failed.Load(), Fired: n.fired.Load(), Delay: time.Duration(n.delay.Load())}
+}
+
+// definitionOf returns a workflow to start, or an *Error for the caller.
+func (c *stores) definitionOf(ctx context.Context, site, workflow int64) (replay.Definition, error) {
+	d, err := c.o.Reader.Definition(ctx, site, workflow)
+	if errors.Is(err, host.ErrNotFound) {
+		return replay.Definition{}, host.Missingf("workflow id=%d", workflow)
+	}
+	return d, userError(err)
+}

@@ -1,0 +1,123 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// End ends an attempt, however that came: its row and archive are stored, those who watch it hear
+// of it, what waited for its session begins, and the bus is told. It returns the row as it is
+// then. Repeated it changes nothing: after an error the caller ends the attempt again.
+func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
+	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
+		return a, fmt.Errorf("finish attempt %d: %w", a.ID, err)
+	}
+	if !a.Done {
+		c.counts.finished.Add(1)
+		if !e.Success {
+			c.counts.failed.Add(1)
+		}
+	}
+	a.Done, a.Success, a.Canceled, a.FinishedAt = true, e.Success, a.Canceled || e.Canceled, e.At
+	c.o.Live.Over(a.ID)
+	if err := c.startWaiting(ctx, a.SessionID); err != nil {
+		return a, err
+	}
+	topic := events.AttemptFailed
+	switch {
+	case a.Success:
+		topic = events.AttemptSucceeded
+	case a.Canceled:
+		topic = events.AttemptKilled
+	}
+	return a, c.Announce(ctx, a, topic, a.FinishedAt)
+}
+
+// startWaiting begins attempts that wait for a session, once all of its attempts have ended.
+func (c lifecycle) startWaiting(ctx context.Context, session int64) error {
+	waiting, err := c.o.Sessions.Waiting(ctx, session)
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	before, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: waiting[0].Site, Session: session, Retried: true})
+	if err != nil {
+		return err
+	}
+	for _, a := range before {
+		if !a.Done {
+			return nil
+		}
+	}
+	for _, a := range waiting {
+		if err := c.beginWaiting(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginWaiting starts an attempt that waited. Without its definition, or with one that is too
+// large by now, it ends at once: those behind it must not wait for ever.
+func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
+	d, err := c.o.Reader.Definition(ctx, a.Site, a.Workflow.ID)
+	if err != nil && !errors.Is(err, host.ErrNoDefinition) {
+		return err
+	}
+	if err == nil {
+		err = d.Compiled.CheckLimit(c.o.Limits.Tasks)
+	}
+	if err != nil {
+		c.o.Logger.Error("backfill attempt cannot start", "attempt", a.ID, "error", err)
+		_, err = c.End(ctx, a, host.End{At: c.o.Now().UTC()})
+		return err
+	}
+	first, err := c.first(d, a.Params, c.o.Now().UTC(), engine.Start{NoSLA: true})
+	if err != nil {
+		return err
+	}
+	err = c.o.Attempts.Begin(ctx, a.ID, first, host.StartMessage())
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, host.ErrConflict):
+		return fmt.Errorf("begin attempt %d: %w", a.ID, err)
+	}
+	return c.revive(ctx, a) // begun by us, perhaps, and cut off before its first message
+}
+
+// Kill requests the end of an attempt and returns it as it was before.
+func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, error) {
+	a, err := c.attempt(ctx, site, id)
+	if err != nil {
+		return host.Attempt{}, err
+	}
+	if a.Done || a.Canceled || a.Waits != 0 {
+		return host.Attempt{}, host.Conflictf("Session attempt already killed or finished")
+	}
+	return a, c.kill(ctx, a)
+}
+
+// kill sends the event first: a flag without a kill would refuse the next request.
+func (c lifecycle) kill(ctx context.Context, a host.Attempt) error {
+	if err := c.o.Events.Send(ctx, host.EventMessage(a.ID, "kill", events.Event{Kind: events.Kill})); err != nil {
+		return fmt.Errorf("send kill: %w", err)
+	}
+	if err := c.o.Attempts.Cancel(ctx, a.ID); err != nil {
+		return fmt.Errorf("flag attempt %d: %w", a.ID, err)
+	}
+	return nil
+}
+
+// Wake has a task run now that waits for its next run: what it waits for has happened. See
+// host.WakeMessage.
+func (c lifecycle) Wake(ctx context.Context, attempt int64, run engine.Run) error {
+	if err := c.o.Events.Send(ctx, host.WakeMessage(attempt, run)); err != nil {
+		return fmt.Errorf("wake task %d of attempt %d: %w", run.Task, attempt, err)
+	}
+	return nil
+}

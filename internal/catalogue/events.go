@@ -1,0 +1,61 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// StartByEvent starts the workflow that an event of the bus, a schedule of EventBridge or a rule
+// names. named: its parameters were named by who may write such rules; else they are data, and
+// none of them may decide what a task does. The same ID twice starts it once. What is wrong with it is
+// logged and not tried again.
+func (c *Catalogue) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
+	r, err := c.startRequest(ctx, d)
+	if err == nil {
+		r.Params, r.Outside = param.DataMap(r.Params), !named
+		_, err = c.Start(ctx, r)
+	}
+	var user *host.Error
+	if errors.As(err, &user) {
+		if user.Existing == nil {
+			c.o.Logger.Error("event starts nothing", "event", d.ID, "project", d.Project, "workflow", d.Workflow, "error", err)
+		}
+		return nil
+	}
+	return err
+}
+
+func (c *Catalogue) startRequest(ctx context.Context, d events.StartDetail) (StartRequest, error) {
+	wrong := func(format string, args ...any) (StartRequest, error) {
+		return StartRequest{}, &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
+	}
+	if d.ID == "" || d.Time.IsZero() && d.SessionTime == "" {
+		return wrong(`the input needs "id" and "time" (or "session_time") that are the same when it comes again: <aws.scheduler.execution-id> and <aws.scheduler.scheduled-time> of a schedule, $.id and $.time of an event`)
+	}
+	w, err := c.Newest(ctx, 0, d.Project, d.Workflow)
+	if err != nil {
+		return StartRequest{}, err
+	}
+	r := StartRequest{Workflow: w.ID, SessionTime: d.Time.Truncate(time.Second), RetryName: "event-" + d.ID, Params: param.New()}
+	if d.SessionTime != "" {
+		if r.SessionTime, err = c.SessionTime(w, d.SessionTime, ""); err != nil {
+			return wrong("session_time: %v", err)
+		}
+	}
+	if len(d.Params) > 0 {
+		v, err := param.ParseJSON(string(d.Params))
+		if err == nil {
+			r.Params, err = param.AsMap("params", v)
+		}
+		if err != nil {
+			return wrong("params: %v", err)
+		}
+	}
+	return r, CheckRetryName(r.RetryName)
+}

@@ -1,0 +1,80 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+)
+
+// LookAfter looks once after all attempts that have not ended, those that live too long and those
+// that wait, and deletes old logs. What is wrong with one attempt keeps it from none.
+func (c lifecycle) LookAfter(ctx context.Context) error {
+	now := c.o.Now()
+	var failed error
+	busy := map[int64]bool{} // sessions with an unfinished attempt
+	for after := int64(0); ; {
+		list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: after, Count: atOnce})
+		if err != nil {
+			return err
+		}
+		for _, a := range list {
+			after = a.ID
+			busy[a.SessionID] = true
+			if busy[a.Waits] || ctx.Err() != nil {
+				continue
+			}
+			err := host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.lookAfter(ctx, a, now) })
+			if err != nil && !errors.Is(err, host.ErrGone) { // it ended meanwhile
+				failed = errors.Join(failed, fmt.Errorf("attempt %d: %w", a.ID, err))
+			}
+		}
+		if len(list) < atOnce {
+			break
+		}
+	}
+	_, err := c.o.Attempts.Expire(ctx, now.Add(-c.o.Limits.Retention), atOnce)
+	return errors.Join(failed, err)
+}
+
+func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time) error {
+	switch {
+	case a.Waits != 0:
+		return c.startWaiting(ctx, a.Waits)
+	case a.Canceled:
+		return nil
+	case now.Sub(a.CreatedAt) > c.o.Limits.AttemptTTL:
+		return c.timeOut(ctx, a, "Workflow execution timeout")
+	case now.Sub(a.CreatedAt) <= c.o.Limits.TaskTTL:
+		return nil // none of its tasks can be that old
+	}
+	var late []string
+	err := c.View(ctx, a, func(s *engine.State) {
+		if s == nil {
+			return
+		}
+		for _, t := range s.Tasks() {
+			waits := t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting || t.State == engine.Running
+			if waits && !t.Cancel && !t.StartedAt.IsZero() && now.Sub(t.StartedAt) > c.o.Limits.TaskTTL {
+				late = append(late, fmt.Sprint(t.ID))
+			}
+		}
+	})
+	if err != nil || len(late) == 0 {
+		return err
+	}
+	return c.timeOut(ctx, a, "Task execution timeout: "+strings.Join(late, ","))
+}
+
+func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) error {
+	c.o.Logger.Warn("attempt is killed", "attempt", a.ID, "why", message)
+	if err := c.kill(ctx, a); err != nil {
+		return err
+	}
+	c.Notify(ctx, a, message)
+	return nil
+}

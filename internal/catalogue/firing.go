@@ -1,0 +1,195 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine/schedule"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// Fire fires the schedules of a list whose time has come, side by side. again: an earlier call
+// may have fired some and ended in the middle. The error is one of them: what failed is still
+// due. A schedule that was moved or deleted meanwhile is left to the one who did so.
+func (c scheduling) Fire(ctx context.Context, list []events.Firing, again bool) error {
+	return sideBySide(list, func(f events.Firing) error {
+		if err := c.fireNamed(ctx, f, again); err != nil {
+			return fmt.Errorf("schedule %d: %w", f.Schedule, err)
+		}
+		return nil
+	})
+}
+
+// firingSide is how many schedules fire side by side.
+const firingSide = 16
+
+func sideBySide[T any](list []T, fire func(T) error) error {
+	one := func(x T) error {
+		err := fire(x)
+		if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	if len(list) == 1 {
+		return one(list[0])
+	}
+	slots := make(chan struct{}, firingSide)
+	failed := make(chan error, 1)
+	for _, x := range list {
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots }()
+			if err := one(x); err != nil {
+				select {
+				case failed <- err:
+				default:
+				}
+			}
+		}()
+	}
+	for range firingSide {
+		slots <- struct{}{}
+	}
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
+
+// fireNamed fires a schedule unless it was moved since. again: an earlier call may have moved it
+// and ended before that was made known.
+func (c scheduling) fireNamed(ctx context.Context, f events.Firing, again bool) error {
+	s, err := c.o.Schedules.Schedule(ctx, f.Site, f.Schedule)
+	switch {
+	case err != nil:
+		return err
+	case !s.DisabledAt.IsZero():
+		return nil
+	case s.Times.Run.Unix() == f.Run:
+		if wait := s.Times.Run.Sub(c.o.Now()); wait > 0 && wait < time.Second {
+			c.o.Retry.Wait(ctx, wait)
+		}
+		return c.fire(ctx, s)
+	case again:
+		return c.moved(ctx, s)
+	}
+	return nil
+}
+
+// How long a schedule waits when its attempt cannot start (engine.md 2.9).
+const (
+	afterLimit = 10 * time.Minute
+	afterError = time.Hour
+)
+
+// fire starts the attempt of a due schedule, then moves the schedule: never the reverse,
+// or a crash between would lose a session.
+func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
+	var next host.Times
+	err := host.Recover(c.o.Logger, fmt.Sprintf("schedule %d", s.ID), func() (err error) {
+		next, err = c.startScheduled(ctx, s)
+		return err
+	})
+	if err != nil && ctx.Err() != nil {
+		return err
+	}
+	now := c.o.Now().UTC()
+	log := c.o.Logger.With("schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name)
+	switch {
+	case err == nil:
+	case errors.Is(err, host.ErrUnavailable):
+		return err
+	case errors.Is(err, errTooManyAttempts):
+		log.Warn("schedule waits: too many attempts are running", "for", afterLimit)
+		next = s.Times
+		next.Run = now.Truncate(time.Second).Add(afterLimit)
+	case errors.Is(err, host.ErrNotFound):
+		next = s.Times
+		next.Run = s.Times.Run.Add(afterError)
+	default:
+		log.Error("schedule cannot start its workflow", "again in", afterError, "error", err)
+		next = s.Times
+		next.Run = now.Add(afterError)
+	}
+	old := s.Times
+	s.Times = next
+	if err := c.o.Schedules.Update(ctx, s, old, now); err != nil {
+		return err
+	}
+	return c.moved(ctx, s)
+}
+
+// startScheduled starts the attempt unless it is to be skipped, and says where the schedule goes.
+func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.Times, error) {
+	d, err := c.o.Reader.Definition(ctx, s.Site, s.Workflow.ID)
+	if err != nil {
+		return host.Times{}, err
+	}
+	times, err := scheduleOf(d.Workflow.Config, d.Workflow.Zone)
+	if err != nil {
+		return host.Times{}, err
+	}
+	if times == nil {
+		return host.Times{}, host.ErrNotFound
+	}
+	t := s.Times
+	next := times.Next(t.Session)
+	started := host.Times{Run: next.RunTime.UTC(), Session: next.Time.UTC(), Last: t.Session}
+	skipped := host.Times{Run: next.RunTime.UTC(), Session: next.Time.UTC(), Last: t.Last}
+	there, err := c.isThere(ctx, s)
+	if err != nil || there { // fired before, and then we were cut off
+		return started, err
+	}
+	if skip, err := c.skips(ctx, s, times); err != nil || skip {
+		return skipped, err
+	}
+	_, err = c.attempts.Start(ctx, StartRequest{Site: s.Site, Workflow: s.Workflow.ID, SessionTime: t.Session, runTime: t.Run, lastExecuted: t.Last})
+	var e *host.Error
+	if errors.As(err, &e) && e.Existing != nil {
+		return started, nil
+	}
+	if err == nil {
+		c.counts.fired.Add(1)
+		c.counts.delay.Store(int64(c.o.Now().Sub(t.Run)))
+	}
+	return started, err
+}
+
+func (c scheduling) isThere(ctx context.Context, s host.Schedule) (bool, error) {
+	last, err := c.o.Sessions.LastSession(ctx, s.Project.ID, s.Workflow.Name, s.Times.Session.Add(time.Second))
+	return err == nil && last.Equal(s.Times.Session), err
+}
+
+// atOnce is how many rows are read together.
+const atOnce = 200
+
+// skips says whether this session is left out, by `skip_delayed_by` or `skip_on_overtime` (engine.md 2.9).
+func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
+	if times.HasSkipDelayed && c.o.Now().After(s.Times.Run.Add(times.SkipDelayedBy)) {
+		return true, nil
+	}
+	if !times.SkipOnOvertime {
+		return false, nil
+	}
+	for after := int64(0); ; {
+		active, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: s.Site, After: after, Count: atOnce})
+		if err != nil {
+			return false, err
+		}
+		for _, a := range active {
+			if a.Project.ID == s.Project.ID && a.Workflow.Name == s.Workflow.Name {
+				return true, nil
+			}
+			after = a.ID
+		}
+		if len(active) < atOnce {
+			return false, nil
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package catalogue
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"zerodag/internal/host"
+)
+
+// maxName is how long names may be, in characters (limits.json).
+const maxName = 255
+
+// CheckNames refuses what no project and no revision may be called. A project becomes a folder
+// where it is downloaded.
+func (r PushRequest) CheckNames() error {
+	if err := checkName("project", r.Project); err != nil {
+		return err
+	}
+	if err := checkName("revision", r.Revision); err != nil {
+		return err
+	}
+	if r.Project == "." || r.Project == ".." || strings.ContainsRune(r.Project, '/') {
+		return host.Invalidf("Invalid project name %q: it must be none of . and .. and must not contain a slash", r.Project)
+	}
+	return nil
+}
+
+func checkName(what, name string) error {
+	if name == "" {
+		return host.Invalidf("%s= is required", what)
+	}
+	if fault := faultOf(name); fault != "" {
+		return host.Invalidf("Validating %s failed\nname must not %s: %q", what, fault, name)
+	}
+	return nil
+}
+
+// CheckRetryName refuses names of attempts that the original refuses, and unprintable ones.
+func CheckRetryName(name string) error {
+	const failed = "Validating attempt request failed\nretry attempt name must not "
+	if strings.TrimSpace(name) == "" {
+		return host.Invalidf(failed+"be blank: %q", name)
+	}
+	if fault := faultOf(name); fault != "" {
+		return host.Invalidf(failed+"%s: %q", fault, name)
+	}
+	return nil
+}
+
+// CheckTokenName refuses names of tokens that cannot be shown in one line.
+func CheckTokenName(name string) error {
+	if fault := faultOf(name); fault != "" {
+		return host.Invalidf("Invalid name of a token: it must not %s: %q", fault, name)
+	}
+	return nil
+}
+
+// faultOf says what a name must not do, "" for nothing. Names are written into logs, tables
+// and terminals: no character of one may move a cursor, end a line or turn its order around.
+func faultOf(name string) string {
+	switch {
+	case utf8.RuneCountInString(name) > maxName:
+		return "be longer than 255 characters"
+	case !utf8.ValidString(name):
+		return "contain bytes that are no UTF-8"
+	case strings.ContainsFunc(name, isUnprintable):
+		return "contain control characters"
+	}
+	return ""
+}
+
+func isUnprintable(c rune) bool {
+	return unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) || c == '\u2028' || c == '\u2029'
+}

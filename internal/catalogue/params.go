@@ -1,0 +1,97 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// given are the parameters of a start as the attempt gets them. What comes from outside is
+// data, and stays so when a caller who may push starts the session again with it.
+func (c lifecycle) given(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
+	if r.Outside {
+		if err := operators.CheckSteering(r.Params); err != nil {
+			return nil, &host.Error{Code: host.Forbidden, Message: "Access denied: " + err.Error()}
+		}
+	}
+	if err := checkSize(r.Params); err != nil {
+		return nil, err
+	}
+	data := param.DataMap(r.Params)
+	switch {
+	case r.Outside, data == r.Params:
+		return data, nil
+	case r.RetryName == "":
+		return r.Params, nil
+	}
+	earlier, err := c.earlier(ctx, w, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range earlier {
+		r.Params = keepData(r.Params, a.Params)
+	}
+	return r.Params, nil
+}
+
+// What parameters of a start may be: every task of the attempt sees them all.
+const (
+	mostText   = 1 << 20 // bytes as JSON
+	mostValues = 100_000
+)
+
+func checkSize(params *param.Map) error {
+	if n := values(params); n > mostValues {
+		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d values, %d at most are possible: put the data where tasks can read it", n, mostValues)}
+	}
+	if n := len(param.Text(params)); n > mostText {
+		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d bytes, %d at most are possible: put the data where tasks can read it", n, mostText)}
+	}
+	return nil
+}
+
+// values counts all values of a tree.
+func values(v param.Value) int {
+	n := 1
+	switch x := v.(type) {
+	case *param.Map:
+		for _, e := range x.All() {
+			n += values(e)
+		}
+	case []param.Value:
+		for _, e := range x {
+			n += values(e)
+		}
+	}
+	return n
+}
+
+// mostEarlier bounds the attempts that are looked at for those of one session.
+const mostEarlier = 1000
+
+// earlier lists the attempts of the session that is started again.
+func (c lifecycle) earlier(ctx context.Context, w host.Workflow, r StartRequest) ([]host.Attempt, error) {
+	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: r.Site, Project: w.Project.ID, Workflow: w.Name, Retried: true, Count: mostEarlier})
+	var same []host.Attempt
+	for _, a := range list {
+		if a.SessionTime.Equal(r.SessionTime) {
+			same = append(same, a)
+		}
+	}
+	return same, err
+}
+
+// keepData returns params with every value that was data in earlier parameters, and is what
+// it was, as data.
+func keepData(params, earlier *param.Map) *param.Map {
+	out := params.Clone()
+	for name, v := range params.All() {
+		if was, ok := earlier.Get(name); ok && !param.Equal(v, was) && param.Same(v, was) {
+			out.Set(name, was)
+		}
+	}
+	return out
+}

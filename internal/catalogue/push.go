@@ -1,0 +1,283 @@
+package catalogue
+
+import (
+	"context"
+	"crypto/md5" // #nosec G501 -- clients compare this sum to find damage, not attacks: the API has it so
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/internal/host"
+)
+
+// PushRequest asks for a new revision of a project.
+type PushRequest struct {
+	Site     int64
+	Project  string
+	Revision string
+	// ScheduleFrom is the time from which first runs are counted; zero is now.
+	ScheduleFrom time.Time
+	// Clear names workflows whose schedules forget their last session; ClearAll is all.
+	Clear    []string
+	ClearAll bool
+	UserInfo *param.Map
+}
+
+// PushAction is what the audit log calls a push.
+const PushAction = "push"
+
+// Target is what the audit log says was pushed.
+func (r PushRequest) Target() string { return "project " + r.Project + " revision " + r.Revision }
+
+// Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the
+// number of bytes to come.
+func (c pushing) Push(ctx context.Context, r PushRequest, archive io.Reader, size int64) (host.Project, error) {
+	if err := r.CheckNames(); err != nil {
+		return host.Project{}, err
+	}
+	key := archiveKey(strings.ToLower(rand.Text()))
+	p, err := c.pushAs(ctx, r, key, archive, size)
+	if err != nil {
+		if e := c.o.Blobs.Delete(context.WithoutCancel(ctx), key); e != nil {
+			c.o.Logger.Error("delete the archive of a refused push", "key", key, "error", e)
+		}
+		return host.Project{}, err
+	}
+	return p, c.pushedSchedules(ctx, p)
+}
+
+func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive io.Reader, size int64) (host.Project, error) {
+	sum, err := c.keepArchive(ctx, key, archive, size)
+	if err != nil {
+		return host.Project{}, err
+	}
+	push, err := c.readPush(ctx, r, key)
+	if err != nil {
+		return host.Project{}, err
+	}
+	return c.publish(ctx, push, key, sum)
+}
+
+// Uploaded is an archive that a client put among the blobs past the API.
+type Uploaded struct {
+	ID   string // of the upload: a part of a key
+	Key  string // where it lies now
+	Size int64  // what it must have
+}
+
+// PushUploaded stores an uploaded archive as a new revision, like Push. The same upload
+// pushes once, however often this is called, also at the same time: a revision that has
+// its archive already is success. Therefore it is checked where it lies, is copied only
+// then, and a copy, which another call may have registered, is never deleted.
+func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (host.Project, error) {
+	if err := r.CheckNames(); err != nil {
+		return host.Project{}, err
+	}
+	push, err := c.readPush(ctx, r, u.Key)
+	if err != nil {
+		return host.Project{}, err
+	}
+	key := archiveKey(u.ID)
+	if p, found, err := c.pushed(ctx, r, key); err != nil {
+		return p, err
+	} else if found {
+		return p, c.pushedSchedules(ctx, p)
+	}
+	archive, size, err := c.o.Blobs.Open(ctx, u.Key)
+	if err != nil {
+		return host.Project{}, fmt.Errorf("read upload: %w", err)
+	}
+	defer archive.Close()
+	if size != u.Size {
+		return host.Project{}, host.Invalidf("The upload has %d bytes and not the %d that were announced", size, u.Size)
+	}
+	sum, err := c.keepArchive(ctx, key, archive, size)
+	if err != nil {
+		return host.Project{}, err
+	}
+	p, err := c.publish(ctx, push, key, sum)
+	var user *host.Error
+	if errors.As(err, &user) && user.Code == host.Conflict { // perhaps with another call for this upload
+		if same, found, e := c.pushed(ctx, r, key); found || e != nil {
+			p, err = same, e
+		}
+	}
+	if err != nil {
+		return host.Project{}, err
+	}
+	return p, c.pushedSchedules(ctx, p)
+}
+
+// pushed looks for a revision of that name. One with this archive is the one that is
+// wanted; another is a conflict.
+func (c pushing) pushed(ctx context.Context, r PushRequest, key string) (host.Project, bool, error) {
+	projects, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: r.Site, Name: r.Project, Count: 1})
+	if err != nil || len(projects) == 0 {
+		return host.Project{}, false, err
+	}
+	p := projects[0]
+	revisions, err := c.o.Projects.Revisions(ctx, host.RevisionQuery{Site: r.Site, Project: p.ID, Name: r.Revision, Count: 1})
+	switch {
+	case err != nil || len(revisions) == 0:
+		return host.Project{}, false, err
+	case revisions[0].Archive != key:
+		return host.Project{}, true, revisionExists(r.Revision, p.ID)
+	}
+	p.Latest = revisions[0]
+	return p, true, nil
+}
+
+func revisionExists(name string, project int64) error {
+	return host.Conflictf("Resource already exists: revision=%s in project id=%d", name, project)
+}
+
+func archiveKey(name string) string { return "archives/" + name + ".tar.gz" }
+
+// keepArchive stores an archive and returns its MD5.
+func (c pushing) keepArchive(ctx context.Context, key string, archive io.Reader, size int64) ([]byte, error) {
+	sum := md5.New() // #nosec G401 -- clients compare this sum to find damage, not attacks: the API has it so
+	in := io.TeeReader(archive, sum)
+	if err := c.o.Blobs.Put(ctx, key, in, size); err != nil {
+		return nil, fmt.Errorf("store archive: %w", err)
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil { // one that was there already is not read
+		return nil, fmt.Errorf("read archive: %w", err)
+	}
+	return sum.Sum(nil), nil
+}
+
+// readPush checks an archive and says what it makes of the project.
+func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (host.Push, error) {
+	content, err := c.o.Unpack(ctx, key)
+	if err != nil {
+		return host.Push{}, userError(err)
+	}
+	defer content.Close()
+	workflows, err := dig.Load(content.Read, content.Workflows())
+	if err != nil {
+		return host.Push{}, userError(err)
+	}
+	push := host.Push{Site: r.Site, Project: r.Project, Workflows: workflows, Schedules: map[string]func(*host.Schedule) host.Times{},
+		Revision: host.Revision{Name: r.Revision, CreatedAt: c.o.Now().UTC(), UserInfo: r.UserInfo}}
+	from := r.ScheduleFrom
+	if from.IsZero() {
+		from = c.o.Now()
+	}
+	clear := map[string]bool{}
+	for _, name := range r.Clear {
+		clear[name] = true
+	}
+	for _, w := range workflows {
+		if err := checkName("workflow", w.Name); err != nil {
+			return host.Push{}, err
+		}
+		s, err := scheduleOf(w.Config, w.Zone)
+		if err != nil {
+			return host.Push{}, userError(err)
+		}
+		if s != nil {
+			push.Schedules[w.Name] = timesAfterPush(s, from, r.ClearAll || clear[w.Name])
+		}
+		delete(clear, w.Name)
+	}
+	for _, name := range r.Clear {
+		if clear[name] {
+			return host.Push{}, host.Invalidf("%s does not exist", name)
+		}
+	}
+	return push, nil
+}
+
+// publish makes a revision whose archive is kept visible.
+func (c pushing) publish(ctx context.Context, push host.Push, key string, sum []byte) (host.Project, error) {
+	push.Revision.Archive, push.Revision.ArchiveMD5 = key, sum
+	p, err := c.o.Projects.Push(ctx, push)
+	if errors.Is(err, host.ErrConflict) {
+		return host.Project{}, revisionExists(push.Revision.Name, p.ID)
+	}
+	if err != nil {
+		return host.Project{}, fmt.Errorf("store revision: %w", err)
+	}
+	return p, nil
+}
+
+// scheduleOf returns a workflow's schedule, nil when it has none.
+func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
+	c := config.Map("schedule")
+	if c == nil {
+		return nil, nil
+	}
+	location, err := schedule.Zone(zone)
+	if err != nil {
+		return nil, err
+	}
+	return schedule.Parse(c, location)
+}
+
+// timesAfterPush says what a schedule becomes with a new revision (engine.md 2.9): one that
+// ran goes on from its last session, which may be in the past.
+func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) func(*host.Schedule) host.Times {
+	return func(old *host.Schedule) host.Times {
+		if old != nil && !old.Times.Last.IsZero() && !clear {
+			next := s.Next(old.Times.Last)
+			return host.Times{Run: next.RunTime, Session: next.Time, Last: old.Times.Last}
+		}
+		first := s.First(from)
+		return host.Times{Run: first.RunTime, Session: first.Time}
+	}
+}
+
+// DeleteProject deletes a project and returns it as it was.
+func (c pushing) DeleteProject(ctx context.Context, site, id int64) (host.Project, error) {
+	p, err := c.LivingProject(ctx, site, id)
+	if err != nil {
+		return host.Project{}, err
+	}
+	if err := c.o.Projects.DeleteProject(ctx, site, id, c.o.Now().UTC()); err != nil {
+		return host.Project{}, fmt.Errorf("delete project: %w", err)
+	}
+	return p, c.changed(ctx, func() ([]host.Schedule, error) { return nil, nil })
+}
+
+// LivingProject returns a project; one that was deleted is an *Error like one that never
+// was.
+func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Project, error) {
+	p, err := c.o.Projects.Project(ctx, site, id)
+	switch {
+	case errors.Is(err, host.ErrNotFound):
+		return host.Project{}, host.Missingf("project id=%d", id)
+	case err == nil && !p.DeletedAt.IsZero():
+		return host.Project{}, errDeleted(p)
+	}
+	return p, err
+}
+
+// Newest finds a workflow in the newest revision of a project, both by name. An *Error of
+// code Missing says which of the two there is not.
+func (c pushing) Newest(ctx context.Context, site int64, project, workflow string) (host.Workflow, error) {
+	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: site, Name: project, Count: 1})
+	if err != nil {
+		return host.Workflow{}, err
+	}
+	if len(list) == 0 || project == "" { // no name asks the store for any project
+		return host.Workflow{}, &host.Error{Code: host.Missing, Message: fmt.Sprintf("there is no project %q: push it first", project)}
+	}
+	return c.newestIn(ctx, list[0], workflow)
+}
+
+func (c pushing) newestIn(ctx context.Context, p host.Project, workflow string) (host.Workflow, error) {
+	list, err := c.o.Workflows.Workflows(ctx, host.WorkflowQuery{Site: p.Site, Revision: p.Latest.ID, Name: workflow, Count: 1})
+	if err != nil {
+		return host.Workflow{}, err
+	}
+	if len(list) == 0 || workflow == "" {
+		return host.Workflow{}, &host.Error{Code: host.Missing, Message: fmt.Sprintf("project %q has no workflow %q in its newest revision", p.Name, workflow)}
+	}
+	return list[0], nil
+}

@@ -1,0 +1,70 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// neverBegan is the age at which an attempt with nothing but its first entry has not begun: no
+// run of a task lasts so long, nor does a message wait.
+const neverBegan = time.Hour
+
+// Revive looks whether the attempts that were made after from and until until have begun: where
+// an attempt and its first message are not stored together, a process may have ended between
+// the two.
+func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
+	after := int64(0)
+	var failed error
+	for {
+		list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: after, Since: from, Count: atOnce})
+		if err != nil {
+			return fmt.Errorf("read active attempts: %w", err)
+		}
+		for _, a := range list {
+			after = a.ID
+			if a.CreatedAt.After(until) {
+				return failed // ids ascend with time
+			}
+			if a.CreatedAt.After(from) && a.Waits == 0 {
+				failed = errors.Join(failed, c.revive(ctx, a))
+			}
+		}
+		if len(list) < atOnce {
+			return failed
+		}
+	}
+}
+
+// revive sends the first message of an attempt again while the queue knows whether it had
+// it. Of one that should have begun long ago what it began with is taken over.
+func (c lifecycle) revive(ctx context.Context, a host.Attempt) error {
+	remembers := c.o.Events.Traits().Remembers
+	if remembers == 0 {
+		return nil
+	}
+	stored, err := c.o.Log.Load(ctx, a.ID)
+	if errors.Is(err, host.ErrNotFound) || err == nil && (stored.Snapshot != nil || len(stored.Entries) != 1) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look whether attempt %d has begun: %w", a.ID, err)
+	}
+	name, e := host.StartGuard, events.Event{Kind: events.Start} // what the start sends, or should have
+	switch age := c.o.Now().Sub(stored.Entries[0].At); {
+	case age < remembers:
+	case age > neverBegan:
+		name, e.Kind = "check"+strconv.FormatInt(c.o.Now().Unix(), 10), events.Check
+	default:
+		return nil
+	}
+	if err := c.o.Events.Send(ctx, host.EventMessage(a.ID, name, e)); err != nil {
+		return fmt.Errorf("let attempt %d begin: %w", a.ID, err)
+	}
+	return nil
+}

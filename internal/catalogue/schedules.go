@@ -1,0 +1,199 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine/schedule"
+	"zerodag/internal/host"
+)
+
+// localTime is a time without a zone: that of the workflow is meant.
+const localTime = "2006-01-02T15:04:05"
+
+// parseTime reads an instant, or a local time of a zone.
+func parseTime(text string, zone *time.Location) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(localTime, text); err == nil {
+		return schedule.Local(t, zone), nil
+	}
+	return time.Time{}, host.Invalidf("Invalid timestamp format: %s", text)
+}
+
+// SessionTime resolves a session time in the workflow's zone: mode is "", "hour", "day",
+// "schedule" or "next_schedule".
+func (c scheduling) SessionTime(w host.Workflow, text, mode string) (time.Time, error) {
+	zone, err := schedule.Zone(w.Zone)
+	if err != nil {
+		return time.Time{}, userError(err)
+	}
+	t, err := parseTime(text, zone)
+	if err != nil {
+		return time.Time{}, err
+	}
+	t = t.In(zone)
+	day := schedule.Local(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), zone)
+	switch mode {
+	case "":
+		return t.Truncate(time.Second), nil
+	case "hour":
+		return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond())), nil
+	case "day":
+		return day, nil
+	case "schedule", "next_schedule":
+		s, err := scheduleOf(w.Config, w.Zone)
+		if err != nil {
+			return time.Time{}, userError(err)
+		}
+		if s == nil {
+			return time.Time{}, host.Invalidf("session_time_truncate=%s is set but schedule is not set to this workflow", mode)
+		}
+		if mode == "next_schedule" {
+			return s.Next(t).Time.In(zone), nil
+		}
+		return s.First(t).Time.In(zone), nil
+	}
+	return time.Time{}, host.Invalidf("unknown mode %q: use hour, day, schedule or next_schedule", mode)
+}
+
+// planned is a schedule with what its workflow says.
+type planned struct {
+	host.Schedule
+	workflow host.Workflow
+	times    *schedule.Schedule
+	zone     *time.Location
+}
+
+func (c scheduling) planned(ctx context.Context, site, id int64) (planned, error) {
+	s, err := c.o.Schedules.Schedule(ctx, site, id)
+	if errors.Is(err, host.ErrNotFound) {
+		return planned{}, host.Missingf("schedule id=%d", id)
+	}
+	if err != nil {
+		return planned{}, err
+	}
+	w, err := c.o.Workflows.Workflow(ctx, site, s.Workflow.ID)
+	if err != nil {
+		return planned{}, fmt.Errorf("read workflow of schedule %d: %w", id, err)
+	}
+	times, err := scheduleOf(w.Config, w.Zone)
+	if err != nil {
+		return planned{}, userError(err)
+	}
+	if times == nil {
+		return planned{}, host.Missingf("schedule id=%d", id)
+	}
+	zone, err := schedule.Zone(w.Zone)
+	return planned{s, w, times, zone}, err
+}
+
+// SkipRequest moves a schedule: to To, or Count sessions on from From; below 1 it is the
+// first one from there.
+type SkipRequest struct {
+	To      string // local or instant text; "" is none
+	Count   int
+	From    time.Time
+	RunTime time.Time // overrides the run time; zero is the schedule's own
+	DryRun  bool
+}
+
+// Skip moves a schedule on. *Error: Conflict when the time is past.
+func (c scheduling) Skip(ctx context.Context, site, id int64, r SkipRequest) (host.Schedule, error) {
+	return c.change(ctx, site, id, r.DryRun, func(p *planned) error {
+		var to schedule.Time
+		switch {
+		case r.To != "":
+			t, err := parseTime(r.To, p.zone)
+			if err != nil {
+				return err
+			}
+			to = p.times.First(t)
+		case !r.From.IsZero():
+			if r.Count > maxBackfill {
+				return host.Invalidf("count is %d, but at most %d sessions are skipped at once: use nextTime to go further", r.Count, maxBackfill)
+			}
+			to = p.times.First(r.From)
+			for n := 0; n < r.Count && ctx.Err() == nil; n++ {
+				to = p.times.Next(to.Time)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		default:
+			return host.Invalidf("nextTime or (fromTime and count) are required")
+		}
+		if !r.RunTime.IsZero() {
+			to.RunTime = r.RunTime
+		}
+		return p.moveTo(to)
+	})
+}
+
+func (p *planned) moveTo(to schedule.Time) error {
+	if !to.Time.After(p.Times.Session) {
+		return host.Conflictf("Specified time to skip schedules is already past")
+	}
+	p.Times.Run, p.Times.Session = to.RunTime.UTC(), to.Time.UTC()
+	return nil
+}
+
+// change edits a schedule; another change in between makes it look again.
+func (c scheduling) change(ctx context.Context, site, id int64, dry bool, edit func(*planned) error) (host.Schedule, error) {
+	for {
+		p, err := c.planned(ctx, site, id)
+		if err != nil {
+			return host.Schedule{}, err
+		}
+		old := p.Times
+		if err := edit(&p); err != nil {
+			return host.Schedule{}, err
+		}
+		if dry {
+			return p.Schedule, nil
+		}
+		err = c.o.Schedules.Update(ctx, p.Schedule, old, c.o.Now().UTC())
+		if errors.Is(err, host.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return host.Schedule{}, fmt.Errorf("update schedule %d: %w", id, err)
+		}
+		return p.Schedule, c.moved(ctx, p.Schedule)
+	}
+}
+
+// Disable stops a schedule from running.
+func (c scheduling) Disable(ctx context.Context, site, id int64) (host.Schedule, error) {
+	return c.change(ctx, site, id, false, func(p *planned) error {
+		p.DisabledAt = c.o.Now().UTC()
+		return nil
+	})
+}
+
+// EnableRequest may skip before it enables.
+type EnableRequest struct {
+	Skip bool
+	To   string // local or instant text; "" is now
+}
+
+// Enable lets a schedule run again.
+func (c scheduling) Enable(ctx context.Context, site, id int64, r EnableRequest) (host.Schedule, error) {
+	return c.change(ctx, site, id, false, func(p *planned) error {
+		p.DisabledAt = time.Time{}
+		if !r.Skip {
+			return nil
+		}
+		t, err := c.o.Now(), error(nil)
+		if r.To != "" {
+			t, err = parseTime(r.To, p.zone)
+		}
+		if err != nil {
+			return err
+		}
+		return p.moveTo(p.times.First(t))
+	})
+}

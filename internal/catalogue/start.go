@@ -1,0 +1,233 @@
+package catalogue
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/events"
+	"zerodag/internal/host"
+	"zerodag/internal/replay"
+	"zerodag/operators"
+)
+
+// StartRequest asks for an attempt.
+type StartRequest struct {
+	Site        int64
+	Workflow    int64 // id of the definition
+	SessionTime time.Time
+	RetryName   string
+	Params      *param.Map
+	Resume      *Resume // nil: from the beginning
+	// Outside says that the caller who gives Params may not push, or is not known at all: they are
+	// data, and none of them may decide what a task does.
+	Outside bool
+
+	runTime      time.Time // of a schedule; zero is now
+	lastExecuted time.Time // session time of the schedule's last start
+	carried      []engine.Carried
+}
+
+// Resume says which earlier attempt's results are taken over.
+type Resume struct {
+	Mode    string // "failed" or "from"
+	Attempt int64
+	From    string // task pattern, for "from"
+}
+
+// errTooManyAttempts lets schedules and `require>` tell this refusal from others.
+var errTooManyAttempts = errors.New("too many attempts running")
+
+type tooMany struct{ shown host.Error }
+
+func (t *tooMany) Error() string { return t.shown.Message }
+
+func (t *tooMany) Unwrap() []error { return []error{errTooManyAttempts, &t.shown} }
+
+// Start starts an attempt. An *Error of code Conflict carries the attempt that exists.
+func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, error) {
+	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
+	if err != nil {
+		return host.Attempt{}, err
+	}
+	if err := c.mayStart(ctx, r.Site, d, 1); err != nil {
+		return host.Attempt{}, err
+	}
+	if r.Params, err = c.given(ctx, d.Workflow, r); err != nil {
+		return host.Attempt{}, err
+	}
+	if r.Resume != nil {
+		if r.carried, err = c.carried(ctx, r.Site, *r.Resume); err != nil {
+			return host.Attempt{}, err
+		}
+	}
+	n, err := c.newAttempt(d, r)
+	if err != nil {
+		return host.Attempt{}, err
+	}
+	list, err := c.o.Attempts.Start(ctx, n)
+	if errors.Is(err, host.ErrConflict) && len(list) == 1 {
+		a := list[0]
+		return host.Attempt{}, &host.Error{Code: host.Conflict, Existing: &a, Message: fmt.Sprintf(
+			"Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists", a.Project.ID, a.Workflow.Name,
+			a.SessionTime.UTC().Format(time.RFC3339), r.RetryName)}
+	}
+	if err != nil {
+		return host.Attempt{}, fmt.Errorf("start attempt: %w", err)
+	}
+	c.counts.started.Add(1)
+	return list[0], nil
+}
+
+// mayStart says whether the site may have n more attempts of a workflow.
+func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition, n int) error {
+	p, err := c.o.Projects.Project(ctx, site, d.Workflow.Project.ID)
+	if err != nil {
+		return fmt.Errorf("read project: %w", err)
+	}
+	if !p.DeletedAt.IsZero() {
+		return errDeleted(p)
+	}
+	active, err := c.o.Sessions.CountActive(ctx, site, c.o.Limits.Attempts)
+	if err != nil {
+		return fmt.Errorf("count attempts: %w", err)
+	}
+	if active+n > c.o.Limits.Attempts {
+		return &tooMany{host.Error{Code: host.Invalid, Message: fmt.Sprintf("Too many attempts running. Limit: %d, Current: %d", c.o.Limits.Attempts, active)}}
+	}
+	return userError(d.Compiled.CheckLimit(c.o.Limits.Tasks))
+}
+
+func errDeleted(p host.Project) error {
+	return &host.Error{Code: host.Missing, Message: fmt.Sprintf("Project id=%d is already deleted at %s", p.ID, instant(p.DeletedAt))}
+}
+
+// instant writes a time as the API shows instants: UTC, seconds.
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+
+// newAttempt prepares the row, entry 1 and the first message.
+func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAttempt, error) {
+	params, err := SessionParams(d.Workflow.Config, d.Compiled.Zone, r.SessionTime, r.lastExecuted, r.Params)
+	if err != nil {
+		return host.NewAttempt{}, userError(err)
+	}
+	now := c.o.Now().UTC()
+	first, err := c.first(d, params, now, engine.Start{Carried: r.carried, RunAt: r.runTime})
+	if err != nil {
+		return host.NewAttempt{}, err
+	}
+	return host.NewAttempt{
+		Site: r.Site, Project: d.Workflow.Project, Workflow: host.Ref{ID: d.Workflow.ID, Name: d.Workflow.Name},
+		SessionTime: r.SessionTime.UTC().Truncate(time.Second), RetryName: r.RetryName, Zone: d.Workflow.Zone,
+		Params: params, CreatedAt: now, WaitsFor: -1, First: first, Message: host.StartMessage(),
+	}, nil
+}
+
+// first is the entry that begins an attempt's log.
+func (c lifecycle) first(d replay.Definition, params *param.Map, now time.Time, start engine.Start) (host.Entry, error) {
+	start.By, start.Params, start.Limit = engine.By{Guard: host.StartGuard}, params, c.o.Limits.Tasks
+	state := engine.New(d.Compiled, c.o.Defaults)
+	changes, why := state.Step(start, now)
+	if why != "" {
+		return host.Entry{}, fmt.Errorf("start attempt: %s", why)
+	}
+	text, err := engine.EncodeChanges(changes)
+	if err != nil {
+		return host.Entry{}, err
+	}
+	return host.Entry{Seq: 1, Nonce: rand.Text(), At: now, Events: events.EncodeList([]events.Event{{Kind: events.Start}}), Changes: text}, nil
+}
+
+// SessionParams adds to an attempt's parameters what a workflow with a schedule is told
+// (engine.md 2.3). lastExecuted is zero when no session was started before.
+func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted time.Time, params *param.Map) (*param.Map, error) {
+	if params == nil {
+		params = param.New()
+	}
+	c := config.Map("schedule")
+	if c == nil {
+		return params, nil
+	}
+	s, err := schedule.ParseHere(c, zone)
+	if err != nil {
+		return nil, err
+	}
+	iso := func(t time.Time) string { return operators.FormatTime(t.In(zone)) }
+	params = param.Merge(params, param.New("last_session_time", iso(s.Last(session).Time), "next_session_time", iso(s.Next(session).Time)))
+	if !lastExecuted.IsZero() {
+		params = param.Merge(params, param.New("last_executed_session_time", iso(lastExecuted)))
+	}
+	return params, nil
+}
+
+// carried lists what a resumed attempt takes over.
+func (c lifecycle) carried(ctx context.Context, site int64, r Resume) ([]engine.Carried, error) {
+	a, err := c.attempt(ctx, site, r.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	var list []engine.Carried
+	var wrong error
+	err = c.View(ctx, a, func(s *engine.State) {
+		switch {
+		case s == nil:
+			wrong = host.Invalidf("Attempt id=%d was not started yet: nothing to resume from", a.ID)
+		case r.Mode == "failed":
+			list, wrong = s.CarryFailed()
+		case r.Mode == "from":
+			list, wrong = s.CarryBefore(r.From)
+		default:
+			wrong = host.Invalidf("unknown resume mode %q: use failed or from", r.Mode)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, userError(wrong)
+}
+
+// userError makes an error of a project's text one of the caller's.
+func userError(err error) error {
+	var own *host.Error
+	if err == nil || errors.As(err, &own) || errors.Is(err, host.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &host.Error{Code: host.Invalid, Message: withoutFolders(err)}
+}
+
+// withoutFolders is the text of an error in which files have no more than their names: where
+// a server keeps things is not for clients to know.
+func withoutFolders(err error) string {
+	text := err.Error()
+	var file *fs.PathError
+	if errors.As(err, &file) && filepath.IsAbs(file.Path) {
+		text = strings.ReplaceAll(text, filepath.Dir(file.Path)+string(filepath.Separator), "")
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		for _, name := range []string{link.Old, link.New} {
+			if !filepath.IsAbs(name) {
+				continue
+			}
+			text = strings.ReplaceAll(text, filepath.Dir(name)+string(filepath.Separator), "")
+		}
+	}
+	return text
+}
+
+func (c lifecycle) attempt(ctx context.Context, site, id int64) (host.Attempt, error) {
+	a, err := c.o.Attempts.Attempt(ctx, site, id)
+	if errors.Is(err, host.ErrNotFound) {
+		return host.Attempt{}, host.Missingf("session attempt id=%d", id)
+	}
+	return a, err
+}

@@ -1,0 +1,86 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/internal/vault"
+)
+
+// View shows the tasks of an attempt, finished or not, to f, which must keep nothing of
+// it. An attempt that waits (backfill), or that never could start, has no tasks: f gets
+// nil.
+func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.State)) error {
+	if a.Waits != 0 {
+		f(nil)
+		return nil
+	}
+	if !a.Done {
+		err := c.o.Live.View(ctx, a.ID, f)
+		if !errors.Is(err, host.ErrGone) { // else it ended since its row was read
+			return err
+		}
+	}
+	state, err := c.o.Reader.Archive(ctx, a)
+	if err != nil {
+		return err
+	}
+	f(state)
+	return nil
+}
+
+// Watch returns a channel that receives after each step of the attempt and is closed when
+// it is over or ctx ends.
+func (c lifecycle) Watch(ctx context.Context, a host.Attempt) <-chan struct{} {
+	return c.o.Live.Watch(ctx, a)
+}
+
+// History lists entries of the attempt's log from sequence number first, up to n.
+func (c lifecycle) History(ctx context.Context, a host.Attempt, first int64, n int) ([]host.Entry, error) {
+	return c.o.Reader.History(ctx, a, first, n)
+}
+
+// ViewAt shows the attempt as it was after entry seq.
+func (c lifecycle) ViewAt(ctx context.Context, a host.Attempt, seq int64, f func(*engine.State)) error {
+	state, err := c.o.Reader.At(ctx, a, seq)
+	if err != nil {
+		return err
+	}
+	f(state)
+	return nil
+}
+
+// Masker returns what leaves the secrets of a project out of what is shown of an attempt.
+func (c lifecycle) Masker(ctx context.Context, a host.Attempt, s *engine.State) (func(*param.Map) *param.Map, error) {
+	v, err := vault.Of(ctx, c.o.Secrets, a.Site, a.Project.ID, s != nil && s.HoldsSecrets())
+	return v.MaskAll, err
+}
+
+// ForkRequest asks for a fork of an attempt.
+type ForkRequest struct {
+	Seq       int64  // entry of the log
+	RetryName string // required
+	Params    *param.Map
+	Outside   bool // as in StartRequest
+}
+
+// Fork starts a new attempt of the same session and definition that takes over what was
+// success after an entry. Without parameters it has those of the attempt.
+func (c lifecycle) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (host.Attempt, error) {
+	if r.RetryName == "" {
+		return host.Attempt{}, host.Invalidf("retryAttemptName is required")
+	}
+	state, err := c.o.Reader.At(ctx, a, r.Seq)
+	if err != nil {
+		return host.Attempt{}, err
+	}
+	q := StartRequest{Site: a.Site, Workflow: a.Workflow.ID, SessionTime: a.SessionTime, RetryName: r.RetryName,
+		Params: r.Params, Outside: r.Outside, carried: state.CarryDone()}
+	if r.Params == nil {
+		q.Params, q.Outside = a.Params, false // they were looked at when the attempt started
+	}
+	return c.Start(ctx, q)
+}

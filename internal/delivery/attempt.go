@@ -1,0 +1,261 @@
+package delivery
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+	"zerodag/internal/replay"
+)
+
+// attempt is one attempt in memory. Its lock is held for a step and for all that reads the
+// state. state is nil when it must be loaded: a cached one is right only as long as
+// appends succeed.
+type attempt struct {
+	id     int64
+	reader *replay.Reader
+
+	mu       sync.Mutex
+	row      host.Attempt
+	workflow host.Workflow
+	state    *engine.State
+	seq      int64     // of the last entry
+	at       time.Time // of the last entry
+	snapshot int       // bytes of the last snapshot
+	since    int       // bytes of entries after it
+	stops    map[engine.Run]context.CancelFunc
+	logged   map[engine.Run]bool // runs within a step whose log was kept, and whose result not yet
+	claimed  map[string]int      // by guard, which delivery of the message was the last to claim its tasks
+
+	over atomic.Bool // the row says that it is done
+	// careful: the server crashed while something of the attempt was under way. No task is run
+	// within a step any more: each has a message of its own, which tells when it was under way.
+	careful atomic.Bool
+
+	watching sync.Mutex
+	watchers map[chan struct{}]bool
+
+	// Guarded by the cache.
+	holders int
+	idle    *list.Element // its place among those without a holder
+}
+
+// Attempts keeps the attempts that this process works on, and lately worked on. It is safe for
+// concurrent use.
+type Attempts struct {
+	reader *replay.Reader
+	shared bool
+
+	mu    sync.Mutex
+	lives map[int64]*attempt
+	idle  list.List // of *attempt without a holder, the one used last at the end
+}
+
+// NewAttempts makes an empty cache. shared: other processes go on with the same attempts, so that
+// to look at one is to read it anew.
+func NewAttempts(r *replay.Reader, shared bool) *Attempts {
+	return &Attempts{reader: r, shared: shared, lives: map[int64]*attempt{}}
+}
+
+// maxIdle is the most that is kept beyond what is in use.
+const maxIdle = 200
+
+// hold returns the attempt's live copy; every hold needs a drop.
+func (c *Attempts) hold(id int64) *attempt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.lives[id]
+	if a == nil {
+		a = &attempt{id: id, reader: c.reader, stops: map[engine.Run]context.CancelFunc{}, watchers: map[chan struct{}]bool{}, logged: map[engine.Run]bool{}, claimed: map[string]int{}}
+		c.lives[id] = a
+	}
+	if a.idle != nil {
+		c.idle.Remove(a.idle)
+		a.idle = nil
+	}
+	a.holders++
+	return a
+}
+
+// drop lets a live copy go. One that is over is not kept: nothing more comes for it.
+func (c *Attempts) drop(a *attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a.holders--; a.holders > 0 {
+		return
+	}
+	if a.over.Load() {
+		delete(c.lives, a.id)
+		return
+	}
+	a.idle = c.idle.PushBack(a)
+	if c.idle.Len() > maxIdle {
+		oldest := c.idle.Remove(c.idle.Front()).(*attempt)
+		delete(c.lives, oldest.id)
+	}
+}
+
+// Over is told that an attempt has ended, after its row says so: its watchers hear it, and its
+// live copy is kept no longer than it is in use.
+func (c *Attempts) Over(id int64) {
+	a := c.hold(id)
+	defer c.drop(a)
+	a.over.Store(true)
+	a.notify()
+}
+
+// View shows the tasks of an attempt that has not ended to f, which must keep nothing of it.
+// host.ErrGone: it has ended since the caller read its row.
+func (c *Attempts) View(ctx context.Context, id int64, f func(*engine.State)) error {
+	a := c.hold(id)
+	defer c.drop(a)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c.shared {
+		a.state = nil
+	}
+	if err := a.ensure(ctx); err != nil {
+		return err
+	}
+	f(a.state)
+	return nil
+}
+
+// Watch returns a channel that receives after each step that this process makes in the attempt,
+// and is closed when the attempt is over or ctx ends.
+func (c *Attempts) Watch(ctx context.Context, row host.Attempt) <-chan struct{} {
+	steps, out := make(chan struct{}, 1), make(chan struct{})
+	a := c.hold(row.ID)
+	a.watching.Lock()
+	a.watchers[steps] = true
+	a.watching.Unlock()
+	over := row.Done || a.over.Load()
+	if !over { // it may have ended between the caller's look and now
+		now, err := c.reader.Attempts.Attempt(ctx, host.AnySite, row.ID)
+		over = err == nil && now.Done
+	}
+	go func() {
+		defer close(out)
+		defer c.drop(a)
+		for !over {
+			select {
+			case <-steps:
+				over = a.over.Load()
+				select {
+				case out <- struct{}{}:
+				case <-ctx.Done():
+					over = true
+				}
+			case <-ctx.Done():
+				over = true
+			}
+		}
+		a.watching.Lock()
+		defer a.watching.Unlock()
+		delete(a.watchers, steps)
+	}()
+	return out
+}
+
+// notify wakes the watchers of the attempt.
+func (a *attempt) notify() {
+	a.watching.Lock()
+	defer a.watching.Unlock()
+	for w := range a.watchers {
+		select {
+		case w <- struct{}{}:
+		default: // it has yet to look at the change before
+		}
+	}
+}
+
+// load reads the attempt from its log, of which it returns what it has read. The lock is held.
+func (a *attempt) load(ctx context.Context) (host.Stored, error) {
+	l, err := a.reader.Load(ctx, a.id)
+	if err != nil {
+		return host.Stored{}, err
+	}
+	a.row, a.workflow, a.state = l.Row, l.Workflow, l.State
+	a.seq, a.at, a.snapshot, a.since = l.Seq, l.At, l.Snapshot, l.Since
+	return l.Stored, nil
+}
+
+// ensure loads the attempt unless its state is known. The lock is held.
+func (a *attempt) ensure(ctx context.Context) error {
+	if a.state != nil {
+		return nil
+	}
+	_, err := a.load(ctx)
+	return err
+}
+
+// forget makes the next step read the attempt: what other processes did must be seen.
+func (a *attempt) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.state = nil
+}
+
+// halt ends all runs of the attempt in this process. The lock is held.
+func (a *attempt) halt() {
+	for _, stop := range a.stops {
+		stop()
+	}
+}
+
+// clock is the time of the next entry: it never goes back within a log. The lock is held.
+func (a *attempt) clock(now time.Time) time.Time {
+	if now.After(a.at) {
+		return now
+	}
+	return a.at
+}
+
+// current says whether a run is the one that its task waits for.
+func current(s *engine.State) func(engine.Run) bool {
+	return func(r engine.Run) bool {
+		t := s.Task(r.Task)
+		return !s.Ended() && t != nil && t.State == engine.Running && t.Dispatch == r.Dispatch
+	}
+}
+
+// register notes that a delivery of a message is at what the message owes, or is about to
+// delete it. It is false when a later delivery is, or another one is about to delete it.
+func (a *attempt) register(guard string, count, as int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.claimed[guard] > count {
+		return false
+	}
+	a.claimed[guard] = as
+	return true
+}
+
+func (a *attempt) unregister(guard string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.claimed, guard)
+}
+
+// superseded is an error when a message whose run another message took over still owes something:
+// another delivery of it is at that. To delete the message would be to lose that with the
+// process that has it. The lock is held.
+func (a *attempt) superseded(guard string) error {
+	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 {
+		return nil
+	}
+	return errSuperseded
+}
+
+// deleting is above every number of a delivery.
+const deleting = math.MaxInt
+
+// errSuperseded is said of work that another delivery of the same message goes on with.
+// Nothing is done about the message: that one deletes it, or it comes back.
+var errSuperseded = errors.New("the work goes on elsewhere")

@@ -1,0 +1,170 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// errEarly is said of a message for a run that its task is about to wait for.
+var errEarly = errors.New("the task does not wait yet")
+
+// claim finds out which of a message's tasks are to be run now, under this message.
+type claim struct {
+	guard    string
+	asked    []engine.Run
+	from     []string // guards that are taken over from, besides its own
+	again    bool     // an earlier receiver may have been at it
+	waits    bool     // it is for runs that wait: what wakes a run has its guard noted with it
+	message  host.Delivery
+	pack     int
+	crashes  int // that a task may be under way at; 0: this is no second delivery after one
+	decided  bool
+	outboxes []outbox // by guard
+
+	// By the state planned for last.
+	runs   []engine.Run // to be run as they are; those of events the message owes then
+	events []engine.Event
+	stray  bool // something asked for is not current
+	taken  bool // a task was woken by another delivery of this message
+	early  bool // something asked for is not there yet
+}
+
+// plan wakes tasks that wait. On a second delivery it takes over from the earlier holder.
+func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
+	c.runs, c.events, c.stray, c.taken, c.early = nil, nil, false, false, false
+	asked := c.asked
+	if c.again {
+		asked = append(slices.Clone(asked), c.left(s)...)
+	}
+	for _, r := range asked {
+		t := s.Task(r.Task)
+		switch {
+		case tooSoon(s, r):
+			c.early = true // woken before it has said that it waits
+		case t == nil || t.Dispatch != r.Dispatch || t.Group:
+			c.stray = true
+		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
+			c.events = append(c.events, engine.Due{By: engine.By{Guard: c.guard}, Run: r})
+		case t.State == engine.Running && c.waits && !slices.Contains(c.guards(), t.Guard):
+			c.stray = true // another message woke it
+		case t.State == engine.Running && c.again:
+			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.message.Restarted, Crashes: c.crashes})
+		case t.State == engine.Running && c.waits:
+			c.taken = true // another delivery of this message woke it
+		case t.State == engine.Running:
+			c.runs = append(c.runs, r)
+		default:
+			c.stray = true
+		}
+	}
+	return c.events, !c.stray && !c.taken && !c.early
+}
+
+// left is what an earlier holder of the message got to and may have been at. It keeps one
+// task for itself; where there are more it has sent them, each in a message of its own
+// that is not lost. Packs cannot be sent again: what they are made of changes.
+func (c *claim) left(s *engine.State) []engine.Run {
+	var runs []engine.Run
+	for _, guard := range c.guards() {
+		for _, e := range s.Outstanding(guard) {
+			if x, ok := e.(engine.Dispatch); ok && x.At.IsZero() && !slices.Contains(c.asked, x.Run) {
+				runs = append(runs, x.Run)
+			}
+		}
+	}
+	if c.pack == 1 && len(runs) > 1 {
+		return nil
+	}
+	return runs
+}
+
+func (c *claim) guards() []string { return append(slices.Clone(c.from), c.guard) }
+
+// claimRuns takes a message's tasks and returns the runs that are to be made now. What the message
+// owes is carried out on a second delivery also when nothing changed.
+func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.Run, err error) {
+	x := d.message
+	c := claim{guard: d.guard, asked: m.Runs, from: m.From, again: x.Count > 1 || len(m.From) > 0, waits: m.Wait || x.Count == 1 && !x.Due.IsZero(), message: x, pack: d.Limits.Pack}
+	if x.Crashed {
+		c.crashes = d.Limits.MaxCrashes()
+	}
+	c.outboxes = make([]outbox, len(c.from)+1)
+	p := &proposal{guards: c.guards(), plan: c.plan}
+	if x.Count > 1 {
+		if err := d.confirm(ctx); err != nil {
+			return nil, err
+		}
+	} else if c.again {
+		d.attempt.forget() // what others did since must be seen
+	}
+	err = d.Retry.Do(ctx, "take a message", func() (err error) {
+		d.attempt.mu.Lock()
+		defer d.attempt.mu.Unlock()
+		runs, err = d.take(ctx, p, &c)
+		return err
+	})
+	return runs, err
+}
+
+// confirm makes sure that a message that comes again is still there: to take something over
+// for one that another delivery has deleted would be to lose it with this process.
+func (d *delivery) confirm(ctx context.Context) error {
+	if !d.attempt.register(d.guard, d.message.Count, d.message.Count) {
+		return errSuperseded
+	}
+	d.attempt.forget() // what others did since must be seen
+	err := d.Retry.Do(ctx, "take a message", func() error { return d.Tasks.Extend(ctx, d.message, d.Limits.Lease) })
+	if errors.Is(err, host.ErrLeaseLost) {
+		return errSuperseded
+	}
+	return err
+}
+
+// take decides what the claim plans, and says which runs are left for this message. The lock is
+// held.
+func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Run, error) {
+	a := d.attempt
+	if d.message.Count > 1 && a.claimed[c.guard] != d.message.Count {
+		return nil, errSuperseded // while this one waited for the store
+	}
+	if a.state != nil && !c.again && !c.decided && p.doubt.Nonce == "" {
+		if _, applies := c.plan(a.state); applies && len(c.events) == 0 {
+			return c.runs, nil // tasks that were ready when they were sent
+		}
+	}
+	if !c.decided {
+		if err := d.decide(ctx, a, p); err != nil {
+			return nil, err
+		}
+		c.decided = true
+	} else if err := a.ensure(ctx); err != nil {
+		return nil, err
+	}
+	if c.taken {
+		return nil, errSuperseded
+	}
+	if c.early {
+		return nil, errEarly
+	}
+	runs := slices.Clone(c.runs)
+	if c.again || len(c.events) > 0 {
+		for i, guard := range c.guards() {
+			kept, err := d.perform(ctx, a, holder{guard: guard, keep: c.pack}, &c.outboxes[i])
+			if err != nil {
+				return nil, err
+			}
+			runs = append(runs, kept...)
+		}
+	}
+	is := current(a.state)
+	runs = slices.DeleteFunc(runs, func(r engine.Run) bool { return !is(r) })
+	if len(runs) == 0 && !c.again && !p.applied {
+		return nil, a.superseded(c.guard)
+	}
+	return runs, nil
+}

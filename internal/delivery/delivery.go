@@ -1,0 +1,85 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/retry"
+)
+
+// delivery is one delivery of a message, from its receipt to its acknowledgement.
+type delivery struct {
+	*Worker
+	queue   host.Queue
+	message host.Delivery
+	attempt *attempt // held while the message is handled
+	guard   string   // of the message, within the attempt
+}
+
+func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
+	return &delivery{Worker: w, queue: q, message: d}
+}
+
+func (d *delivery) safely(do func() error) error {
+	return host.Recover(d.Logger, d.message.ID, do)
+}
+
+// acknowledge deletes a message unless a later delivery of it is at what it owes: whatever the
+// queue makes of this one's receipt, that one must not lose it.
+func (d *delivery) acknowledge(ctx context.Context) {
+	if !d.attempt.register(d.guard, d.message.Count, deleting) {
+		d.deleted(errSuperseded)
+		return
+	}
+	err := d.tryDelete(ctx)
+	d.attempt.unregister(d.guard)
+	d.deleted(err)
+}
+
+// delete removes a message that asks for nothing.
+func (d *delivery) delete(ctx context.Context) { d.deleted(d.tryDelete(ctx)) }
+
+// tryDelete tries until the store is available: a message that comes again takes over what runs
+// under others.
+func (d *delivery) tryDelete(ctx context.Context) error {
+	return d.Retry.Do(ctx, "delete message "+d.message.ID, func() error { return d.queue.Delete(ctx, d.message) })
+}
+
+// deleted notes what became of the deletion.
+func (d *delivery) deleted(err error) {
+	switch {
+	case err == nil:
+		d.Retry.Available()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.panics, d.message.ID)
+	case errors.Is(err, errSuperseded):
+		d.Logger.Warn("message left to another delivery of it", "message", d.message.ID)
+	default:
+		d.Retry.Failed()
+		d.Logger.Error("delete message: it will come again", "message", d.message.ID, "error", err)
+	}
+}
+
+// putBack lets a message that failed come again, each time later.
+func (d *delivery) putBack(ctx context.Context, err error) {
+	m := d.message
+	if errors.Is(err, host.ErrUnavailable) {
+		d.Retry.Unavailable("handle message "+m.ID, err)
+		d.release(ctx, d.Retry.Delay(m.Count))
+		return
+	}
+	d.Retry.Failed()
+	delay := retry.BackOff(m.Count)
+	d.Logger.Error("message failed, will be tried again", "message", m.ID, "count", m.Count, "in", delay, "error", err)
+	d.release(ctx, delay)
+}
+
+// release gives a message back; where the queue cannot be told, the end of the lease does.
+func (d *delivery) release(ctx context.Context, delay time.Duration) {
+	if err := d.queue.Release(ctx, d.message, delay); err != nil {
+		d.Logger.Error("release message", "message", d.message.ID, "error", err)
+	}
+}

@@ -1,0 +1,206 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+	"zerodag/internal/retry"
+)
+
+// holder is the message whose effects are carried out.
+type holder struct {
+	guard  string
+	keep   int                 // tasks that it may run itself
+	passed map[engine.Run]bool // what it has sent or runs; nil when there is no need to know
+}
+
+// outbox is what a delivery of a message sends and keeps. It lasts over several tries: what
+// may have been sent is neither kept nor packed otherwise by the next one.
+type outbox struct {
+	doubt bool // some of the list may have been sent
+	list  []outgoing
+	kept  []engine.Run
+}
+
+type outgoing struct {
+	host.Message
+	runs []engine.Run // that it orders now
+}
+
+// nowMark begins the guards of what messages send that wake tasks: a run that waits has a message
+// of its own, which must not stand for another.
+const nowMark = "n"
+
+// perform carries out what the message owes after its entry is in the log. Of tasks that
+// are to be run at once it returns up to keep, for the caller to run; when there are more
+// they are all sent. The lock is held.
+func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) ([]engine.Run, error) {
+	out, goOn, ended := w.owed(a, h)
+	if s.doubt {
+		s.list = slices.DeleteFunc(s.list, func(m outgoing) bool { return m.runs != nil && !slices.ContainsFunc(m.runs, current(a.state)) })
+	} else {
+		*s = out
+		if len(s.kept) > h.keep {
+			s.pack(a, h.guard, w.Limits.Pack)
+		}
+	}
+	if err := w.send(ctx, a, h, s); err != nil {
+		return nil, err
+	}
+	if goOn {
+		if err := w.goOn(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	if ended {
+		return nil, w.finish(ctx, a)
+	}
+	return s.kept, nil
+}
+
+// owed is what is outstanding under the message: what is to be sent and what may be kept; whether
+// the rest of what is made in portions is to be made, and whether the attempt has ended.
+func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
+	for _, e := range a.state.Outstanding(h.guard) {
+		switch e := e.(type) {
+		case engine.Dispatch:
+			if !e.At.IsZero() {
+				out.add(w.waiting(a, host.RunName(e.Run), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
+			} else if !h.passed[e.Run] {
+				out.kept = append(out.kept, e.Run)
+			}
+		case engine.Timer:
+			then := events.Event{Kind: events.Due, Run: &e.Run}
+			out.add(w.waiting(a, "t"+host.RunName(e.Run), events.Task{Then: &then}, e.At))
+		case engine.SLATimer:
+			out.add(a.message("sla", events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
+		case engine.Continue:
+			goOn = true
+		case engine.End:
+			ended = true
+		}
+	}
+	return out, goOn, ended
+}
+
+func (s *outbox) add(m host.Message, runs ...engine.Run) { s.list = append(s.list, outgoing{m, runs}) }
+
+// pack puts the tasks that were kept into messages.
+func (s *outbox) pack(a *attempt, guard string, size int) {
+	mark := ""
+	if strings.HasPrefix(guard, host.WakeMark) {
+		mark = nowMark
+	}
+	for some := range slices.Chunk(s.kept, size) {
+		s.add(a.message(mark+packName(some), events.Task{Runs: some}, time.Time{}), some...)
+	}
+	s.kept = nil
+}
+
+func (w *Worker) send(ctx context.Context, a *attempt, h holder, s *outbox) error {
+	if len(s.list) == 0 {
+		return nil
+	}
+	s.doubt = true
+	messages := make([]host.Message, len(s.list))
+	for i, m := range s.list {
+		messages[i] = m.Message
+	}
+	if err := w.Tasks.Send(ctx, messages...); err != nil {
+		return fmt.Errorf("send tasks of attempt %d: %w", a.id, err)
+	}
+	for _, m := range s.list {
+		for _, r := range m.runs {
+			if h.passed != nil {
+				h.passed[r] = true
+			}
+		}
+	}
+	s.list = nil // with doubt: a later failure of this delivery sends nothing again
+	return nil
+}
+
+// goOn has the rest of what is made in portions made in a turn of its own, after what came
+// for the attempt meanwhile: a kill, say.
+func (w *Worker) goOn(ctx context.Context, a *attempt) error {
+	m := host.EventMessage(a.id, "go"+strconv.FormatInt(a.seq, 10), events.Event{Kind: events.GoOn})
+	if err := w.Events.Send(ctx, m); err != nil {
+		return fmt.Errorf("send go on to attempt %d: %w", a.id, err)
+	}
+	return nil
+}
+
+// packName names exactly these runs.
+func packName(runs []engine.Run) string {
+	names := make([]string, len(runs))
+	for i, r := range runs {
+		names[i] = host.RunName(r)
+	}
+	return host.ListName(names)
+}
+
+// message is a message of the queue "tasks".
+func (a *attempt) message(name string, t events.Task, due time.Time) host.Message {
+	return host.Message{ID: host.MessageID(a.id, name), Share: strconv.FormatInt(a.row.Project.ID, 10), Body: events.EncodeTask(t), Due: due}
+}
+
+// waiting is a message for a time that the log knows, which is ahead of the clock where that was
+// set back: what was to be waited for stays as long as it was.
+func (w *Worker) waiting(a *attempt, name string, t events.Task, at time.Time) host.Message {
+	if now := w.Now(); a.at.After(now) {
+		at = at.Add(-a.at.Sub(now))
+	}
+	m := a.message(name, t, at)
+	m.Waits = true
+	return m
+}
+
+// announce tells the bus what a step was about, before anything is carried out: what failed then
+// is done again as a whole. The lock is held.
+func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
+	if p.begins {
+		if err := w.Catalogue.Announce(ctx, a.row, events.AttemptStarted, a.row.CreatedAt); err != nil {
+			return err
+		}
+	}
+	isSLA := func(t *engine.Task) bool { return strings.Contains(t.Name, "^sla") }
+	if !p.sla || !slices.ContainsFunc(a.state.Tasks(), isSLA) {
+		return nil
+	}
+	return w.Catalogue.Announce(ctx, a.row, events.SLAMissed, w.Now().UTC())
+}
+
+// postpone sends wakes that came too soon to the queue of tasks: in that of events they would
+// stand before what they wait for. Each time it is another message, to come later: one that
+// came again would take the run from the receiver that has it by then. guard is that of the last,
+// if there was one. The lock is held.
+func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []engine.Run) error {
+	for _, run := range runs {
+		name := host.WakeMark + host.RunName(run)
+		times, _ := strconv.Atoi(strings.TrimPrefix(guard, name+"-")) // 0 for another one
+		m := a.message(name+"-"+strconv.Itoa(times+1), events.Task{Runs: []engine.Run{run}, Wait: true}, w.Now().Add(retry.BackOff(times)))
+		m.Waits = true
+		if err := w.Tasks.Send(ctx, m); err != nil {
+			return fmt.Errorf("wake task %d of attempt %d later: %w", run.Task, a.id, err)
+		}
+	}
+	return nil
+}
+
+// finish ends an attempt whose state says so. The lock is held.
+func (w *Worker) finish(ctx context.Context, a *attempt) error {
+	text, err := engine.EncodeState(a.state)
+	if err != nil {
+		return err
+	}
+	s := a.state
+	a.row, err = w.Catalogue.End(ctx, a.row, host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text})
+	return err
+}

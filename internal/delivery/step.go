@@ -1,0 +1,229 @@
+package delivery
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/execution"
+	"zerodag/internal/host"
+)
+
+// Bounds of one entry and of the log between two snapshots (invariants.md 4.6, 4.7), and of what
+// one message decides before it lets others have the attempt.
+const (
+	entryTasks    = 400
+	snapshotFloor = 16 << 10
+	turnEntries   = 25
+	turnTime      = 2 * time.Second
+)
+
+// apply lets the engine step for its messages, then carries out what they owe; all tasks
+// that are to be run are sent.
+func (w *Worker) apply(ctx context.Context, a *attempt, p *proposal) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := w.decide(ctx, a, p); err != nil {
+		return err
+	}
+	if err := w.announce(ctx, a, p); err != nil {
+		return err
+	}
+	for _, guard := range p.guards {
+		if _, err := w.perform(ctx, a, holder{guard: guard}, &outbox{}); err != nil {
+			return err
+		}
+	}
+	return w.postpone(ctx, a, "", p.early)
+}
+
+// decide steps, runs what is inline and appends, until nothing is left that needs no I/O or the
+// message's turn is over. "Does not apply" is believed only of a state that was read after
+// the event arrived. The lock is held.
+func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
+	sound := false
+	defer func() {
+		if !sound {
+			a.state = nil // it may be ahead of the log, also after a panic
+		}
+	}()
+	if p.doubt.Nonce != "" {
+		a.state = nil // whether the entry is there is to be seen
+	}
+	for read := false; ; {
+		if a.state == nil {
+			stored, err := a.load(ctx)
+			if err == nil {
+				err = p.settleDoubt(ctx, a, stored)
+			}
+			if err != nil {
+				return err
+			}
+			read = true
+		}
+		err := w.advance(ctx, a, p, read)
+		switch {
+		case err == nil:
+			sound = true
+			return nil
+		case errors.Is(err, errDoesNotApply), errors.Is(err, host.ErrConflict):
+			a.state = nil // another process was first and has made another state
+		default:
+			return err
+		}
+	}
+}
+
+// draft is the next entry of a log: it collects what is changed until that is appended.
+type draft struct {
+	happened []events.Event
+	changes  []engine.Change
+	planned  bool // what the message proposed is among them
+	inline   int
+	end      time.Time // when others have waited long enough
+}
+
+func (t *draft) step(a *attempt, e engine.Event, now time.Time) engine.Refusal {
+	changes, why := a.state.Step(e, now)
+	if why == "" {
+		t.happened = append(t.happened, events.Of(e))
+		t.changes = append(t.changes, changes...)
+	}
+	return why
+}
+
+// advance makes entries of a proposal and of what follows from it. The lock is held.
+func (w *Worker) advance(ctx context.Context, a *attempt, p *proposal, read bool) error {
+	now := a.clock(w.Now().UTC())
+	t := draft{end: w.Now().Add(turnTime)}
+	if err := t.begin(a, p, now, read); err != nil {
+		return err
+	}
+	if a.state.Canceled() {
+		a.halt()
+	}
+	for entries := 1; ; {
+		more := false
+		for _, guard := range p.guards {
+			again, err := w.runInline(ctx, a, p, guard, &t, now)
+			if err != nil {
+				return err
+			}
+			more = more || again
+		}
+		late := !w.Now().Before(t.end)
+		if more && t.inline < entryTasks && !late {
+			continue
+		}
+		last := !more || late || entries == turnEntries
+		if err := w.append(ctx, a, p, &t, now, last); err != nil || last {
+			return err
+		}
+		entries++
+		now = a.clock(w.Now().UTC())
+	}
+}
+
+// begin feeds what the message proposes, unless that is in the log already.
+func (t *draft) begin(a *attempt, p *proposal, now time.Time, read bool) error {
+	if p.applied {
+		return nil
+	}
+	happened, applies := p.plan(a.state)
+	for _, e := range happened {
+		if t.step(a, e, now) == "" {
+			t.planned = true
+		}
+	}
+	if !read && (!applies || !t.planned && len(happened) > 0) {
+		return errDoesNotApply
+	}
+	return nil
+}
+
+// runInline runs what the message owes and needs no I/O, and feeds the results to the
+// engine. It says whether there may be more.
+func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard string, t *draft, now time.Time) (bool, error) {
+	more := false
+	for _, e := range a.state.Outstanding(guard) {
+		switch e := e.(type) {
+		case engine.Continue:
+			t.step(a, engine.GoOn{By: engine.By{Guard: guard}}, now)
+			t.inline = entryTasks // a portion is an entry
+			more = true
+		case engine.Dispatch:
+			task := a.state.Task(e.Task)
+			if !e.At.IsZero() || !execution.Inline(w.Runtime.Registry, task) {
+				continue // one that waits has a message of its own
+			}
+			if a.careful.Load() && w.Limits.MaxCrashes() > 0 {
+				w.blame(a, p, e.Run, t, now)
+				continue // perform sends it
+			}
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
+			j := w.job(a, e.Run, now)
+			j.silent = a.logged[e.Run]
+			outcome, err := w.execute(ctx, j)
+			if err != nil {
+				return false, err
+			}
+			a.logged[e.Run] = true
+			t.step(a, execution.Result(engine.By{Guard: guard}, e.Run, outcome), now)
+			t.inline++
+			more = true
+			if t.inline >= entryTasks || !w.Now().Before(t.end) {
+				return true, nil
+			}
+		}
+	}
+	return more, nil
+}
+
+// blame counts a crash for a task that may have been under way at it, within a step of
+// which nothing was kept.
+func (w *Worker) blame(a *attempt, p *proposal, run engine.Run, t *draft, now time.Time) {
+	task := a.state.Task(run.Task)
+	if !p.crashed || p.applied || task.Crashes > 0 {
+		return
+	}
+	t.step(a, engine.Lost{By: engine.By{Guard: task.Guard}, Run: run, Blameless: true, Crashes: w.Limits.MaxCrashes()}, now)
+}
+
+// append writes the draft as the next entry.
+func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, now time.Time, last bool) error {
+	if len(t.changes) == 0 {
+		return nil
+	}
+	text, err := engine.EncodeChanges(t.changes)
+	if err != nil {
+		return err
+	}
+	e := host.Entry{Seq: a.seq + 1, Nonce: rand.Text(), At: now, Events: events.EncodeList(t.happened), Changes: text}
+	if since := a.since + len(text); since > snapshotFloor && since > a.snapshot && last && !a.state.Ended() {
+		if e.Snapshot, err = engine.EncodeState(a.state); err != nil {
+			return err
+		}
+	}
+	if err := w.Log.Append(ctx, a.id, e); err != nil {
+		if t.planned && !errors.Is(err, host.ErrConflict) {
+			p.doubt = host.Entry{Seq: e.Seq, Nonce: e.Nonce}
+		}
+		return fmt.Errorf("append entry %d of attempt %d: %w", e.Seq, a.id, err)
+	}
+	p.applied = p.applied || t.planned
+	a.seq, a.at = e.Seq, now
+	clear(a.logged)
+	a.since += len(text)
+	if e.Snapshot != nil {
+		a.snapshot, a.since = len(e.Snapshot), 0
+	}
+	*t = draft{end: t.end}
+	a.notify()
+	return nil
+}

@@ -1,0 +1,70 @@
+package delivery
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zerodag/events"
+	"zerodag/internal/host"
+	"zerodag/internal/retry"
+	"zerodag/operators"
+)
+
+// Catalogue is what deliveries need of the catalogue.
+type Catalogue interface {
+	// End ends an attempt and returns its row as it is then. Repeated it changes nothing: after
+	// an error the caller ends it again.
+	End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error)
+	// Announce tells the bus what became of an attempt.
+	Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error
+	// Notify tells people about an attempt, in the background.
+	Notify(ctx context.Context, a host.Attempt, message string)
+	// Require starts an attempt for `require>` of a task of from.
+	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)
+	// Fire fires schedules whose time has come. again: an earlier delivery may have fired some.
+	Fire(ctx context.Context, list []events.Firing, again bool) error
+}
+
+// Options are what a Worker is made of; all are needed.
+type Options struct {
+	Attempts  *Attempts
+	Log       host.Log
+	ShortLogs host.ShortLogs
+	Rows      host.Attempts
+	Events    host.Queue
+	Tasks     host.Queue
+	Catalogue Catalogue
+	Runtime   Runtime
+	Retry     *retry.Retrier
+	Limits    host.Limits
+	// Closing says that this process is told to end: what is under way is finished, and no run
+	// is begun that another process could begin.
+	Closing func() bool
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Worker handles deliveries. It is safe for concurrent use.
+type Worker struct {
+	Options
+	runs, running atomic.Int64
+
+	mu     sync.Mutex
+	panics map[string]int // by ID of the message
+}
+
+// New makes a worker.
+func New(o Options) *Worker { return &Worker{Options: o, panics: map[string]int{}} }
+
+// Runs is how many runs of tasks were begun, and how many are under way.
+func (w *Worker) Runs() (begun, running int64) { return w.runs.Load(), w.running.Load() }
+
+// keepShort keeps what came with results for the entry that they will be in.
+func (w *Worker) keepShort(attempt int64, list []events.Log) {
+	for _, x := range list {
+		w.ShortLogs.KeepShort(attempt, x.Name, x.Content)
+	}
+}

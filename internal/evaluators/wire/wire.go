@@ -1,0 +1,168 @@
+package wire
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+)
+
+// A frame is a number of texts, each after its length. A question is settings, template and
+// parameters; an answer is a letter and a text.
+const (
+	maxQuestion = 64 << 20 // bytes of the largest text of a question
+	maxAnswer   = 2 << 20  // and of an answer: more than a result may have
+	maxProblem  = 16 << 10 // bytes of what is said of a script
+)
+
+// LastTime is how long an evaluation may take that has had no time of a processor.
+const LastTime = 15 * time.Second
+
+// What an answer begins with.
+const (
+	result  = "="
+	problem = "!"
+)
+
+// Greeting is what an evaluator is started as, and the first that it says.
+const Greeting = "zerodag-evaluator"
+
+var errTooLong = errors.New("more than is ever sent")
+
+func appendFrame(b []byte, texts ...[]byte) []byte {
+	for _, t := range texts {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(t)))
+		b = append(b, t...)
+	}
+	return b
+}
+
+func readText(r *bufio.Reader, most uint32) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n > most {
+		return nil, errTooLong
+	}
+	text := make([]byte, n)
+	_, err := io.ReadFull(r, text)
+	return text, err
+}
+
+// scope is an expr.Scope as it crosses: a zone goes by its name, whose rules are in both programs.
+type scope struct {
+	expr.Scope
+	Zone string
+}
+
+// Question writes what an evaluator is asked.
+func Question(q expr.Script) ([]byte, error) {
+	settings, err := json.Marshal(scope{Scope: q.Scope, Zone: q.Scope.Location().String()})
+	if err != nil {
+		return nil, fmt.Errorf("hand an expression over: %w", err)
+	}
+	vars := param.AppendJSON(nil, q.Vars)
+	if len(vars) > maxQuestion || len(q.Text) > maxQuestion {
+		return nil, expr.ScriptError("the parameters that the expression sees are larger than 64 MiB")
+	}
+	size := len(settings) + len(vars) + len(q.Text) + 12
+	return appendFrame(slices.Grow([]byte(nil), size), settings, []byte(q.Text), vars), nil
+}
+
+// Questions reads what Question wrote, one after the other.
+type Questions struct {
+	in    *bufio.Reader
+	zones map[string]*time.Location // those that were asked for
+}
+
+// NewQuestions reads from in.
+func NewQuestions(in io.Reader) *Questions {
+	return &Questions{in: bufio.NewReaderSize(in, 64<<10), zones: map[string]*time.Location{}}
+}
+
+// Next returns the next question; io.EOF when there is none.
+func (r *Questions) Next() (q expr.Script, err error) {
+	var texts [3][]byte
+	for i := range texts {
+		if texts[i], err = readText(r.in, maxQuestion); err != nil {
+			return q, err
+		}
+	}
+	var s scope
+	if err := json.Unmarshal(texts[0], &s); err != nil {
+		return q, err
+	}
+	q.Text, q.Scope = string(texts[1]), s.Scope
+	if q.Scope.Zone, err = r.zone(s.Zone); err != nil {
+		return q, err
+	}
+	v, err := param.ParseJSON(string(texts[2]))
+	if err != nil {
+		return q, err
+	}
+	q.Vars, err = param.AsMap("parameters", v)
+	return q, err
+}
+
+func (r *Questions) zone(name string) (*time.Location, error) {
+	if l := r.zones[name]; l != nil {
+		return l, nil
+	}
+	l, err := schedule.Zone(name)
+	if err == nil {
+		r.zones[name] = l
+	}
+	return l, err
+}
+
+// Hello is what an evaluator says when it is ready.
+func Hello() []byte { return appendFrame(nil, []byte(Greeting)) }
+
+// ReadHello reads it.
+func ReadHello(r *bufio.Reader) error {
+	text, err := readText(r, uint32(len(Greeting)))
+	if err != nil {
+		return fmt.Errorf("the evaluator does not greet: %w", err)
+	}
+	if string(text) != Greeting {
+		return fmt.Errorf("the evaluator greets with %q", text)
+	}
+	return nil
+}
+
+// Answer writes what became of a question.
+func Answer(text string, err error) []byte {
+	if err == nil {
+		return appendFrame(nil, []byte(result), []byte(text))
+	}
+	message := err.Error()
+	return appendFrame(nil, []byte(problem), []byte(message[:min(len(message), maxProblem)]))
+}
+
+// ReadAnswer reads what Answer wrote: what is wrong with a script is an expr.ScriptError.
+func ReadAnswer(r *bufio.Reader) (string, error) {
+	kind, err := readText(r, 1)
+	if err != nil {
+		return "", err
+	}
+	text, err := readText(r, maxAnswer)
+	switch {
+	case err != nil:
+		return "", err
+	case string(kind) == result:
+		return string(text), nil
+	case string(kind) == problem:
+		return "", expr.ScriptError(text)
+	}
+	return "", fmt.Errorf("an answer of the kind %q", kind)
+}

@@ -1,0 +1,53 @@
+// Package execution is what every program that runs tasks must do the same way: say which tasks
+// need no I/O, make random numbers repeatable for a run, and tell the engine how a run ended.
+//
+// Delivery and package local use it. It must never run anything itself.
+package execution
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"zerodag/engine"
+	"zerodag/operators"
+)
+
+// Inline says whether a task's operator does no I/O, as far as its text tells.
+func Inline(r operators.Registry, t *engine.Task) bool { return Written(r, t).Inline }
+
+// Written is a task's operator as far as its text tells: what the registry has for its name, or
+// nothing.
+func Written(r operators.Registry, t *engine.Task) operators.Operator {
+	for k, v := range t.Config.All() {
+		if k == "_type" {
+			name, _ := v.(string)
+			return r[name]
+		}
+		if strings.HasSuffix(k, ">") {
+			return r[k[:len(k)-1]]
+		}
+	}
+	return operators.Operator{}
+}
+
+// Seed makes Math.random repeatable for a run (invariants.md 4.6): one that is tried again after a crash computes the
+// same values.
+func Seed(id operators.Identity) uint64 {
+	f := fnv.New64a()
+	fmt.Fprintf(f, "%s/%d/%d", id.SessionUUID, id.TaskID, id.Dispatch)
+	return f.Sum64()
+}
+
+// Result is the event for the engine of how a run ended.
+func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
+	switch {
+	case o.Later != nil:
+		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State}
+	case o.Error != nil:
+		return engine.Errored{By: by, Run: run, Error: o.Error}
+	}
+	r := o.Result
+	return engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Subtasks: r.Subtasks,
+		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore, Secret: r.Secret}}
+}

@@ -1,0 +1,102 @@
+package hosttest
+
+import (
+	"testing"
+)
+
+// Driver is what Exercise needs to know of a driver.
+type Driver struct {
+	// Stores makes the driver's ports, new and empty for each case, and those of another driver that
+	// its cases cannot do without.
+	Stores Harness
+	// Absent names the ports that the driver does not implement, each with the reason.
+	Absent map[string]string
+}
+
+// port is one of the host's ports with its suite.
+type port struct {
+	name  string
+	suite func(*testing.T, Harness)
+	has   func(Stores) bool
+}
+
+// ports are all of them.
+func ports() []port {
+	return []port{
+		{"Log", logSuite, func(s Stores) bool { return s.Log != nil }},
+		{"Queue", queueSuite, func(s Stores) bool { return s.Events != nil && s.Tasks != nil }},
+		{"Projects", catalogueSuite, func(s Stores) bool { return s.Projects != nil && s.Workflows != nil }},
+		{"Schedules", schedulesSuite, func(s Stores) bool { return s.Schedules != nil }},
+		{"Attempts", attemptsSuite, func(s Stores) bool { return s.Attempts != nil }},
+		{"Sessions", sessionsSuite, func(s Stores) bool { return s.Sessions != nil }},
+		{"Secrets", secretsSuite, func(s Stores) bool { return s.Secrets != nil }},
+		{"Blobs", blobsSuite, func(s Stores) bool { return s.Blobs != nil }},
+		{"Logs", taskLogsSuite, func(s Stores) bool { return s.Logs != nil }},
+		{"Users", usersSuite, func(s Stores) bool { return s.Users != nil }},
+		{"Audit", auditSuite, func(s Stores) bool { return s.Audit != nil }},
+		{"ParamStore", paramStoreSuite, func(s Stores) bool { return s.ParamStore != nil }},
+		{"ShortLogs", shortLogsSuite, func(s Stores) bool { return s.ShortLogs != nil }},
+		{"Timers", timersSuite, func(s Stores) bool { return s.Timers != nil }},
+		{"Horizon", horizonSuite, func(s Stores) bool { return s.Horizon != nil }},
+		{"Bus", busSuite, func(s Stores) bool { return s.Bus != nil && s.Heard != nil }},
+		{"Notices", noticesSuite, func(s Stores) bool { return s.Notices != nil && s.Told != nil }},
+	}
+}
+
+// Exercise runs the suite of every port that the driver does not name as absent. A port that it
+// neither makes nor names is a failure: it was forgotten.
+func Exercise(t *testing.T, d Driver) {
+	t.Helper()
+	run, problems := exercised(d)
+	for _, p := range problems {
+		t.Error(p)
+	}
+	for _, p := range run {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			p.suite(t, func(t *testing.T, run func(*testing.T, Stores)) {
+				d.Stores(t, func(t *testing.T, s Stores) {
+					if !p.has(s) {
+						t.Fatalf("the driver has no %s: make it in Stores, or name it in Absent with the reason", p.name)
+					}
+					run(t, s)
+				})
+			})
+		})
+	}
+}
+
+// exercised lists the ports to run, and what is wrong with what the driver says is absent.
+func exercised(d Driver) (run []port, problems []string) {
+	known := map[string]bool{}
+	for _, p := range ports() {
+		known[p.name] = true
+		if reason, absent := d.Absent[p.name]; !absent {
+			run = append(run, p)
+		} else if reason == "" {
+			problems = append(problems, "Absent names "+p.name+" without a reason")
+		}
+	}
+	for name := range d.Absent {
+		if !known[name] {
+			problems = append(problems, "Absent names "+name+", which is no port")
+		}
+	}
+	if len(run) == 0 {
+		problems = append(problems, "the driver implements no port")
+	}
+	return run, problems
+}
+
+// AllBut names all ports as absent but those given: for the driver of a service that is there for
+// these alone.
+func AllBut(reason string, has ...string) map[string]string {
+	absent := map[string]string{}
+	for _, p := range ports() {
+		absent[p.name] = reason
+	}
+	for _, name := range has {
+		delete(absent, name)
+	}
+	return absent
+}

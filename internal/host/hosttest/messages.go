@@ -1,0 +1,82 @@
+package hosttest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/param"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// busSuite checks a host.Bus that is asked for all topics.
+func busSuite(t *testing.T, h Harness) {
+	cases{"announcements arrive": busArrive, "a cancelled call is an error": busCancelled}.run(t, h)
+}
+
+func announcement(topic events.Topic) events.Announcement {
+	return events.Announcement{Topic: topic, Time: instant(0), Detail: events.AttemptDetail{V: 1, ID: "7/" + string(topic), SiteID: 1}}
+}
+
+func busArrive(t *testing.T, s Stores) {
+	topics := []events.Topic{events.AttemptStarted, events.AttemptSucceeded, events.AttemptFailed, events.AttemptKilled, events.SLAMissed}
+	want := map[string]events.Announcement{}
+	for _, topic := range append(topics, events.AttemptStarted) { // one is told again
+		a := announcement(topic)
+		must(t, s.Bus.Announce(t.Context(), a))
+		want[a.Detail.ID] = a
+	}
+	arrived := map[string]events.Announcement{}
+	for _, a := range s.Heard(t) {
+		arrived[a.Detail.ID] = a
+	}
+	if diff := cmp.Diff(want, arrived); diff != "" {
+		t.Errorf("announcements by their ID (-want +got):\n%s", diff)
+	}
+}
+
+func busCancelled(t *testing.T, s Stores) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Bus.Announce(ctx, announcement(events.AttemptFailed)); err == nil {
+		t.Error("a call whose context had ended succeeded")
+	}
+}
+
+// noticesSuite checks a host.Notices.
+func noticesSuite(t *testing.T, h Harness) {
+	cases{"notices arrive": noticesArrive, "a cancelled call is an error": noticesCancelled}.run(t, h)
+}
+
+func notice(task string) host.Notice {
+	return host.Notice{Message: "Workflow session attempt failed", Revision: "r1", Task: task, Attempt: host.Attempt{ID: 7, Site: 1, SessionID: 3,
+		Project: host.Ref{ID: 1, Name: "demo"}, Workflow: host.Ref{ID: 5, Name: "main"}, Zone: "+09:00", SessionTime: instant(0), SessionUUID: "u"}}
+}
+
+func noticesArrive(t *testing.T, s Stores) {
+	for _, task := range []string{"+main+a", ""} {
+		must(t, s.Notices.Notify(t.Context(), notice(task)))
+	}
+	list := s.Told(t)
+	if len(list) != 2 {
+		t.Fatalf("%d notices arrived, want 2", len(list))
+	}
+	for i, task := range []param.Value{"+main+a", nil} {
+		for key, want := range map[string]param.Value{"message": "Workflow session attempt failed", "project_name": "demo", "workflow_name": "main",
+			"revision": "r1", "attempt_id": int64(7), "task_name": task, "session_time": "2023-11-15T07:13:20+09:00"} {
+			if value, found := list[i].Get(key); !found || value != want {
+				t.Errorf("notice %d: %s is %v, want %v", i, key, value, want)
+			}
+		}
+	}
+}
+
+func noticesCancelled(t *testing.T, s Stores) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Notices.Notify(ctx, notice("")); err == nil {
+		t.Error("a call whose context had ended succeeded")
+	}
+}

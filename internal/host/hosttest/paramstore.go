@@ -1,0 +1,89 @@
+package hosttest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// paramStoreSuite checks an operators.ParamStore.
+func paramStoreSuite(t *testing.T, h Harness) {
+	cases{
+		"values are kept":            paramsKept,
+		"all are set or none":        paramsAtOnce,
+		"sites are apart":            paramsApart,
+		"a cancelled call sets none": paramsCancelled,
+	}.run(t, h)
+}
+
+// param checks the value of a key; "-" is none.
+func paramIs(t *testing.T, s Stores, site int64, key, want string) {
+	t.Helper()
+	value, found, err := s.ParamStore(site).Get(t.Context(), key)
+	must(t, err)
+	if !found {
+		value = "-"
+	}
+	if value != want {
+		t.Errorf("%q of site %d is %.40q, want %.40q", key, site, value, want)
+	}
+}
+
+func paramsKept(t *testing.T, s Stores) {
+	ctx := t.Context()
+	long := strings.Repeat("x", 64<<10)
+	must(t, s.ParamStore(1).Set(ctx, map[string]string{"a": "old", "b/../c": "✓ \n\x00", "empty": "", "long": long}))
+	must(t, s.ParamStore(1).Set(ctx, map[string]string{"a": "new"}))
+	must(t, s.ParamStore(1).Set(ctx, nil))
+	for key, want := range map[string]string{"a": "new", "b/../c": "✓ \n\x00", "empty": "", "long": long, "A": "-", "missing": "-"} {
+		paramIs(t, s, 1, key, want)
+	}
+}
+
+func paramsApart(t *testing.T, s Stores) {
+	must(t, s.ParamStore(1).Set(t.Context(), map[string]string{"a": "one"}))
+	must(t, s.ParamStore(2).Set(t.Context(), map[string]string{"a": "two"}))
+	paramIs(t, s, 1, "a", "one")
+	paramIs(t, s, 2, "a", "two")
+	paramIs(t, s, 3, "a", "-")
+}
+
+// paramsAtOnce has several writers set the same two keys: the last one has set both.
+func paramsAtOnce(t *testing.T, s Stores) {
+	var writers sync.WaitGroup
+	for writer := range 4 {
+		writers.Go(func() {
+			for round := range 5 {
+				value := fmt.Sprint(writer, "/", round)
+				var err error
+				for range 20 { // a transaction that met another one may be refused, and is repeated
+					if err = s.ParamStore(1).Set(t.Context(), map[string]string{"left": value, "right": value}); err == nil {
+						break
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	left, found, err := s.ParamStore(1).Get(t.Context(), "left")
+	must(t, err)
+	if !found {
+		t.Error("nothing was set")
+	}
+	paramIs(t, s, 1, "right", left)
+}
+
+func paramsCancelled(t *testing.T, s Stores) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.ParamStore(1).Set(ctx, map[string]string{"a": "1", "b": "2"}); err == nil {
+		t.Error("a call whose context had ended succeeded")
+	}
+	paramIs(t, s, 1, "a", "-")
+	paramIs(t, s, 1, "b", "-")
+}

@@ -1,0 +1,39 @@
+package hosttest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/events"
+)
+
+// shortLogsSuite checks a host.ShortLogs, which is the Log of its driver.
+func shortLogsSuite(t *testing.T, h Harness) {
+	cases{"short logs go with the next entry": shortLogsGo, "another process takes them": shortLogsTaken}.run(t, h)
+}
+
+func shortLogsGo(t *testing.T, s Stores) {
+	a := start(t, s)
+	s.ShortLogs.KeepShort(a.ID, "one", []byte("1"))
+	s.ShortLogs.KeepShort(a.ID+1, "other", []byte("x"))
+	must(t, s.Log.Append(t.Context(), a.ID, entry(2, "n")))
+	if list := s.ShortLogs.TakeShort(a.ID); len(list) != 0 {
+		t.Errorf("after an entry that took them along there are %v", list)
+	}
+	if list := s.ShortLogs.TakeShort(a.ID + 1); len(list) != 1 {
+		t.Errorf("those of another attempt are %v", list)
+	}
+}
+
+func shortLogsTaken(t *testing.T, s Stores) {
+	s.ShortLogs.KeepShort(7, "one", []byte("1"))
+	s.ShortLogs.KeepShort(7, "two", nil)
+	want := []events.Log{{Name: "one", Content: []byte("1")}, {Name: "two"}}
+	if diff := cmp.Diff(want, s.ShortLogs.TakeShort(7)); diff != "" {
+		t.Errorf("short logs in the order kept (-want +got):\n%s", diff)
+	}
+	if list := s.ShortLogs.TakeShort(7); len(list) != 0 {
+		t.Errorf("taken twice: %v", list)
+	}
+}

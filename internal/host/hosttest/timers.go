@@ -1,0 +1,71 @@
+package hosttest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host"
+)
+
+// timersSuite checks a host.Timers.
+func timersSuite(t *testing.T, h Harness) { cases{"messages wait for a tick": timersWait}.run(t, h) }
+
+// names are queue, ID and body of timers that are due.
+func dueTimers(t *testing.T, s Stores, until time.Time, n int) (list []host.Timer, names []string) {
+	t.Helper()
+	list = got(s.Timers.Due(t.Context(), until, n))(t)
+	for _, x := range list {
+		names = append(names, x.Queue+" "+x.Message.ID+" "+string(x.Message.Body))
+	}
+	return list, names
+}
+
+func timersWait(t *testing.T, s Stores) {
+	ctx := t.Context()
+	at := func(id string, seconds int64) host.Message {
+		return host.Message{ID: id, Body: []byte("of " + id), Due: instant(seconds)}
+	}
+	for range 2 { // repeated it changes nothing
+		must(t, s.Timers.Later(ctx, "tasks", at("late", 300), at("first", 100)))
+		must(t, s.Timers.Later(ctx, "events", at("second", 200)))
+	}
+	_, names := dueTimers(t, s, instant(99), 9)
+	if len(names) != 0 {
+		t.Errorf("too early %q are due", names)
+	}
+	list, names := dueTimers(t, s, instant(200), 9)
+	if diff := cmp.Diff([]string{"tasks first of first", "events second of second"}, names); diff != "" {
+		t.Errorf("due (-want +got):\n%s", diff)
+	}
+	if _, names = dueTimers(t, s, instant(400), 1); len(names) != 1 || names[0] != "tasks first of first" {
+		t.Errorf("the earliest is %q", names)
+	}
+	must(t, s.Timers.Delete(ctx, list))
+	must(t, s.Timers.Delete(ctx, list))
+	if _, names = dueTimers(t, s, instant(400), 9); len(names) != 1 || names[0] != "tasks late of late" {
+		t.Errorf("what is left is %q", names)
+	}
+}
+
+// horizonSuite checks a host.Horizon.
+func horizonSuite(t *testing.T, h Harness) {
+	cases{"the horizon never moves back": horizonMoves}.run(t, h)
+}
+
+func horizonMoves(t *testing.T, s Stores) {
+	ctx := t.Context()
+	is := func(want time.Time) {
+		t.Helper()
+		if at := got(s.Horizon.Horizon(ctx))(t); !at.Equal(want) {
+			t.Errorf("the horizon is %v, want %v", at, want)
+		}
+	}
+	is(time.Time{})
+	must(t, s.Horizon.MoveHorizon(ctx, instant(60)))
+	must(t, s.Horizon.MoveHorizon(ctx, instant(0)))
+	is(instant(60))
+	must(t, s.Horizon.MoveHorizon(ctx, instant(120)))
+	is(instant(120))
+}

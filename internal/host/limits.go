@@ -1,0 +1,46 @@
+package host
+
+import (
+	"cmp"
+	"time"
+
+	"zerodag/engine"
+)
+
+// Limits are the numbers that a deployment may choose. Zero is the default named.
+type Limits struct {
+	Attempts     int           // unfinished attempts of a site: 100
+	Tasks        int           // tasks of an attempt: 1,000; at most engine.HardLimit
+	AttemptTTL   time.Duration // 7 days
+	TaskTTL      time.Duration // 1 day
+	ReapInterval time.Duration // how often these two are looked at: 5 s
+	Lease        time.Duration // of a task: 5 min
+	Heartbeat    time.Duration // how often a lease is extended: 1 min
+	Threads      int           // tasks at the same time; 0 is no limit
+	Pack         int           // tasks in one message: 1
+	RunTime      time.Duration // of one run of a task; 0 is no limit
+	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
+	Retention    time.Duration // of the logs of finished attempts: 30 days
+	StoreRetry   time.Duration // most time between two tries of what the store could not do: 1 min
+	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
+}
+
+// WithDefaults returns the limits with a number wherever zero stands for one.
+func (l Limits) WithDefaults() Limits {
+	l.Attempts = cmp.Or(l.Attempts, 100)
+	l.Tasks = min(cmp.Or(l.Tasks, engine.DefaultLimit), engine.HardLimit)
+	l.AttemptTTL = cmp.Or(l.AttemptTTL, 7*24*time.Hour)
+	l.TaskTTL = cmp.Or(l.TaskTTL, 24*time.Hour)
+	l.ReapInterval = cmp.Or(l.ReapInterval, 5*time.Second)
+	l.Lease = cmp.Or(l.Lease, 5*time.Minute)
+	l.Heartbeat = cmp.Or(l.Heartbeat, time.Minute)
+	l.Pack = cmp.Or(l.Pack, 1)
+	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
+	l.StoreRetry = cmp.Or(l.StoreRetry, time.Minute)
+	l.Crashes = cmp.Or(l.Crashes, 3)
+	return l
+}
+
+// MaxCrashes is at how many crashes in a row a task may be under way before it fails; 0 is no
+// limit.
+func (l Limits) MaxCrashes() int { return max(0, l.Crashes) }

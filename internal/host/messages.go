@@ -1,0 +1,83 @@
+package host
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"zerodag/engine"
+	"zerodag/events"
+)
+
+// StartGuard is the guard of entry 1: the message that Attempts.Start sends.
+const StartGuard = "start"
+
+// StartMessage is what Attempts.Start and Begin send once an attempt is stored.
+func StartMessage() Message {
+	return Message{ID: StartGuard, Body: events.Encode(events.Event{Kind: events.Start})}
+}
+
+// EventMessage is a message of the queue "events": an attempt is a group.
+func EventMessage(attempt int64, name string, e events.Event) Message {
+	return Message{ID: MessageID(attempt, name), Group: strconv.FormatInt(attempt, 10), Body: events.Encode(e)}
+}
+
+// WakeMark begins the guards of messages that wake a task: a run that waits has a message of its
+// own, for which a wake must not be taken.
+const WakeMark = "w"
+
+// WakeMessage is an event that has a task run now which waits for its next run: what it waits
+// for has happened. It may come too soon, more than once, or in vain: the message that is due
+// later remains.
+//
+// It is an event, so that an executor wakes all tasks at once whose commands end side by side:
+// they are packs then, as at their first run.
+func WakeMessage(attempt int64, run engine.Run) Message {
+	return EventMessage(attempt, WakeMark+RunName(run), events.Event{Kind: events.Due, Run: &run})
+}
+
+// RunName names a run within its attempt.
+func RunName(r engine.Run) string {
+	return strconv.Itoa(int(r.Task)) + "." + strconv.Itoa(r.Dispatch)
+}
+
+// ListName names exactly the things of a list, however many they are: a message that is there
+// already must never stand for one with other content.
+func ListName(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	all := fnv.New64a()
+	for _, name := range names {
+		fmt.Fprint(all, name, " ")
+	}
+	return fmt.Sprintf("%s+%d.%x", names[0], len(names)-1, all.Sum64())
+}
+
+// MessageID makes the ID of a message: the attempt, and the guard that the message is there.
+func MessageID(attempt int64, guard string) string {
+	return strconv.FormatInt(attempt, 10) + "/" + guard
+}
+
+// ParseMessageID reads what MessageID makes.
+func ParseMessageID(id string) (attempt int64, guard string, err error) {
+	number, guard, found := strings.Cut(id, "/")
+	attempt, err = strconv.ParseInt(number, 10, 64)
+	if err != nil || !found {
+		return 0, "", fmt.Errorf("message %q names no attempt", id)
+	}
+	return attempt, guard, nil
+}
+
+// FiringsMark begins the IDs of messages of the queue "tasks" that fire schedules.
+const FiringsMark = "schedule/"
+
+// FiringsMessage asks for the firings of schedules; its ID names exactly these.
+func FiringsMessage(list []events.Firing) Message {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = fmt.Sprintf("%d/%d", f.Schedule, f.Run)
+	}
+	return Message{ID: FiringsMark + ListName(names), Body: events.EncodeTask(events.Task{Fire: list})}
+}

@@ -1,0 +1,41 @@
+package host
+
+import (
+	"context"
+
+	"zerodag/events"
+)
+
+// Bus tells other programs what becomes of attempts.
+type Bus interface {
+	// Announce puts a on the bus and returns when the bus has it. ErrUnavailable: it may later.
+	// Told again a has the same ID.
+	Announce(ctx context.Context, a events.Announcement) error
+}
+
+// Notices tells people (server.md#settings).
+type Notices interface {
+	// Notify returns when a notice was delivered, or cannot be; an implementation tries again by
+	// itself, for minutes if need be.
+	Notify(ctx context.Context, n Notice) error
+}
+
+// Notice is one thing to tell; a task's name is empty when it is about an attempt.
+type Notice struct {
+	Message  string
+	Attempt  Attempt
+	Revision string
+	Task     string
+}
+
+// NoBus is a Bus without listeners.
+type NoBus struct{}
+
+// Announce implements Bus.
+func (NoBus) Announce(context.Context, events.Announcement) error { return nil }
+
+// NoNotices is Notices without readers.
+type NoNotices struct{}
+
+// Notify implements Notices.
+func (NoNotices) Notify(context.Context, Notice) error { return nil }

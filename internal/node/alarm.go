@@ -1,0 +1,49 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"zerodag/internal/catalogue"
+)
+
+// alarm wakes the scheduler of this process: at a time, or when schedules were changed.
+type alarm chan struct{}
+
+func newAlarm() alarm { return make(alarm, 1) }
+
+// Changed implements catalogue.Timing: the scheduler reads by itself what is due.
+func (a alarm) Changed(context.Context, func() ([]catalogue.Firing, error)) error {
+	select {
+	case a <- struct{}{}:
+	default: // it will look anyway
+	}
+	return nil
+}
+
+// clockCheck is how often the clock is looked at in case it was set or stood still.
+const clockCheck = time.Second
+
+// wait waits for a time (zero: none), a change of a schedule, or the end of ctx. It looks at the
+// clock again and again: timers do not run while a machine is suspended.
+func (a alarm) wait(ctx context.Context, next time.Time, now func() time.Time) {
+	for {
+		wait := clockCheck
+		if !next.IsZero() {
+			wait = min(wait, next.Sub(now()))
+		}
+		if wait <= 0 {
+			return
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-a:
+			timer.Stop()
+			return
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package node_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"zerodag/internal/sqlite"
+	"zerodag/operators"
+)
+
+// TestClockThatIsSet proves that a clock which is set back by an hour while attempts run delays
+// nothing that waits: the next try of a task and of a group, the poll of a task, and what falls
+// due after it; and that one which is set forward loses and doubles nothing.
+func TestClockThatIsSet(t *testing.T) {
+	t.Parallel()
+	const text = "+t:\n  work>: once\n  _retry:\n    limit: 1\n    interval: 5\n" +
+		"+g:\n  _retry:\n    limit: 1\n    interval: 5\n  +f:\n    work>: flaky\n+p:\n  work>: polls\n+z:\n  work>: z\n"
+	for _, set := range []time.Duration{-time.Hour, time.Hour} {
+		for _, at := range []time.Duration{time.Second, 3 * time.Second, 7 * time.Second, 12 * time.Second} {
+			inBubble(t, func(w *world) {
+				w.db = w.open(sqlite.Options{Now: w.now, Steady: time.Now})
+				once := func() work {
+					failed := false
+					return func(context.Context, *operators.Task) (operators.Result, error) {
+						if !failed {
+							failed = true
+							return operators.Result{}, operators.Failf("once")
+						}
+						return operators.Result{}, nil
+					}
+				}
+				w.on("once", once())
+				w.on("flaky", once())
+				w.on("polls", func(_ context.Context, o *operators.Task) (operators.Result, error) {
+					if o.RetryCount < 2 {
+						return operators.Result{}, &operators.Later{After: 3 * time.Second}
+					}
+					return operators.Result{}, nil
+				})
+				w.on("z", lasting(2*time.Second))
+				p := w.serve()
+				a, began := p.run(text), time.Now()
+				pass(at)
+				w.skew.Store(int64(set))
+				for !p.row(a).Done && time.Since(began) < time.Minute {
+					pass(100 * time.Millisecond)
+				}
+				want(t, "status", p.end(a), "success")
+				if took := time.Since(began); took > 25*time.Second {
+					t.Errorf("set by %v after %v: it took %v\n%s", set, at, took, w.said())
+				}
+				want(t, "runs", len(w.ran()), 2+2+3+1)
+			})
+		}
+	}
+}

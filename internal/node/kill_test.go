@@ -1,0 +1,98 @@
+package node_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/node"
+	"zerodag/operators"
+)
+
+// TestKill proves that a kill acts at once: what runs is cut off, what waits or is queued
+// is cleaned up and never run, nothing further runs, not even _error, and the attempt ends.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text    string
+		runs    []string
+		cleaned []string
+	}{
+		"running":     {text: "_error:\n  work>: handler\n+a:\n  work>: long\n  _error:\n    work>: handler\n+b:\n  work>: b\n", runs: []string{"+main+a/1"}},
+		"waiting":     {text: "+a:\n  work>: poll\n+b:\n  work>: b\n", runs: []string{"+main+a/1"}, cleaned: []string{"+main+a"}},
+		"queued":      {text: "_parallel: true\n+a:\n  work>: long\n+b:\n  work>: long\n", runs: []string{"+main+a/1"}, cleaned: []string{"+main+b"}},
+		"nested":      {text: "+g:\n  +h:\n    _retry: 3\n    +i:\n      work>: long\n  _error:\n    work>: handler\n+z:\n  work>: z\n", runs: []string{"+main+g+h+i/1"}},
+		"group waits": {text: "_retry: {limit: 3, interval: 3600}\n+a:\n  work>: fails\n", runs: []string{"+main+a/1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				w.on("long", lasting(5*time.Hour))
+				w.on("fails", failing)
+				w.on("poll", func(context.Context, *operators.Task) (operators.Result, error) {
+					return operators.Result{}, &operators.Later{After: time.Hour}
+				})
+				p := w.serve(func(o *node.Options) { o.Limits.Threads = 1 })
+				a := p.run(c.text)
+				pass(time.Minute)
+				before, err := p.Kill(w.t.Context(), a.Site, a.ID)
+				w.must(err)
+				want(t, "flag before", before.Canceled, false)
+				pass(0)
+				row := p.row(a)
+				want(t, "status", row.Status(), "killed")
+				want(t, "time it took", row.FinishedAt.Sub(row.CreatedAt), time.Minute)
+				if strings.HasPrefix(c.text, "_parallel") { // which of the two was first is open
+					want(t, "number of runs", len(w.ran()), 1)
+					want(t, "number of clean-ups", len(w.cleaned), 1)
+				} else {
+					w.wantRuns(c.runs...)
+					want(t, "cleaned", w.cleaned, c.cleaned)
+				}
+				want(t, "notices", len(w.told()), 0)
+				for _, task := range p.tasks(a) {
+					if _, state, _ := strings.Cut(task, " "); state != "canceled" && state != "blocked" && state != "error" {
+						t.Errorf("task %s", task)
+					}
+				}
+				_, err = p.Kill(w.t.Context(), a.Site, a.ID)
+				want(t, "code of a second kill", code(err), host.Conflict)
+			})
+		})
+	}
+}
+
+// TestKillAfterCrash proves that a kill that was acknowledged is carried out by the next
+// process, which runs nothing of the attempt.
+func TestKillAfterCrash(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(5*time.Hour))
+		p := w.serve()
+		a := p.run("+a:\n  work>: long\n")
+		pass(time.Minute)
+		p.crash()
+		_, err := p.Kill(w.t.Context(), a.Site, a.ID) // of a process that has no loops any more
+		w.must(err)
+		p = w.serve()
+		want(t, "status", p.end(a), "killed")
+		w.wantRuns("+main+a/1")
+		want(t, "cleaned", w.cleaned, []string{"+main+a"})
+	})
+}
+
+// TestKillBetweenTurns proves that a kill need not wait for a long run of tasks without I/O.
+func TestKillBetweenTurns(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := node.New(w.options())
+		q := &process{Node: p, w: w}
+		a := q.run("+g:\n  for_range>: {from: 0, to: 900, step: 1}\n  _do:\n    +x:\n      for_range>: {from: 0, to: 10, step: 1}\n      _do:\n        echo>: x\n")
+		_, err := p.Kill(w.t.Context(), a.Site, a.ID)
+		w.must(err)
+		r := w.serveParts(p, node.Parts{Executor: true, Agent: true})
+		want(t, "status", r.end(a), "killed")
+	})
+}

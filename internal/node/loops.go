@@ -1,0 +1,162 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"zerodag/internal/catalogue"
+	"zerodag/internal/host"
+)
+
+// Parts says which loops Run runs in this process.
+type Parts struct {
+	Executor, Scheduler, Agent bool
+	Executors                  int // events handled side by side: 16
+}
+
+// executors is more than there are cores: most of their time they wait for the disk, and
+// what waits together is written together.
+const executors = 16
+
+// Run runs the loops until accepting ends, then waits for the tasks under way; when ctx
+// ends they are cut off, and run again after the next start.
+func (n *Node) Run(ctx, accepting context.Context, p Parts) {
+	n.closing.Store(false)
+	var loops sync.WaitGroup
+	if p.Executor {
+		for range cmp.Or(p.Executors, executors) {
+			loops.Go(func() { n.executor(ctx, accepting) })
+		}
+		loops.Go(func() { n.reaper(accepting) })
+	}
+	if p.Scheduler {
+		loops.Go(func() { n.scheduler(accepting) })
+	}
+	if p.Agent {
+		loops.Go(func() { n.agent(ctx, accepting) })
+	}
+	<-accepting.Done()
+	n.closing.Store(true)
+	if n.stopping != nil {
+		n.stopping()
+	}
+	if _, running := n.worker.Runs(); running > 0 {
+		n.logger.Info(fmt.Sprintf("Waiting for completion of %d running tasks...", running))
+	}
+	loops.Wait()
+	n.working.Wait()
+	n.Wait()
+}
+
+// eventLease is long enough for a step and its effects, however many they are.
+const eventLease = time.Minute
+
+// executor receives events of attempts, until accepting ends.
+func (n *Node) executor(ctx, accepting context.Context) {
+	for accepting.Err() == nil {
+		list, err := n.events.Receive(accepting, 1, eventLease)
+		if err != nil && accepting.Err() == nil {
+			n.retry.Cool(accepting, "receive events", err)
+		}
+		for _, d := range list {
+			n.worker.TakeEvents(ctx, n.events, []host.Delivery{d})
+		}
+	}
+}
+
+// agent receives tasks and runs them until accepting ends; work that goes on then is waited for,
+// unless ctx ends too. Where the tasks that run at a time are bounded there are as many workers, who
+// run what they receive themselves: to hand a task over is a good part of what a short command costs.
+func (n *Node) agent(ctx, accepting context.Context) {
+	if n.limits.Threads == 0 {
+		n.receive(accepting, maxReceive, func(d host.Delivery) {
+			n.working.Go(func() { n.worker.TakeTask(ctx, n.tasks, d) })
+		})
+		return
+	}
+	var workers sync.WaitGroup
+	for range n.limits.Threads {
+		workers.Go(func() {
+			n.receive(accepting, 1, func(d host.Delivery) { n.worker.TakeTask(ctx, n.tasks, d) })
+		})
+	}
+	workers.Wait()
+}
+
+// maxReceive is how many messages are asked for at once where any number of tasks may run.
+const maxReceive = 64
+
+// receive hands messages of the queue "tasks" to do, up to most at a time, until accepting ends.
+func (n *Node) receive(accepting context.Context, most int, do func(host.Delivery)) {
+	for accepting.Err() == nil {
+		list, err := n.tasks.Receive(accepting, most, n.limits.Lease)
+		if err != nil && accepting.Err() == nil {
+			n.retry.Cool(accepting, "receive tasks", err)
+		}
+		for _, d := range list {
+			do(d)
+		}
+	}
+}
+
+// reaper looks after attempts that live too long, those that wait, and old logs.
+func (n *Node) reaper(ctx context.Context) {
+	ticker := time.NewTicker(n.limits.ReapInterval)
+	defer ticker.Stop()
+	for {
+		if err := n.LookAfter(ctx); err != nil && ctx.Err() == nil {
+			n.retry.Failed()
+			n.logger.Error("look after attempts", "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// dueAtOnce is how many due schedules are looked at together.
+const dueAtOnce = 200
+
+// scheduler fires schedules at their time, until ctx ends.
+func (n *Node) scheduler(ctx context.Context) {
+	for ctx.Err() == nil {
+		next, err := n.fireDue(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				n.retry.Cool(ctx, "fire schedules", err)
+			}
+			continue
+		}
+		n.alarm.wait(ctx, next, n.now)
+	}
+}
+
+// fireDue fires the schedules whose time has come, and says when to look again; zero when no
+// schedule is to come.
+func (n *Node) fireDue(ctx context.Context) (next time.Time, err error) {
+	list, err := n.Firings(ctx, time.Time{}, n.now(), dueAtOnce)
+	if err != nil {
+		return time.Time{}, err
+	}
+	now, due := n.now(), []catalogue.Firing{}
+	for _, f := range list {
+		switch {
+		case !f.At.After(now):
+			due = append(due, f)
+		case next.IsZero() || f.At.Before(next):
+			next = f.At
+		}
+	}
+	switch {
+	case len(due) > 0:
+		return now, n.Fire(ctx, catalogue.Names(due), false)
+	case !next.IsZero():
+		return next, nil
+	}
+	return n.NextFiring(ctx)
+}

@@ -1,0 +1,86 @@
+package node_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// checkEntry follows the log: what it says happened counts once for each dispatch, and a
+// snapshot holds what the changes lead to.
+func (st *simStore) checkEntry(attempt int64, e host.Entry) {
+	changes, err := engine.DecodeChanges(e.Changes)
+	if err != nil {
+		st.fail("entry %d of attempt %d: %v", e.Seq, attempt, err)
+		return
+	}
+	state := st.truth[attempt]
+	state.Apply(changes...)
+	if e.Snapshot != nil {
+		st.sameState(attempt, "snapshot", e.Snapshot)
+	}
+	list, err := events.DecodeList(e.Events)
+	if err != nil {
+		st.fail("entry %d of attempt %d: %v", e.Seq, attempt, err)
+	}
+	for _, x := range list {
+		switch x.Kind {
+		case events.Succeeded, events.Failed, events.Later:
+			key := fmt.Sprintf("%d/%d.%d", attempt, x.Run.Task, x.Run.Dispatch)
+			if st.results[key]++; st.results[key] > 1 {
+				st.fail("two results of run %s count", key)
+			}
+		case events.Lost:
+			st.losses++
+		}
+	}
+}
+
+func (st *simStore) sameState(attempt int64, what string, text []byte) {
+	truth, err := engine.EncodeState(st.truth[attempt])
+	if err != nil || string(truth) != string(text) {
+		st.fail("the %s of attempt %d is not what its log leads to: %v\n%s\n%s", what, attempt, err, text, truth)
+	}
+}
+
+// checkEnd compares the archive with the log.
+func (st *simStore) checkEnd(a *host.Attempt, e host.End) {
+	if !st.truth[a.ID].Ended() {
+		st.fail("attempt %d is finished, and its log is not", a.ID)
+	}
+	st.sameState(a.ID, "archive", e.Archive)
+}
+
+// checkCovered says that whatever an attempt waits for has a message: one of its own, or
+// the one that guards it.
+func (st *simStore) checkCovered(attempt int64, when string) {
+	a, state := st.row(attempt), st.truth[attempt]
+	if a == nil || a.Done || state == nil {
+		return
+	}
+	there := map[string]bool{}
+	for _, name := range []string{"events", "tasks"} {
+		for _, m := range st.queues[name].list {
+			there[m.ID] = true
+			for id, sentOn := m.ID, strings.LastIndex(m.ID, "~"); sentOn > 0; sentOn = strings.LastIndex(id, "~") {
+				id = id[:sentOn] // it goes on with what that message was at
+				there[id] = true
+			}
+		}
+	}
+	prefix := strconv.FormatInt(attempt, 10) + "/"
+	if len(there) == 0 {
+		st.fail("attempt %d is not over and has no message after %s", attempt, when)
+	}
+	for _, t := range state.Tasks() {
+		waits := t.State == engine.Running || t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting
+		own := fmt.Sprintf("%d.%d", t.ID, t.Dispatch)
+		if waits && !state.Ended() && !there[prefix+own] && !there[prefix+"n"+own] && !there[prefix+"t"+own] && !there[prefix+t.Guard] {
+			st.fail("task %s of attempt %d (guard %s) has no message after %s", own, attempt, t.Guard, when)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/enginetest"
+	"zerodag/engine/param"
+	"zerodag/internal/evaluators/evaluator"
+	"zerodag/internal/host"
+	"zerodag/internal/node"
+	"zerodag/operators"
+)
+
+func (s *sim) open() *simProcess {
+	p := &simProcess{skew: time.Duration(s.random.IntN(3)-1) * 700 * time.Millisecond}
+	registry := operators.NewRegistry(
+		operators.Operator{Name: "echo", Inline: true, Run: s.inline},
+		operators.Operator{Name: "notify", Run: s.notify},
+		operators.Operator{Name: "fail", Inline: true, Run: func(context.Context, *operators.Task) (operators.Result, error) {
+			return operators.Result{}, operators.Failf("late")
+		}},
+		operators.Operator{Name: "work", Retries: true, Run: s.work})
+	pause := func(ctx context.Context, d time.Duration) {
+		s.yield(ctx.Value(coroutineKey{}).(*coroutine), false, s.now.Add(d))
+	}
+	p.Node = node.New(node.Options{Log: s.store, Events: s.store.queues["events"], Tasks: s.store.queues["tasks"], Attempts: s.store,
+		Sessions: simSessions{st: s.store}, Workflows: simWorkflows{st: s.store}, Projects: simProjects{}, Schedules: simSchedules{st: s.store},
+		Registry: registry, Evaluator: evaluator.InProcess(nil),
+		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
+			return host.Workspace{Leave: func() {}}, nil
+		},
+		Pause: pause, Now: func() time.Time { return s.wall().Add(p.skew) }, Limits: host.Limits{Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000}})
+	return p
+}
+
+// wall is what the machines' clocks say.
+func (s *sim) wall() time.Time { return s.now.Add(s.set) }
+
+// setClocks sets the clocks of all machines. What only waits is not delayed by that, see
+// host.Message.Waits; leases and releases know nothing of it.
+func (s *sim) setClocks(to time.Duration) {
+	by := to - s.set
+	s.set, s.before = to, s.number
+	s.note("clocks are set by %v", by)
+	for _, q := range s.store.queues {
+		for _, m := range q.list {
+			if m.due.After(s.now) && (by > 0 || !m.Waits) {
+				m.due = m.due.Add(-by)
+			}
+		}
+	}
+}
+
+// choose is random in the way of one run: the same each time that it is asked.
+func (s *sim) choose(id operators.Identity) enginetest.Choose {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s %d", id.AttemptID, id.TaskName, id.Dispatch)
+	r := rand.New(rand.NewPCG(s.seed, h.Sum64()))
+	return func(_ string, n int) int { return r.IntN(n) }
+}
+
+func (s *sim) inline(_ context.Context, t *operators.Task) (operators.Result, error) {
+	return s.ending(t, 1)
+}
+
+func (*sim) notify(context.Context, *operators.Task) (operators.Result, error) {
+	return operators.Result{}, nil
+}
+
+// work takes a time, looks whether it should run at all, and ends in some way.
+func (s *sim) work(ctx context.Context, t *operators.Task) (operators.Result, error) {
+	c := ctx.Value(coroutineKey{}).(*coroutine)
+	run := fmt.Sprintf("%d/%d.%d", t.AttemptID, t.TaskID, t.Dispatch)
+	s.note("%s: runs %s", c.name, run)
+	s.runs[run]++
+	s.checkRun(t)
+	s.yield(c, false, s.now.Add(time.Duration(s.choose(t.Identity)("seconds", 300))*time.Second))
+	s.note("%s: ran %s", c.name, run)
+	if ctx.Err() != nil {
+		return operators.Result{}, ctx.Err()
+	}
+	return s.ending(t, 2)
+}
+
+// checkRun says that the log ordered this run and that nothing before the task is open.
+func (s *sim) checkRun(t *operators.Task) {
+	state := s.store.truth[t.AttemptID]
+	task := state.Task(engine.TaskID(t.TaskID))
+	switch {
+	case task == nil || task.Dispatch < t.Dispatch:
+		s.fail("run %d of task %d of attempt %d was not in the log when it began", t.Dispatch, t.TaskID, t.AttemptID)
+		return
+	case state.Canceled() && task.Dispatch == t.Dispatch && len(s.processes) == 1:
+		s.fail("task %d of attempt %d runs after a kill", t.TaskID, t.AttemptID)
+	}
+	for _, id := range task.Upstreams {
+		if up := state.Task(id); up.State != engine.Success {
+			s.fail("task %d of attempt %d runs before %d, which is %v", t.TaskID, t.AttemptID, id, up.State)
+		}
+	}
+	if parent := state.Task(task.Parent); parent != nil && parent.State != engine.Planned && parent.State != engine.Success && task.Dispatch == t.Dispatch && task.State == engine.Running {
+		s.fail("task %d of attempt %d runs in a parent that is %v", t.TaskID, t.AttemptID, parent.State)
+	}
+}
+
+func (s *sim) ending(t *operators.Task, depth int) (operators.Result, error) {
+	choose := s.choose(t.Identity)
+	switch n := choose("ending", 20); {
+	case n < 3:
+		return operators.Result{}, operators.Failf("e%d", n)
+	case n < 6 && t.RetryCount < 4:
+		return operators.Result{}, &operators.Later{After: time.Duration(choose("after", 4)) * 20 * time.Second}
+	}
+	o := choose.Outcome(depth - 1)
+	if t.TaskID > 120 {
+		o.Subtasks = nil
+	} else if o.Subtasks != nil {
+		o.Subtasks = s.mixed(o.Subtasks, choose)
+	} else if depth == 2 && choose("large", 150) == 0 {
+		o.Subtasks = s.mixed(enginetest.Loop(190+choose("rounds", 300), true), choose)
+	}
+	return operators.Result{Subtasks: o.Subtasks, Export: o.Exports, Store: o.Stores, ResetStore: o.ResetStore}, nil
+}
+
+// mixed makes half of the tasks of a generated tree such that do I/O.
+func (s *sim) mixed(m *param.Map, choose enginetest.Choose) *param.Map {
+	out := param.New()
+	for k, v := range m.All() {
+		switch x := v.(type) {
+		case *param.Map:
+			out.Set(k, s.mixed(x, choose))
+		default:
+			if k == "echo>" && choose("work", 2) == 0 {
+				k = "work>"
+			}
+			out.Set(k, v)
+		}
+	}
+	return out
+}
+
+// define makes the workflows: two at random, and one with a schedule.
+func (s *sim) define() error {
+	choose := enginetest.Choose(func(_ string, n int) int { return s.random.IntN(n) })
+	for id := int64(1); id <= 3; id++ {
+		config := s.mixed(choose.Workflow(), choose)
+		if id == 3 {
+			config.Set("schedule", param.New("minutes_interval>", int64(10)))
+		}
+		w, err := dig.Define(fmt.Sprint("w", id), config)
+		if err != nil {
+			return err
+		}
+		if s.store.compiled[id], err = engine.Define(w); err != nil {
+			return err
+		}
+		s.store.defs[id] = host.Workflow{ID: id, Project: host.Ref{ID: 1, Name: "p"}, Name: w.Name, Zone: "UTC", Config: w.Config}
+	}
+	first := s.now.Truncate(10 * time.Minute).Add(10 * time.Minute)
+	s.store.schedules = []host.Schedule{{ID: 1, Project: host.Ref{ID: 1, Name: "p"}, Workflow: host.Ref{ID: 3, Name: "w3"}, Times: host.Times{Run: first, Session: first}}}
+	return nil
+}

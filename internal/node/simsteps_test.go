@@ -1,0 +1,247 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/catalogue"
+	"zerodag/internal/host"
+)
+
+// run lets the simulation come to its end, and checks what must hold then.
+func (s *sim) run() {
+	for steps := 0; ; steps++ {
+		if steps == 3000 {
+			s.note("healed")
+			s.healed = true
+		}
+		s.bury()
+		if len(s.failures) > 0 {
+			break
+		}
+		if s.healed && s.idle() && !s.waits() {
+			break
+		}
+		if steps > 60_000 {
+			s.fail("it does not end")
+			break
+		}
+		s.act()
+	}
+	for _, p := range s.processes {
+		p.dead = true
+	}
+	for len(s.coroutines) > 0 {
+		s.step(s.coroutines[0])
+	}
+	if len(s.failures) == 0 {
+		s.checkAll()
+	}
+}
+
+func (s *sim) waits() bool {
+	return slices.ContainsFunc(s.store.rows, func(a *host.Attempt) bool { return !a.Done })
+}
+
+func (s *sim) idle() bool {
+	return len(s.coroutines) == 0 && len(s.store.queues["events"].list)+len(s.store.queues["tasks"].list) == 0
+}
+
+// act does one thing of those that can happen now.
+func (s *sim) act() {
+	if n := s.random.IntN(400); n < 20 && !s.healed {
+		s.disturb(n)
+		return
+	}
+	if s.random.IntN(60) == 0 {
+		s.spawn(s.any(), "reap", 0, func(ctx context.Context) { ctx.Value(coroutineKey{}).(*coroutine).process.LookAfter(ctx) })
+		return
+	}
+	can := s.runnable()
+	ready := [2][]*simMessage{s.store.queues["events"].ready(), s.store.queues["tasks"].ready()}
+	n := len(can) + len(ready[0]) + len(ready[1])
+	if n == 0 || s.random.IntN(10) == 0 {
+		s.pass(n == 0)
+		return
+	}
+	switch n = s.random.IntN(n); {
+	case n < len(can):
+		s.step(can[n])
+	case n-len(can) < len(ready[0]):
+		s.deliver(s.store.queues["events"], ready[0][n-len(can)])
+	default:
+		s.deliver(s.store.queues["tasks"], ready[1][n-len(can)-len(ready[0])])
+	}
+}
+
+// pass lets time pass: to the next thing that is due, or a second.
+func (s *sim) pass(needed bool) {
+	next := s.store.nextTime()
+	if !needed || next.IsZero() || next.Sub(s.now) < time.Second {
+		next = s.now.Add(time.Second)
+	}
+	s.now = next
+	for _, x := range s.store.schedules {
+		if !x.Times.Run.After(s.wall()) && !s.healed && len(s.store.rows) < 15 {
+			p := s.any()
+			s.spawn(p, "fire", 0, func(ctx context.Context) { p.FireOne(ctx, x) })
+		}
+	}
+}
+
+func (s *sim) any() *simProcess { return s.processes[s.random.IntN(len(s.processes))] }
+
+// disturb is something from outside.
+func (s *sim) disturb(n int) {
+	p := s.any()
+	switch {
+	case n == 0 && s.rates.crash > 0:
+		s.note("crash from outside")
+		p.dead = true
+	case n < 3 && len(s.started) > 0:
+		id := s.started[s.random.IntN(len(s.started))]
+		s.spawn(p, "kill", 0, func(ctx context.Context) {
+			over := s.store.row(id).Done
+			if _, err := p.Kill(ctx, 0, id); err == nil && !over && !s.store.truth[id].Ended() {
+				s.killed[id] = true
+			}
+		})
+	case n < 10 && len(s.store.rows) < 12:
+		name, session := strconv.Itoa(s.random.IntN(3)), time.Unix(int64(s.random.IntN(3))*86400, 0).UTC()
+		workflow := int64(1 + s.random.IntN(2))
+		s.spawn(p, "api", 0, func(ctx context.Context) {
+			a, err := p.Start(ctx, catalogue.StartRequest{Workflow: workflow, SessionTime: session, RetryName: name})
+			if err == nil {
+				s.started = append(s.started, a.ID)
+			}
+		})
+	case n == 11:
+		s.setClocks(time.Duration(s.random.IntN(3)-1) * time.Hour)
+	case n >= 12:
+		s.wake(p)
+	}
+}
+
+// wake says of a task that what it waits for, or is about to, has happened.
+func (s *sim) wake(p *simProcess) {
+	type sleeper struct {
+		attempt int64
+		run     engine.Run
+	}
+	var list []sleeper
+	for _, a := range s.store.rows {
+		state := s.store.truth[a.ID]
+		if a.Done || state == nil {
+			continue
+		}
+		for _, t := range state.Tasks() {
+			switch {
+			case t.Group:
+			case t.State == engine.RetryWaiting:
+				list = append(list, sleeper{a.ID, engine.Run{Task: t.ID, Dispatch: t.Dispatch}})
+			case t.State == engine.Running:
+				list = append(list, sleeper{a.ID, engine.Run{Task: t.ID, Dispatch: t.Dispatch + 1}})
+			}
+		}
+	}
+	s.random.Shuffle(len(list), func(i, k int) { list[i], list[k] = list[k], list[i] })
+	for _, x := range list[:min(len(list), 1+s.random.IntN(3))] {
+		s.spawn(p, "wake", 0, func(ctx context.Context) { p.Wake(ctx, x.attempt, x.run) })
+	}
+}
+
+const simLease = 90 * time.Second
+
+// deliver hands a message to a process, one of events sometimes with those behind it.
+func (s *sim) deliver(q *simQueue, m *simMessage) {
+	p := s.any()
+	if list := q.behind(m); len(list) > 1 && s.random.IntN(2) == 0 {
+		s.deliverTogether(p, q, list)
+		return
+	}
+	m.count++
+	m.lease++
+	m.until = s.now.Add(simLease)
+	m.sure = !s.hit(s.rates.lose)
+	d := host.Delivery{Message: m.Message, Receipt: strconv.Itoa(m.lease), Count: m.count}
+	d.Due = m.due
+	if s.hit(s.rates.drop) {
+		s.note("dropped %s", m.ID)
+		m.held, m.sure = &coroutine{over: true, process: p}, false
+		return
+	}
+	prefix, _, _ := strings.Cut(m.ID, "/")
+	attempt, _ := strconv.ParseInt(prefix, 10, 64)
+	handle := func(ctx context.Context) {
+		if q.name == "events" {
+			p.DoEvent(ctx, d)
+		} else {
+			p.DoTask(ctx, d)
+		}
+	}
+	m.held = s.spawn(p, fmt.Sprintf("%s#%d", m.ID, m.count), attempt, handle)
+	if s.hit(s.rates.duplicate) {
+		d.Count++
+		s.spawn(p, fmt.Sprintf("%s#%d again", m.ID, m.count), attempt, handle)
+	}
+}
+
+// deliverTogether hands a process several messages of an attempt.
+func (s *sim) deliverTogether(p *simProcess, q *simQueue, messages []*simMessage) {
+	var list []host.Delivery
+	sure := !s.hit(s.rates.lose)
+	for _, m := range messages {
+		m.count++
+		m.lease++
+		m.until, m.sure = s.now.Add(simLease), sure
+		d := host.Delivery{Message: m.Message, Receipt: strconv.Itoa(m.lease), Count: m.count}
+		d.Due = m.due
+		list = append(list, d)
+	}
+	attempt, _ := strconv.ParseInt(messages[0].Group, 10, 64)
+	held := s.spawn(p, fmt.Sprintf("%s and %d more", list[0].ID, len(list)-1), attempt, func(ctx context.Context) { p.TakeEvents(ctx, q, list) })
+	for _, m := range messages {
+		m.held = held
+	}
+}
+
+// checkAll is what must hold at the end.
+func (s *sim) checkAll() {
+	for _, id := range s.started {
+		a := s.store.row(id)
+		if a == nil || !a.Done {
+			s.fail("attempt %d was acknowledged and is not over", id)
+		}
+		if s.killed[id] && !a.Canceled {
+			s.fail("the kill of attempt %d was acknowledged and is lost", id)
+		}
+	}
+	sessions := map[time.Time]int{}
+	for _, a := range s.store.rows {
+		if a.Workflow.ID == 3 {
+			sessions[a.SessionTime]++
+		}
+	}
+	last := s.store.schedules[0].Times
+	for t := time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC); t.Before(last.Session); t = t.Add(10 * time.Minute) {
+		if sessions[t] != 1 {
+			s.fail("session %v has %d attempts", t, sessions[t])
+		}
+	}
+	if s.rates.crash+s.rates.drop+s.rates.duplicate+s.rates.lose > 0 {
+		return
+	}
+	for run, n := range s.runs {
+		if n > 1 {
+			s.fail("%s ran %d times, and nothing was lost", run, n)
+		}
+	}
+	if s.losses > 0 {
+		s.fail("%d runs were taken over, and nothing was lost", s.losses)
+	}
+}

@@ -1,0 +1,78 @@
+// Package mail sends the notices of a server by SMTP, in the way of `mail>`.
+//
+// It stands apart from package notice because a function on AWS has notices, but no mail and no
+// operator for it.
+package mail
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/mail"
+)
+
+// Sender implements notice.Sender.
+type Sender struct {
+	// Server holds host, port, username, password, tls and ssl, as "config.mail." does.
+	Server *param.Map
+	// Message holds from, to, cc, bcc, subject and html.
+	Message *param.Map
+	// Body makes the text; nil is one line for each field.
+	Body func(fields *param.Map) (string, error)
+}
+
+// Send implements notice.Sender.
+func (m Sender) Send(ctx context.Context, fields *param.Map) error {
+	body := m.Body
+	if body == nil {
+		body = lines
+	}
+	text, err := body(fields)
+	if err != nil {
+		return fmt.Errorf("write notification: %w", err)
+	}
+	t := &operators.Task{
+		Params:   operators.NewParams(param.Merge(m.Message, param.New("_command", param.New("data", text)))),
+		Config:   param.New("mail", m.Server),
+		State:    param.New(),
+		Secrets:  noSecrets{},
+		Template: func(text string) (string, error) { return text, nil },
+		Now:      time.Now(),
+	}
+	_, err = mail.Operator().Run(ctx, t)
+	return err
+}
+
+// title is the first line of a mail.
+const title = "Digdag Notification"
+
+// lines is the original's own text of a mail: a title, what happened, and where.
+func lines(fields *param.Map) (string, error) {
+	text := []string{title, ""}
+	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {}, {"Site Id", "site_id"}, {"Project Name", "project_name"},
+		{"Project Id", "project_id"}, {"Workflow Name", "workflow_name"}, {"Revision", "revision"}, {"Attempt Id", "attempt_id"},
+		{"Session Id", "session_id"}, {"Task Name", "task_name"}, {"Time Zone", "timezone"}, {"Session Uuid", "session_uuid"},
+		{"Session Time", "session_time"}} {
+		if line[0] == "" {
+			text = append(text, "")
+			continue
+		}
+		v, _ := fields.Get(line[1])
+		value, isText := v.(string)
+		if !isText && v != nil {
+			value = param.Text(v)
+		}
+		text = append(text, line[0]+": "+value)
+	}
+	return strings.Join(text, "\n"), nil
+}
+
+// noSecrets: what a notice needs is in the server's configuration.
+type noSecrets struct{}
+
+func (noSecrets) Get(string) (string, bool, error)          { return "", false, nil }
+func (noSecrets) GetUnmounted(string) (string, bool, error) { return "", false, nil }

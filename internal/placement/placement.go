@@ -1,0 +1,55 @@
+// Package placement says where a command runs: in the executor that its task names, else where
+// its image can run, else where the deployment has commands run.
+//
+// The wiring of each deployment makes a Table. It must never run anything.
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// Table is what a deployment has to run commands in.
+type Table struct {
+	// Place names the deployment in errors: "on this machine", "in this deployment".
+	Place string
+	// Known are the executors that such a deployment can have, Allowed those that this one has.
+	Known, Allowed []string
+	// Default is the executor of commands that ask for none.
+	Default string
+	// Hints say what to do about an executor that is not allowed, by its name.
+	Hints map[string]string
+	// NoRoles: commands cannot be given a role of AWS here.
+	NoRoles bool
+}
+
+// Choose returns the executor of a command, or says what its task has to change.
+func (t Table) Choose(s operators.Sandbox) (string, error) {
+	name := s.Executor
+	if name == "" && s.Docker != nil && slices.Contains(t.Known, operators.InDocker) {
+		name = operators.InDocker
+	}
+	name = cmp.Or(name, t.Default)
+	if !slices.Contains(t.Known, name) {
+		return "", param.Errorf("sandbox: executor %s is not %s: it has %s%s", name, t.Place, strings.Join(t.Allowed, " and "), t.hint(name))
+	}
+	if !slices.Contains(t.Allowed, name) {
+		return "", param.Errorf("sandbox: executor %s is not allowed on this server: it has %s%s", name, strings.Join(t.Allowed, " and "), t.hint(name))
+	}
+	if s.Role != "" && t.NoRoles {
+		return "", param.Errorf("sandbox: role has no meaning %s: commands have the credentials that their variables and secrets give them", t.Place)
+	}
+	return name, nil
+}
+
+func (t Table) hint(name string) string {
+	if h := t.Hints[name]; h != "" {
+		return fmt.Sprintf(" (%s)", h)
+	}
+	return ""
+}

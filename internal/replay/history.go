@@ -1,0 +1,81 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+)
+
+// Archive returns the final state of an attempt that ended; nil when it never had tasks.
+func (r *Reader) Archive(ctx context.Context, a host.Attempt) (*engine.State, error) {
+	text, err := r.Attempts.Archive(ctx, a.ID)
+	if err != nil && !errors.Is(err, host.ErrNotFound) {
+		return nil, fmt.Errorf("read archive of attempt %d: %w", a.ID, err)
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read workflow of attempt %d: %w", a.ID, err)
+	}
+	state, err := engine.DecodeState(d.Compiled, r.Defaults, text)
+	if err != nil {
+		return nil, fmt.Errorf("read archive of attempt %d: %w", a.ID, err)
+	}
+	return state, nil
+}
+
+// History lists entries of the attempt's log from sequence number first, up to n. An *Error of
+// code Missing says that the log has expired.
+func (r *Reader) History(ctx context.Context, a host.Attempt, first int64, n int) ([]host.Entry, error) {
+	stored, err := r.Log.History(ctx, a.ID, first, n)
+	if errors.Is(err, host.ErrNotFound) {
+		return nil, &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is not kept any more"}
+	}
+	var list []host.Entry
+	for _, e := range stored.Entries {
+		if e.Seq >= first && len(list) < n {
+			list = append(list, e)
+		}
+	}
+	return list, err
+}
+
+// At returns the attempt as it was after entry seq. An *Error of code Missing says that there is
+// no such entry.
+func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.State, error) {
+	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read workflow of attempt %d: %w", a.ID, err)
+	}
+	stored, err := r.upTo(ctx, a.ID, seq)
+	if errors.Is(err, host.ErrNotFound) || err == nil && !endsWith(stored, seq) {
+		return nil, &host.Error{Code: host.Missing, Message: fmt.Sprintf("Attempt id=%d has no entry %d in its history", a.ID, seq)}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read history of attempt %d: %w", a.ID, err)
+	}
+	return r.replay(d.Compiled, stored)
+}
+
+// upTo reads entry seq of a log with all that leads to it: the newest snapshot before it
+// and the entries between.
+func (r *Reader) upTo(ctx context.Context, attempt, seq int64) (host.Stored, error) {
+	stored, err := r.Log.History(ctx, attempt, seq, 1)
+	if err != nil || stored.At+1 >= seq {
+		return stored, err
+	}
+	return r.Log.History(ctx, attempt, stored.At+1, int(seq-stored.At))
+}
+
+func endsWith(s host.Stored, seq int64) bool {
+	if n := len(s.Entries); n > 0 {
+		return s.Entries[n-1].Seq == seq
+	}
+	return s.Snapshot != nil && s.At == seq
+}

@@ -1,0 +1,180 @@
+// Package replay reads attempts back from what is stored of them: the state of an attempt under
+// way from its log, of one that ended from its archive, and of any moment from the history.
+//
+// Delivery and catalogue use it. It must never write anything, nor decide what happens next.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Reader reads attempts. It is safe for concurrent use; it keeps compiled definitions.
+type Reader struct {
+	Log       host.Log
+	Attempts  host.Attempts
+	Workflows host.Workflows
+	// Defaults are parameters below those of attempts; may be nil.
+	Defaults *param.Map
+
+	mu          sync.Mutex
+	definitions map[int64]Definition
+}
+
+// maxDefinitions is the most that is kept.
+const maxDefinitions = 1000
+
+// Definition is a workflow and what the engine makes of it.
+type Definition struct {
+	Workflow host.Workflow
+	Compiled *engine.Definition
+}
+
+// Loaded is an attempt as its log has it.
+type Loaded struct {
+	Row      host.Attempt
+	Workflow host.Workflow
+	State    *engine.State
+	Seq      int64     // of the last entry
+	At       time.Time // of the last entry, as far as the state tells
+	Snapshot int       // bytes of the last snapshot
+	Since    int       // bytes of entries after it
+	Stored   host.Stored
+}
+
+// Load reads an attempt under way. host.ErrGone: nothing is left of it, or it was given up;
+// host.ErrNoDefinition: its workflow cannot be used.
+func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
+	row, err := r.Attempts.Attempt(ctx, host.AnySite, id)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("load attempt %d: %w", id, orGone(err))
+	}
+	d, err := r.Definition(ctx, row.Site, row.Workflow.ID)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("load workflow of attempt %d: %w", id, err)
+	}
+	stored, err := r.Log.Load(ctx, id)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("load log of attempt %d: %w", id, orGone(err))
+	}
+	state, err := r.replay(d.Compiled, stored)
+	if err != nil {
+		return Loaded{}, fmt.Errorf("replay log of attempt %d: %w", id, err)
+	}
+	if row.Done && !state.Ended() {
+		return Loaded{}, fmt.Errorf("load attempt %d: it was given up: %w", id, host.ErrGone)
+	}
+	l := Loaded{Row: row, Workflow: d.Workflow, State: state, Seq: stored.At, Snapshot: len(stored.Snapshot), At: lastChange(state, row.CreatedAt), Stored: stored}
+	for _, e := range stored.Entries {
+		l.Seq = e.Seq
+		if e.At.After(l.At) {
+			l.At = e.At
+		}
+		l.Since += len(e.Changes)
+	}
+	return l, nil
+}
+
+// lastChange is when a state was changed last: a snapshot does not say when it was made,
+// and time must not go back in a log, whatever the clocks of processes say.
+func lastChange(s *engine.State, created time.Time) time.Time {
+	last := created
+	for _, t := range s.Tasks() {
+		if t.UpdatedAt.After(last) {
+			last = t.UpdatedAt
+		}
+	}
+	return last
+}
+
+// Holds says whether an entry with this number and nonce is in the log of an attempt, of which
+// stored is what Load has read.
+func (r *Reader) Holds(ctx context.Context, id int64, stored host.Stored, entry host.Entry) (bool, error) {
+	if entry.Seq <= stored.At { // it was not read: the snapshot holds it
+		var err error
+		if stored, err = r.Log.History(ctx, id, entry.Seq, 1); err != nil {
+			return false, fmt.Errorf("read entry %d of attempt %d: %w", entry.Seq, id, orGone(err))
+		}
+	}
+	for _, e := range stored.Entries {
+		if e.Nonce == entry.Nonce {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// orGone marks the error of a store that has nothing of an attempt.
+func orGone(err error) error {
+	if errors.Is(err, host.ErrNotFound) {
+		return fmt.Errorf("%w: %w", host.ErrGone, err)
+	}
+	return err
+}
+
+// replay leads to the state that a stored part of a log describes. A log that fits no
+// attempt is a defect, and an error.
+func (r *Reader) replay(def *engine.Definition, stored host.Stored) (_ *engine.State, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", host.ErrPanic, p)
+		}
+	}()
+	state := engine.New(def, r.Defaults)
+	if stored.Snapshot != nil {
+		var err error
+		if state, err = engine.DecodeState(def, r.Defaults, stored.Snapshot); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range stored.Entries {
+		changes, err := engine.DecodeChanges(e.Changes)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", e.Seq, err)
+		}
+		state.Apply(changes...)
+	}
+	return state, nil
+}
+
+// Definition returns a compiled workflow; it never changes, so it is kept.
+func (r *Reader) Definition(ctx context.Context, site, id int64) (Definition, error) {
+	r.mu.Lock()
+	d, ok := r.definitions[id]
+	r.mu.Unlock()
+	if ok && (site == host.AnySite || site == d.Workflow.Site) {
+		return d, nil
+	}
+	w, err := r.Workflows.Workflow(ctx, site, id)
+	if errors.Is(err, host.ErrNotFound) {
+		return Definition{}, fmt.Errorf("%w: %w", host.ErrNoDefinition, err)
+	}
+	if err != nil {
+		return Definition{}, err
+	}
+	compiled, err := engine.Define(dig.Workflow{Name: w.Name, Zone: w.Zone, Config: w.Config})
+	if err != nil {
+		return Definition{}, &unusable{err}
+	}
+	d = Definition{w, compiled}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.definitions == nil || len(r.definitions) >= maxDefinitions {
+		r.definitions = map[int64]Definition{}
+	}
+	r.definitions[id] = d
+	return d, nil
+}
+
+// unusable is why a definition cannot be compiled, in the words for its author.
+type unusable struct{ error }
+
+func (u *unusable) Unwrap() []error { return []error{u.error, host.ErrNoDefinition} }

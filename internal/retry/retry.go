@@ -1,0 +1,122 @@
+// Package retry does again what a store could not do for now, with a growing delay, and logs an
+// outage once when it begins, once a minute while it lasts and once when it is over: with a
+// thousand messages that wait, one line for each try would be a flood.
+//
+// Delivery, catalogue and node share one Retrier. It must never decide what is worth trying
+// again: only host.ErrUnavailable is.
+package retry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Retrier tries again. It is safe for concurrent use.
+type Retrier struct {
+	// Most is the most time between two tries.
+	Most   time.Duration
+	Now    func() time.Time
+	Logger *slog.Logger
+	// Pause waits for a time or the end of a context; nil is a timer.
+	Pause func(context.Context, time.Duration)
+
+	failures atomic.Int64
+
+	mu     sync.Mutex
+	since  time.Time // zero: the store works
+	told   time.Time // when the log was told of an outage for the last time
+	known  bool      // the log was told of this one
+	failed int       // tries, since the log was told
+}
+
+// tellEvery is how often an outage that lasts is logged again.
+const tellEvery = time.Minute
+
+// Failures is how many things failed that are tried again, of those that were counted here.
+func (r *Retrier) Failures() int64 { return r.failures.Load() }
+
+// Failed counts a failure that the caller logs and tries again.
+func (r *Retrier) Failed() { r.failures.Add(1) }
+
+// Do does something again and again while the store is not available, until ctx ends: then it
+// is left to the next process. Any other error is returned at once.
+func (r *Retrier) Do(ctx context.Context, what string, do func() error) error {
+	for tries := 0; ; tries++ {
+		err := do()
+		if err == nil && tries > 0 {
+			r.Available()
+		}
+		if !errors.Is(err, host.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		r.Unavailable(what, err)
+		r.Wait(ctx, r.Delay(tries))
+	}
+}
+
+// Wait waits for a time or the end of ctx.
+func (r *Retrier) Wait(ctx context.Context, d time.Duration) {
+	if r.Pause != nil {
+		r.Pause(ctx, d)
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Cool logs why a loop failed and waits a second, so that an outage does not become a storm.
+func (r *Retrier) Cool(ctx context.Context, what string, err error) {
+	if errors.Is(err, host.ErrUnavailable) {
+		r.Unavailable(what, err)
+	} else {
+		r.Failed()
+		r.Logger.Error(what, "error", err)
+	}
+	r.Wait(ctx, time.Second)
+}
+
+// Unavailable notes that the store could not do something, which is kept and tried again.
+func (r *Retrier) Unavailable(what string, err error) {
+	r.Failed()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.Now()
+	if r.since.IsZero() {
+		r.since = now
+	}
+	r.failed++
+	if since := now.Sub(r.told); since >= 0 && since < tellEvery {
+		return
+	}
+	r.Logger.Error("the store is not available: what is under way is kept and tried again", "doing", what, "tries", r.failed, "since", r.since.UTC().Format(time.RFC3339), "error", err)
+	r.told, r.known, r.failed = now, true, 0
+}
+
+// Available notes that the store has done something.
+func (r *Retrier) Available() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since.IsZero() {
+		return
+	}
+	if r.known {
+		r.Logger.Info("the store is available again", "after", r.Now().Sub(r.since).Round(time.Millisecond))
+	}
+	r.since, r.known, r.failed = time.Time{}, false, 0
+}
+
+// Delay is how long to wait before the next try of what the store could not do.
+func (r *Retrier) Delay(tries int) time.Duration { return min(BackOff(tries), r.Most) }
+
+// BackOff is how long to wait before the next try of anything: 1 s, 2 s ... 1 min.
+func BackOff(tries int) time.Duration { return min(time.Second<<min(tries, 6), time.Minute) }

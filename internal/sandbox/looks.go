@@ -1,0 +1,39 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// looksMark begins the IDs of messages that have an agent look after the machines of commands
+// between two ticks: one that is silent is to be noticed within a minute.
+const looksMark = "machines/"
+
+// IsLook says whether a message of the queue "tasks" asks for a look after the machines.
+func IsLook(d host.Delivery) bool { return strings.HasPrefix(d.ID, looksMark) }
+
+// Tick looks after the machines of commands, and has it done again before the next tick while
+// there are some.
+func (s *Service) Tick(ctx context.Context, tasks host.Queue) error {
+	n, err := s.Check(ctx)
+	if err != nil {
+		return fmt.Errorf("look after machines: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	var list []host.Message
+	for _, after := range []time.Duration{20 * time.Second, 40 * time.Second} {
+		due := s.Now().Add(after)
+		list = append(list, host.Message{ID: fmt.Sprint(looksMark, due.Unix()), Body: events.EncodeTask(events.Task{}), Due: due})
+	}
+	if err := tasks.Send(ctx, list...); err != nil {
+		return fmt.Errorf("have machines looked after: %w", err)
+	}
+	return nil
+}

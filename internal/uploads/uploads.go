@@ -1,0 +1,197 @@
+// Package uploads lets archives reach a deployment past its API: a caller announces one and gets
+// a slot, puts the archive into the store of blobs by a signed link, and asks what became of it.
+//
+// The API opens slots; the upload function registers what was put into one. It must never trust
+// what lies in the store for more than an archive: what is to be done with it was announced by
+// a caller who may push, and is kept where only this package writes.
+package uploads
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/internal/catalogue"
+	"zerodag/internal/host"
+)
+
+// Slot is a push that was announced: the request, and what the archive will be.
+type Slot struct {
+	catalogue.PushRequest
+	Who      string   // for the audit log
+	Size     int64    // bytes
+	PartSize int64    // bytes of each part but the last
+	Sums     []string // SHA-256 of each part, base64
+}
+
+// Place is where the parts of an archive go until a time.
+type Place struct {
+	ID      string
+	Parts   []PlacePart
+	Expires time.Time
+}
+
+// PlacePart takes one part by PUT, with these headers.
+type PlacePart struct {
+	URL    string
+	Header map[string]string
+	Size   int64
+}
+
+// Outcome is how far a slot is: once Ended, it is a revision of a project or an error.
+type Outcome struct {
+	Stored, Ended bool
+	Project       int64
+	Revision      string
+	Err           *host.Error
+}
+
+// Registrar makes revisions of uploaded archives.
+type Registrar interface {
+	// PushUploaded is catalogue.PushUploaded: the same upload pushes once.
+	PushUploaded(ctx context.Context, r catalogue.PushRequest, u catalogue.Uploaded) (host.Project, error)
+}
+
+// Uploads are the slots of a deployment. A slot is three blobs of one name, which a rule of the
+// bucket deletes after a day: what is to be done (slots/, before the link is given away), the
+// archive (uploads/, all that a link can write) and what became of it (results/, written once: the
+// first answer counts).
+type Uploads struct {
+	Registrar Registrar
+	Blobs     host.Blobs
+	Signer    host.Signer
+	Audit     host.Audit
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+const (
+	slotFolder   = "slots/"
+	uploadFolder = "uploads/" // the notification of the bucket is for this prefix
+	resultFolder = "results/"
+)
+
+// slotValid is how long an archive may take. It is no longer than the credentials of a
+// function live at least.
+const slotValid = time.Hour
+
+// slot is what the blob says. What holds it was made by a function that may be older or
+// newer than this one: fields are only added.
+type slot struct {
+	Slot
+	Parts string `json:",omitempty"` // of the store: the id of an upload in parts
+}
+
+// result is what became of a slot: Err, or a revision.
+type result struct {
+	Project  int64
+	Revision string
+	Err      *host.Error
+}
+
+var slotID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z2-7]{26}$`) })
+
+// OpenSlot signs where an archive goes.
+func (u *Uploads) OpenSlot(ctx context.Context, asked Slot) (Place, error) {
+	id := strings.ToLower(rand.Text())
+	place := Place{ID: id, Expires: u.Now().Add(slotValid)}
+	s, parts := slot{Slot: asked}, partsOf(asked)
+	links := make([]host.UploadLink, 1)
+	var err error
+	if len(parts) == 1 {
+		links[0], err = u.Signer.UploadLink(ctx, uploadFolder+id, asked.Size, asked.Sums[0], slotValid)
+	} else {
+		s.Parts, links, err = u.Signer.BeginParts(ctx, uploadFolder+id, parts, slotValid)
+	}
+	if err != nil {
+		return place, err
+	}
+	for i, l := range links {
+		place.Parts = append(place.Parts, PlacePart{URL: l.URL, Header: l.Header, Size: parts[i].Size})
+	}
+	return place, u.keep(ctx, slotFolder+id, s)
+}
+
+func partsOf(s Slot) []host.Part {
+	var parts []host.Part
+	left := s.Size
+	for _, sum := range s.Sums {
+		n := min(left, s.PartSize)
+		parts = append(parts, host.Part{Size: n, Sum: sum})
+		left -= n
+	}
+	return parts
+}
+
+// CloseSlot puts together what came in parts.
+func (u *Uploads) CloseSlot(ctx context.Context, site int64, id string, tags []string) error {
+	s, err := u.slot(ctx, id)
+	if err != nil {
+		return err
+	}
+	if s.Site != site {
+		return host.ErrNotFound
+	}
+	if s.Parts == "" {
+		return &host.Error{Code: host.Invalid, Message: "The upload has one part: it is complete when that is there"}
+	}
+	return u.Signer.CompleteParts(ctx, uploadFolder+id, s.Parts, partsOf(s.Slot), tags)
+}
+
+// Outcome says how far a slot is.
+func (u *Uploads) Outcome(ctx context.Context, site int64, id string) (Outcome, error) {
+	s, err := u.slot(ctx, id)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if s.Site != site {
+		return Outcome{}, host.ErrNotFound
+	}
+	var r result
+	err = u.load(ctx, resultFolder+id, &r)
+	if errors.Is(err, host.ErrNotFound) {
+		stored, err := u.Signer.Has(ctx, uploadFolder+id)
+		return Outcome{Stored: stored}, err
+	}
+	return Outcome{Stored: true, Ended: true, Project: r.Project, Revision: r.Revision, Err: r.Err}, err
+}
+
+func (u *Uploads) slot(ctx context.Context, id string) (s slot, err error) {
+	if !slotID().MatchString(id) {
+		return s, host.ErrNotFound
+	}
+	return s, u.load(ctx, slotFolder+id, &s)
+}
+
+func (u *Uploads) keep(ctx context.Context, key string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", key, err)
+	}
+	return u.Blobs.Put(ctx, key, bytes.NewReader(b), int64(len(b)))
+}
+
+func (u *Uploads) load(ctx context.Context, key string, v any) error {
+	r, _, err := u.Blobs.Open(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("read %s: %w: %w", key, host.ErrUnavailable, err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("read %s: %w", key, err)
+	}
+	return nil
+}

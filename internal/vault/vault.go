@@ -1,0 +1,290 @@
+// Package vault gives runs of tasks the secrets of their project, and leaves the secrets that it
+// gave out of everything that is shown of the run: its log, its errors, its parameters.
+//
+// Delivery uses one vault a run, package local one for all. It must never write a secret
+// anywhere, nor log one.
+package vault
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// Vault gives runs secrets and remembers which it gave, so that their logs can leave them
+// out: one for a run, or for all runs of an attempt.
+type Vault struct {
+	from operators.SecretStore
+
+	mu    sync.Mutex
+	given []string
+}
+
+// New makes a vault over the secrets of a project.
+func New(from operators.SecretStore) *Vault { return &Vault{from: from} }
+
+// Secret implements operators.SecretStore.
+func (v *Vault) Secret(key string) (string, bool, error) {
+	value, found, err := v.from.Secret(key)
+	v.hide(value)
+	return value, found, err
+}
+
+// hide notes a value that is to be left out. Of one of several lines each line is, too:
+// programs show keys and certificates line by line.
+func (v *Vault) hide(value string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	add := func(text string) {
+		if len(text) >= shortestMasked && !slices.Contains(v.given, text) {
+			v.given = append(v.given, text)
+		}
+	}
+	add(value)
+	if strings.Contains(value, "\n") {
+		for line := range strings.Lines(value) {
+			add(strings.TrimSpace(line))
+		}
+	}
+}
+
+// projectSecrets are those of a project, read when the first one is asked for.
+type projectSecrets struct {
+	ctx           context.Context
+	secrets       host.Secrets
+	site, project int64
+
+	mu  sync.Mutex
+	all map[string]string
+}
+
+func (p *projectSecrets) read() (map[string]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.all != nil {
+		return p.all, nil
+	}
+	all, err := p.secrets.ProjectSecrets(p.ctx, p.site, p.project)
+	if err == nil && all == nil {
+		all = map[string]string{}
+	}
+	p.all = all
+	return all, err
+}
+
+// Secret implements operators.SecretStore.
+func (p *projectSecrets) Secret(key string) (string, bool, error) {
+	all, err := p.read()
+	value, found := all[key]
+	return value, found, err
+}
+
+// Of makes the vault of a run of a project's task. hidden: an earlier run was given secrets and
+// stored something, so that parameters may hold any of them: all secrets of the project are
+// left out. The error says that they could not be read; the vault is usable nevertheless.
+func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden bool) (*Vault, error) {
+	from := &projectSecrets{ctx: ctx, secrets: secrets, site: site, project: project}
+	v := New(from)
+	if !hidden {
+		return v, nil
+	}
+	all, err := from.read()
+	for _, value := range all {
+		v.hide(value)
+	}
+	return v, err
+}
+
+// Gave says whether the vault gave a secret that is left out.
+func (v *Vault) Gave() bool { return len(v.values()) > 0 }
+
+func (v *Vault) values() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.given
+}
+
+// shortestMasked: shorter secrets are words and numbers that logs hold anyway; to tear
+// every "1" out because a secret is "1" would tell more than it hides.
+const shortestMasked = 8
+
+const mask = "****"
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// hidden finds what of a text belongs to a secret. What overlaps is one span: of two
+// secrets that share a part neither shows the rest.
+func hidden(text string, secrets []string) []span {
+	var all []span
+	for _, s := range secrets {
+		for at := 0; ; {
+			i := strings.Index(text[at:], s)
+			if i < 0 {
+				break
+			}
+			all = append(all, span{at + i, at + i + len(s)})
+			at += i + 1
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	merged := all[:0]
+	for _, x := range all {
+		if n := len(merged); n > 0 && x.from < merged[n-1].to {
+			merged[n-1].to = max(merged[n-1].to, x.to)
+		} else {
+			merged = append(merged, x)
+		}
+	}
+	return merged
+}
+
+// Log returns a log that leaves out what the vault gives, to be closed at the end.
+func (v *Vault) Log(to host.TaskLog) host.TaskLog { return &maskedLog{TaskLog: to, vault: v} }
+
+func (v *Vault) mask(text string) string {
+	spans := hidden(text, v.values())
+	if len(spans) == 0 {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for _, x := range spans {
+		b.WriteString(text[at:x.from])
+		b.WriteString(mask)
+		at = x.to
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// MaskAll masks every text of a tree; nil stays nil.
+func (v *Vault) MaskAll(m *param.Map) *param.Map {
+	if m == nil || len(v.values()) == 0 {
+		return m
+	}
+	return v.maskValue(m).(*param.Map)
+}
+
+func (v *Vault) maskValue(value param.Value) param.Value {
+	switch x := value.(type) {
+	case string:
+		return v.mask(x)
+	case param.Literal:
+		return param.Literal(v.mask(string(x)))
+	case []param.Value:
+		list := make([]param.Value, len(x))
+		for i, e := range x {
+			list[i] = v.maskValue(e)
+		}
+		return list
+	case *param.Map:
+		out := param.New()
+		for k, e := range x.All() {
+			out.Set(v.mask(k), v.maskValue(e))
+		}
+		return out
+	}
+	return value
+}
+
+// maskedLog replaces secrets that were given to the run in what it writes. A secret may
+// come in pieces, so the end of a text that could be the beginning of one is held back
+// until more comes.
+type maskedLog struct {
+	host.TaskLog
+	vault *Vault
+
+	mu      sync.Mutex
+	held    string
+	covered int // bytes at the beginning of held for which a mask was written
+}
+
+func (m *maskedLog) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	secrets := m.vault.values()
+	if len(secrets) == 0 && m.held == "" {
+		return m.TaskLog.Write(p)
+	}
+	text := m.held + string(p)
+	if err := m.write(text, hidden(text, secrets), len(text)-longestBeginning(text, secrets)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// write writes text up to cut and holds the rest back. A secret that lies across the cut
+// is masked now, and its rest not written later.
+func (m *maskedLog) write(text string, spans []span, cut int) error {
+	var b strings.Builder
+	at, covered := m.covered, 0
+	for _, x := range spans {
+		if x.from >= cut {
+			break
+		}
+		if x.from >= at {
+			b.WriteString(text[at:x.from])
+			b.WriteString(mask)
+		} // else it goes on behind a mask
+		at = max(at, x.to)
+	}
+	if at < cut {
+		b.WriteString(text[at:cut])
+	} else {
+		covered = at - cut
+	}
+	m.held, m.covered = text[cut:], covered
+	if b.Len() == 0 {
+		return nil
+	}
+	_, err := io.WriteString(m.TaskLog, b.String())
+	return err
+}
+
+// longestBeginning is how many bytes at the end of text begin a secret.
+func longestBeginning(text string, secrets []string) int {
+	longest := 0
+	for _, s := range secrets {
+		for n := min(len(s)-1, len(text)); n > longest; n-- {
+			if strings.HasPrefix(s, text[len(text)-n:]) {
+				longest = n
+			}
+		}
+	}
+	return longest
+}
+
+// Line implements operators.Log.
+func (m *maskedLog) Line(level operators.Level, logger, message string) {
+	m.release()
+	m.TaskLog.Line(level, logger, m.vault.mask(message))
+}
+
+// Echo implements operators.Log.
+func (m *maskedLog) Echo(message string) {
+	m.release()
+	m.TaskLog.Echo(m.vault.mask(message))
+}
+
+// release writes what is held back; a log never fails its task.
+func (m *maskedLog) release() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held != "" {
+		m.write(m.held, hidden(m.held, m.vault.values()), len(m.held))
+	}
+}
+
+// Close ends the log.
+func (m *maskedLog) Close() error {
+	m.release()
+	return m.TaskLog.Close()
+}
