@@ -82,7 +82,7 @@ build: assets ## build bin/zerodag
 	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/zerodag ./cmd/zerodag
 
 # What gosec is not asked about, and why:
-#   G104        errors that nobody can act upon are dropped on purpose; the linters look at the rest
+#   G104        errors that no caller can act upon are dropped on purpose; the linters look at the rest
 #   G115        ranges are checked where values are read, which the rule does not see (params.go, within)
 #   G204 G702   to run commands that users write is what this program is for; sandboxes bound them
 #   G304 G703   to read and write files that users name is, too; projects are read through os.Root
@@ -130,11 +130,11 @@ fuzz: ## every fuzz target, FUZZTIME each (30s)
 soak: assets ## kill a server under load 100 times, then functions on LocalStack 200 times
 	ZERODAG_KILLS=100 $(GO) test -count=1 -v -timeout 30m ./integration/durability
 	set -e; variables=$$(integration/localstack/deploy.sh soak); eval "$$variables"; \
-	  ZERODAG_ALONE=1 ZERODAG_KILLS=200 $(GO) test -count=1 -v -timeout 60m -run TestCrashes ./integration/aws
+	  ZERODAG_ALONE=1 ZERODAG_KILLS=200 $(GO) test -count=1 -v -timeout 60m -run TestCrashes ./integration/stack
 
 .PHONY: sim
 sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SEED (1) on
-	set -o pipefail; SEED=$(or $(SEED),1) RUNS=$(or $(RUNS),300) $(GO) test ./internal/host -count=1 -timeout 2h -v -run 'TestSimulation|TestStorm' | grep -vE '^ *(=== |--- PASS: TestStorm/)'
+	set -o pipefail; SEED=$(or $(SEED),1) RUNS=$(or $(RUNS),300) $(GO) test ./internal/node -count=1 -timeout 2h -v -run 'TestSimulation|TestStorm' | grep -vE '^ *(=== |--- PASS: TestStorm/)'
 
 .PHONY: bench
 bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
@@ -144,7 +144,7 @@ bench: build ## Go benchmarks and whole-process runs, beside figures of the orig
 
 .PHONY: bench-aws
 bench-aws: assets ## what attempts cost on AWS beside the budgets, counted on a stack deployed to LocalStack; latencies, cold starts
-	set -e; variables=$$(integration/localstack/deploy.sh bench); eval "$$variables"; $(GO) run ./integration/benchaws
+	set -e; variables=$$(integration/localstack/deploy.sh bench); eval "$$variables"; $(GO) run ./integration/stackbench
 
 .PHONY: localstack
 localstack: ## start LocalStack on 127.0.0.1:4566, the AWS of the tests; installs what is missing
@@ -166,11 +166,11 @@ deploy: assets ## deploy to the AWS account of the environment (CONTEXT="-c stag
 
 .PHONY: test-aws
 test-aws: tools-aws assets ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
-	REQUIRE=client,localstack,peers integration/aws/run.sh localstack
+	REQUIRE=client,localstack,peers integration/stack/run.sh localstack
 
 .PHONY: integration-aws
 integration-aws: tools assets ## the end-to-end list on the AWS account of the environment: deploys stage STAGE (it), says what it costs
-	REQUIRE=client integration/aws/run.sh account
+	REQUIRE=client integration/stack/run.sh account
 
 .PHONY: generate
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens

@@ -28,7 +28,7 @@ import (
 
 // Options of an Engine. Zero values are good for most programs.
 type Options struct {
-	// Logger is told what goes wrong; nil is nobody.
+	// Logger is told what goes wrong; nil is no logger.
 	Logger *slog.Logger
 	// SecretKey encrypts secrets: 16 bytes. Without it there are none.
 	SecretKey []byte
@@ -96,7 +96,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.embedded.Close()
 }
 
-// Handler is the REST API of the Engine, without any authentication: whoever mounts it
+// Handler is the REST API of the Engine, without any authentication: the program that mounts it
 // says who may call, and by which names (Host). What a browser sends for a page of another
 // origin is refused all the same.
 func (e *Engine) Handler() http.Handler { return e.api }

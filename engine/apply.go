@@ -217,7 +217,7 @@ func (s *State) grow(g growth) {
 }
 
 // copyGroup makes the next round of a group: its initial tasks again, blocked, without
-// the flag, and without what operators generated (spec engine.md 2.7).
+// the flag, and without what operators generated (engine.md 2.7).
 func (s *State) copyGroup(c GroupRestarted) {
 	g := s.task(c.Group)
 	next := c.First

@@ -41,7 +41,7 @@ type Succeeded struct {
 }
 
 // Errored says that a run failed for good: `_retry` of the operator's own failures was
-// decided by whoever ran it.
+// decided by the host that ran it.
 type Errored struct {
 	By
 	Run
@@ -62,7 +62,7 @@ type Due struct {
 	Run
 }
 
-// Lost says that whoever had the run is dead or silent. The guard of this event takes
+// Lost says that the holder of the run is dead or silent. The guard of this event takes
 // the task over; three losses fail it. A loss with all else that the host did, when the only
 // server was stopped, is nothing that a task may be blamed for and does not count. When that
 // server crashed, the loss is counted apart, and Crashes says how many a task may be under

@@ -26,8 +26,8 @@ func ErrorObject(err error) *param.Map {
 // exception caused have it, those that an operator makes out of a message alone do not.
 const StackKey = "stacktrace"
 
-// Stack is text for whoever wrote the program: the types of an error and of what caused it, from
-// the outermost on. It holds no message, as that of a cause may hold what nobody is to see.
+// Stack is text for the authors of the program: the types of an error and of what caused it, from
+// the outermost on. It holds no message, as that of a cause may hold what is to stay hidden.
 func Stack(err error) string {
 	var types []string
 	for err != nil {

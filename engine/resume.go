@@ -20,7 +20,7 @@ type Carried struct {
 }
 
 // give makes t what was carried over: the old task's config and results, without the
-// keys it reset and without its state params (spec engine.md 2.8).
+// keys it reset and without its state params (engine.md 2.8).
 func (c Carried) give(t *Task) {
 	t.Resumed = true
 	t.Config, t.Export = c.Config, c.Export
@@ -86,7 +86,7 @@ func (s *State) CarryBefore(pattern string) ([]Carried, error) {
 var patternWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[+^][^+^]*|^[^+^]+`) })
 
 // FindTask returns the index of the one name whose last words are those of pattern:
-// "+b" and "+a+b" both match "+wf+a+b" (spec engine.md 2.8).
+// "+b" and "+a+b" both match "+wf+a+b" (engine.md 2.8).
 func FindTask(names []string, pattern string) (int, error) {
 	words := patternWord().FindAllString(pattern, -1)
 	for _, w := range words {

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// RetryPolicy is a parsed `_retry` (spec language.md 1.9).
+// RetryPolicy is a parsed `_retry` (language.md 1.9).
 type RetryPolicy struct {
 	Limit       int64  // retries, not runs
 	Interval    int64  // seconds

@@ -2,7 +2,7 @@ package engine
 
 import "zerodag/engine/param"
 
-// scope is what a task sees of the others (spec language.md 1.5): a chain of links, each
+// scope is what a task sees of the others (language.md 1.5): a chain of links, each
 // adding what one task exported or what one upstream and its descendants stored. Links
 // are merged only when a task is about to run, and the merged tree is kept at every
 // mergeEvery-th link and wherever it is asked for twice.

@@ -16,7 +16,7 @@ type TaskID int
 // Root is the task that stands for the workflow itself.
 const Root TaskID = 1
 
-// TaskState is where a task stands (spec engine.md 2.4). The numbers are stored.
+// TaskState is where a task stands (engine.md 2.4). The numbers are stored.
 type TaskState uint8
 
 // The states, with the original's numbers.
@@ -55,7 +55,7 @@ type Task struct {
 	Upstreams []TaskID
 	Group     bool
 	// Initial tasks came with the workflow or with an operator's result; a group that is
-	// tried again copies these and no others (spec engine.md 2.7).
+	// tried again copies these and no others (engine.md 2.7).
 	Initial bool
 	Resumed bool // taken over as success from an earlier attempt
 
@@ -253,7 +253,7 @@ func (s *State) task(id TaskID) *Task {
 	panic(fmt.Sprintf("engine: attempt has no task %d", id))
 }
 
-// counted says whether a child can still move (spec engine.md 2.6, "progressible").
+// counted says whether a child can still move (engine.md 2.6, "progressible").
 func (t *Task) counted() bool {
 	return t.State >= Ready && t.State <= Planned || t.State == Blocked && t.waiting == 0
 }

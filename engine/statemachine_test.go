@@ -98,7 +98,7 @@ func events() [][2]string {
 		{"Errored", "a run failed for good"},
 		{"Later", "a run wants to be called again: a poll or a retry"},
 		{"Due", "the time of a waiting task has come"},
-		{"Lost", "whoever had the run or the timer is gone"},
+		{"Lost", "the holder of the run or of the timer is gone"},
 		{"Kill", "the attempt must end"},
 		{"GoOn", "the next portion of generated tasks is to be made"},
 		{"SLADue", "the time of `sla:` has come"},

@@ -67,7 +67,7 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 }
 
 // setting returns a mapping that a task's config holds, or its `_export` below that: the
-// original looks into both (spec language.md 1.9).
+// original looks into both (language.md 1.9).
 func (t *Task) setting(key string) *param.Map {
 	if !t.Export.Has(key) {
 		return t.Config.Map(key)
@@ -154,7 +154,7 @@ func crashed(times int) string {
 		"Either the task takes the server down (its memory, say), or agent.max_crashes is too low for this machine", times)
 }
 
-// compileCheck compiles `_check`, which nobody looked at before.
+// compileCheck compiles `_check`, which was not looked at before.
 func compileCheck(t *Task) ([]dig.Node, error) {
 	v, ok := t.Config.Get("_check")
 	if !ok {

@@ -64,7 +64,7 @@ type Event struct {
 	Kind    Kind        `json:"event"`
 	Run     *engine.Run `json:"run,omitempty"`
 	Results []Result    `json:"results,omitempty"`
-	Logs    []Log       `json:"logs,omitempty"` // of Results: short ones, that nobody keeps yet
+	Logs    []Log       `json:"logs,omitempty"` // of Results: short ones, which are not stored yet
 }
 
 // Log is the log of a run, gzip, by the name of its file.
@@ -97,7 +97,7 @@ const (
 	Failed    Kind = "failed"
 	Later     Kind = "later"   // a poll or a retry was asked for
 	Results   Kind = "results" // of runs that ended side by side
-	Check     Kind = "check"   // somebody should look whether the attempt ever began
+	Check     Kind = "check"   // the executor should look whether the attempt ever began
 )
 
 // Of describes an event of the engine.

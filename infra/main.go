@@ -1,7 +1,7 @@
 // Command infra is the CDK app: it describes everything that a deployment on AWS is made
 // of. `cdk synth` and `cdk deploy` run it; it builds the functions' programs first.
 //
-// One file per concern. It is imported by nobody and imports nothing of ours but the names
+// One file per concern. No package imports it, and it imports nothing of ours but the names
 // that functions read.
 package main
 

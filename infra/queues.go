@@ -5,7 +5,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Numbers of the queues (DESIGN section 3): messages wait as long as SQS allows, and what
+// Numbers of the queues (invariants.md 4.12): messages wait as long as SQS allows, and what
 // fails twenty times is put aside; losses of tasks are counted by the engine.
 const (
 	keptDays        = 14

@@ -35,7 +35,7 @@ type stack struct {
 	callee         awslambda.Function // runs commands; nil: there is none
 }
 
-// queue is a queue and where its messages go that nobody can handle.
+// queue is a queue and where its messages go that cannot be handled.
 type queue struct{ live, dead awssqs.Queue }
 
 func newStack(scope constructs.Construct, s settings) (*stack, error) {

@@ -19,10 +19,10 @@ type Log interface {
 	// is the host's trouble, not the task's.
 	io.Writer
 	// Line appends one message of the engine in the original's format, with time, level
-	// and the name of whoever says it ("OperatorManager").
+	// and the name of its source ("OperatorManager").
 	Line(level Level, logger, message string)
 	// Echo appends the message of `echo>`: without a newline of its own in the task's log,
-	// as a line of its own where a person watches (spec engine.md 2.13).
+	// as a line of its own where a person watches (engine.md 2.13).
 	Echo(message string)
 }
 
@@ -48,7 +48,7 @@ type Files interface {
 	// Write replaces a file, making folders as needed.
 	Write(name string, content []byte) error
 	// Load reads name as a workflow file: the config of a group, ready for Result.Subtasks.
-	// A file in a sub-folder gets `_workdir` (spec language.md 1.3).
+	// A file in a sub-folder gets `_workdir` (language.md 1.3).
 	Load(name string) (*param.Map, error)
 }
 
@@ -73,7 +73,7 @@ type Command struct {
 	Stdout  io.Writer         // receives stdout and stderr in their order, as they come
 
 	Sandbox Sandbox           // where it runs, and within which limits
-	Secrets map[string]string // secrets that may be in Args, Env or Files: nobody stores them
+	Secrets map[string]string // secrets that may be in Args, Env or Files: they are stored nowhere
 	Status  *param.Map        // of the Pending that an earlier run of the task ended with; nil at first
 }
 
@@ -107,7 +107,7 @@ type Commands interface {
 // Pending is the error of a command that runs elsewhere and is not over yet.
 type Pending struct {
 	Status *param.Map
-	After  time.Duration // when it is to be looked at, unless somebody tells sooner
+	After  time.Duration // when it is to be looked at, unless it is told sooner
 }
 
 func (p *Pending) Error() string { return "the command is not over yet" }
@@ -151,7 +151,7 @@ type Workflows interface {
 	StartAttempt(ctx context.Context, r StartRequest) (StartedAttempt, error)
 }
 
-// Notifier tells people (server.md 6.5).
+// Notifier tells people (server.md#settings).
 type Notifier interface {
 	// Notify returns when the message was delivered; an error fails the task that asked for it.
 	Notify(ctx context.Context, message string, t *Task) error

@@ -31,7 +31,7 @@ func (t *Task) IdentityEnv() []string {
 }
 
 // ParamEnv gives every parameter whose name can be that of a variable: text as it is,
-// everything else as JSON text (spec operators.md 3.2). A null is an error, wherever it
+// everything else as JSON text (operators/sh/README.md). A null is an error, wherever it
 // comes from: the original asks for every parameter as one that must be there.
 func ParamEnv(params *param.Map) ([]string, error) {
 	env := make([]string, 0, params.Len())

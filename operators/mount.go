@@ -34,7 +34,7 @@ func (m mounted) read(key string) (string, bool, error) {
 	return value, found, err
 }
 
-// Get follows `_secrets` (spec language.md 1.11) and reads.
+// Get follows `_secrets` (language.md 1.11) and reads.
 func (m mounted) Get(key string) (string, bool, error) {
 	real, err := m.resolve(key)
 	if err != nil {

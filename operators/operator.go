@@ -33,7 +33,7 @@ type Operator struct {
 	Inline bool
 
 	// Retries says that `_retry` of the task also repeats the operator's own failures
-	// (spec operators.md 3.0, "base operator"); errors of evaluation are never repeated.
+	// (language.md 1.9); errors of evaluation are never repeated.
 	Retries bool
 
 	// Commands says that it runs a command, so that a machine for it may be prepared.

@@ -10,7 +10,7 @@ import (
 )
 
 // Params are the evaluated parameters of one run. Reading a top-level key marks it as
-// used: what a task wrote and nobody read is reported in its log.
+// used: what a task wrote and no operator read is reported in its log.
 type Params struct {
 	tree *param.Map
 	used *usage

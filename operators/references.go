@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// references knows which `${secret:key}` of a run's parameters somebody wrote: in a workflow,
+// references knows which `${secret:key}` of a run's parameters a user wrote: in a workflow,
 // an `_export` or a file of the project. Evaluation puts a mark into each of those that no
 // data can guess; the marks are taken out before an operator sees a parameter. What reads
 // like a reference and is none stands in data: what another task fetched, say, must not

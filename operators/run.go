@@ -137,7 +137,7 @@ func (j *Job) MarkData(r *Result) {
 	r.Store, r.Export = param.DataMap(r.Store), param.DataMap(r.Export)
 }
 
-// evaluate fills in Params, Local and Template (spec language.md 1.7).
+// evaluate fills in Params, Local and Template (language.md 1.7).
 func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	vars := param.Merge(j.Vars.Without("_check", "_error"), param.DataMap(j.variables()))
 	own := j.Own.Without("_check", "_error", "_export")

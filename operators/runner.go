@@ -17,7 +17,7 @@ type Report struct {
 }
 
 // The files of the protocol between an operator and a runner: parameters in as
-// {"params": {...}}, results out (spec operators.md 3.2, py>).
+// {"params": {...}}, results out.
 const (
 	InputFile  = "input.json"
 	OutputFile = "output.json"

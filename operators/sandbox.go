@@ -17,7 +17,7 @@ import (
 // has chosen.
 type Sandbox struct {
 	Executor  string        // one of Executors; "" is the deployment's, or docker where Docker is set
-	Docker    *param.Map    // `docker:` as written (spec server.md 6.4.2); nil for none
+	Docker    *param.Map    // `docker:` as written (commands.md#docker); nil for none
 	Image     string        // of Docker
 	CPU       float64       // vCPUs
 	Memory    int64         // bytes

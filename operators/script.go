@@ -62,7 +62,7 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 	return exit, ctx.Err()
 }
 
-// commandKey is the state param of a command that runs elsewhere (spec server.md 6.4).
+// commandKey is the state param of a command that runs elsewhere.
 const commandKey = "commandStatus"
 
 // pending asks for another run of a task whose command is not over yet.

@@ -11,7 +11,7 @@ import (
 )
 
 // secretForm is `${name:key}` as operators see it after evaluation: shortest texts,
-// over line ends as well (spec language.md 1.11).
+// over line ends as well (language.md 1.11).
 var secretForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\$\{(.*?):(.+?)\}`) })
 
 // SecretText takes a parameter, or what Template returned, as it is: a copy of the text is not

@@ -57,7 +57,7 @@ func (t *Task) CheckNames(variables *param.Map) error {
 	return nil
 }
 
-// CheckSteering refuses parameters of somebody who may start workflows but not change them.
+// CheckSteering refuses parameters of a caller who may start workflows but not change them.
 func CheckSteering(params *param.Map) error {
 	for name := range params.All() {
 		if why := steers(name); why != "" {

@@ -13,12 +13,12 @@ type Stored int
 // Who decides.
 const (
 	StoredByProject Stored = iota // a workflow that exports `eval: {stored: true}`
-	StoredAsData                  // nobody's is evaluated
+	StoredAsData                  // no stored value is evaluated
 	StoredAsCode                  // everybody's is
 )
 
 // Evaluated says whether it is for the tasks of a workflow. Only its own text counts, never
-// a parameter: whoever may push it may run code.
+// a parameter: a user who may push it may run code.
 func (s Stored) Evaluated(workflow *param.Map) bool {
 	if s != StoredByProject {
 		return s == StoredAsCode

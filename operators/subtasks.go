@@ -31,7 +31,7 @@ func WithExport(do, export *param.Map) (*param.Map, error) {
 }
 
 // Group is the result of a loop: the group of its sub-tasks, with the task's `_parallel`
-// (spec language.md 1.8). The owner of group is the caller.
+// (language.md 1.8). The owner of group is the caller.
 func (p *Params) Group(group *param.Map) (Result, error) {
 	parallel, err := p.parallel()
 	if err != nil {

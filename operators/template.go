@@ -6,7 +6,7 @@ import (
 
 // CommandText is the content that an operator's command stands for: a file of the working
 // folder with `${...}` evaluated, or the text under `data` of a mapping, or without a
-// command the parameter alias (spec language.md 1.7, "File templates").
+// command the parameter alias (language.md 1.7, "File templates").
 func (t *Task) CommandText(p *Params, alias string) (string, error) {
 	if !p.Has("_command") {
 		return p.String(alias)

@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// The forms of times in built-in variables (spec language.md 1.6).
+// The forms of times in built-in variables (language.md 1.6).
 const (
 	isoTime     = "2006-01-02T15:04:05-07:00"
 	dateForm    = "2006-01-02"

@@ -22,7 +22,7 @@ import (
 type api struct {
 	url, token string
 	client     *http.Client
-	places     *places // given beforehand: there is nobody to ask
+	places     *places // given beforehand: there is no service to ask
 }
 
 // errOver is what the other side says of things that are over: they are to be left.
@@ -96,8 +96,8 @@ func (a *api) call(ctx context.Context, name string, body, answer any) error {
 	return json.NewDecoder(out.Body).Decode(answer)
 }
 
-// insist makes a call until it is answered, or ctx ends.
-func (a *api) insist(ctx context.Context, name string, body, answer any) error {
+// retry makes a call until it is answered, or ctx ends.
+func (a *api) retry(ctx context.Context, name string, body, answer any) error {
 	for try := 0; ; try++ {
 		err := a.call(ctx, name, body, answer)
 		if err == nil || errors.Is(err, errOver) || ctx.Err() != nil {
@@ -112,7 +112,7 @@ func (a *api) insist(ctx context.Context, name string, body, answer any) error {
 // backOff is how long to wait after a failure: 0.2 s, 0.4 s ... 5 s, and a little by chance.
 func backOff(try int) time.Duration {
 	wait := min(200*time.Millisecond<<min(try, 6), 5*time.Second)
-	return wait + rand.N(wait/4) // #nosec G404 -- chance spreads the tries of many runners, nobody gains by guessing it
+	return wait + rand.N(wait/4) // #nosec G404 -- chance spreads the tries of many runners, an attacker gains nothing by guessing it
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

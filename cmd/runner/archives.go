@@ -70,7 +70,7 @@ func (a *archives) fetch(ctx context.Context, key, url string) (string, error) {
 	if a.most > 0 && a.kept(name) {
 		return name, nil
 	}
-	part := name + ".part" // whoever is cut off leaves no half of an archive under its name
+	part := name + ".part" // a download that is cut off leaves no half of an archive under its name
 	var err error
 	for range 3 { // a connection may break in the middle
 		if err = a.download(ctx, url, part); err == nil || ctx.Err() != nil {

@@ -125,7 +125,7 @@ func (c *command) workspace(ctx context.Context) (folder string, err error) {
 		}
 	}
 	if err := unpack(archive, c.root, c.user); err != nil {
-		os.Remove(archive) // whoever comes next fetches it anew
+		os.Remove(archive) // the next command fetches it anew
 		return folder, err
 	}
 	return folder, c.scratch()
@@ -231,7 +231,7 @@ func (c *command) process(ctx context.Context) (code int, err error) {
 	sweep(c.user)
 	select {
 	case <-copied:
-	case <-time.After(5 * time.Second): // whoever might still hold the pipe was not to be found
+	case <-time.After(5 * time.Second): // the process that may still hold the pipe was not found
 	}
 	r.Close()
 	return c.code(x.ProcessState, ooms, err)

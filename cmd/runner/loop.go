@@ -144,7 +144,7 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 
 // finish tells how a command ended. What cannot be told for long is run again elsewhere.
 func (r *runner) finish(ctx context.Context, key string, res result) {
-	err := r.api.insist(ctx, "finish", finished{key, res}, nil)
+	err := r.api.retry(ctx, "finish", finished{key, res}, nil)
 	if err != nil && !errors.Is(err, errOver) {
 		fmt.Fprintf(os.Stderr, "runner: the end of command %s could not be told: %v\n", key, err)
 	}

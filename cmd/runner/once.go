@@ -97,7 +97,7 @@ func (a *api) there(ctx context.Context, url string) bool {
 }
 
 // forget clears the environment of what is the function's own: its credentials, and the way
-// to whoever calls it.
+// to its caller.
 func forget() error {
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")

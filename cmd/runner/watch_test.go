@@ -16,7 +16,7 @@ func TestSameRules(t *testing.T) {
 	for first := others.OOMKills(); ; first = others.OOMKills() {
 		got := oomKills()
 		if again := others.OOMKills(); again != first {
-			continue // somebody ran out of memory meanwhile
+			continue // another process ran out of memory meanwhile
 		}
 		if got != first {
 			t.Errorf("processes ended for their memory: %d, want %d", got, first)

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// commandSettings reads where commands run, and within which limits (spec server.md 6.4).
+// commandSettings reads where commands run, and within which limits (commands.md#settings).
 func commandSettings(r *reading) executors.Settings {
 	const keys = "agent.command_executor."
 	s := executors.Settings{Image: r.text(keys+"docker.image", ""), User: r.text(keys+"process.user", "")}
@@ -53,8 +53,8 @@ func (r *reading) size(key string) int64 {
 	return n
 }
 
-// ownFolder is for commands that work in the folder of whoever started this program: they
-// run as nobody else, to whom its files would have to be given.
+// ownFolder is for commands that work in the folder of the user who started this program: they
+// run as that user, since another one would have to be given its files.
 func ownFolder(s executors.Settings) executors.Settings {
 	s.User = ""
 	return s

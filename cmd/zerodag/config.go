@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/files"
 )
 
-// commonFlags are those that every command has (spec cli.md 5.1).
+// commonFlags are those that every command has.
 type commonFlags struct {
 	config     string
 	logPath    string

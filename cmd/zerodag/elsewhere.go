@@ -16,7 +16,7 @@ type place struct {
 	remedy string
 }
 
-// places are the settings whose loss would weaken isolation, or put data where nobody looks
+// places are the settings whose loss would weaken isolation, or put data where no operator looks
 // for it.
 var places = []place{
 	{"agent.command_executor.type", []string{"process", "simple", "docker"}, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
@@ -67,7 +67,7 @@ func shownSetting(key, value string) string {
 const acceptLocalUsage = "start although the configuration names executors or stores that are not on this machine: commands are processes here, data is in files"
 
 // stayHere refuses a configuration that would lose isolation or storage without a word, unless
-// somebody accepts just that.
+// the administrator accepts just that.
 func (s settings) stayHere(accepted bool, only ...string) error {
 	list := s.elsewhere(only...)
 	if accepted || len(list) == 0 {

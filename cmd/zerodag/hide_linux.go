@@ -13,7 +13,7 @@ import (
 )
 
 // hideEnvironment takes what commands do not get from the environment that the kernel shows of
-// this process (/proc/PID/environ), and lets nobody but root look into its memory. The program
+// this process (/proc/PID/environ), and lets only root look into its memory. The program
 // itself has its variables still: it made a copy when it started.
 func hideEnvironment(gives lineage.Environment) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // else what follows needs root

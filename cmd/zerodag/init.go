@@ -22,7 +22,7 @@ var templates embed.FS
 // kinds names the sample projects of `init -t`.
 const kinds = "echo, sh, ruby, python, td, postgresql"
 
-// newInit makes a new project from a sample (spec cli.md 5.2).
+// newInit makes a new project from a sample.
 func newInit(s streams) *cobra.Command {
 	var kind string
 	c := &cobra.Command{

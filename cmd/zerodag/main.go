@@ -54,7 +54,7 @@ func collectLate() {
 const shortEnd = 2 * time.Second
 
 // last waits for the end of a command that was asked to. One that runs tasks takes its time;
-// any other may be busy with what somebody gave it, and is left.
+// any other may be busy with what a user gave it, and is left.
 func last(ended <-chan int, args []string) int {
 	var late <-chan time.Time
 	if !slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"server", "scheduler", "sched", "run", "r"}, a) }) {

@@ -15,7 +15,7 @@ import (
 )
 
 // newMigrate brings the database of a server that does not run up to date, or says what
-// is pending (spec cli.md 5.2).
+// is pending.
 func newMigrate(s streams) *cobra.Command {
 	m := &migrate{streams: s}
 	c := &cobra.Command{Use: "migrate run|check", Short: "Bring a database up to date, or say what is pending", ValidArgs: []string{"run", "check"}}

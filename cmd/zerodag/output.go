@@ -75,7 +75,7 @@ func (r *remote) show(v any, text func(printer)) error {
 	return nil
 }
 
-// printer writes the lines that scripts parse (spec cli.md 5.5). It writes to memory.
+// printer writes the lines that scripts parse (wire.md 3.6). It writes to memory.
 type printer struct{ *bytes.Buffer }
 
 func (p printer) line(format string, args ...any) { fmt.Fprintf(p, asCalled(format)+"\n", args...) }

@@ -12,7 +12,7 @@ import (
 
 // The profiles of a server: who pushes workflows to it.
 const (
-	ownProfile    = "own"    // whoever runs it, and who is trusted as much
+	ownProfile    = "own"    // the user who runs it, and users who are trusted as much
 	sharedProfile = "shared" // people who do not trust each other
 )
 

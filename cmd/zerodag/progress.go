@@ -50,7 +50,7 @@ func progressLine(done, total int64) string {
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// end removes the bar; nil is a progress that nobody watches.
+// end removes the bar; nil is a progress that is not watched.
 func (p *progress) end() {
 	if p == nil {
 		return

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/iam"
 )
 
-// remote is a command that talks to a server (spec cli.md 5.1).
+// remote is a command that talks to a server.
 type remote struct {
 	commonFlags
 	streams

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -94,4 +97,36 @@ func FuzzAsCalled(f *testing.F) {
 			t.Fatalf("%q became %q", text, got)
 		}
 	})
+}
+
+// TestEveryCommandIsOnAPage proves that a user finds each command in the docs.
+func TestEveryCommandIsOnAPage(t *testing.T) {
+	t.Parallel()
+	var pages strings.Builder
+	for _, name := range []string{"README.md", "docs/cli.md", "docs/server.md", "docs/aws.md"} {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages.Write(text)
+	}
+	seen := 0
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			seen++
+			pattern := "(zerodag |`)" + sub.Name() + `\b`
+			if c.HasParent() {
+				pattern = c.Name() + " " + sub.Name() + `\b`
+			}
+			if sub.IsAvailableCommand() && sub.Name() != "help" && c.Name() != "completion" && !regexp.MustCompile(pattern).MatchString(pages.String()) {
+				t.Errorf("no page names `%s`", sub.CommandPath())
+			}
+			visit(sub)
+		}
+	}
+	visit(newRoot(streams{}))
+	if seen < 30 {
+		t.Fatalf("only %d commands were looked at", seen)
+	}
 }

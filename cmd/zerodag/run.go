@@ -44,7 +44,7 @@ type runCommand struct {
 	accept     bool
 }
 
-// newRun runs one workflow in this process (spec cli.md 5.2).
+// newRun runs one workflow in this process.
 func newRun(s streams) *cobra.Command {
 	c := &runCommand{streams: s}
 	cmd := &cobra.Command{
@@ -257,7 +257,7 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 	stored := storedSetting(reading)
 	where := ownFolder(commandSettings(reading))
 	if where.Environment == lineage.NotOwn {
-		where.Environment = lineage.Everything // it is that of whoever wrote the command line
+		where.Environment = lineage.Everything // it is that of the user who wrote the command line
 	}
 	commands, err := executors.New(where)
 	if err = cmp.Or(reading.err, err); err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // subtree leaves of a workflow its root and one task with all below it; groups between
-// are left out, with what they export (spec cli.md 5.2). "" leaves everything.
+// are left out, with what they export (wire.md 3.8). "" leaves everything.
 func subtree(nodes []dig.Node, pattern string) ([]dig.Node, error) {
 	if pattern == "" {
 		return nodes, nil

@@ -33,7 +33,7 @@ type localProject struct {
 // reread is how often the folder is looked at.
 const reread = 5 * time.Second
 
-// newScheduler runs the schedules of a folder (spec cli.md 5.2).
+// newScheduler runs the schedules of a folder.
 func newScheduler(s streams) *cobra.Command {
 	c := &serverCommand{streams: s}
 	folder := ""

@@ -40,12 +40,12 @@ func (f secretFiles) Secret(key string) (string, bool, error) {
 	return string(text), true, nil
 }
 
-// silent notifies nobody, which is what the original does unless it is told otherwise.
+// silent notifies no one, which is what the original does unless it is told otherwise.
 type silent struct{}
 
 func (silent) Notify(context.Context, string, *operators.Task) error { return nil }
 
-// newNotifier chooses how people are told of failures. `run` is watched by whoever
+// newNotifier chooses how people are told of failures. `run` is watched by the user who
 // started it: notifications are a server's business, and asking for them is an error.
 func newNotifier(s settings) (operators.Notifier, error) {
 	if kind := s["notification.type"]; kind != "" {

@@ -145,7 +145,7 @@ func checkDelete(keys []string) error {
 	return nil
 }
 
-// checkKey applies the rule of spec rest.md 4.4.
+// checkKey applies the rule of wire.md 3.2.
 func checkKey(key string) error {
 	const segment = `(?:[a-zA-Z]|[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])`
 	if len(key) > 255 || !regexp.MustCompile(`^`+segment+`(?:\.`+segment+`)*$`).MatchString(key) {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/notice/mail"
 )
 
-// newNotices reads how people are told of failures (spec server.md 6.5).
+// newNotices reads how people are told of failures (server.md#settings).
 func newNotices(r *reading, pool *evaluators.Pool) (host.Notices, error) {
 	sender, err := noticeSender(r, pool)
 	if err != nil {
@@ -31,7 +31,7 @@ func newNotices(r *reading, pool *evaluators.Pool) (host.Notices, error) {
 		Now:      time.Now,
 	}
 	if sender == nil {
-		return nil, nil // the host tells nobody
+		return nil, nil // the host sends no notices
 	}
 	return notice.New(sender, o), nil
 }

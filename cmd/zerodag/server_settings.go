@@ -152,7 +152,7 @@ func (r *reading) unread() []string {
 // dataFolder is where a server keeps its data unless it is told otherwise.
 const dataFolder = "zerodag-data"
 
-// embeddedOptions reads everything about data and limits (spec server.md 6.1).
+// embeddedOptions reads everything about data and limits (server.md#settings).
 func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	config, err := r.below("config.")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"zerodag/internal/httpapi"
 )
 
-// webOptions say where and how the API is served (spec server.md 6.1, HTTP server).
+// webOptions say where and how the API is served (server.md#settings).
 type webOptions struct {
 	addresses, admin []string
 	adminBind        string
@@ -84,10 +84,10 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 // everywhere is what no address at all listens at.
 const everywhere = "0.0.0.0"
 
-// open says that nobody has to log in.
+// open says that callers need no login.
 func (o webOptions) open() bool { return !o.token && len(o.api.Auth.Users) == 0 }
 
-// authentication reads who may call (spec rest.md 4.2).
+// authentication reads who may call (server.md#who-may-call).
 func (o *webOptions) authentication(r *reading) error {
 	name := r.text("server.authenticator.basic.username", r.text("basicauth.username", ""))
 	password := r.text("server.authenticator.basic.password", r.text("basicauth.password", ""))

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// view shows a run to whoever watches.
+// view shows a run to the user who watches.
 type view interface {
 	log(operators.Identity) operators.Log   // the log of one run of a task
 	changed(*engine.State, []engine.Change) // called after every step
@@ -30,7 +30,7 @@ func newView(r *localRun) view {
 	return v
 }
 
-// terminal returns the terminal that somebody watches the run on, if any.
+// terminal returns the terminal on which the run is watched, if any.
 func (c *runCommand) terminal() (*os.File, bool) {
 	file, ok := terminalOf(c.out)
 	return file, ok && c.logPath == "-" && watched(file)

@@ -79,7 +79,7 @@ func (e Errors) asError() error {
 	return slices.Compact(e)
 }
 
-// maxReported bounds the errors of one file: nobody reads more.
+// maxReported bounds the errors of one file: no user reads more.
 const maxReported = 100
 
 // problem is an Error whose place is still a path of keys from the workflow's root.

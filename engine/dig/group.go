@@ -97,7 +97,7 @@ type parallelMode struct {
 	limit int64
 }
 
-// parallelOf reads `_parallel` (spec language.md 1.8). Loop operators use the same
+// parallelOf reads `_parallel` (language.md 1.8). Loop operators use the same
 // forms, but there the value may be a template and is read when the operator runs.
 func parallelOf(config *param.Map) (parallelMode, error) {
 	v, ok := config.Get("_parallel")

@@ -17,7 +17,7 @@ type Source func(name string) ([]byte, error)
 type Workflow struct {
 	Name   string     // file name without ".dig"
 	Zone   string     // Java ZoneId text, "UTC" unless the file says otherwise
-	Config *param.Map // keys in the order of spec language.md 1.3, without timezone
+	Config *param.Map // keys in the order of language.md 1.3, without timezone
 }
 
 // suffix ends the names of workflow files.
@@ -36,7 +36,7 @@ func Load(read Source, names []string) ([]Workflow, error) {
 
 // ScheduleFaults are what is wrong below `schedule:` of workflow files.
 type ScheduleFaults struct {
-	Unused Errors // keys that nobody reads
+	Unused Errors // keys that are never read
 	Wrong  Errors // everything else
 }
 

@@ -16,7 +16,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Plain scalars that are numbers (spec language.md 1.2). What looks like a time of
+// Plain scalars that are numbers (language.md 1.2). What looks like a time of
 // day, a date or a number with a leading zero stays text.
 var (
 	intForm = sync.OnceValue(func() *regexp.Regexp {

@@ -18,7 +18,7 @@ func taskKeys() []string {
 func retryKeys() []string    { return []string{"limit", "interval", "max_interval", "interval_type"} }
 func parallelKeys() []string { return []string{"limit"} }
 
-// keys warns of keys of a task that nobody reads although they look like some that are read: a
+// keys warns of keys of a task that are never read although they look like some that are read: a
 // misspelt _retry or timeout is lost in silence. Any other key may be a parameter of its author.
 func (c *critic) keys(at []string, task string, config *param.Map) {
 	operator, command, _ := operatorOf(config)

@@ -45,7 +45,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"_export: {a: {{Name of it}}}\n+a: {sh>: x}":                   "main.dig:1:15: {{...}} is YAML for a mapping in a mapping: it is read as the key {Name of it=null}\n  quote it",
 		"+a: {td>: x}\n+b: {td>: x}\n+c: {_error: {td>: x}, sh>: x}":   "td> (3 tasks, first in main.dig:1): there is no such operator; Digdag has it",
 		"+a: {td>: x}": "main.dig:1:6: there is no operator td> (task +main+a)\n  Digdag has it",
-		// and what is nobody's mistake
+		// and what is no mistake
 		"+a: {sh>: x, _retry: {limit: 3, interval: 1, max_interval: 9, interval_type: exponential}, _env: {A: b}}": "",
 		"+a: {sh>: \"x ${metod}\", metod: 1, note: y}":                                                             "",
 		"+a: {sh>: \"sleep ${timeout}\", timeout: 10}":                                                             "",

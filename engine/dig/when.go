@@ -19,7 +19,7 @@ func zoneOf(v param.Value) (string, error) {
 	return schedule.ZoneID(name), err
 }
 
-// scheduleFaults lists what is wrong below `schedule`: keys that nobody reads, which only a
+// scheduleFaults lists what is wrong below `schedule`: keys that are never read, which only a
 // push minds, and the rest. A null is a mistake, not "none".
 func scheduleFaults(w Workflow) (unused, wrong []problem) {
 	v, ok := w.Config.Get("schedule")
@@ -63,7 +63,7 @@ func unusedHint(u schedule.Unused) string {
 	return "remove it: a schedule has start, end, skip_on_overtime, skip_delayed_by, and delay with cron> and intervals"
 }
 
-// kindHint names the types of schedules to whoever wrote another one.
+// kindHint names the types of schedules to the author of another one.
 func kindHint(config *param.Map) string {
 	for _, key := range config.Keys() {
 		if strings.HasSuffix(key, ">") && !slices.Contains(schedule.Kinds(), key) {

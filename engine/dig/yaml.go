@@ -19,7 +19,7 @@ import (
 // maxDepth bounds the nesting of collections: deeper text is an attack or an accident.
 const maxDepth = 500
 
-// ParseYAML reads one YAML document in the language's subset (spec language.md 1.2),
+// ParseYAML reads one YAML document in the language's subset (language.md 1.2),
 // without !include: parameter files use it. Empty text is nil. file is for messages.
 func ParseYAML(file string, text []byte) (param.Value, error) {
 	p := &project{budget: maxExpansion, seen: &amount{}}

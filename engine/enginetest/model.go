@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Model is an attempt as spec engine.md 2.4 to 2.10 tells it, word for word: rows of a
+// Model is an attempt as engine.md 2.4 to 2.10 tells it, word for word: rows of a
 // table, all of them looked at again and again until nothing changes. Where the engine
 // differs on purpose (a kill acts at once) the model says so.
 type Model struct {

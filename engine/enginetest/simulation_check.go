@@ -134,7 +134,7 @@ func (s *Simulation) book(c engine.TaskChanged, guard string) {
 // twice delivers an event that applied once more: nothing may change.
 func (s *Simulation) twice(e engine.Event) error {
 	if _, endless := e.(engine.GoOn); endless {
-		return nil // it makes the next portion, whoever asks
+		return nil // it makes the next portion, whatever message asks
 	}
 	if changes, _ := s.state.Step(e, s.now); len(changes) > 0 {
 		return fmt.Errorf("the second delivery changes %v", changes)

@@ -5,7 +5,7 @@
 // looked up here; what needs JavaScript is handed to package script, here or in another process.
 // This package must never run any, nor link the engine that does.
 //
-// The rules are spec language.md 1.7.
+// The rules are language.md 1.7.
 package expr
 
 import (
@@ -53,7 +53,7 @@ func (s *Scope) Location() *time.Location {
 }
 
 // scope is what a string sees: siblings first, then vars. Mark, unless empty, is what the code in
-// vars lacks: nobody has evaluated it.
+// vars lacks: it was not evaluated.
 type scope struct {
 	siblings, vars *param.Map
 	mark           string

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestMoment has the vectors of the specification and the recordings b03 and b16.
+// TestMoment holds times against what Digdag makes of them (language.md 1.7; recorded cases b03, b16).
 func TestMoment(t *testing.T) {
 	t.Parallel()
 	dst := "2016-03-13T10:00:00Z"

@@ -50,7 +50,7 @@ func literal(parts []Part, text, mark string) []Part {
 	return append(parts, Part{Text: text})
 }
 
-// markCode returns a value of parameters that nobody evaluated with the mark in all code that
+// markCode returns a value of parameters that were not evaluated yet with the mark in all code that
 // looks like a reference: what is made of it was written, too. Data stays as it is.
 func markCode(v param.Value, mark string) param.Value {
 	if mark == "" {

@@ -24,7 +24,7 @@ func Errorf(format string, args ...any) error {
 }
 
 // The As functions read one value as a type, with the coercions and messages of
-// spec language.md 1.13: numbers from numeric text, booleans from "true", "false"
+// language.md 1.13: numbers from numeric text, booleans from "true", "false"
 // and "", text from numbers and booleans. key is only for the message.
 
 // AsString reads text; numbers and booleans become text.

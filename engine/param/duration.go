@@ -12,7 +12,7 @@ var durationForm = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // AsDuration reads a duration as the language writes it: "1d 2h 3m 4s" in this order,
-// at least one part, blanks and capitals allowed (spec language.md 1.10).
+// at least one part, blanks and capitals allowed (language.md 1.10).
 func AsDuration(key string, v Value) (time.Duration, error) {
 	text, err := AsString(key, v)
 	if err != nil {

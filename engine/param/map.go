@@ -19,7 +19,7 @@ type Value = any
 // Map is an ordered mapping. The order of keys is the order in which they were
 // first set: it decides the order of tasks and what an expression can see.
 //
-// A Map is built with Set and Delete by its only owner; once handed to anybody
+// A Map is built with Set and Delete by its only owner; once handed to another package
 // it is frozen and shared. A nil *Map reads as an empty one.
 type Map struct {
 	keys  []string
@@ -169,7 +169,7 @@ func (m *Map) Without(keys ...string) *Map {
 }
 
 // Merge lays over on base: mappings merge into mappings, everything else is
-// replaced, lists and null included (spec language.md 1.5). Neither is changed;
+// replaced, lists and null included (language.md 1.5). Neither is changed;
 // the result shares what did not change.
 func Merge(base, over *Map) *Map {
 	switch {

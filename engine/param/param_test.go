@@ -172,7 +172,7 @@ func TestParseJSON(t *testing.T) {
 }
 
 // FuzzParseJSON proves that whatever is parsed can be written and read again, and that
-// what is written is JSON for everybody else.
+// what is written is JSON for all other readers.
 func FuzzParseJSON(f *testing.F) {
 	f.Add(`{"a":[1,2.5,"x\n",null,true],"b":{"c":-1e-7}}`)
 	f.Add(`123456789012345678901234567890`)

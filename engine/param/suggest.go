@@ -34,7 +34,7 @@ func distance(a, b string) int {
 }
 
 // Nearest returns the candidate that key is most likely a slip of: no more than a quarter of its
-// letters differ, so that a key of somebody's own is none. "" when there is none, or when key is
+// letters differ, so that a key of the user's own is none. "" when there is none, or when key is
 // a candidate itself.
 func Nearest(key string, candidates []string) string {
 	best, least := "", 0

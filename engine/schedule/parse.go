@@ -18,7 +18,7 @@ func Parse(config *param.Map, zone *time.Location) (*Schedule, error) {
 	return ParseHere(config, zone)
 }
 
-// ParseHere reads it as a run on this machine does, which passes over keys that nobody reads.
+// ParseHere reads it as a run on this machine does, which passes over keys that are never read.
 func ParseHere(config *param.Map, zone *time.Location) (*Schedule, error) {
 	kind, command, err := kindOf(config)
 	if err != nil {
@@ -62,13 +62,13 @@ func kindOf(config *param.Map) (kind string, command param.Value, err error) {
 	return "", nil, param.Errorf("Schedule config requires 'type>: at' parameter: %s", param.Text(config))
 }
 
-// Unused is a key below `schedule:` that nobody reads.
+// Unused is a key below `schedule:` that is never read.
 type Unused struct {
 	Key  string
 	Near []string // keys that it may be a misspelling of
 }
 
-// UnusedKeys lists the keys that nobody reads; none when the type of the schedule is not known.
+// UnusedKeys lists the keys that are never read; none when the type of the schedule is not known.
 // The original lists `delay` and `at` too, by mistake: its documentation has them, so they are
 // read here.
 func UnusedKeys(config *param.Map) (list []Unused) {

@@ -7,7 +7,7 @@
 // the variables of a session, and SLA.Due when an attempt starts. The package
 // must never read a clock: every instant is an argument.
 //
-// The rules are spec language.md 1.10 and 1.12 and the recordings of the original
+// The rules are language.md 1.10 and 1.12 and the recordings of the original
 // engine in testdata; where they are odd the comment says so.
 package schedule
 

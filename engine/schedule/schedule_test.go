@@ -40,7 +40,7 @@ func mustTime(t testing.TB, text string) time.Time {
 	return at
 }
 
-// TestVectors has the vectors of the specification (tests.md B.1).
+// TestVectors holds the rules against times that Digdag's own tests name (language.md 1.10).
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	const la = "America/Los_Angeles"

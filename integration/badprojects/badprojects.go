@@ -1,6 +1,6 @@
 // Package badprojects reads the corpus of wrong projects beside it.
 //
-// Each folder NNN-name is a project that somebody could write by mistake or in bad
+// Each folder NNN-name is a project that a user could write by mistake or in bad
 // faith, with a want.txt: "#" lines say what is wrong with it, "run: true" marks a
 // project that is accepted and fails only when it runs, and every other line is a part
 // of one error that its author must see, in order.

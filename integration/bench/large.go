@@ -143,7 +143,7 @@ func (b *bench) lists() error {
 	return nil
 }
 
-func (s *server) metrics(into *bytes.Buffer) error {
+func (s *running) metrics(into *bytes.Buffer) error {
 	answer, err := client.Get(s.url + "/api/metrics")
 	if err != nil {
 		return err

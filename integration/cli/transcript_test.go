@@ -1,7 +1,3 @@
-// Package cli_test replays what was recorded of the original's command line.
-//
-// `make test` runs it against a server of this module. It must never need anything but
-// the Go tool and this machine's loopback.
 package cli_test
 
 import (
@@ -21,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"zerodag/integration/target"
+	"zerodag/integration/stack"
 )
 
 //go:embed transcripts.json
@@ -56,7 +52,7 @@ func TestTranscripts(t *testing.T) {
 // replay runs command lines one after the other: each depends on those before.
 type replay struct {
 	program, work, endpoint string
-	token                   string                       // of the server; "" where nobody has to log in
+	token                   string                       // of the server; "" where no login is needed
 	deployed                bool                         // the server is a deployed stack
 	commands                bool                         // it runs sh>
 	ids                     map[string]map[string]string // ours by recorded id, by kind
@@ -66,13 +62,13 @@ func newReplay(t *testing.T) *replay {
 	t.Helper()
 	r := &replay{work: t.TempDir(), ids: map[string]map[string]string{"attempt": {}, "session": {}, "schedule": {}}}
 	r.program = build(t, r.work)
-	stack, deployed := target.Deployed(t)
+	place, deployed := stack.Find()
 	shell := "sh"
-	if r.commands = stack.Commands; !r.commands {
+	if r.commands = place.Commands; !r.commands {
 		shell = "echo"
 	}
 	if r.deployed = deployed; deployed {
-		r.endpoint, r.token = stack.URL, stack.SiteToken(t, target.FreshSite(), "admin")
+		r.endpoint, r.token = place.URL, place.SiteToken(t, stack.FreshSite(), "admin")
 	}
 	for name, text := range map[string]string{
 		"proj/ok.dig":     "timezone: Asia/Tokyo\n_export:\n  v: 1\nschedule:\n  daily>: \"07:00:00\"\n+a:\n  echo>: hello ${v} ${session_date}\n+b:\n  " + shell + ">: echo from sh\n+g:\n  +c:\n    echo>: c\n  +d:\n    echo>: d\n",
@@ -102,7 +98,7 @@ func build(t *testing.T, folder string) string {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // somebody else's temporary file
+		case errors.Is(err, fs.ErrNotExist): // a temporary file of another process
 			return nil
 		case err != nil:
 			return err

@@ -1,6 +1,3 @@
-// Package client drives a real server with Digdag's own Java client library, so that
-// programs which use it keep working. `make tools` installs what it needs: a JDK, Maven
-// and the library. It must not know our own client.
 package client
 
 import (
@@ -13,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"zerodag/integration/durability"
-	"zerodag/integration/target"
+	"zerodag/integration/server"
+	"zerodag/integration/stack"
 )
 
 // projects are the two revisions that the Java program pushes; without commands where the
@@ -71,9 +68,9 @@ func TestDigdagClient(t *testing.T) {
 		t.Skipf("NOT RUN: %s: run `make tools`", what)
 	}
 	folder := t.TempDir()
-	stack, deployed := target.Deployed(t)
-	for name, files := range projects(stack.Commands) {
-		if err := os.WriteFile(filepath.Join(folder, name), durability.Pack(files), 0o644); err != nil {
+	place, deployed := stack.Find()
+	for name, files := range projects(place.Commands) {
+		if err := os.WriteFile(filepath.Join(folder, name), server.Pack(files), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,15 +78,15 @@ func TestDigdagClient(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "javac", "-proc:none", "-nowarn", "-cp", "lib/*", "-d", classes, "Drive.java").CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
-	arguments, log := []string{folder, strconv.FormatBool(stack.Commands)}, func() string { return "see that of its functions" }
+	arguments, log := []string{folder, strconv.FormatBool(place.Commands)}, func() string { return "see that of its functions" }
 	if deployed {
-		arguments = append(arguments, stack.SiteToken(t, target.FreshSite(), "admin"))
+		arguments = append(arguments, place.SiteToken(t, stack.FreshSite(), "admin"))
 	} else {
-		server := durability.NewServer(t, durability.Build(t))
-		server.Start()
-		stack.URL, log = server.URL(), server.Log
+		srv := server.New(t, server.Build(t))
+		srv.Start()
+		place.URL, log = srv.URL(), srv.Log
 	}
-	host, port := address(t, stack.URL)
+	host, port := address(t, place.URL)
 	arguments = append([]string{"-cp", classes + string(filepath.ListSeparator) + "lib/*", "Drive", host, port}, arguments...)
 	out, err := exec.CommandContext(t.Context(), "java", arguments...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "all parts passed") {

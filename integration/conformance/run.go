@@ -249,7 +249,7 @@ func (s secrets) Secret(key string) (string, bool, error) {
 	return v, ok, nil
 }
 
-// quiet notifies nobody, as the original did when it was recorded.
+// quiet sends no notices, as Digdag did when it was recorded.
 type quiet struct{}
 
 func (quiet) Notify(context.Context, string, *operators.Task) error { return nil }

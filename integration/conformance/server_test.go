@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/durability"
-	"zerodag/integration/target"
+	"zerodag/integration/localstack"
+	"zerodag/integration/server"
+	"zerodag/integration/stack"
 )
 
 // atOnce is how many cases a server carries out side by side: most of them wait.
@@ -34,13 +35,13 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stack, deployed := target.Deployed(t)
-	remote := Remote{URL: stack.URL, Temp: temp, Token: stack.Token}
+	place, deployed := stack.Find()
+	remote := Remote{URL: place.URL, Temp: temp, Token: place.Token}
 	log := func() string { return "see that of its functions" }
 	if !deployed {
-		server := durability.NewServer(t, durability.Build(t), "-X", "tmpdir="+temp)
-		server.Start()
-		remote.URL, log = server.URL(), server.Log
+		srv := server.New(t, server.Build(t), "-X", "tmpdir="+temp)
+		srv.Start()
+		remote.URL, log = srv.URL(), srv.Log
 	}
 	surroundings := NewSurroundings(t)
 	// The longest first: they decide when the last one is over.
@@ -51,7 +52,7 @@ func TestServer(t *testing.T) {
 	for range atOnce {
 		workers.Go(func() {
 			for c := range queue {
-				results.Store(c.Name, carryOut(t, c, stack, remote, surroundings))
+				results.Store(c.Name, carryOut(t, c, place, remote, surroundings))
 			}
 		})
 	}
@@ -82,18 +83,18 @@ type outcome struct {
 	missing     string // what it needs that is not there
 }
 
-func carryOut(t *testing.T, c Case, stack target.Stack, server Remote, s *Surroundings) outcome {
+func carryOut(t *testing.T, c Case, place *stack.Stack, server Remote, s *Surroundings) outcome {
 	if what := missing(c); what != "" {
 		return outcome{missing: what}
 	}
-	if !stack.Commands && c.runsCommands() {
+	if !place.Commands && c.runsCommands() {
 		return outcome{missing: "commands, which this server does not run"}
 	}
-	if stack.Far() && c.needsSurroundings() {
+	if place.Far() && c.needsSurroundings() {
 		return outcome{missing: "a web server, mail server or database on this machine, which the functions of an account cannot reach"}
 	}
 	out := filepath.Join(server.Temp, "out", c.Name)
-	if shared := os.Getenv("LSPROC_SHARED"); shared != "" && stack.URL != "" { // what the test bed's containers see
+	if shared := localstack.SharedFolder(); shared != "" && place.URL != "" { // what the test bed's containers see
 		out = filepath.Join(shared, filepath.Base(server.Temp), c.Name)
 		defer os.RemoveAll(out)
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/durability"
+	"zerodag/integration/server"
 )
 
 // escapes are commands that start a process which takes another session, parent, environment or
@@ -31,11 +31,11 @@ var escapes = map[string]string{
 
 // escaped is an attempt for each escape, on one server.
 type escaped struct {
-	*durability.Server
+	*server.Server
 	t        *testing.T
 	folder   string
 	attempts []string
-	seconds  map[string]string // for which the processes sleep, and who: nobody else's sleep so long
+	seconds  map[string]string // for which the processes sleep, which tells them from all others
 }
 
 // escapeNumber makes the seconds of all tests different.
@@ -43,13 +43,13 @@ var escapeNumber atomic.Int64
 
 // escape starts all of them. over says that a command ends as soon as its process is there, and
 // does not wait for it; task is what else its task says.
-func escape(t *testing.T, server *durability.Server, over bool, task string) *escaped {
+func escape(t *testing.T, srv *server.Server, over bool, task string) *escaped {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil {
 		t.Skip("NOT RUN: setsid is not on this machine")
 	}
-	server.Start()
-	e := &escaped{Server: server, t: t, folder: t.TempDir(), seconds: map[string]string{}}
+	srv.Start()
+	e := &escaped{Server: srv, t: t, folder: t.TempDir(), seconds: map[string]string{}}
 	for f := e.folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
 		os.Chmod(f, 0o755)
 	}
@@ -82,7 +82,7 @@ func escape(t *testing.T, server *durability.Server, over bool, task string) *es
 
 func (e *escaped) start(files map[string]string) {
 	e.t.Helper()
-	if status, text, err := e.Call(http.MethodPut, "/api/projects?project=p&revision=1", "application/gzip", durability.Pack(files)); err != nil || status != http.StatusOK {
+	if status, text, err := e.Call(http.MethodPut, "/api/projects?project=p&revision=1", "application/gzip", server.Pack(files)); err != nil || status != http.StatusOK {
 		e.t.Fatal(status, string(text), err)
 	}
 	var list struct{ Workflows []struct{ ID string } }
@@ -172,15 +172,15 @@ func (e *escaped) over() {
 // its next start.
 func TestNothingOutlivesItsCommand(t *testing.T) {
 	t.Parallel()
-	program := durability.Build(t)
+	program := server.Build(t)
 	t.Run("end", func(t *testing.T) {
 		t.Parallel()
-		e := escape(t, durability.NewServer(t, program), true, "")
+		e := escape(t, server.New(t, program), true, "")
 		e.wantNothing("at the end")
 	})
 	t.Run("kill", func(t *testing.T) {
 		t.Parallel()
-		e := escape(t, durability.NewServer(t, program), false, "")
+		e := escape(t, server.New(t, program), false, "")
 		if len(e.left()) < len(e.seconds) {
 			t.Fatalf("only %v runs: this shows nothing", e.left())
 		}
@@ -193,18 +193,18 @@ func TestNothingOutlivesItsCommand(t *testing.T) {
 	})
 	t.Run("timeout", func(t *testing.T) {
 		t.Parallel()
-		e := escape(t, durability.NewServer(t, program), false, "  sandbox: {timeout: 3s}\n")
+		e := escape(t, server.New(t, program), false, "  sandbox: {timeout: 3s}\n")
 		e.wantNothing("after its time")
 	})
 	t.Run("stop", func(t *testing.T) {
 		t.Parallel()
-		e := escape(t, durability.NewServer(t, program), false, "")
+		e := escape(t, server.New(t, program), false, "")
 		e.stop()
 		e.wantNothing("after the end of the server")
 	})
 	t.Run("crash", func(t *testing.T) {
 		t.Parallel()
-		e := escape(t, durability.NewServer(t, program), false, "")
+		e := escape(t, server.New(t, program), false, "")
 		e.Kill()
 		before := e.left()
 		if len(before) < len(e.seconds) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/durability"
+	"zerodag/integration/server"
 )
 
 // The load, as many attempts as there are at once, and what each consists of.
@@ -33,7 +33,7 @@ func TestKilledServers(t *testing.T) {
 		kills, _ = strconv.Atoi(text)
 	}
 	l := &load{t: t, out: t.TempDir(), killed: map[string]bool{},
-		Server: durability.NewServer(t, durability.Build(t), "-X", "executor.attempt_max_run=100000", "-X", "agent.max_crashes=0")}
+		Server: server.New(t, server.Build(t), "-X", "executor.attempt_max_run=100000", "-X", "agent.max_crashes=0")}
 	l.Start()
 	l.push()
 	l.workflows = l.find("main")
@@ -61,7 +61,7 @@ func TestKilledServers(t *testing.T) {
 
 // load is what clients did and were told.
 type load struct {
-	*durability.Server
+	*server.Server
 	t         *testing.T
 	out       string
 	workflows string // id of main in the first revision
@@ -109,7 +109,7 @@ func (l *load) archive() []byte {
 			main.WriteString("  echo>: ${attempt_id}\n")
 		}
 	}
-	return durability.Pack(map[string]string{"main.dig": main.String(),
+	return server.Pack(map[string]string{"main.dig": main.String(),
 		"every.dig": "schedule:\n  seconds_interval>: 1\n+a:\n  echo>: ${session_time}\n"})
 }
 

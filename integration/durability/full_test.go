@@ -1,6 +1,7 @@
 package durability_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -14,9 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"bytes"
-
-	"zerodag/integration/durability"
+	"zerodag/integration/server"
 )
 
 // smallDisk mounts a disk of its own in a folder.
@@ -81,19 +80,19 @@ var disturbed = map[string]string{
 
 // shaken is a server with one attempt of each of these workflows.
 type shaken struct {
-	*durability.Server
+	*server.Server
 	t        *testing.T
 	attempts map[string]string
 }
 
-func shake(t *testing.T, server *durability.Server) *shaken {
+func shake(t *testing.T, srv *server.Server) *shaken {
 	t.Helper()
-	server.Start()
-	s, out, files := &shaken{server, t, map[string]string{}}, t.TempDir(), map[string]string{}
+	srv.Start()
+	s, out, files := &shaken{srv, t, map[string]string{}}, t.TempDir(), map[string]string{}
 	for name, text := range disturbed {
 		files[name+".dig"] = strings.ReplaceAll(text, "OUT", out)
 	}
-	if status, text, err := s.Call(http.MethodPut, "/api/projects?project=full&revision=1", "application/gzip", durability.Pack(files)); err != nil || status != http.StatusOK {
+	if status, text, err := s.Call(http.MethodPut, "/api/projects?project=full&revision=1", "application/gzip", server.Pack(files)); err != nil || status != http.StatusOK {
 		t.Fatal(status, string(text), err)
 	}
 	var list struct{ Workflows []struct{ ID, Name string } }
@@ -176,18 +175,18 @@ func (s *shaken) text(name string) string {
 // a temporary folder that is full, too.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	program := durability.Build(t)
+	program := server.Build(t)
 	for _, how := range []string{"full", "no inodes", "temporary folder"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			server := durability.NewServer(t, program)
-			disk := server.Data()
+			srv := server.New(t, program)
+			disk := srv.Data()
 			if how == "temporary folder" {
 				disk = t.TempDir()
-				server = durability.NewServer(t, program, "-X", "tmpdir="+disk)
+				srv = server.New(t, program, "-X", "tmpdir="+disk)
 			}
 			smallDisk(t, disk, "size=12m,nr_inodes=1500")
-			s := shake(t, server)
+			s := shake(t, srv)
 			time.Sleep(500 * time.Millisecond)
 			free := full(t, disk, how == "no inodes")
 			s.health(http.StatusServiceUnavailable, `"reason":"disk-full"`)
@@ -204,11 +203,11 @@ func TestFullDisk(t *testing.T) {
 // the disk is full. The runs that it cut off have logs of their own, and all are whole files.
 func TestFullDiskAndKill(t *testing.T) {
 	t.Parallel()
-	server := durability.NewServer(t, durability.Build(t), "-X", "agent.max_crashes=0")
-	smallDisk(t, server.Data(), "size=12m")
-	s := shake(t, server)
+	srv := server.New(t, server.Build(t), "-X", "agent.max_crashes=0")
+	smallDisk(t, srv.Data(), "size=12m")
+	s := shake(t, srv)
 	time.Sleep(500 * time.Millisecond)
-	free := full(t, server.Data(), false)
+	free := full(t, srv.Data(), false)
 	time.Sleep(500 * time.Millisecond)
 	s.Kill()
 	s.Start()

@@ -16,34 +16,34 @@ import (
 
 	_ "modernc.org/sqlite" // the driver of the database that is made newer
 
-	"zerodag/integration/durability"
+	"zerodag/integration/server"
 )
 
 // running is a server with one attempt whose task writes "begun", waits for "go" and
 // writes "done", all in a folder.
 type running struct {
-	*durability.Server
+	*server.Server
 	t      *testing.T
 	folder string
 	id     string
 }
 
-func run(t *testing.T, server *durability.Server) *running {
+func run(t *testing.T, srv *server.Server) *running {
 	t.Helper()
-	server.Start()
-	r := &running{server, t, t.TempDir(), ""}
-	archive := durability.Pack(map[string]string{"main.dig": fmt.Sprintf(`+wait:
+	srv.Start()
+	r := &running{srv, t, t.TempDir(), ""}
+	archive := server.Pack(map[string]string{"main.dig": fmt.Sprintf(`+wait:
   sh>: "cd %s; echo >> begun; until test -f go; do sleep 0.05; done; echo >> done"
 +next:
   sh>: "echo >> %s/next"
 `, r.folder, r.folder)})
-	if status, text, err := server.Call(http.MethodPut, "/api/projects?project=stop&revision=1", "application/gzip", archive); err != nil || status != http.StatusOK {
+	if status, text, err := srv.Call(http.MethodPut, "/api/projects?project=stop&revision=1", "application/gzip", archive); err != nil || status != http.StatusOK {
 		t.Fatal(status, string(text), err)
 	}
 	var list struct{ Workflows []struct{ ID string } }
-	server.Get("/api/workflows", &list)
+	srv.Get("/api/workflows", &list)
 	body := fmt.Sprintf(`{"workflowId":%q,"sessionTime":"2024-01-01T00:00:00Z","params":{}}`, list.Workflows[0].ID)
-	status, text, err := server.Call(http.MethodPut, "/api/attempts", "application/json", []byte(body))
+	status, text, err := srv.Call(http.MethodPut, "/api/attempts", "application/json", []byte(body))
 	if err != nil || status != http.StatusOK {
 		t.Fatal(status, string(text), err)
 	}
@@ -97,7 +97,7 @@ func (r *running) let() {
 // with success; the attempt goes on with the next start.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	r := run(t, durability.NewServer(t, durability.Build(t)))
+	r := run(t, server.New(t, server.Build(t)))
 	r.signal()
 	r.awaitLog("Waiting for completion of 1 running tasks...")
 	if status, _, err := r.Call(http.MethodGet, "/api/version", "", nil); err != nil || status != http.StatusOK {
@@ -128,7 +128,7 @@ func TestStop(t *testing.T) {
 // with the next start.
 func TestStopTwice(t *testing.T) {
 	t.Parallel()
-	r := run(t, durability.NewServer(t, durability.Build(t)))
+	r := run(t, server.New(t, server.Build(t)))
 	r.signal()
 	r.awaitLog("Waiting for completion of 1 running tasks...")
 	r.signal()
@@ -153,19 +153,19 @@ func TestStopTwice(t *testing.T) {
 // later release, are refused with a clear message and leave the data alone.
 func TestOneServerPerFolder(t *testing.T) {
 	t.Parallel()
-	program := durability.Build(t)
-	server := durability.NewServer(t, program)
-	server.Start()
+	program := server.Build(t)
+	srv := server.New(t, program)
+	srv.Start()
 	refused := func(want string) {
 		t.Helper()
-		out, err := exec.CommandContext(t.Context(), program, "server", "-n", "0", "-c", os.DevNull, "-o", server.Data()).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), program, "server", "-n", "0", "-c", os.DevNull, "-o", srv.Data()).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 2 {
 			t.Errorf("%v\n%swant %q in a line of its own", err, out, want)
 		}
 	}
 	refused("another process has it open")
-	server.Kill()
-	db, err := sql.Open("sqlite", filepath.Join(server.Data(), "zerodag.db"))
+	srv.Kill()
+	db, err := sql.Open("sqlite", filepath.Join(srv.Data(), "zerodag.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

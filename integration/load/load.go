@@ -1,6 +1,6 @@
 // Package load lets many clients call one server at once and looks whether a call fails
 // and whether anything is left behind: goroutines, file handles, memory. `make test` does
-// so for seconds, `make bench` for a minute (ZERODAG_LOAD). Nobody imports it.
+// so for seconds, `make bench` for a minute (ZERODAG_LOAD). No package imports it.
 package load
 
 import (
@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"zerodag/integration/durability"
+	"zerodag/integration/server"
 )
 
 // Clients share what they know of a server: the attempts that were started so far.
@@ -258,7 +258,7 @@ func (c *Clients) readLog(ctx context.Context) error {
 
 func (c *Clients) push(ctx context.Context) error {
 	revision := "r" + strconv.FormatInt(c.revision.Add(1), 10)
-	body := durability.Pack(map[string]string{"main.dig": project, "daily.dig": scheduled, "revision.txt": revision})
+	body := server.Pack(map[string]string{"main.dig": project, "daily.dig": scheduled, "revision.txt": revision})
 	_, err := c.call(ctx, http.MethodPut, "/api/projects?project=load&revision="+revision, "application/gzip", body)
 	return err
 }

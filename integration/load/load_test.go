@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/durability"
 	"zerodag/integration/load"
+	"zerodag/integration/server"
 )
 
 // clients is how many call at once.
@@ -30,16 +30,16 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := durability.NewServer(t, durability.Build(t), "-X", "executor.attempt_max_run=1000000")
-	server.Start()
-	c, err := load.NewClients(t.Context(), server.URL(), clients)
+	srv := server.New(t, server.Build(t), "-X", "executor.attempt_max_run=1000000")
+	srv.Start()
+	c, err := load.NewClients(t.Context(), srv.URL(), clients)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Run(t.Context(), clients, d/2)
-	first := settled(t, server, c)
+	first := settled(t, srv, c)
 	c.Run(t.Context(), clients, d/2)
-	second := settled(t, server, c)
+	second := settled(t, srv, c)
 	t.Logf("%d clients for %v\n%safter the first half:  %v\nafter the second half: %v", clients, d, c.Report(d), first, second)
 	failures := c.Failures()
 	for _, f := range failures[:min(len(failures), 10)] {
@@ -64,13 +64,13 @@ func (l left) String() string {
 }
 
 // settled waits until all attempts are over and the connections are closed.
-func settled(t *testing.T, server *durability.Server, c *load.Clients) left {
+func settled(t *testing.T, srv *server.Server, c *load.Clients) left {
 	t.Helper()
 	c.Close()
 	before := left{}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(500 * time.Millisecond) {
-		metrics := page(t, server)
-		now := left{goroutines: value(t, metrics, "goroutines"), handles: handles(server), memory: resident(server)}
+		metrics := page(t, srv)
+		now := left{goroutines: value(t, metrics, "goroutines"), handles: handles(srv), memory: resident(srv)}
 		over := value(t, metrics, "attempts_started_total") == value(t, metrics, "attempts_finished_total")
 		if over && now.goroutines == before.goroutines && now.handles == before.handles {
 			return now
@@ -82,9 +82,9 @@ func settled(t *testing.T, server *durability.Server, c *load.Clients) left {
 	}
 }
 
-func page(t *testing.T, server *durability.Server) string {
+func page(t *testing.T, srv *server.Server) string {
 	t.Helper()
-	status, text, err := server.Call(http.MethodGet, "/api/metrics", "", nil)
+	status, text, err := srv.Call(http.MethodGet, "/api/metrics", "", nil)
 	if err != nil || status != http.StatusOK {
 		t.Fatalf("metrics: %d %v", status, err)
 	}
@@ -105,13 +105,13 @@ func value(t *testing.T, metrics, name string) int {
 }
 
 // handles counts open files where the system tells; else 0.
-func handles(server *durability.Server) int {
-	list, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(server.Process().Pid), "fd"))
+func handles(srv *server.Server) int {
+	list, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(srv.Process().Pid), "fd"))
 	return len(list)
 }
 
-func resident(server *durability.Server) int64 {
-	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(server.Process().Pid), "status"))
+func resident(srv *server.Server) int64 {
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(srv.Process().Pid), "status"))
 	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(text)
 	if m == nil {
 		return 0

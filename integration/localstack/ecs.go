@@ -40,7 +40,7 @@ type ECSTask struct {
 type ECSContainer struct {
 	Name     string `json:"name"`
 	Status   string `json:"lastStatus"`
-	ExitCode *int   `json:"exitCode"` // nil when it did not run, or nobody knows
+	ExitCode *int   `json:"exitCode"` // nil when it did not run, or it is not known
 	Reason   string `json:"reason"`
 }
 

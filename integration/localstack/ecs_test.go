@@ -22,7 +22,7 @@ import (
 
 const patience = 30 * time.Second
 
-// ecsBed is a cluster of its own, whose faults and limits nobody shares.
+// ecsBed is a cluster of its own, whose faults and limits are its own.
 type ecsBed struct {
 	localstack.ECS
 	arn    string

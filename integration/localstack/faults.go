@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Faulty makes the clients of a configuration meet trouble, from a seed: some calls are
+// Faulty makes the clients of a configuration meet faults, from a seed: some calls are
 // throttled, some fail before and some after they have done what they should. The share is
 // of each kind.
 func Faulty(t testing.TB, c *aws.Config, seed uint64, share float64) {
@@ -27,7 +27,7 @@ func Faulty(t testing.TB, c *aws.Config, seed uint64, share float64) {
 	})
 }
 
-// FaultyEndpoint is an address of LocalStack behind which calls meet trouble, for those who
+// FaultyEndpoint is an address of LocalStack behind which calls meet faults, for tests that
 // make their clients themselves.
 func FaultyEndpoint(t testing.TB, seed uint64, share float64) string {
 	t.Helper()

@@ -88,11 +88,15 @@ func healthy() error {
 	return nil
 }
 
+// SharedFolder is where folders lie that containers of the test bed's ECS see; "" where the
+// environment names none.
+func SharedFolder() string { return os.Getenv("LSPROC_SHARED") }
+
 // Shared is a folder of the test that the containers of the test bed's ECS see, too, at the same
 // place: what lies below /tmp they do not.
 func Shared(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(os.Getenv("LSPROC_SHARED"), "test-")
+	dir, err := os.MkdirTemp(SharedFolder(), "test-")
 	if err != nil {
 		t.Fatal(err)
 	}

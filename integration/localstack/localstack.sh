@@ -94,7 +94,7 @@ down() {
 #   own image and write all over the file system.
 # GATEWAY_SERVER=loopback (plugin): the stock server ignores the host of GATEWAY_LISTEN.
 # SQS_ENDPOINT_STRATEGY=path: queue URLs that need no DNS.
-# DYNAMODB_SHARE_DB=1: functions ask DynamoDB Local directly, whoever they sign as.
+# DYNAMODB_SHARE_DB=1: functions ask DynamoDB Local directly, under whatever name they sign.
 # *_DYNAMODB=v2: streams without a download.
 # S3_SKIP_SIGNATURE_VALIDATION=0: expired and forged links are refused, as on AWS.
 # CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES: 0 refuses every type, since the list of those that

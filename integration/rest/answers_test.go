@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"zerodag/docs"
+	"zerodag/integration/stack"
 	"zerodag/internal/httpapi"
 )
 
@@ -108,6 +109,7 @@ func TestMethods(t *testing.T) {
 // TestLimits proves the bounds of bodies and archives and their texts.
 func TestLimits(t *testing.T) {
 	t.Parallel()
+	stack.NeedsServer(t, "its limits are not those that the test chooses")
 	c := caller{serve(t, httpapi.Options{Limits: httpapi.Limits{Archive: 300, Body: 100, Attempts: 5}}), t, ""}
 	push := func(body io.Reader) answer {
 		return c.request(http.MethodPut, "/api/projects?project=p&revision=r", body, "Content-Type", "application/gzip")
@@ -162,6 +164,7 @@ func TestBodies(t *testing.T) {
 // TestMetrics proves that each endpoint has its timer and that attempts are counted.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
+	stack.NeedsServer(t, "its metrics are in CloudWatch; a function's process counts its own calls only")
 	c := open(t)
 	c.push(c.project())
 	c.run("p", "main")
@@ -178,6 +181,7 @@ func TestMetrics(t *testing.T) {
 // for them only.
 func TestUserInfo(t *testing.T) {
 	t.Parallel()
+	stack.NeedsServer(t, "it has no listener for administrators")
 	users := []httpapi.User{{Name: "root", Password: "r", Admin: true}, {Name: "user", Password: "u"}}
 	for _, want := range []struct {
 		admin  bool

@@ -13,7 +13,7 @@ import (
 )
 
 // TestAuthorization proves who gets in, with which words the others are refused, and
-// what needs no authentication (spec rest.md 4.2).
+// what needs no authentication (server.md#who-may-call).
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "user", Password: "se:cret"}, {Name: "other", Password: "x", Role: httpapi.Viewer}}}})
@@ -107,8 +107,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// everySite calls a server as one who manages every site: as everybody does where nobody has
-// to log in, as a principal of the account on a deployed stack.
+// everySite calls a server as one who manages every site: as every caller does where there
+// is no need to log in, as a principal of the account on a deployed stack.
 func everySite(t *testing.T) (*running, caller) {
 	t.Helper()
 	server := serve(t, httpapi.Options{})

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"zerodag/integration/stack"
 )
 
 // sent is one server-sent event.
@@ -120,6 +122,7 @@ func write(t *testing.T, name string) {
 // happen, that it goes on where a client left it, and that it ends with the attempt.
 func TestEvents(t *testing.T) {
 	t.Parallel()
+	stack.NeedsServer(t, "a command decides when the test goes on; TestEventsInParts of integration/stack does without")
 	c := open(t)
 	folder := t.TempDir()
 	c.must(http.MethodPut, "/api/projects?project=p&revision=r", steps(folder))
@@ -176,6 +179,7 @@ func (c caller) goesOn(attempt, position string) {
 // TestEventsEndWithServer proves that no stream keeps a server from stopping.
 func TestEventsEndWithServer(t *testing.T) {
 	t.Parallel()
+	stack.NeedsServer(t, "there is no server that stops")
 	c := open(t)
 	folder := t.TempDir()
 	c.must(http.MethodPut, "/api/projects?project=p&revision=r", steps(folder))

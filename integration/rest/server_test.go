@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/target"
+	"zerodag/integration/stack"
 	"zerodag/internal/embedded"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
@@ -35,16 +35,16 @@ type running struct {
 	stop func() // begins the shutdown: streams end
 
 	engine *embedded.Engine // of the server in memory
-	stack  target.Stack     // that is deployed
+	stack  *stack.Stack     // that is deployed
 }
 
 // serve makes a server with options; only those of a server in memory can be chosen.
 func serve(t *testing.T, options httpapi.Options) *running {
 	t.Helper()
-	if stack, ok := target.Deployed(t); ok {
-		return &running{URL: stack.URL, spec: describe(t), site: target.FreshSite(), stack: stack}
+	if deployed, ok := stack.Find(); ok {
+		return &running{URL: deployed.URL, spec: describe(t), site: stack.FreshSite(), stack: deployed}
 	}
-	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: nobody{}})
+	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		t.Fatal(err)
 	}
 	listening := httptest.NewServer(handler)
-	server := &running{URL: listening.URL, engine: engine, stack: target.Stack{Commands: true}, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
+	server := &running{URL: listening.URL, engine: engine, stack: &stack.Stack{Commands: true}, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
 	t.Cleanup(func() {
 		server.stop()
 		listening.Close()
@@ -254,7 +254,7 @@ func (s *running) project() []byte {
 	})
 }
 
-// nobody is told anything: the original was recorded without notifications.
-type nobody struct{}
+// silent sends no notices: Digdag was recorded without notifications.
+type silent struct{}
 
-func (nobody) Notify(context.Context, host.Notice) error { return nil }
+func (silent) Notify(context.Context, host.Notice) error { return nil }

@@ -66,11 +66,11 @@ func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, 
 	return server, d
 }
 
-// local skips what a deployed stack does for itself: integration/aws proves it there.
+// local skips what a deployed stack does for itself: integration/stack proves it there.
 func (d *depot) local(t *testing.T) {
 	t.Helper()
 	if d == nil {
-		t.Skip("SKIPPED: the uploads of a deployed stack are tested in integration/aws")
+		t.Skip("SKIPPED: the uploads of a deployed stack are tested in integration/stack")
 	}
 }
 
@@ -212,7 +212,7 @@ func (c caller) outcome(id string) object {
 		}
 		time.Sleep(5 * time.Millisecond) // polls, as clients of this API do
 	}
-	c.t.Fatalf("nobody says what became of upload %s", id)
+	c.t.Fatalf("no answer says what became of upload %s", id)
 	return nil
 }
 

@@ -248,8 +248,8 @@ func TestC3_Parameters(t *testing.T) {
 	}
 }
 
-// TestC3_NamesOfData proves that names of variables which come with data steer no task, whoever
-// sends the data: a caller, or a server that a task asked.
+// TestC3_NamesOfData proves that names of variables which come with data steer no task,
+// whatever source sends the data: a caller, or a server that a task asked.
 func TestC3_NamesOfData(t *testing.T) {
 	t.Parallel()
 	s, admin, op := loggedIn(t)

@@ -81,7 +81,7 @@ func TestH5_LongHeader(t *testing.T) {
 	}
 }
 
-// TestH5_BodiesOfStrangers proves that whoever is turned away cannot hold a connection by a
+// TestH5_BodiesOfStrangers proves that a caller who is turned away cannot hold a connection by a
 // body that never comes.
 func TestH5_BodiesOfStrangers(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestL2_Guesses proves that passwords cannot be tried by the thousand, whether somebody has
+// TestL2_Guesses proves that passwords cannot be tried by the thousand, whether a user has
 // the name or not, that the log and the audit log tell of it in few lines, and that neither
 // the right token nor another user waits.
 func TestL2_Guesses(t *testing.T) {

@@ -85,7 +85,7 @@ func TestC2_NoLogin(t *testing.T) {
 	}
 }
 
-// TestC2_Hosts proves that a listener for everybody knows its addresses, the names that are
+// TestC2_Hosts proves that a listener on all addresses knows its addresses, the names that are
 // listed, and no others.
 func TestC2_Hosts(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestC2_Hosts(t *testing.T) {
 
 // TestC2_Login proves that a browser which knows the password does nothing for a page of
 // another origin, that programs with a password need no header that they did not need
-// before, and that CORS is refused where nobody logs in.
+// before, and that CORS is refused where there is no login.
 func TestC2_Login(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")

@@ -75,7 +75,7 @@ func (q *Queue) depth(ctx context.Context, url string) (int, error) {
 // Depth counts the messages in the queue.
 func (q *Queue) Depth(ctx context.Context) (int, error) { return q.depth(ctx, q.URL) }
 
-// DeadLetters counts the messages that nobody could handle.
+// DeadLetters counts the messages that could not be handled.
 func (q *Queue) DeadLetters(ctx context.Context) (int, error) { return q.depth(ctx, q.Dead) }
 
 // Visibility sets how long a received message stays away, in seconds, and returns how long

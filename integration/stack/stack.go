@@ -1,38 +1,67 @@
-// Package stack is the view that a client has of a deployed stack: it pushes, starts, waits,
-// and looks into the queues.
+// Package stack is the deployed stack under test, on LocalStack or on an account: it finds the
+// one that the environment names (`make test-aws`, `make integration-aws`), pushes, starts and
+// waits as a client does, and looks into its queues.
 //
-// Crash tests, the test of upgrades and `make bench-aws` use it. It must never retry what is
-// not safe to repeat: a start names its session, so it is.
+// Its tests are those of what only a stack has: signed requests, links into S3, uploads,
+// functions that are killed. The tests of what every server must do, beside it in integration,
+// ask it whether they run on a stack or start a server of their own. It must never start a
+// server, hide that a test did not run, or retry what is not safe to repeat: a start names its
+// session, so it is.
 package stack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
-	"zerodag/integration/durability"
 	"zerodag/integration/localstack"
 	"zerodag/integration/localstack/proxy"
-	"zerodag/integration/target"
+	"zerodag/integration/server"
 	"zerodag/internal/env"
 )
 
 // Stack is a deployed stack.
 type Stack struct {
-	target.Stack
-	client *http.Client
+	URL   string // of its REST API
+	Token string // of an administrator of site 0
+	Stage string // the stage that it was deployed as
+	// Commands says that it runs sh>, py> and rb>. It is true of a server that a test starts, too.
+	Commands bool
+	client   *http.Client
 }
 
-// Find returns the stack that the environment names; false when it names none.
+// Find returns the stack that the environment names, as deploy.sh prints it; false when it
+// names none: then a test of what every server must do starts one of its own.
 func Find() (*Stack, bool) {
-	named, ok := target.Named()
-	return &Stack{named, &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}, ok
+	url := os.Getenv("ZERODAG_SERVER")
+	return &Stack{URL: url, Token: os.Getenv("ZERODAG_TOKEN"), Stage: cmp.Or(os.Getenv("ZERODAG_STAGE"), "e2e"),
+		Commands: url == "" || os.Getenv("ZERODAG_NO_COMMANDS") == "",
+		client:   &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}, url != ""
+}
+
+// Deployed is Find for tests that nothing but a deployed stack can pass: they are skipped
+// without one, and fail where REQUIRE names localstack.
+func Deployed(t testing.TB) *Stack {
+	t.Helper()
+	s, ok := Find()
+	if ok {
+		return s
+	}
+	const remedy = `eval "$(integration/localstack/deploy.sh)" deploys one and names it in ZERODAG_SERVER`
+	if strings.Contains(os.Getenv("REQUIRE"), "localstack") {
+		t.Fatal("no deployed stack: " + remedy)
+	}
+	t.Skip("SKIPPED: no deployed stack: " + remedy)
+	return s
 }
 
 // Alone returns the stack on LocalStack that the environment names, for a test that must be alone
@@ -43,9 +72,23 @@ func Alone(t testing.TB) *Stack {
 		t.Skip("NOT RUN: other tests of the stack and it would disturb each other; ZERODAG_ALONE=1 says that there are none")
 	}
 	localstack.Config(t)
-	target.MustBeDeployed(t)
-	s, _ := Find()
-	return s
+	return Deployed(t)
+}
+
+// NeedsServer is how a test says that it needs a server of its own, and why a deployed stack
+// cannot stand in: it is skipped where the environment names one.
+func NeedsServer(t testing.TB, why string) {
+	t.Helper()
+	if _, ok := Find(); ok {
+		t.Skipf("NOT RUN on a deployed stack: %s", why)
+	}
+}
+
+// Far says that what the stack runs on cannot reach servers of this machine: it is on a real
+// account.
+func (s *Stack) Far() bool {
+	u, err := url.Parse(s.URL)
+	return err == nil && u.Hostname() != "" && u.Hostname() != "127.0.0.1"
 }
 
 // Call sends a request once. The error says that there was no answer: what was asked for
@@ -128,7 +171,7 @@ func (s *Stack) Push(ctx context.Context, project string, files map[string]strin
 	p := Project{Workflows: map[string]string{}}
 	path := fmt.Sprintf("/api/projects?project=%s&revision=r%d", project, time.Now().UnixNano())
 	var pushed struct{ ID string }
-	if err := s.ask(ctx, http.MethodPut, path, "application/gzip", durability.Pack(files), &pushed); err != nil {
+	if err := s.ask(ctx, http.MethodPut, path, "application/gzip", server.Pack(files), &pushed); err != nil {
 		return p, err
 	}
 	p.ID = pushed.ID

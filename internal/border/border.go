@@ -34,7 +34,7 @@ const (
 // Wait is a random time, the longer the more tries were in vain.
 func Wait(tries int) time.Duration {
 	most := min(shortest<<min(tries, 10), longest)
-	return most/4 + rand.N(most) // #nosec G404 -- chance spreads tries, nobody gains by guessing it
+	return most/4 + rand.N(most) // #nosec G404 -- chance spreads tries, an attacker gains nothing by guessing it
 }
 
 // Retryer repeats what was throttled or had no answer, and what ended with one of codes.

@@ -14,7 +14,7 @@ import (
 
 // Announce tells the bus about an attempt. A caller that gets an error tells it again: the message
 // that leads here is deleted only afterwards.
-func (c *Catalogue) Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error {
+func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error {
 	session := a.SessionTime
 	if zone, err := schedule.Zone(a.Zone); err == nil {
 		session = session.In(zone)
@@ -34,7 +34,7 @@ func (c *Catalogue) Announce(ctx context.Context, a host.Attempt, topic events.T
 
 // Notify tells people about an attempt, in the background: it may be tried again and again for
 // minutes. Wait waits for that.
-func (c *Catalogue) Notify(ctx context.Context, a host.Attempt, message string) {
+func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
 	n := host.Notice{Message: message, Attempt: a}
 	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
 		n.Revision = w.Revision.Name

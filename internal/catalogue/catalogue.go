@@ -8,6 +8,7 @@ package catalogue
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -30,13 +31,6 @@ type Live interface {
 	Watch(ctx context.Context, a host.Attempt) <-chan struct{}
 	// Over is told that an attempt has ended, after its row says so.
 	Over(id int64)
-}
-
-// Timing sees to it that Fire is called for schedules whose time has come.
-type Timing interface {
-	// Changed is told that schedules were made, moved or deleted. due returns those that may have
-	// to fire soon; it need not be called. After an error the change is made known again.
-	Changed(ctx context.Context, due func() ([]Firing, error)) error
 }
 
 // Options are what a Catalogue is made of. Defaults may be nil, everything else is needed.
@@ -67,18 +61,47 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Catalogue is safe for concurrent use.
+// Catalogue is one deployment's catalogue, in four parts over the same stores. It is safe for
+// concurrent use.
 type Catalogue struct {
+	*stores
+	reading
+	pushing
+	scheduling
+	lifecycle
+}
+
+// stores are what all parts share.
+type stores struct {
 	o       Options
 	counts  counters
 	telling sync.WaitGroup // notices under way
 }
 
+// reading is what the API shows as it is stored.
+type reading struct{ *stores }
+
+// pushing makes and deletes projects and revisions.
+type pushing struct{ *stores }
+
+// scheduling moves schedules and fires them.
+type scheduling struct {
+	*stores
+	attempts lifecycle
+}
+
+// lifecycle is how attempts begin and end, and how they are looked at.
+type lifecycle struct{ *stores }
+
 // New makes a catalogue over stores.
-func New(o Options) *Catalogue { return &Catalogue{o: o} }
+func New(o Options) *Catalogue {
+	s := &stores{o: o}
+	attempts := lifecycle{s}
+	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts}
+}
 
 // Wait waits for notices that are under way.
-func (c *Catalogue) Wait() { c.telling.Wait() }
+func (c *stores) Wait() { c.telling.Wait() }
 
 // Counts are numbers for health and metrics, since the start of this process.
 type Counts struct {
@@ -92,7 +115,16 @@ type counters struct {
 }
 
 // Counts returns what was counted.
-func (c *Catalogue) Counts() Counts {
+func (c *stores) Counts() Counts {
 	n := &c.counts
 	return Counts{Started: n.started.Load(), Finished: n.finished.Load(), Failed: n.failed.Load(), Fired: n.fired.Load(), Delay: time.Duration(n.delay.Load())}
+}
+
+// definitionOf returns a workflow to start, or an *Error for the caller.
+func (c *stores) definitionOf(ctx context.Context, site, workflow int64) (replay.Definition, error) {
+	d, err := c.o.Reader.Definition(ctx, site, workflow)
+	if errors.Is(err, host.ErrNotFound) {
+		return replay.Definition{}, host.Missingf("workflow id=%d", workflow)
+	}
+	return d, userError(err)
 }

@@ -8,13 +8,12 @@ import (
 	"zerodag/engine"
 	"zerodag/events"
 	"zerodag/internal/host"
-	"zerodag/internal/replay"
 )
 
 // End ends an attempt, however that came: its row and archive are stored, those who watch it hear
 // of it, what waited for its session begins, and the bus is told. It returns the row as it is
 // then. Repeated it changes nothing: after an error the caller ends the attempt again.
-func (c *Catalogue) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
+func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
 	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
 		return a, fmt.Errorf("finish attempt %d: %w", a.ID, err)
 	}
@@ -40,7 +39,7 @@ func (c *Catalogue) End(ctx context.Context, a host.Attempt, e host.End) (host.A
 }
 
 // startWaiting begins attempts that wait for a session, once all of its attempts have ended.
-func (c *Catalogue) startWaiting(ctx context.Context, session int64) error {
+func (c lifecycle) startWaiting(ctx context.Context, session int64) error {
 	waiting, err := c.o.Sessions.Waiting(ctx, session)
 	if err != nil || len(waiting) == 0 {
 		return err
@@ -64,7 +63,7 @@ func (c *Catalogue) startWaiting(ctx context.Context, session int64) error {
 
 // beginWaiting starts an attempt that waited. Without its definition, or with one that is too
 // large by now, it ends at once: those behind it must not wait for ever.
-func (c *Catalogue) beginWaiting(ctx context.Context, a host.Attempt) error {
+func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 	d, err := c.o.Reader.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil && !errors.Is(err, host.ErrNoDefinition) {
 		return err
@@ -92,7 +91,7 @@ func (c *Catalogue) beginWaiting(ctx context.Context, a host.Attempt) error {
 }
 
 // Kill requests the end of an attempt and returns it as it was before.
-func (c *Catalogue) Kill(ctx context.Context, site, id int64) (host.Attempt, error) {
+func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, error) {
 	a, err := c.attempt(ctx, site, id)
 	if err != nil {
 		return host.Attempt{}, err
@@ -104,7 +103,7 @@ func (c *Catalogue) Kill(ctx context.Context, site, id int64) (host.Attempt, err
 }
 
 // kill sends the event first: a flag without a kill would refuse the next request.
-func (c *Catalogue) kill(ctx context.Context, a host.Attempt) error {
+func (c lifecycle) kill(ctx context.Context, a host.Attempt) error {
 	if err := c.o.Events.Send(ctx, host.EventMessage(a.ID, "kill", events.Event{Kind: events.Kill})); err != nil {
 		return fmt.Errorf("send kill: %w", err)
 	}
@@ -116,18 +115,9 @@ func (c *Catalogue) kill(ctx context.Context, a host.Attempt) error {
 
 // Wake has a task run now that waits for its next run: what it waits for has happened. See
 // host.WakeMessage.
-func (c *Catalogue) Wake(ctx context.Context, attempt int64, run engine.Run) error {
+func (c lifecycle) Wake(ctx context.Context, attempt int64, run engine.Run) error {
 	if err := c.o.Events.Send(ctx, host.WakeMessage(attempt, run)); err != nil {
 		return fmt.Errorf("wake task %d of attempt %d: %w", run.Task, attempt, err)
 	}
 	return nil
-}
-
-// definitionOf returns a workflow to start, or an *Error for the caller.
-func (c *Catalogue) definitionOf(ctx context.Context, site, workflow int64) (replay.Definition, error) {
-	d, err := c.o.Reader.Definition(ctx, site, workflow)
-	if errors.Is(err, host.ErrNotFound) {
-		return replay.Definition{}, host.Missingf("workflow id=%d", workflow)
-	}
-	return d, userError(err)
 }

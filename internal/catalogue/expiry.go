@@ -13,7 +13,7 @@ import (
 
 // LookAfter looks once after all attempts that have not ended, those that live too long and those
 // that wait, and deletes old logs. What is wrong with one attempt keeps it from none.
-func (c *Catalogue) LookAfter(ctx context.Context) error {
+func (c lifecycle) LookAfter(ctx context.Context) error {
 	now := c.o.Now()
 	var failed error
 	busy := map[int64]bool{} // sessions with an unfinished attempt
@@ -41,7 +41,7 @@ func (c *Catalogue) LookAfter(ctx context.Context) error {
 	return errors.Join(failed, err)
 }
 
-func (c *Catalogue) lookAfter(ctx context.Context, a host.Attempt, now time.Time) error {
+func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time) error {
 	switch {
 	case a.Waits != 0:
 		return c.startWaiting(ctx, a.Waits)
@@ -70,7 +70,7 @@ func (c *Catalogue) lookAfter(ctx context.Context, a host.Attempt, now time.Time
 	return c.timeOut(ctx, a, "Task execution timeout: "+strings.Join(late, ","))
 }
 
-func (c *Catalogue) timeOut(ctx context.Context, a host.Attempt, message string) error {
+func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) error {
 	c.o.Logger.Warn("attempt is killed", "attempt", a.ID, "why", message)
 	if err := c.kill(ctx, a); err != nil {
 		return err

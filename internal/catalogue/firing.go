@@ -11,99 +11,10 @@ import (
 	"zerodag/internal/host"
 )
 
-// Firing is a schedule that is to fire.
-type Firing struct {
-	Schedule host.Schedule
-	At       time.Time // not before
-}
-
-// Name says which run of which schedule it is, for Fire.
-func (f Firing) Name() events.Firing {
-	return events.Firing{Site: f.Schedule.Site, Schedule: f.Schedule.ID, Run: f.Schedule.Times.Run.Unix()}
-}
-
-// Names are the names of firings.
-func Names(list []Firing) []events.Firing {
-	names := make([]events.Firing, len(list))
-	for i, f := range list {
-		names[i] = f.Name()
-	}
-	return names
-}
-
-// settleTime is how long a new schedule waits before it catches up on sessions that were
-// past when it was made: its author sees it as pushed, and can still correct it.
-const settleTime = time.Second
-
-// firings says when schedules are to fire.
-func firings(list []host.Schedule, now time.Time) []Firing {
-	var all []Firing
-	for _, s := range list {
-		f := Firing{Schedule: s, At: s.Times.Run}
-		if catchesUp := !s.Times.Run.After(s.CreatedAt); catchesUp && !now.Before(s.CreatedAt) { // else the clock was set back
-			f.At = s.CreatedAt.Add(settleTime)
-		}
-		all = append(all, f)
-	}
-	return all
-}
-
-// Firings lists up to n (0: all) firings of enabled schedules whose run time is after from and at
-// or before until, the earliest first.
-func (c *Catalogue) Firings(ctx context.Context, from, until time.Time, n int) ([]Firing, error) {
-	due, err := c.o.Schedules.Due(ctx, from, until, n)
-	if err != nil {
-		return nil, fmt.Errorf("read due schedules: %w", err)
-	}
-	return firings(due, c.o.Now()), nil
-}
-
-// NextFiring is when the next enabled schedule is due; zero when there is none.
-func (c *Catalogue) NextFiring(ctx context.Context) (time.Time, error) {
-	next, err := c.o.Schedules.NextDue(ctx)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read next schedule: %w", err)
-	}
-	return next, nil
-}
-
-// changed makes known that schedules were made, moved or deleted.
-func (c *Catalogue) changed(ctx context.Context, read func() ([]host.Schedule, error)) error {
-	return c.o.Timing.Changed(ctx, func() ([]Firing, error) {
-		list, err := read()
-		if err != nil {
-			return nil, err
-		}
-		var enabled []host.Schedule
-		for _, s := range list {
-			if s.DisabledAt.IsZero() {
-				enabled = append(enabled, s)
-			}
-		}
-		return firings(enabled, c.o.Now()), nil
-	})
-}
-
-// moved makes known that one schedule was moved.
-func (c *Catalogue) moved(ctx context.Context, s host.Schedule) error {
-	return c.changed(ctx, func() ([]host.Schedule, error) { return []host.Schedule{s}, nil })
-}
-
-// pushed makes known that a project was pushed.
-func (c *Catalogue) pushedSchedules(ctx context.Context, p host.Project) error {
-	return c.changed(ctx, func() ([]host.Schedule, error) {
-		list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
-		if err != nil {
-			return nil, fmt.Errorf("read schedules of project %d: %w", p.ID, err)
-		}
-		return list, nil
-	})
-}
-
 // Fire fires the schedules of a list whose time has come, side by side. again: an earlier call
 // may have fired some and ended in the middle. The error is one of them: what failed is still
 // due. A schedule that was moved or deleted meanwhile is left to the one who did so.
-func (c *Catalogue) Fire(ctx context.Context, list []events.Firing, again bool) error {
+func (c scheduling) Fire(ctx context.Context, list []events.Firing, again bool) error {
 	return sideBySide(list, func(f events.Firing) error {
 		if err := c.fireNamed(ctx, f, again); err != nil {
 			return fmt.Errorf("schedule %d: %w", f.Schedule, err)
@@ -153,7 +64,7 @@ func sideBySide[T any](list []T, fire func(T) error) error {
 
 // fireNamed fires a schedule unless it was moved since. again: an earlier call may have moved it
 // and ended before that was made known.
-func (c *Catalogue) fireNamed(ctx context.Context, f events.Firing, again bool) error {
+func (c scheduling) fireNamed(ctx context.Context, f events.Firing, again bool) error {
 	s, err := c.o.Schedules.Schedule(ctx, f.Site, f.Schedule)
 	switch {
 	case err != nil:
@@ -171,7 +82,7 @@ func (c *Catalogue) fireNamed(ctx context.Context, f events.Firing, again bool) 
 	return nil
 }
 
-// How long a schedule waits when its attempt cannot start, as in Digdag.
+// How long a schedule waits when its attempt cannot start (engine.md 2.9).
 const (
 	afterLimit = 10 * time.Minute
 	afterError = time.Hour
@@ -179,7 +90,7 @@ const (
 
 // fire starts the attempt of a due schedule, then moves the schedule: never the reverse,
 // or a crash between would lose a session.
-func (c *Catalogue) fire(ctx context.Context, s host.Schedule) error {
+func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 	var next host.Times
 	err := host.Recover(c.o.Logger, fmt.Sprintf("schedule %d", s.ID), func() (err error) {
 		next, err = c.startScheduled(ctx, s)
@@ -215,7 +126,7 @@ func (c *Catalogue) fire(ctx context.Context, s host.Schedule) error {
 }
 
 // startScheduled starts the attempt unless it is to be skipped, and says where the schedule goes.
-func (c *Catalogue) startScheduled(ctx context.Context, s host.Schedule) (host.Times, error) {
+func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.Times, error) {
 	d, err := c.o.Reader.Definition(ctx, s.Site, s.Workflow.ID)
 	if err != nil {
 		return host.Times{}, err
@@ -238,7 +149,7 @@ func (c *Catalogue) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	if skip, err := c.skips(ctx, s, times); err != nil || skip {
 		return skipped, err
 	}
-	_, err = c.Start(ctx, StartRequest{Site: s.Site, Workflow: s.Workflow.ID, SessionTime: t.Session, runTime: t.Run, lastExecuted: t.Last})
+	_, err = c.attempts.Start(ctx, StartRequest{Site: s.Site, Workflow: s.Workflow.ID, SessionTime: t.Session, runTime: t.Run, lastExecuted: t.Last})
 	var e *host.Error
 	if errors.As(err, &e) && e.Existing != nil {
 		return started, nil
@@ -250,7 +161,7 @@ func (c *Catalogue) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	return started, err
 }
 
-func (c *Catalogue) isThere(ctx context.Context, s host.Schedule) (bool, error) {
+func (c scheduling) isThere(ctx context.Context, s host.Schedule) (bool, error) {
 	last, err := c.o.Sessions.LastSession(ctx, s.Project.ID, s.Workflow.Name, s.Times.Session.Add(time.Second))
 	return err == nil && last.Equal(s.Times.Session), err
 }
@@ -258,8 +169,8 @@ func (c *Catalogue) isThere(ctx context.Context, s host.Schedule) (bool, error) 
 // atOnce is how many rows are read together.
 const atOnce = 200
 
-// skips says whether this session is left out, by `skip_delayed_by` or `skip_on_overtime`.
-func (c *Catalogue) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
+// skips says whether this session is left out, by `skip_delayed_by` or `skip_on_overtime` (engine.md 2.9).
+func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	if times.HasSkipDelayed && c.o.Now().After(s.Times.Run.Add(times.SkipDelayedBy)) {
 		return true, nil
 	}

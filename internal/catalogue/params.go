@@ -10,8 +10,8 @@ import (
 )
 
 // given are the parameters of a start as the attempt gets them. What comes from outside is
-// data, and stays so when somebody who may push starts the session again with it.
-func (c *Catalogue) given(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
+// data, and stays so when a caller who may push starts the session again with it.
+func (c lifecycle) given(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
 	if r.Outside {
 		if err := operators.CheckSteering(r.Params); err != nil {
 			return nil, &host.Error{Code: host.Forbidden, Message: "Access denied: " + err.Error()}
@@ -73,7 +73,7 @@ func values(v param.Value) int {
 const mostEarlier = 1000
 
 // earlier lists the attempts of the session that is started again.
-func (c *Catalogue) earlier(ctx context.Context, w host.Workflow, r StartRequest) ([]host.Attempt, error) {
+func (c lifecycle) earlier(ctx context.Context, w host.Workflow, r StartRequest) ([]host.Attempt, error) {
 	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: r.Site, Project: w.Project.ID, Workflow: w.Name, Retried: true, Count: mostEarlier})
 	var same []host.Attempt
 	for _, a := range list {

@@ -37,7 +37,7 @@ func (r PushRequest) Target() string { return "project " + r.Project + " revisio
 
 // Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the
 // number of bytes to come.
-func (c *Catalogue) Push(ctx context.Context, r PushRequest, archive io.Reader, size int64) (host.Project, error) {
+func (c pushing) Push(ctx context.Context, r PushRequest, archive io.Reader, size int64) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err
 	}
@@ -52,7 +52,7 @@ func (c *Catalogue) Push(ctx context.Context, r PushRequest, archive io.Reader, 
 	return p, c.pushedSchedules(ctx, p)
 }
 
-func (c *Catalogue) pushAs(ctx context.Context, r PushRequest, key string, archive io.Reader, size int64) (host.Project, error) {
+func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive io.Reader, size int64) (host.Project, error) {
 	sum, err := c.keepArchive(ctx, key, archive, size)
 	if err != nil {
 		return host.Project{}, err
@@ -64,7 +64,7 @@ func (c *Catalogue) pushAs(ctx context.Context, r PushRequest, key string, archi
 	return c.publish(ctx, push, key, sum)
 }
 
-// Uploaded is an archive that somebody put among the blobs without asking the host for it.
+// Uploaded is an archive that a client put among the blobs past the API.
 type Uploaded struct {
 	ID   string // of the upload: a part of a key
 	Key  string // where it lies now
@@ -75,7 +75,7 @@ type Uploaded struct {
 // pushes once, however often this is called, also at the same time: a revision that has
 // its archive already is success. Therefore it is checked where it lies, is copied only
 // then, and a copy, which another call may have registered, is never deleted.
-func (c *Catalogue) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (host.Project, error) {
+func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err
 	}
@@ -116,7 +116,7 @@ func (c *Catalogue) PushUploaded(ctx context.Context, r PushRequest, u Uploaded)
 
 // pushed looks for a revision of that name. One with this archive is the one that is
 // wanted; another is a conflict.
-func (c *Catalogue) pushed(ctx context.Context, r PushRequest, key string) (host.Project, bool, error) {
+func (c pushing) pushed(ctx context.Context, r PushRequest, key string) (host.Project, bool, error) {
 	projects, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: r.Site, Name: r.Project, Count: 1})
 	if err != nil || len(projects) == 0 {
 		return host.Project{}, false, err
@@ -140,7 +140,7 @@ func revisionExists(name string, project int64) error {
 func archiveKey(name string) string { return "archives/" + name + ".tar.gz" }
 
 // keepArchive stores an archive and returns its MD5.
-func (c *Catalogue) keepArchive(ctx context.Context, key string, archive io.Reader, size int64) ([]byte, error) {
+func (c pushing) keepArchive(ctx context.Context, key string, archive io.Reader, size int64) ([]byte, error) {
 	sum := md5.New() // #nosec G401 -- clients compare this sum to find damage, not attacks: the API has it so
 	in := io.TeeReader(archive, sum)
 	if err := c.o.Blobs.Put(ctx, key, in, size); err != nil {
@@ -153,7 +153,7 @@ func (c *Catalogue) keepArchive(ctx context.Context, key string, archive io.Read
 }
 
 // readPush checks an archive and says what it makes of the project.
-func (c *Catalogue) readPush(ctx context.Context, r PushRequest, key string) (host.Push, error) {
+func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (host.Push, error) {
 	content, err := c.o.Unpack(ctx, key)
 	if err != nil {
 		return host.Push{}, userError(err)
@@ -195,7 +195,7 @@ func (c *Catalogue) readPush(ctx context.Context, r PushRequest, key string) (ho
 }
 
 // publish makes a revision whose archive is kept visible.
-func (c *Catalogue) publish(ctx context.Context, push host.Push, key string, sum []byte) (host.Project, error) {
+func (c pushing) publish(ctx context.Context, push host.Push, key string, sum []byte) (host.Project, error) {
 	push.Revision.Archive, push.Revision.ArchiveMD5 = key, sum
 	p, err := c.o.Projects.Push(ctx, push)
 	if errors.Is(err, host.ErrConflict) {
@@ -220,7 +220,7 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 	return schedule.Parse(c, location)
 }
 
-// timesAfterPush says what a schedule becomes with a new revision as in Digdag: one that
+// timesAfterPush says what a schedule becomes with a new revision (engine.md 2.9): one that
 // ran goes on from its last session, which may be in the past.
 func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) func(*host.Schedule) host.Times {
 	return func(old *host.Schedule) host.Times {
@@ -234,7 +234,7 @@ func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) func(*host
 }
 
 // DeleteProject deletes a project and returns it as it was.
-func (c *Catalogue) DeleteProject(ctx context.Context, site, id int64) (host.Project, error) {
+func (c pushing) DeleteProject(ctx context.Context, site, id int64) (host.Project, error) {
 	p, err := c.LivingProject(ctx, site, id)
 	if err != nil {
 		return host.Project{}, err
@@ -247,7 +247,7 @@ func (c *Catalogue) DeleteProject(ctx context.Context, site, id int64) (host.Pro
 
 // LivingProject returns a project; one that was deleted is an *Error like one that never
 // was.
-func (c *Catalogue) LivingProject(ctx context.Context, site, id int64) (host.Project, error) {
+func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Project, error) {
 	p, err := c.o.Projects.Project(ctx, site, id)
 	switch {
 	case errors.Is(err, host.ErrNotFound):
@@ -260,7 +260,7 @@ func (c *Catalogue) LivingProject(ctx context.Context, site, id int64) (host.Pro
 
 // Newest finds a workflow in the newest revision of a project, both by name. An *Error of
 // code Missing says which of the two there is not.
-func (c *Catalogue) Newest(ctx context.Context, site int64, project, workflow string) (host.Workflow, error) {
+func (c pushing) Newest(ctx context.Context, site int64, project, workflow string) (host.Workflow, error) {
 	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: site, Name: project, Count: 1})
 	if err != nil {
 		return host.Workflow{}, err
@@ -271,7 +271,7 @@ func (c *Catalogue) Newest(ctx context.Context, site int64, project, workflow st
 	return c.newestIn(ctx, list[0], workflow)
 }
 
-func (c *Catalogue) newestIn(ctx context.Context, p host.Project, workflow string) (host.Workflow, error) {
+func (c pushing) newestIn(ctx context.Context, p host.Project, workflow string) (host.Workflow, error) {
 	list, err := c.o.Workflows.Workflows(ctx, host.WorkflowQuery{Site: p.Site, Revision: p.Latest.ID, Name: workflow, Count: 1})
 	if err != nil {
 		return host.Workflow{}, err

@@ -18,7 +18,7 @@ const neverBegan = time.Hour
 // Revive looks whether the attempts that were made after from and until until have begun: where
 // an attempt and its first message are not stored together, a process may have ended between
 // the two.
-func (c *Catalogue) Revive(ctx context.Context, from, until time.Time) error {
+func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 	after := int64(0)
 	var failed error
 	for {
@@ -43,7 +43,7 @@ func (c *Catalogue) Revive(ctx context.Context, from, until time.Time) error {
 
 // revive sends the first message of an attempt again while the queue knows whether it had
 // it. Of one that should have begun long ago what it began with is taken over.
-func (c *Catalogue) revive(ctx context.Context, a host.Attempt) error {
+func (c lifecycle) revive(ctx context.Context, a host.Attempt) error {
 	remembers := c.o.Events.Traits().Remembers
 	if remembers == 0 {
 		return nil

@@ -28,7 +28,7 @@ type StartRequest struct {
 	RetryName   string
 	Params      *param.Map
 	Resume      *Resume // nil: from the beginning
-	// Outside says that whoever gives Params may not push, or is not known at all: they are
+	// Outside says that the caller who gives Params may not push, or is not known at all: they are
 	// data, and none of them may decide what a task does.
 	Outside bool
 
@@ -49,11 +49,12 @@ var errTooManyAttempts = errors.New("too many attempts running")
 
 type tooMany struct{ shown host.Error }
 
-func (t *tooMany) Error() string   { return t.shown.Message }
+func (t *tooMany) Error() string { return t.shown.Message }
+
 func (t *tooMany) Unwrap() []error { return []error{errTooManyAttempts, &t.shown} }
 
 // Start starts an attempt. An *Error of code Conflict carries the attempt that exists.
-func (c *Catalogue) Start(ctx context.Context, r StartRequest) (host.Attempt, error) {
+func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, error) {
 	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
 	if err != nil {
 		return host.Attempt{}, err
@@ -88,7 +89,7 @@ func (c *Catalogue) Start(ctx context.Context, r StartRequest) (host.Attempt, er
 }
 
 // mayStart says whether the site may have n more attempts of a workflow.
-func (c *Catalogue) mayStart(ctx context.Context, site int64, d replay.Definition, n int) error {
+func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition, n int) error {
 	p, err := c.o.Projects.Project(ctx, site, d.Workflow.Project.ID)
 	if err != nil {
 		return fmt.Errorf("read project: %w", err)
@@ -114,7 +115,7 @@ func errDeleted(p host.Project) error {
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
 // newAttempt prepares the row, entry 1 and the first message.
-func (c *Catalogue) newAttempt(d replay.Definition, r StartRequest) (host.NewAttempt, error) {
+func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAttempt, error) {
 	params, err := SessionParams(d.Workflow.Config, d.Compiled.Zone, r.SessionTime, r.lastExecuted, r.Params)
 	if err != nil {
 		return host.NewAttempt{}, userError(err)
@@ -132,7 +133,7 @@ func (c *Catalogue) newAttempt(d replay.Definition, r StartRequest) (host.NewAtt
 }
 
 // first is the entry that begins an attempt's log.
-func (c *Catalogue) first(d replay.Definition, params *param.Map, now time.Time, start engine.Start) (host.Entry, error) {
+func (c lifecycle) first(d replay.Definition, params *param.Map, now time.Time, start engine.Start) (host.Entry, error) {
 	start.By, start.Params, start.Limit = engine.By{Guard: host.StartGuard}, params, c.o.Limits.Tasks
 	state := engine.New(d.Compiled, c.o.Defaults)
 	changes, why := state.Step(start, now)
@@ -147,7 +148,7 @@ func (c *Catalogue) first(d replay.Definition, params *param.Map, now time.Time,
 }
 
 // SessionParams adds to an attempt's parameters what a workflow with a schedule is told
-// (spec engine.md 2.3). lastExecuted is zero when no session was started before.
+// (engine.md 2.3). lastExecuted is zero when no session was started before.
 func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted time.Time, params *param.Map) (*param.Map, error) {
 	if params == nil {
 		params = param.New()
@@ -169,7 +170,7 @@ func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted
 }
 
 // carried lists what a resumed attempt takes over.
-func (c *Catalogue) carried(ctx context.Context, site int64, r Resume) ([]engine.Carried, error) {
+func (c lifecycle) carried(ctx context.Context, site int64, r Resume) ([]engine.Carried, error) {
 	a, err := c.attempt(ctx, site, r.Attempt)
 	if err != nil {
 		return nil, err
@@ -204,7 +205,7 @@ func userError(err error) error {
 }
 
 // withoutFolders is the text of an error in which files have no more than their names: where
-// a server keeps things is nobody's business.
+// a server keeps things is not for clients to know.
 func withoutFolders(err error) string {
 	text := err.Error()
 	var file *fs.PathError
@@ -223,7 +224,7 @@ func withoutFolders(err error) string {
 	return text
 }
 
-func (c *Catalogue) attempt(ctx context.Context, site, id int64) (host.Attempt, error) {
+func (c lifecycle) attempt(ctx context.Context, site, id int64) (host.Attempt, error) {
 	a, err := c.o.Attempts.Attempt(ctx, site, id)
 	if errors.Is(err, host.ErrNotFound) {
 		return host.Attempt{}, host.Missingf("session attempt id=%d", id)

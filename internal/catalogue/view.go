@@ -13,7 +13,7 @@ import (
 // View shows the tasks of an attempt, finished or not, to f, which must keep nothing of
 // it. An attempt that waits (backfill), or that never could start, has no tasks: f gets
 // nil.
-func (c *Catalogue) View(ctx context.Context, a host.Attempt, f func(*engine.State)) error {
+func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.State)) error {
 	if a.Waits != 0 {
 		f(nil)
 		return nil
@@ -34,17 +34,17 @@ func (c *Catalogue) View(ctx context.Context, a host.Attempt, f func(*engine.Sta
 
 // Watch returns a channel that receives after each step of the attempt and is closed when
 // it is over or ctx ends.
-func (c *Catalogue) Watch(ctx context.Context, a host.Attempt) <-chan struct{} {
+func (c lifecycle) Watch(ctx context.Context, a host.Attempt) <-chan struct{} {
 	return c.o.Live.Watch(ctx, a)
 }
 
 // History lists entries of the attempt's log from sequence number first, up to n.
-func (c *Catalogue) History(ctx context.Context, a host.Attempt, first int64, n int) ([]host.Entry, error) {
+func (c lifecycle) History(ctx context.Context, a host.Attempt, first int64, n int) ([]host.Entry, error) {
 	return c.o.Reader.History(ctx, a, first, n)
 }
 
 // ViewAt shows the attempt as it was after entry seq.
-func (c *Catalogue) ViewAt(ctx context.Context, a host.Attempt, seq int64, f func(*engine.State)) error {
+func (c lifecycle) ViewAt(ctx context.Context, a host.Attempt, seq int64, f func(*engine.State)) error {
 	state, err := c.o.Reader.At(ctx, a, seq)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (c *Catalogue) ViewAt(ctx context.Context, a host.Attempt, seq int64, f fun
 }
 
 // Masker returns what leaves the secrets of a project out of what is shown of an attempt.
-func (c *Catalogue) Masker(ctx context.Context, a host.Attempt, s *engine.State) (func(*param.Map) *param.Map, error) {
+func (c lifecycle) Masker(ctx context.Context, a host.Attempt, s *engine.State) (func(*param.Map) *param.Map, error) {
 	v, err := vault.Of(ctx, c.o.Secrets, a.Site, a.Project.ID, s != nil && s.HoldsSecrets())
 	return v.MaskAll, err
 }
@@ -69,7 +69,7 @@ type ForkRequest struct {
 
 // Fork starts a new attempt of the same session and definition that takes over what was
 // success after an entry. Without parameters it has those of the attempt.
-func (c *Catalogue) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (host.Attempt, error) {
+func (c lifecycle) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (host.Attempt, error) {
 	if r.RetryName == "" {
 		return host.Attempt{}, host.Invalidf("retryAttemptName is required")
 	}

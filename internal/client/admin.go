@@ -14,7 +14,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 
 // Caller is who the server takes the caller for.
 type Caller struct {
-	Name string `json:"name"` // "" where nobody has to log in
+	Name string `json:"name"` // "" where no login is needed
 	By   string `json:"by"`   // nothing, password, token or iam
 	Role string `json:"role"`
 	Site int64  `json:"site"`
@@ -81,7 +81,7 @@ func (c *Client) Tokens(ctx context.Context, site ID) ([]Token, error) {
 	return list.Tokens, err
 }
 
-// CreateToken makes a token and returns it with its text, which nobody can read later.
+// CreateToken makes a token and returns it with its text, which cannot be read later.
 func (c *Client) CreateToken(ctx context.Context, name, role string, site ID) (t Token, err error) {
 	body := struct {
 		Name string `json:"name"`

@@ -18,7 +18,7 @@ type StatusError struct {
 	hint   string // what to do about it; "" for none
 }
 
-// Error is the text that the original's command line shows (spec rest.md 4.6), and what to do.
+// Error is the text that the original's command line shows (wire.md 3.4), and what to do.
 func (e *StatusError) Error() string {
 	if e.hint != "" {
 		return e.text() + "\nhint: " + e.hint

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// The objects of the API (spec rest.md 4.3). Optional values are pointers: null.
+// The objects of the API (wire.md 3.3). Optional values are pointers: null.
 
 // ID is a number in decimal; servers write it as text and clients may write either.
 type ID string

@@ -15,7 +15,7 @@ import (
 )
 
 // How often a GET is tried, and how long is waited after the first failure; the wait
-// doubles up to the longest. Nobody listening is told sooner: somebody may be waiting.
+// doubles up to the longest. That no server listens is told sooner: a user may be waiting.
 const (
 	tries       = 10
 	triesToDial = 4

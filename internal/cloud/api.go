@@ -101,7 +101,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 	}
 	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
 		who := principal(call)
-		if who == "" { // the gateway lets none through: this holds where somebody changed its routes
+		if who == "" { // the gateway lets none through: this holds where its routes were changed
 			return refused("this path takes signed requests only (SigV4)"), nil
 		}
 		r = r.WithContext(context.WithValue(ctx, signerKey{}, who))
@@ -113,7 +113,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 	return answer(w)
 }
 
-// principal is who signed the call, as API Gateway says: an ARN. "" for nobody.
+// principal is who signed the call, as API Gateway says: an ARN. "" for a call that is not signed.
 func principal(call events.APIGatewayV2HTTPRequest) string {
 	if call.RequestContext.Authorizer == nil || call.RequestContext.Authorizer.IAM == nil {
 		return ""

@@ -55,7 +55,7 @@ type Engine struct {
 	Function *sandbox.Function
 }
 
-// pack is how many tasks that became ready together are one message (DESIGN section 3).
+// pack is how many tasks that became ready together are one message (invariants.md 4.9).
 const pack = 25
 
 // An agent has 15 minutes: a run that it begins has ten of them, and after three it leaves

@@ -115,7 +115,7 @@ func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (boo
 		Detail json.RawMessage `json:"detail"`
 	}
 	if err := json.Unmarshal(payload, &call); err != nil || call.Source != "aws.ecs" {
-		return false, nil //nolint:nilerr // whoever reads the payload next says what is wrong with it
+		return false, nil //nolint:nilerr // the next reader of the payload says what is wrong with it
 	}
 	s, ended, err := fargate.ParseEvent(call.Detail)
 	if err != nil || !ended || e.Sandbox == nil {

@@ -31,8 +31,8 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 }
 
 // startOf says what an event starts; nil when it is a tick. named says that its parameters were
-// named by who may call the function, in a rule or a schedule: whoever may put events on the
-// bus is not trusted with names, and nobody's values are more than data.
+// named by a caller of the function itself, in a rule or a schedule: those who may put events on the
+// bus are not trusted with names, and values are data from either.
 func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ error) {
 	var d events.StartDetail
 	if err := json.Unmarshal(payload, &d); err == nil && d.Project != "" {

@@ -38,7 +38,7 @@ func Holds(names []string) bool {
 }
 
 // Is looks whether a folder is one of a server's data. A folder that cannot be read is none:
-// nobody can copy what is in it either.
+// what is in it cannot be copied either.
 func Is(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -3,6 +3,8 @@ package delivery
 import (
 	"container/list"
 	"context"
+	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,10 +117,11 @@ func (c *Attempts) View(ctx context.Context, id int64, f func(*engine.State)) er
 	defer c.drop(a)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.state == nil || c.shared {
-		if err := a.load(ctx, nil); err != nil {
-			return err
-		}
+	if c.shared {
+		a.state = nil
+	}
+	if err := a.ensure(ctx); err != nil {
+		return err
 	}
 	f(a.state)
 	return nil
@@ -172,24 +175,24 @@ func (a *attempt) notify() {
 	}
 }
 
-// load reads the attempt from its log, and looks there for the entry that a proposal is in
-// doubt of; p is nil when there is none. The lock is held.
-func (a *attempt) load(ctx context.Context, p *proposal) error {
+// load reads the attempt from its log, of which it returns what it has read. The lock is held.
+func (a *attempt) load(ctx context.Context) (host.Stored, error) {
 	l, err := a.reader.Load(ctx, a.id)
 	if err != nil {
-		return err
-	}
-	if p != nil && p.doubt.Nonce != "" {
-		there, err := a.reader.Holds(ctx, a.id, l.Stored, p.doubt)
-		if err != nil {
-			return err
-		}
-		p.applied = p.applied || there
-		p.doubt = host.Entry{}
+		return host.Stored{}, err
 	}
 	a.row, a.workflow, a.state = l.Row, l.Workflow, l.State
 	a.seq, a.at, a.snapshot, a.since = l.Seq, l.At, l.Snapshot, l.Since
-	return nil
+	return l.Stored, nil
+}
+
+// ensure loads the attempt unless its state is known. The lock is held.
+func (a *attempt) ensure(ctx context.Context) error {
+	if a.state != nil {
+		return nil
+	}
+	_, err := a.load(ctx)
+	return err
 }
 
 // forget makes the next step read the attempt: what other processes did must be seen.
@@ -221,3 +224,38 @@ func current(s *engine.State) func(engine.Run) bool {
 		return !s.Ended() && t != nil && t.State == engine.Running && t.Dispatch == r.Dispatch
 	}
 }
+
+// register notes that a delivery of a message is at what the message owes, or is about to
+// delete it. It is false when a later delivery is, or another one is about to delete it.
+func (a *attempt) register(guard string, count, as int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.claimed[guard] > count {
+		return false
+	}
+	a.claimed[guard] = as
+	return true
+}
+
+func (a *attempt) unregister(guard string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.claimed, guard)
+}
+
+// superseded is an error when a message whose run another message took over still owes something:
+// another delivery of it is at that. To delete the message would be to lose that with the
+// process that has it. The lock is held.
+func (a *attempt) superseded(guard string) error {
+	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 {
+		return nil
+	}
+	return errSuperseded
+}
+
+// deleting is above every number of a delivery.
+const deleting = math.MaxInt
+
+// errSuperseded is said of work that another delivery of the same message goes on with.
+// Nothing is done about the message: that one deletes it, or it comes back.
+var errSuperseded = errors.New("the work goes on elsewhere")

@@ -142,10 +142,8 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Ru
 			return nil, err
 		}
 		c.decided = true
-	} else if a.state == nil {
-		if err := a.load(ctx, nil); err != nil {
-			return nil, err
-		}
+	} else if err := a.ensure(ctx); err != nil {
+		return nil, err
 	}
 	if c.taken {
 		return nil, errSuperseded
@@ -169,32 +167,4 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Ru
 		return nil, a.superseded(c.guard)
 	}
 	return runs, nil
-}
-
-// register notes that a delivery of a message is at what the message owes, or is about to
-// delete it. It is false when a later delivery is, or another one is about to delete it.
-func (a *attempt) register(guard string, count, as int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.claimed[guard] > count {
-		return false
-	}
-	a.claimed[guard] = as
-	return true
-}
-
-func (a *attempt) unregister(guard string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.claimed, guard)
-}
-
-// superseded is an error when a message whose run another message took over still owes something:
-// another delivery of it is at that. To delete the message would be to lose that with the
-// process that has it. The lock is held.
-func (a *attempt) superseded(guard string) error {
-	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 {
-		return nil
-	}
-	return errSuperseded
 }

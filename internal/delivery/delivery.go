@@ -3,17 +3,11 @@ package delivery
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
-	"zerodag/events"
 	"zerodag/internal/host"
 	"zerodag/internal/retry"
 )
-
-// errSuperseded is said of work that another delivery of the same message goes on with.
-// Nothing is done about the message: that one deletes it, or it comes back.
-var errSuperseded = errors.New("the work goes on elsewhere")
 
 // delivery is one delivery of a message, from its receipt to its acknowledgement.
 type delivery struct {
@@ -28,83 +22,9 @@ func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
 	return &delivery{Worker: w, queue: q, message: d}
 }
 
-// handle does what a message asks for and deletes it last. What fails comes back later,
-// each time later: nothing is dropped but what names an attempt that is gone. It says
-// whether the message is done with.
-func (d *delivery) handle(ctx context.Context, do func(*delivery, context.Context) error) bool {
-	id, guard, err := host.ParseMessageID(d.message.ID)
-	if err != nil {
-		d.Logger.Error("message dropped", "error", err)
-		d.delete(ctx)
-		return true
-	}
-	d.attempt, d.guard = d.Attempts.hold(id), guard
-	defer d.Attempts.drop(d.attempt)
-	if d.message.Crashed {
-		d.attempt.careful.Store(true)
-	}
-	err = d.safely(func() error { return do(d, ctx) })
-	if d.isHopeless(err) {
-		err = d.safely(func() error { return d.giveUp(ctx, err) })
-	}
-	switch {
-	case err == nil:
-		d.acknowledge(ctx)
-	case errors.Is(err, host.ErrGone):
-		d.Logger.Warn("message dropped: its attempt is gone", "message", d.message.ID, "error", err)
-		d.delete(ctx)
-	case errors.Is(err, errSuperseded):
-		d.Logger.Warn("message left to another delivery of it", "message", d.message.ID)
-	case ctx.Err() != nil: // shut down or cut off: it comes back when its lease ends
-		return false
-	default:
-		d.putBack(ctx, err)
-		return false
-	}
-	return true
-}
-
-// event handles a message of the queue "events".
-func (d *delivery) event(ctx context.Context) error {
-	e, err := events.Decode(d.message.Body)
-	if err != nil {
-		return err
-	}
-	if d.message.Count > 1 || e.Kind == events.Check {
-		d.attempt.forget() // what an earlier receiver of the message, or any process, did must be seen
-	}
-	d.keepShort(d.attempt.id, e.Logs)
-	p := &proposal{guards: []string{d.guard}, crashed: d.message.Crashed}
-	p.bring(e.Engine(d.guard))
-	p.noteKind(e.Kind)
-	if e.Kind == events.Check {
-		p.takeOverStart(d.attempt, d.guard)
-	}
-	return d.apply(ctx, d.attempt, p)
-}
-
-// fire handles a message that names schedules whose time has come.
-func (d *delivery) fire(ctx context.Context) {
-	err := d.safely(func() error {
-		m, err := events.DecodeTask(d.message.Body)
-		if err != nil {
-			return err
-		}
-		return d.Catalogue.Fire(ctx, m.Fire, d.message.Count > 1)
-	})
-	if err == nil {
-		d.delete(ctx)
-		return
-	}
-	d.putBack(ctx, err)
-}
-
 func (d *delivery) safely(do func() error) error {
 	return host.Recover(d.Logger, d.message.ID, do)
 }
-
-// deleting is above every number of a delivery.
-const deleting = math.MaxInt
 
 // acknowledge deletes a message unless a later delivery of it is at what it owes: whatever the
 // queue makes of this one's receipt, that one must not lose it.

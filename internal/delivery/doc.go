@@ -9,14 +9,20 @@
 //
 // # One delivery
 //
-//	received      delivery.go  the message names an attempt, whose live copy is held
-//	claimed       claim.go     which runs are to be made now, under this message (queue "tasks")
+//	received      receive.go   the message names an attempt, whose live copy is held
+//	              event.go     an event: it is proposed to the engine
+//	              task.go      a task, or several; or an event for a time
+//	claimed       claim.go     which runs are to be made now, under this message
 //	decided       step.go      load, Step, append: until nothing is left that needs no I/O
 //	performed     effects.go   what the message owes: messages are sent, runs are kept
-//	running       task.go      a kept run, then the next one that its result makes ready;
+//	running       run.go       a kept run, then the next one that its result makes ready (task.go);
 //	              pack.go      or several side by side
-//	concluded     task.go      a result is an event: decided and performed again
+//	concluded     run.go       a result is an event: decided and performed again
 //	acknowledged  delivery.go  the message is deleted; or released, to come again later
+//	given up      giveup.go    an attempt that can never go on is ended
+//
+// Beneath them: proposal.go is what a message wants to happen, attempt.go an attempt in memory,
+// job.go and runtime.go what a run sees and is made with.
 //
 // # Order of durability
 //

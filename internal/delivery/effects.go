@@ -11,6 +11,7 @@ import (
 	"zerodag/engine"
 	"zerodag/events"
 	"zerodag/internal/host"
+	"zerodag/internal/retry"
 )
 
 // holder is the message whose effects are carried out.
@@ -174,4 +175,32 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 		return nil
 	}
 	return w.Catalogue.Announce(ctx, a.row, events.SLAMissed, w.Now().UTC())
+}
+
+// postpone sends wakes that came too soon to the queue of tasks: in that of events they would
+// stand before what they wait for. Each time it is another message, to come later: one that
+// came again would take the run from the receiver that has it by then. guard is that of the last,
+// if there was one. The lock is held.
+func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []engine.Run) error {
+	for _, run := range runs {
+		name := host.WakeMark + host.RunName(run)
+		times, _ := strconv.Atoi(strings.TrimPrefix(guard, name+"-")) // 0 for another one
+		m := a.message(name+"-"+strconv.Itoa(times+1), events.Task{Runs: []engine.Run{run}, Wait: true}, w.Now().Add(retry.BackOff(times)))
+		m.Waits = true
+		if err := w.Tasks.Send(ctx, m); err != nil {
+			return fmt.Errorf("wake task %d of attempt %d later: %w", run.Task, a.id, err)
+		}
+	}
+	return nil
+}
+
+// finish ends an attempt whose state says so. The lock is held.
+func (w *Worker) finish(ctx context.Context, a *attempt) error {
+	text, err := engine.EncodeState(a.state)
+	if err != nil {
+		return err
+	}
+	s := a.state
+	a.row, err = w.Catalogue.End(ctx, a.row, host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text})
+	return err
 }

@@ -13,43 +13,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// Bounds of one entry and of the log between two snapshots, and of what one message decides
-// before it lets others have the attempt.
+// Bounds of one entry and of the log between two snapshots (invariants.md 4.6, 4.7), and of what
+// one message decides before it lets others have the attempt.
 const (
 	entryTasks    = 400
 	snapshotFloor = 16 << 10
 	turnEntries   = 25
 	turnTime      = 2 * time.Second
 )
-
-// errDoesNotApply is said of a state that may be old.
-var errDoesNotApply = errors.New("the event does not apply")
-
-// proposal is what one delivery of a message, or of several, wants to happen to an attempt. It
-// lasts over several tries.
-type proposal struct {
-	guards []string
-	// plan says which events that is in some state. false means that it does not apply to that
-	// state, which may be old.
-	plan    func(s *engine.State) ([]engine.Event, bool)
-	begins  bool         // it is what begins the attempt
-	sla     bool         // the time of `sla:` has come
-	early   []engine.Run // to be woken later
-	crashed bool         // the server crashed while an earlier delivery was at it
-	applied bool         // an entry with what was planned is in the log
-	doubt   host.Entry   // with what was planned, that may be in the log; its number and nonce
-}
-
-// propose proposes the same events for every state.
-func propose(guard string, happened ...engine.Event) *proposal {
-	return &proposal{guards: []string{guard}, plan: func(*engine.State) ([]engine.Event, bool) { return happened, true }}
-}
-
-// noteKind notes what the bus is to be told of.
-func (p *proposal) noteKind(k events.Kind) {
-	p.begins = p.begins || k == events.Start
-	p.sla = p.sla || k == events.SLADue
-}
 
 // apply lets the engine step for its messages, then carries out what they owe; all tasks
 // that are to be run are sent.
@@ -85,7 +56,11 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 	}
 	for read := false; ; {
 		if a.state == nil {
-			if err := a.load(ctx, p); err != nil {
+			stored, err := a.load(ctx)
+			if err == nil {
+				err = p.settleDoubt(ctx, a, stored)
+			}
+			if err != nil {
 				return err
 			}
 			read = true

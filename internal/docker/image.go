@@ -52,7 +52,7 @@ func failed(what, image string, err error) error {
 	return operators.Failf("%s: %s: %v", what, image, err)
 }
 
-// image is the name of what is built for a project: by its id, so that nobody gets an image
+// image is the name of what is built for a project: by its id, so that no project gets an image
 // that another one has built. Without a revision it is never the same.
 func (p Project) image(s settings) string {
 	revision := p.Revision

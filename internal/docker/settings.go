@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// settings are what `docker:` of a task says (spec server.md 6.4.2).
+// settings are what `docker:` of a task says (commands.md#docker).
 type settings struct {
 	image        string
 	program      string

@@ -61,7 +61,7 @@ func (db *DB) Finish(ctx context.Context, id int64, e host.End) error {
 	change.names = append(change.names, aWaits)
 	_, err = db.transact(ctx, []action{{update: attemptKey(id), change: change, when: unfinished()}, {delete: waitKey(there.num(aWaits), id)}})
 	if errors.Is(err, errCondition) {
-		return nil // somebody else ended it
+		return nil // another process ended it
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Append writes an entry: see host.Log. It is one put, since whoever appends has read the
+// Append writes an entry: see host.Log. It is one put, since the caller has read the
 // entry before, or written it; else that is read first.
 func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	if e.Seq < 2 || e.Seq > maxSeq {

@@ -20,7 +20,7 @@ const (
 	aValue = "v"
 )
 
-// paramLifetime is how long a value is kept after it was set (spec operators.md 3.4).
+// paramLifetime is how long a value is kept after it was set (wire.md 3.7).
 const paramLifetime = 90 * 24 * time.Hour
 
 // paramKey has a hash, since keys may be longer than DynamoDB's.

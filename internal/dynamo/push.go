@@ -26,7 +26,7 @@ type pushing struct {
 	pushes   int64
 }
 
-// Push adds a revision: see host.Projects. Definitions are written first, where nobody sees
+// Push adds a revision: see host.Projects. Definitions are written first, where no reader sees
 // them; then one transaction makes the revision the project's newest and changes its
 // schedules. Of more than some 95 schedules the rest follows, under the condition that no
 // other push came in between.
@@ -47,7 +47,7 @@ func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
 	}
 }
 
-// reserve returns the first of n ids that nobody else uses for revisions and definitions,
+// reserve returns the first of n ids that no other push uses for revisions and definitions,
 // which are written without a condition: whole milliseconds, each marked by the manifest
 // that will be there.
 func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
@@ -164,7 +164,7 @@ func (db *DB) readSchedules(ctx context.Context, x *pushing, ids map[string]int6
 	return nil
 }
 
-// nameSchedules finds the ids of new schedules: the first one that nobody else has.
+// nameSchedules finds the ids of new schedules: the first one that is free.
 func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int64) error {
 	probe := map[string]int{}
 	for name := range x.Schedules {

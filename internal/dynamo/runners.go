@@ -147,7 +147,7 @@ func (db *DB) Remove(ctx context.Context, name string, asked int) error {
 	}
 	it, err := db.get(ctx, k)
 	if err != nil || it == nil || it.str(rID) != id {
-		return err // another one has its slot, or nobody
+		return err // another one has its slot, or none has
 	}
 	return fmt.Errorf("remove runner %s: %w", name, host.ErrConflict)
 }

@@ -23,7 +23,7 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s is an address of the server's own machine or of its cloud's metadata: this server lets no task connect there (security.local_addresses)", r.Address)
 }
 
-// Lasting says to whoever asks in vain that another try would be refused as well.
+// Lasting says to a caller who asks in vain that another try would be refused as well.
 func (r *Refused) Lasting() bool { return true }
 
 // Dialer connects to every address that is not local. The zero value is ready.

@@ -128,8 +128,8 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, e.wire(o)
 }
 
-// storeRetry is how soon at the latest what a full disk refused is tried again: there is nobody
-// else whom that could disturb.
+// storeRetry is how soon at the latest what a full disk refused is tried again: no other
+// process could be disturbed.
 const storeRetry = 2 * time.Second
 
 // DatabaseName is the file of the database in its folder.

@@ -14,7 +14,7 @@ type Config struct {
 	Table  string
 	Events string // URL of the FIFO queue of events
 	Tasks  string // URL of the queue of tasks
-	// URLs of the queues where messages go that nobody could handle.
+	// URLs of the queues where messages go that could not be handled.
 	DeadEvents, DeadTasks string
 	Archives              string // bucket of project archives, uploads and large values
 	Logs                  string // bucket of task logs

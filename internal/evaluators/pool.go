@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// idleTime is how long an evaluator is kept that nobody needs.
+// idleTime is how long an evaluator is kept that is not needed.
 const idleTime = 2 * time.Minute
 
 // Pool evaluates in other processes, as many at a time as there are processors. It starts
@@ -178,7 +178,7 @@ func (p *Pool) bury(e *process) {
 	delete(p.all, e)
 }
 
-// sweep ends evaluators that nobody needed for a while.
+// sweep ends evaluators that were not needed for a while.
 func (p *Pool) sweep() {
 	p.mu.Lock()
 	var old []*process

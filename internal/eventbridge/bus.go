@@ -2,7 +2,7 @@
 // event bus of the deployment, where rules take it further.
 //
 // The functions that end attempts use it. It must never decide what is worth telling; which
-// topics are put on the bus is a setting, since each event costs (DESIGN section 6).
+// topics are put on the bus is a setting, since each event costs.
 //
 // # Costs
 //

@@ -31,7 +31,7 @@ func Written(r operators.Registry, t *engine.Task) operators.Operator {
 	return operators.Operator{}
 }
 
-// Seed makes Math.random repeatable for a run: one that is tried again after a crash computes the
+// Seed makes Math.random repeatable for a run (invariants.md 4.6): one that is tried again after a crash computes the
 // same values.
 func Seed(id operators.Identity) uint64 {
 	f := fnv.New64a()

@@ -60,7 +60,7 @@ type Executors struct {
 	table    placement.Table
 	process  *process.Driver
 	docker   *docker.Driver
-	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: nobody looks
+	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: no program looks
 }
 
 // In makes the Commands of a run, in its project's folder root.

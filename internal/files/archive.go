@@ -38,7 +38,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// refusef is what is wrong with somebody's archive, as the REST API answers it.
+// refusef is what is wrong with an archive, as the REST API answers it.
 func refusef(format string, args ...any) error {
 	return &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
 }

@@ -29,7 +29,7 @@ type Packing struct {
 	LeftOut func(name string)
 }
 
-// Pack writes the project as a tar.gz (spec rest.md 4.5): the files that List names,
+// Pack writes the project as a tar.gz (wire.md 3.1): the files that List names,
 // sorted, without owners and times, so that equal files make equal archives. Links get
 // relative targets; one that leads out of the project is an error unless it is to be
 // copied. It returns the names of the workflow files.

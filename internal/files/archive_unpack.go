@@ -22,7 +22,7 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// Unpack writes a project archive (tar.gz, spec rest.md 4.5) into a folder that is empty
+// Unpack writes a project archive (tar.gz, wire.md 3.1) into a folder that is empty
 // or does not exist: all of it or nothing. An archive that is broken, too large or leads
 // out of the folder is a *host.Error of code Invalid; every other error is of this machine
 // or of r.
@@ -34,7 +34,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	if there && !empty {
 		return fmt.Errorf("unpack archive: folder %s is not empty", folder)
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is above projects, and whoever must be kept out is kept out of the folder of data
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is above projects, and users who must be kept out are kept out of the folder of data
 		return fmt.Errorf("unpack archive: %w", err)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(folder), ".unpack-*")
@@ -346,7 +346,7 @@ func unpackError(name string, err error) error {
 }
 
 // ServerData lists the folders of a server's data in an archive. One that cannot be read has
-// none that can be told: whoever takes it says what is wrong with it.
+// none that can be told: the caller says what is wrong with it.
 func ServerData(ctx context.Context, archive io.ReaderAt, limits Limits) []string {
 	u := &unpacking{limits: limits.orDefault(), seen: map[string]byte{}}
 	_ = u.all(ctx, io.NewSectionReader(archive, 0, math.MaxInt64)) // what was read until then is looked at

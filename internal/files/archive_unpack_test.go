@@ -127,7 +127,7 @@ func zipped(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// TestUnpack proves that files, folders, modes and links inside arrive, whoever made the
+// TestUnpack proves that files, folders, modes and links inside arrive, whatever made the
 // archive.
 func TestUnpack(t *testing.T) {
 	t.Parallel()

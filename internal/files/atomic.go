@@ -32,7 +32,7 @@ func replace(name string, content []byte, mode fs.FileMode) error {
 
 // writeBeside writes content into a new file in the folder of name.
 func writeBeside(name string, content []byte, mode fs.FileMode) (string, error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { // #nosec G301 -- whoever must be kept out is kept out of the folder of data above
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { // #nosec G301 -- users who must be kept out are kept out of the folder of data above
 		return "", fmt.Errorf("write file: %w", err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")

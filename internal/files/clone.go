@@ -13,14 +13,14 @@ import (
 )
 
 // clone is a copy of a project's folder that knows what it was like when it was made. To
-// rename one that nobody changed is far cheaper than to make another.
+// rename one that was not changed is far cheaper than to make another.
 type clone struct {
 	Project
 	size   int64            // of its files when it was made
 	stamps map[string]stamp // by slash name; nil: there are too many to look at
 }
 
-// stamp tells whether a file is what it was. Nobody can set the time of its last change.
+// stamp tells whether a file is what it was. No program can set the time of its last change.
 type stamp struct {
 	id, size, changed int64
 	mode              fs.FileMode
@@ -32,7 +32,7 @@ const (
 	maxClean  = 8
 )
 
-// cleanNames begin the names of copies that nobody uses. Those of workspaces begin with a digit. As
+// cleanNames begin the names of copies that are not used. Those of workspaces begin with a digit. As
 // with these, users of the machine who may pass through the folder cannot guess them.
 func cleanNames() string { return "clean-" + rand.Text() + "-" }
 

@@ -18,7 +18,7 @@ const ignoreFile = ".digdagignore"
 
 // List returns the names of the project's files, sorted: what is pushed and what a task
 // sees. Names that start with "." are left out, and what `.digdagignore` says
-// (spec language.md 1.1). A symbolic link is listed, and never followed.
+// (language.md 1.1). A symbolic link is listed, and never followed.
 // The data of a server is never part of a project; a project that is such data is an error.
 func (p Project) List() ([]string, error) {
 	l, err := p.list()

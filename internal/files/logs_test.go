@@ -29,7 +29,7 @@ func exampleRun(task string) (operators.Identity, time.Time) {
 		TaskName: task, TaskID: 7, SessionID: 8, AttemptID: 9}, time.Date(2024, 2, 4, 23, 0, 0, 0, time.FixedZone("", -5*3600))
 }
 
-// TestLogNames proves the names of folders and files (spec engine.md 2.13), of two runs at
+// TestLogNames proves the names of folders and files (engine.md 2.13), of two runs at
 // the same moment as well, and of names that no file system would take.
 func TestLogNames(t *testing.T) {
 	t.Parallel()
@@ -268,7 +268,7 @@ func TestShortLogs(t *testing.T) {
 	}
 }
 
-// TestShortLogThatWasNotStored proves that a short log which nobody waited for, and which was then not
+// TestShortLogThatWasNotStored proves that a short log which no caller waited for, and which was then not
 // stored, is kept in memory and stored when that is possible, once, and that one which was stored is
 // not stored again.
 func TestShortLogThatWasNotStored(t *testing.T) {
@@ -315,7 +315,7 @@ func record(name, content string) string {
 	return string(binary.BigEndian.AppendUint32(head, uint32(len(content)))) + name + content
 }
 
-// TestLogTrouble proves that a log that cannot be kept fails no task, and that whoever
+// TestLogTrouble proves that a log that cannot be kept fails no task, and that the user who
 // closes it learns why.
 func TestLogTrouble(t *testing.T) {
 	t.Parallel()

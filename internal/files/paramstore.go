@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// paramLifetime is how long a value is kept after it was set (spec operators.md 3.4).
+// paramLifetime is how long a value is kept after it was set (wire.md 3.7).
 const paramLifetime = 90 * 24 * time.Hour
 
 // ParamStore keeps what `param_set>` stores on one machine: an operators.ParamStore with

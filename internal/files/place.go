@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// place is a folder of a name that nobody can guess, which one process has while it lives: it
+// place is a folder of a name that cannot be guessed, which one process has while it lives: it
 // holds a lock on a file in it. Who finds the lock free may delete the folder, so what a killed
 // process left is found without a word of it anywhere.
 type place struct {
@@ -71,7 +71,7 @@ func clearPlaces(parent string) {
 	}
 }
 
-// clearPlace deletes a place that is this user's and that nobody else can have put anything
+// clearPlace deletes a place that is this user's and that no other user can have put anything
 // into, when its lock is free.
 func clearPlace(folder string) {
 	info, err := os.Lstat(folder)

@@ -29,7 +29,7 @@ func Private(folder string, names ...string) (closed []string, err error) {
 		return nil, fmt.Errorf("close the folder of the data: %w", err)
 	}
 	if info.Mode().Perm()&0o077 == 0 || !isOwn(info) {
-		return nil, nil // nobody else gets as far as what is in it, or it is for its owner to close
+		return nil, nil // no other user gets as far as what is in it, or it is for its owner to close
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -100,7 +100,7 @@ func tighten(name string, closed *[]string) error {
 	})
 }
 
-// hasOtherNames says whether a file is also found elsewhere: somebody may have given it a name
+// hasOtherNames says whether a file is also found elsewhere: another user may have given it a name
 // here so that it is closed there.
 func hasOtherNames(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)

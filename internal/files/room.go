@@ -21,7 +21,7 @@ type room struct {
 	used int64
 }
 
-// roomTime is how often somebody who waits for room looks again.
+// roomTime is how often a write that waits for room looks again.
 const roomTime = 50 * time.Millisecond
 
 // newRoom is a bound; 0 is half of what is free where the folder lies.
@@ -83,7 +83,7 @@ func sizeOf(folder string) (total int64) {
 	return total
 }
 
-// dropClean deletes the copies that nobody uses.
+// dropClean deletes the copies that are not used.
 func (w *Workspaces) dropClean() {
 	w.mu.Lock()
 	var all []*clone

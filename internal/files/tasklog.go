@@ -75,7 +75,7 @@ func (t *taskLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Echo appends the message of `echo>`, without a newline (spec engine.md 2.13).
+// Echo appends the message of `echo>`, without a newline (engine.md 2.13).
 func (t *taskLog) Echo(message string) { t.keep(nil, message) }
 
 // Line appends a message of the engine.

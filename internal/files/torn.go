@@ -22,7 +22,7 @@ func wholeSize(f io.ReaderAt, size int64) int64 {
 		from := max(0, end-searched)
 		n, err := f.ReadAt(buffer[:min(int64(len(buffer)), size-from)], from)
 		if err != nil && err != io.EOF {
-			return size // whoever reads it will see
+			return size // its reader will see
 		}
 		text := buffer[:n]
 		for i := bytes.LastIndex(text, memberStart); i >= 0; i = bytes.LastIndex(text, memberStart) {

@@ -32,14 +32,14 @@ type Workspaces struct {
 	kept     int      // copies that were ever kept: numbers them
 }
 
-// unpacked is an archive on disk, made by whoever asks first.
+// unpacked is an archive on disk, made by the first run that asks.
 type unpacked struct {
 	once    sync.Once
 	project Project
 	size    int64 // of its files
 	err     error
 	users   int      // guarded by Workspaces.mu
-	clean   []*clone // copies that nobody uses and nobody changed; guarded by Workspaces.mu
+	clean   []*clone // copies that are neither used nor changed; guarded by Workspaces.mu
 }
 
 // keptArchives is how many unpacked archives stay beyond those in use.
@@ -148,7 +148,7 @@ func (w *Workspaces) drop(key string) {
 	}
 }
 
-// give takes back an archive, and deletes old ones that nobody uses.
+// give takes back an archive, and deletes old ones that are not used.
 func (w *Workspaces) give(u *unpacked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package gate bounds what callers of an HTTP server can take from it before anybody knows
+// Package gate bounds what callers of an HTTP server can take from it before it is known
 // who they are: connections, and the memory of headers that are still coming.
 //
 // The server puts one in front of each listener. It must never look into a request beyond
@@ -36,7 +36,7 @@ type Gate struct {
 	active  int // requests under way
 }
 
-// Most is how many connections each of so many listeners may have unless somebody says
+// Most is how many connections each of so many listeners may have unless the configuration says
 // otherwise: half of what the process may open, the rest is for its work.
 func Most(listeners int) int {
 	var files syscall.Rlimit
@@ -67,7 +67,7 @@ type conn struct {
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
 	if n > 0 && !c.gate.came(c, p[:n]) {
-		_, _ = c.TCPConn.Write([]byte(tooMany)) // the client is gone: nobody to tell
+		_, _ = c.TCPConn.Write([]byte(tooMany)) // the client is gone
 		c.TCPConn.Close()
 		return 0, net.ErrClosed
 	}
@@ -146,7 +146,7 @@ func (g *Gate) admit(c *conn) bool {
 }
 
 // came counts what came; false is that there are too many headers. When unfinished ones take
-// too much together, whoever has most of them goes.
+// too much together, the client that has most of them goes.
 func (g *Gate) came(c *conn, p []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -216,13 +216,13 @@ func (g *Gate) Handler(h http.Handler, always string) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // nobody waits for its body
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // its body is not waited for
 		header := w.Header()
 		header.Set("Connection", "close")
 		header.Set("Retry-After", "1")
 		header.Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, full) // the client is gone: nobody to tell
+		_, _ = io.WriteString(w, full) // the client is gone
 	})
 }
 

@@ -96,7 +96,7 @@ func TestLongestHeadersGo(t *testing.T) {
 	g.admit(short)
 	g.came(short, make([]byte, 100))
 	for range 1000 {
-		c := &conn{TCPConn: &net.TCPConn{}, gate: g} // closed already: ending it is an error nobody reads
+		c := &conn{TCPConn: &net.TCPConn{}, gate: g} // closed already: ending it is an error that is not read
 		if g.admit(c) {
 			g.came(c, make([]byte, 30<<10))
 		}

@@ -34,7 +34,7 @@ type Record struct {
 	ID     int64
 	At     time.Time
 	Site   int64
-	Who    string // name of the user or token; "" where nobody has to say who he is
+	Who    string // name of the user or token; "" where callers need not log in
 	Action string // "push", "start", "kill" ...
 	Target string // what was changed
 	Detail string // "" for none; never a secret

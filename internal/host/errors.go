@@ -9,7 +9,7 @@ import (
 
 // What drivers answer; they translate the errors of their stores at the border.
 var (
-	// ErrConflict: a conditional write found that somebody else was first.
+	// ErrConflict: a conditional write found that another writer was first.
 	ErrConflict = errors.New("somebody else was first")
 	// ErrNotFound: there is no such thing, or it belongs to another site.
 	ErrNotFound = errors.New("not found")

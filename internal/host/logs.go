@@ -9,7 +9,8 @@ import (
 	"zerodag/operators"
 )
 
-// Logs keeps the logs of tasks: one file for each run of a task, or several.
+// Logs keeps the logs of tasks: one file for each run of a task, or several
+// (engine.md 2.13).
 type Logs interface {
 	// Open begins the log of a run. The file exists once the first text arrives. created is
 	// when the attempt was created: files of an attempt lie together.
@@ -39,7 +40,8 @@ type LogFile struct {
 // ShortLogs keeps logs of tasks that say little with the entries of their results, which saves
 // writes. What is kept here is part of the next entry that this process appends.
 type ShortLogs interface {
-	// KeepShort keeps the log of that name for an attempt, in memory; it cannot fail.
+	// KeepShort keeps the log of a run, gzip, for the next entry of the attempt. It is not durable
+	// before that entry is, and neither is the result of the run.
 	KeepShort(attempt int64, name string, content []byte)
 	// TakeShort takes away what is kept for an attempt: another process will append.
 	TakeShort(attempt int64) []events.Log

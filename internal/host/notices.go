@@ -8,13 +8,15 @@ import (
 
 // Bus tells other programs what becomes of attempts.
 type Bus interface {
-	// Announce puts a on the bus, at least once; told again a has the same ID.
+	// Announce puts a on the bus and returns when the bus has it. ErrUnavailable: it may later.
+	// Told again a has the same ID.
 	Announce(ctx context.Context, a events.Announcement) error
 }
 
-// Notices tells people.
+// Notices tells people (server.md#settings).
 type Notices interface {
-	// Notify delivers a notice; an implementation tries again by itself, for minutes if need be.
+	// Notify returns when a notice was delivered, or cannot be; an implementation tries again by
+	// itself, for minutes if need be.
 	Notify(ctx context.Context, n Notice) error
 }
 

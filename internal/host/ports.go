@@ -71,7 +71,7 @@ type Delivery struct {
 	Message
 	Receipt string
 	Count   int // how often it was received, this time included
-	// Restarted: whoever received it before was a process that has ended since, with all
+	// Restarted: the receiver before this one was a process that has ended since, with all
 	// that it did. Where that cannot be known it is false.
 	Restarted bool
 	// Crashed: that process was not told to end.

@@ -7,7 +7,7 @@ import (
 )
 
 // getUserInfo answers with who pushed the revision of an attempt. Only administrators on
-// their own listener see it: elsewhere the path does not exist (spec server.md 6.9).
+// their own listener see it: elsewhere the path does not exist.
 func getUserInfo(c *call) (any, error) {
 	if !c.actor.Admin {
 		return nil, &refusal{http.StatusForbidden, "Only administrators may do this"}

@@ -102,10 +102,10 @@ func (c *call) answerError(err error) {
 	}
 }
 
-// linger is how long somebody who was turned away may go on sending.
+// linger is how long a caller who was turned away may go on sending.
 const linger = 2 * time.Second
 
-// turnAway answers who must not call at all. Nobody waits for the rest of the request: a body
+// turnAway answers who must not call at all. The rest of the request is not waited for: a body
 // that never comes would hold the connection.
 func (c *call) turnAway(err error) {
 	if c.r.ContentLength != 0 && http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(linger)) == nil {
@@ -136,5 +136,5 @@ func (c *call) writeBytes(status int, contentType string, body []byte) {
 	body = compress(h, c.r.Header.Get("Accept-Encoding"), body)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
-	_, _ = c.w.Write(body) // the client is gone: nobody to tell
+	_, _ = c.w.Write(body) // the client is gone
 }

@@ -21,8 +21,9 @@ type Options struct {
 	Auth    Auth
 	// Headers are added to every answer below /api (server.http.headers.*).
 	Headers map[string]string
-	// Bound is the address that is listened at: where nobody logs in, requests must name it,
-	// localhost, or one of Hosts. "" looks at no names: whoever mounts the handler says who may call.
+	// Bound is the address that is listened at: where there is no login, requests must name
+	// it, localhost, or one of Hosts. "" looks at no names: the program that mounts the
+	// handler says who may call.
 	Bound string
 	// Hosts are further names of this server (server.http.hosts).
 	Hosts []string
@@ -173,7 +174,7 @@ func answerOptions(w http.ResponseWriter, res *resource) {
 	}
 	w.Header().Set("Allow", res.allow())
 	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
-	_, _ = w.Write([]byte(res.allow())) // #nosec G705 -- it is a list of methods as plain text; when the client is gone there is nobody to tell
+	_, _ = w.Write([]byte(res.allow())) // #nosec G705 -- it is a list of methods as plain text; when the client is gone it has no reader
 }
 
 // run carries out one request: time limit, content type, handler, answer, audit, metrics.

@@ -45,14 +45,14 @@ type Auth struct {
 	Audit    host.Audit // nil for none
 	Required bool
 	// Signed names the principal of the account that has signed a request which came here
-	// checked: an Owner in site 0. nil where nobody checks signatures;
+	// checked: an Owner in site 0. nil where signatures are not checked;
 	// with it nothing else lets a caller in.
 	Signed func(context.Context) (name string, ok bool)
 }
 
 // How a caller has shown who it is.
 const (
-	ByNothing  = "nothing" // nobody has to
+	ByNothing  = "nothing" // no login is needed
 	ByPassword = "password"
 	ByToken    = "token"
 	ByIAM      = "iam"

@@ -20,7 +20,7 @@ func getBackup(c *call) (any, error) {
 	return written{}, nil
 }
 
-// redrive sends the messages that nobody could handle back to their queues, of all sites.
+// redrive sends the messages that could not be handled back to their queues, of all sites.
 func redrive(c *call) (any, error) {
 	if c.Redrive == nil {
 		return nil, missing("dead letters: the queues of this server have none")

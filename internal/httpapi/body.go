@@ -137,7 +137,7 @@ func parseInstant(text string) (time.Time, error) {
 }
 
 // localOrInstant is a time in a body with an offset or, without one, in the zone of a
-// workflow. It stays text: whoever knows the zone reads it.
+// workflow. It stays text: it is read where the zone is known.
 type localOrInstant string
 
 // UnmarshalJSON checks the form.

@@ -23,11 +23,15 @@ var packers = map[string]*sync.Pool{ // never changed
 	"deflate": {New: func() any { return zlib.NewWriter(nil) }},
 }
 
-// compress packs a body the way the client likes best: gzip before deflate.
+// onePacket is what goes over a network in one piece however small it is made.
+const onePacket = 1 << 10
+
+// compress packs a body the way the client likes best: gzip before deflate. A small one, an attempt
+// that is asked for again and again until it is done, is not worth it.
 func compress(h http.Header, accept string, body []byte) []byte {
 	encoding := preferred(accept)
 	pool := packers[encoding]
-	if pool == nil {
+	if pool == nil || len(body) <= onePacket {
 		return body
 	}
 	w := pool.Get().(packer)

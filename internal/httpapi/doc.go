@@ -1,4 +1,4 @@
-// Package httpapi is Digdag's REST API as one http.Handler over a host.Host: the local
+// Package httpapi is Digdag's REST API as one http.Handler over a node.Node: the local
 // server mounts it and a Lambda serves the same value. What is new beside the original's
 // endpoints is described in docs/openapi.yaml with them.
 //

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// guesses makes whoever tries passwords wait, ever longer. It counts in this process, for
+// guesses makes callers who try passwords wait, ever longer. It counts in this process, for
 // each address and user: an address that many share (of a proxy) is slowed down for the user
 // that is tried only. Tokens cannot be guessed: a right one is let in at once, whatever wrong
 // ones came before it.
@@ -26,7 +26,7 @@ type guesses struct {
 }
 
 // guesser is who tries: user is a hash of the name, whether anybody has it or not, or none
-// for tokens. So nobody can see by the waiting which names there are.
+// for tokens. So no caller can see by the waiting which names there are.
 type guesser struct {
 	address string
 	user    [sha256.Size]byte
@@ -49,7 +49,7 @@ const (
 
 func newGuesses() *guesses { return &guesses{found: map[guesser]guess{}} }
 
-// penalty is how long somebody has to wait still.
+// penalty is how long a caller has to wait still.
 func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,7 +91,7 @@ func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 }
 
 // forgetOne makes room: of those with the fewest failures the oldest goes, so that trying many
-// names makes nobody forget the one that is meant.
+// names does not forget the one that is meant.
 func (g *guesses) forgetOne() {
 	var least guesser
 	var of guess
@@ -136,7 +136,7 @@ func (c *call) guesser(user string) guesser {
 	return who
 }
 
-// wrong answers a failed login, and tells of it. user is one that there is: a name that nobody
+// wrong answers a failed login, and tells of it. user is one that there is: a name that no user
 // has may be a password in the wrong place.
 func (c *call) wrong(who guesser, user User, what string) error {
 	failures, tell := c.guesses.failed(who, c.Now())

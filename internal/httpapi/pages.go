@@ -14,14 +14,14 @@ import (
 // user has logged in with. The rules here let pages call this API only when it served them
 // itself (docs/adr/0017-listeners-without-login.md):
 //
-//   - named: where nobody logs in, the server is called by a name that is its own.
+//   - named: where there is no login, the server is called by a name that is its own.
 //   - ownPage: a page of another origin is refused, everywhere.
 //   - deliberate: what a page can send without asking the server first changes nothing.
 
-// open says that nobody has to log in.
+// open says that callers need no login.
 func (a Auth) open() bool { return a.Signed == nil && !a.Required && len(a.Users) == 0 }
 
-// named refuses names that are not this server's where nobody logs in: a page whose own name
+// named refuses names that are not this server's where there is no login: a page whose own name
 // was made to lead here would be of the same origin for its browser (DNS rebinding).
 func (a *api) named(r *http.Request) error {
 	if a.Bound == "" || !a.Auth.open() || a.isOurs(r.Host) {
@@ -32,7 +32,7 @@ func (a *api) named(r *http.Request) error {
 
 // isOurs says whether a request with that Host means this server. Its port is of no account:
 // tunnels and containers map ports, and no page can choose that of the Host. An address is
-// nobody's name, so on a listener beyond loopback any address is as good as another.
+// no name, so on a listener beyond loopback any address is as good as another.
 func (a *api) isOurs(hostport string) bool {
 	name := hostOf(hostport)
 	same := func(listed string) bool { return strings.EqualFold(listed, name) }
@@ -86,7 +86,7 @@ func (a *api) foreign(r *http.Request) bool {
 }
 
 // ownOrigin says whether an Origin is that of the Host, or of a listed name where callers log
-// in. The scheme is of no account: nobody else can serve on our address.
+// in. The scheme is of no account: no other site can serve on our address.
 func (a *api) ownOrigin(origin, hostport string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -21,7 +21,7 @@ const (
 // route is one endpoint.
 type route struct {
 	method, path string
-	name         string // suffix of its timer, as the original names it (spec server.md 6.6)
+	name         string // suffix of its timer, as the original names it (wire.md 3.5)
 	role         Role   // the least one that may call it: Owner for what crosses sites; 0 needs no authentication
 	consumes     string // content type of its body; "" is any
 	change       string // what the audit log calls it; "" only reads

@@ -39,7 +39,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestRoles proves that whoever may only read cannot change anything, and that each
+// TestRoles proves that a caller who may only read cannot change anything, and that each
 // change is recorded.
 func TestRoles(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The bounds of a secret (spec rest.md 4.4).
+// The bounds of a secret (wire.md 3.2).
 const (
 	secretKeyMost   = 255
 	secretValueMost = 16384 // bytes

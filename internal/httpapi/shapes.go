@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// The shapes of answers (spec rest.md 4.3). Ids are strings; what is absent is null.
+// The shapes of answers (wire.md 3.3). Ids are strings; what is absent is null.
 
 type id int64
 

@@ -2,7 +2,7 @@ package httpapi
 
 import "testing"
 
-// TestVersionOrder proves the order of client versions (spec rest.md 4.4, Version).
+// TestVersionOrder proves the order of client versions (wire.md 3.4).
 func TestVersionOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

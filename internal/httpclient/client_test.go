@@ -46,7 +46,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestCertificates proves that a certificate nobody knows is refused unless the task
+// TestCertificates proves that a certificate of an unknown authority is refused unless the task
 // says otherwise.
 func TestCertificates(t *testing.T) {
 	t.Parallel()

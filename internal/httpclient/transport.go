@@ -107,7 +107,7 @@ func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, erro
 		case err != nil:
 			return nil, whyNoAnswer(err, sent)
 		case answer.StatusCode >= 200 || answer.StatusCode == http.StatusSwitchingProtocols:
-			limited.N = math.MaxInt64 // whoever reads the content bounds it
+			limited.N = math.MaxInt64 // the reader of the content bounds it
 			unzip(answer, asksForZipped(r))
 			return answer, nil
 		}
@@ -148,7 +148,7 @@ func (t *transport) head(r *http.Request, by *url.URL, length int) []byte {
 	return append(b, "\r\n"...)
 }
 
-// asksForZipped says whether the answer may be compressed, which nobody but us sees.
+// asksForZipped says whether the answer may be compressed, which only this package sees.
 func asksForZipped(r *http.Request) bool {
 	return r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == "" && r.Method != http.MethodHead
 }
@@ -202,7 +202,7 @@ func unzip(answer *http.Response, asked bool) {
 	answer.Body = &zippedContent{from: answer.Body}
 }
 
-// zippedContent looks at the first bytes only when somebody reads them: there may be none.
+// zippedContent looks at the first bytes only when they are read: there may be none.
 type zippedContent struct {
 	from  io.ReadCloser
 	plain *gzip.Reader

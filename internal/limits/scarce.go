@@ -11,7 +11,7 @@ import (
 )
 
 // Scarce says whether an error is that the machine has no more descriptors, processes or memory
-// to start something with just now: it is nobody's fault who asks, and passes.
+// to start something with just now: it is not the task's fault, and passes.
 func Scarce(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
 }

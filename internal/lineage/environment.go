@@ -8,7 +8,7 @@ type Environment int
 
 const (
 	// Everything but the key of secrets is what the commands of `zerodag run` have: they are
-	// those of whoever started it, who has the variables anyhow.
+	// those of the user who started it and has the variables anyhow.
 	Everything Environment = iota
 	// NotOwn is everything but what configures this program, which may be passwords and keys.
 	NotOwn

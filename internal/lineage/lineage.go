@@ -12,7 +12,7 @@ import "math"
 // without privileges can make its mark smaller, never larger.
 type Mark uint64
 
-// None is what a process has that nobody marked, or about which the system says nothing.
+// None is what a process has that was not marked, or about which the system says nothing.
 const None Mark = math.MaxUint64
 
 // Client marks a process which is no command: the client of a container engine. It is larger

@@ -62,7 +62,7 @@ func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 }
 
 // work runs what is to be run: inline tasks here, all others on goroutines of their own,
-// but for one that has nobody beside it: a chain of commands needs no second goroutine.
+// but for one that has no other beside it: a chain of commands needs no second goroutine.
 func (a *Attempt) work(ctx context.Context) bool {
 	switch {
 	case len(a.inline) > 0:

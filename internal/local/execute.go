@@ -94,7 +94,7 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	return o
 }
 
-// unclosed is a log that somebody else closes.
+// unclosed is a log that its owner closes.
 type unclosed struct{ operators.Log }
 
 func (unclosed) Close() error { return nil }

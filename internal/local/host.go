@@ -2,7 +2,7 @@
 // `zerodag run` and the recorded cases use it.
 //
 // It drives engine.State: one goroutine per attempt steps, inline operators run on it,
-// all others on goroutines of their own. It keeps nothing: whoever wants to continue
+// all others on goroutines of their own. It keeps nothing: a caller that wants to continue
 // after a crash saves what Options.Ended reports. It must never decide anything about
 // tasks that the engine should decide.
 package local

@@ -67,67 +67,37 @@ func (n *Node) executor(ctx, accepting context.Context) {
 	}
 }
 
-// agent receives tasks and runs them, as many at a time as there are slots, until
-// accepting ends; work that goes on then is waited for, unless ctx ends too.
+// agent receives tasks and runs them until accepting ends; work that goes on then is waited for,
+// unless ctx ends too. Where the tasks that run at a time are bounded there are as many workers, who
+// run what they receive themselves: to hand a task over is a good part of what a short command costs.
 func (n *Node) agent(ctx, accepting context.Context) {
+	if n.limits.Threads == 0 {
+		n.receive(accepting, maxReceive, func(d host.Delivery) {
+			n.working.Go(func() { n.worker.TakeTask(ctx, n.tasks, d) })
+		})
+		return
+	}
+	var workers sync.WaitGroup
+	for range n.limits.Threads {
+		workers.Go(func() {
+			n.receive(accepting, 1, func(d host.Delivery) { n.worker.TakeTask(ctx, n.tasks, d) })
+		})
+	}
+	workers.Wait()
+}
+
+// maxReceive is how many messages are asked for at once where any number of tasks may run.
+const maxReceive = 64
+
+// receive hands messages of the queue "tasks" to do, up to most at a time, until accepting ends.
+func (n *Node) receive(accepting context.Context, most int, do func(host.Delivery)) {
 	for accepting.Err() == nil {
-		free := n.slots.acquire(accepting, maxReceive)
-		if free == 0 {
-			return
-		}
-		list, err := n.tasks.Receive(accepting, free, n.limits.Lease)
+		list, err := n.tasks.Receive(accepting, most, n.limits.Lease)
 		if err != nil && accepting.Err() == nil {
 			n.retry.Cool(accepting, "receive tasks", err)
 		}
-		n.slots.release(free - len(list))
 		for _, d := range list {
-			n.working.Add(1)
-			go func() {
-				defer n.working.Done()
-				defer n.slots.release(1)
-				n.worker.TakeTask(ctx, n.tasks, d)
-			}()
-		}
-	}
-}
-
-// maxReceive is how many messages are asked for at once.
-const maxReceive = 64
-
-// slots are how many tasks may run at the same time; nil is no limit.
-type slots chan struct{}
-
-func newSlots(n int) slots {
-	if n <= 0 {
-		return nil
-	}
-	return make(slots, n)
-}
-
-// acquire takes up to n slots, at least one; 0 when ctx ended.
-func (s slots) acquire(ctx context.Context, n int) int {
-	if s == nil {
-		return n
-	}
-	select {
-	case s <- struct{}{}:
-	case <-ctx.Done():
-		return 0
-	}
-	for got := 1; got < n; got++ {
-		select {
-		case s <- struct{}{}:
-		default:
-			return got
-		}
-	}
-	return n
-}
-
-func (s slots) release(n int) {
-	for range n {
-		if s != nil {
-			<-s
+			do(d)
 		}
 	}
 }

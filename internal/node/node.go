@@ -85,7 +85,6 @@ type Node struct {
 	retry    *retry.Retrier
 	messages catalogue.Messages
 	alarm    alarm
-	slots    slots
 	closing  atomic.Bool
 	stopping func()
 	events   host.Queue
@@ -100,7 +99,7 @@ type Node struct {
 func New(o Options) *Node {
 	o.fillIn()
 	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, now: o.Now, logger: o.Logger, limits: o.Limits,
-		slots: newSlots(o.Limits.Threads), alarm: newAlarm(),
+		alarm:    newAlarm(),
 		retry:    &retry.Retrier{Most: o.Limits.StoreRetry, Now: o.Now, Logger: o.Logger, Pause: o.Pause},
 		messages: catalogue.Messages{Tasks: o.Tasks, Now: o.Now}}
 	reader := &replay.Reader{Log: o.Log, Attempts: o.Attempts, Workflows: o.Workflows, Defaults: o.Defaults}

@@ -94,7 +94,7 @@ func TestNewerForm(t *testing.T) {
 	})
 }
 
-// TestReapersTrouble proves that an attempt that cannot be looked after keeps nobody from
+// TestReapersTrouble proves that an attempt that cannot be looked after keeps no other from
 // looking after the others.
 func TestReapersTrouble(t *testing.T) {
 	t.Parallel()
@@ -134,7 +134,7 @@ func (l poisoned) Load(ctx context.Context, attempt int64) (host.Stored, error) 
 }
 
 // TestGiveUp proves that an attempt at which the engine panics ends after five times, that
-// nobody else is disturbed, and that nothing of it runs later.
+// no other attempt is disturbed, and that nothing of it runs later.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*node.Options){

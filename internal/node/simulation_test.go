@@ -36,7 +36,7 @@ type sim struct {
 	trace      []string
 	failures   []string
 	healed     bool
-	loose      bool // whoever had a message of "tasks" may still delete it
+	loose      bool // an earlier receiver of a message of "tasks" may still delete it
 
 	results map[string]int // that count, by run
 	runs    map[string]int // of operators with I/O, by run
@@ -167,7 +167,7 @@ func (s *sim) step(c *coroutine) {
 	}
 }
 
-// runnable lists the coroutines that can go on: nobody else has their attempt's lock.
+// runnable lists the coroutines that can go on: no other one has their attempt's lock.
 func (s *sim) runnable() []*coroutine {
 	type place struct {
 		p *simProcess
@@ -238,7 +238,7 @@ func simulate(seed uint64) (trace []string, err error) {
 	return s.trace, err
 }
 
-// TestSimulation proves what DESIGN section 6 asks for, of as many seeds as there are
+// TestSimulation proves invariants.md 4.14 for as many seeds as there are
 // seconds for, or as RUNS says, from SEED on. A seed leads to the same log each time.
 func TestSimulation(t *testing.T) {
 	t.Parallel()

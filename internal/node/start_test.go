@@ -159,7 +159,7 @@ func TestWatch(t *testing.T) {
 		if steps == 0 {
 			t.Error("no step was heard of")
 		}
-		for range p.Watch(w.t.Context(), a) { // with a row that is old by now, of an attempt that nobody has in memory
+		for range p.Watch(w.t.Context(), a) { // with a row that is old by now, of an attempt that is not in memory
 		}
 		ctx, stop := context.WithCancel(w.t.Context())
 		stop()

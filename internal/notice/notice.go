@@ -1,5 +1,5 @@
 // Package notice tells people that an attempt failed or takes too long: by HTTP, by mail,
-// or through a command (spec server.md 6.5).
+// or through a command (server.md#settings).
 //
 // The server hands it to its host. It tries again when a delivery fails; it must never
 // change what an attempt does.

@@ -1,8 +1,6 @@
 package process
 
 import (
-	"os"
-
 	"zerodag/internal/lineage"
 )
 
@@ -12,7 +10,7 @@ import (
 func (d *Driver) markEarly(leader, number int) {
 	m := d.base + lineage.Mark(number)
 	markBelow(leader, m)
-	orphans, _ := childrenOf(os.Getpid())
+	orphans, _ := ownChildren()
 	for _, pid := range orphans {
 		if lineage.Of(pid, true) == m && lineage.Of(pid, false) != m && !d.isRunning(pid) && isAdopted(pid) {
 			lineage.Set(pid, m) // its parent is over: it is ours now

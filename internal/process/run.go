@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"zerodag/internal/limits"
 	"zerodag/internal/lineage"
 	"zerodag/operators"
@@ -58,7 +60,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	wait := sync.OnceValues(func() (syscall.WaitStatus, error) {
 		status, err := d.wait(p, g)
 		d.sweep(p.Pid, number)
-		// Whoever might still hold the pipe was not to be found: it must not hold us.
+		// The process that may still hold the pipe was not found: it must not hold us.
 		reader.SetReadDeadline(time.Now().Add(d.options.Grace))
 		return status, err
 	})
@@ -66,6 +68,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	if d.options.User != nil {
 		w.forks.to, out = out, &w.forks
 	}
+	await(reader)
 	reader.SetReadDeadline(time.Now().Add(soon))
 	if errors.Is(d.pass(reader, out), os.ErrDeadlineExceeded) {
 		reader.SetReadDeadline(time.Time{})
@@ -84,6 +87,19 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 		return operators.Exit{}, err
 	}
 	return w.exit(ctx, status), nil
+}
+
+// await waits until there is output, all ends of the pipe are closed, or the command is not a short
+// one. The thread waits itself: through the poller of the runtime others are woken for each command,
+// which look for work that is not there.
+func await(output *os.File) {
+	c, err := output.SyscallConn()
+	if err != nil {
+		return // to read says why
+	}
+	_ = c.Control(func(fd uintptr) {
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(soon.Milliseconds())) // #nosec G115 -- a descriptor is small
+	})
 }
 
 // pipe makes a pipe of which only the end that is read can have a deadline: the other one
@@ -183,7 +199,7 @@ func (d *Driver) wait(p *os.Process, g *group) (syscall.WaitStatus, error) {
 }
 
 // group is a process group whose leader runs until over is closed. The lock keeps signals
-// from a group whose number may already be somebody else's.
+// from a group whose number may already be another's.
 type group struct {
 	id   int
 	mu   sync.Mutex

@@ -2,7 +2,6 @@ package process
 
 import (
 	"maps"
-	"os"
 
 	"zerodag/internal/lineage"
 )
@@ -17,7 +16,7 @@ type stranger struct {
 // endStrangers ends those whose command is over, whichever of those it was. It is called when
 // one is.
 func (d *Driver) endStrangers() {
-	children, known := childrenOf(os.Getpid())
+	children, known := ownChildren()
 	if !known {
 		return
 	}

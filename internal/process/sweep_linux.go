@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -119,7 +120,7 @@ func hasChildren() bool {
 // command's. Dead ones are reaped on the way.
 func (d *Driver) hasStrays(number int) bool {
 	found := false
-	children, known := childrenOf(os.Getpid())
+	children, known := ownChildren()
 	for _, pid := range children {
 		found = d.isStray(pid, number) || found
 	}
@@ -135,17 +136,45 @@ func childrenOf(pid int) ([]int, bool) {
 	if err != nil {
 		return nil, false
 	}
+	return numbers(text), true
+}
+
+// ownList is the file of this program's children. It stays open: it is read several times for each
+// command, and to open it costs ten times as much.
+var ownList = sync.OnceValues(func() (int, error) {
+	name := strconv.Itoa(os.Getpid())
+	return syscall.Open("/proc/"+name+"/task/"+name+"/children", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+})
+
+// ownChildren is childrenOf this program.
+func ownChildren() ([]int, bool) {
+	file, err := ownList()
+	if err != nil {
+		return nil, false
+	}
+	var text [2048]byte // less than the kernel gives at a time
+	n, err := syscall.Pread(file, text[:], 0)
+	if err != nil {
+		return nil, false
+	}
+	if n == len(text) { // there may be more
+		return childrenOf(os.Getpid())
+	}
+	return numbers(text[:n]), true
+}
+
+func numbers(text []byte) []int {
 	var list []int
 	for word := range bytes.FieldsSeq(text) {
-		pid, _ := strconv.Atoi(string(word)) // the kernel's: a number
-		list = append(list, pid)
+		n, _ := strconv.Atoi(string(word)) // the kernel's: a number
+		list = append(list, n)
 	}
-	return list, true
+	return list
 }
 
 // readKernel is os.ReadFile for the few bytes of a file that the kernel makes up, in a third of the
 // calls of the system: os.File offers each file to the poller first, which takes none of these. It
-// is called several times for each command.
+// is called for each command.
 func readKernel(name string) ([]byte, error) {
 	file, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -189,8 +218,8 @@ func isAdopted(pid int) bool {
 	return err == nil && session != ownSession()
 }
 
-// reapStray takes a dead child away. The leader of a session may be somebody else's, who waits
-// for its end, unless it is known that it is not.
+// reapStray takes a dead child away. The leader of a session may be the child of another
+// part of this program, which waits for its end, unless it is known that it is not.
 func (d *Driver) reapStray(pid int, known bool) bool {
 	s, there := statusOf(pid)
 	if there && !s.dead {

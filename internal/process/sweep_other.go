@@ -16,7 +16,7 @@ func adoptOrphans() {}
 // sweep ends what is left of the command's process group.
 func (d *Driver) sweep(group, _ int) { syscall.Kill(-group, syscall.SIGKILL) }
 
-// stranger is a process of nobody knows which command: none is seen here.
+// stranger is a process of an unknown command: none is seen here.
 type stranger struct{}
 
 // freezeMarked finds nothing: this system does not show the environment of processes.

@@ -12,8 +12,8 @@ import (
 	"zerodag/operators"
 )
 
-// nobody makes a driver whose commands are another user's, and a project that they reach.
-func nobody(t *testing.T, id int) (*Driver, string) {
+// ofAnother makes a driver whose commands are another user's, and a project that they reach.
+func ofAnother(t *testing.T, id int) (*Driver, string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		if strings.Contains(os.Getenv("REQUIRE"), "root") {
@@ -37,7 +37,7 @@ func nobody(t *testing.T, id int) (*Driver, string) {
 
 func TestAnotherUser(t *testing.T) {
 	t.Parallel()
-	d, root := nobody(t, 31_001)
+	d, root := ofAnother(t, 31_001)
 	var out bytes.Buffer
 	c := operators.Command{Args: []string{"/bin/sh", "tmp/x/run.sh", "a b"}, Env: []string{"MINE=1"}, Stdout: &out, Scratch: "tmp/x",
 		Files:   map[string][]byte{"run.sh": []byte(`id -u; id -G; cat file; echo; echo "$MINE $HOME $1"; cat /etc/shadow 2>&1 | wc -l; echo 5 >tmp/x/out; ls -d /proc/self/fd/3 2>&1 | grep -c cannot`)},
@@ -54,7 +54,7 @@ func TestAnotherUser(t *testing.T) {
 // TestOutputsOfAnotherUser proves that a link which a command leaves is not followed by root.
 func TestOutputsOfAnotherUser(t *testing.T) {
 	t.Parallel()
-	d, root := nobody(t, 31_002)
+	d, root := ofAnother(t, 31_002)
 	for _, script := range []string{"ln -s /etc/shadow tmp/x/out", "mkfifo tmp/x/out", "rm -r tmp/x; ln -s /etc tmp/x"} {
 		c := sh(script)
 		c.Scratch, c.Files, c.Outputs = "tmp/x", map[string][]byte{"a": nil}, []string{"out"}
@@ -75,7 +75,7 @@ func TestProcessBombs(t *testing.T) {
 		`b() { setsid sh -c "$BOMB" & setsid sh -c "$BOMB" & while :; do sleep 0.1 & wait; done; }; b`,
 	} {
 		id := 31_010 + i
-		d, root := nobody(t, id)
+		d, root := ofAnother(t, id)
 		c := sh(bomb)
 		c.Env, c.Stdout, c.Sandbox = []string{"BOMB=" + bomb}, io.Discard, operators.Sandbox{Processes: 100, Time: time.Minute}
 		began := time.Now()

@@ -44,7 +44,7 @@ func (w *watch) tooMuchOutput() {
 	w.end(operators.TooMuchOutput(limit))
 }
 
-// needed says whether somebody must look at the command while it runs.
+// needed says whether a goroutine must look at the command while it runs.
 func (w *watch) needed() bool {
 	return w.limits.Processes > 0 || w.limits.Memory > 0 || w.limits.Disk > 0
 }
@@ -102,7 +102,7 @@ func (f *forks) Write(p []byte) (int, error) {
 	return f.to.Write(p)
 }
 
-// exit is how the command ended. Nobody writes its output any more.
+// exit is how the command ended. Its output is not written any more.
 func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
 	if w.disk.Full() { // a short one ends before it is looked at
 		w.why.Set(operators.TooMuchDisk(w.limits.Disk))

@@ -44,7 +44,7 @@ func (t *taskLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Echo appends the message of `echo>`, without a newline (spec engine.md 2.13).
+// Echo appends the message of `echo>`, without a newline (engine.md 2.13).
 func (t *taskLog) Echo(message string) { t.keep(nil, message) }
 
 // Line appends a message of the engine.
@@ -135,7 +135,7 @@ func (l *Logs) putObject(key string, content []byte) error {
 	return translate("keep log "+key, err)
 }
 
-// Close stores the rest: with the task's result when it is short and nobody has seen it
+// Close stores the rest: with the task's result when it is short and no reader has seen it
 // yet, as the object otherwise.
 func (t *taskLog) Close() error {
 	t.mu.Lock()

@@ -45,7 +45,7 @@ const MaxCall = 5_500_000
 // parts is how many parts a log may have: together 255 MiB, compressed.
 const parts = 8
 
-// callName names a call, and says until when whoever made it may wait for its end.
+// callName names a call, and says until when its caller may wait for its end.
 func callName(id string, until time.Time) string {
 	return fmt.Sprintf("call-%s-%d", id, until.UnixMilli())
 }
@@ -64,7 +64,7 @@ func killKey(attempt int64, call string) string {
 	return "log/" + strconv.FormatInt(attempt, 10) + "/killed/" + call
 }
 
-// waitsUntil is when nobody waits any more for a call.
+// waitsUntil is when no caller waits any more for a call.
 func waitsUntil(name string) (time.Time, error) {
 	ms, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
 	if err != nil || !strings.HasPrefix(name, "call-") {

@@ -31,7 +31,7 @@ type Command struct {
 
 	State  State
 	Runner string // Runner.Name of the one that has claimed it
-	// Parked is the run of the task that waits: 0 while somebody looks by himself.
+	// Parked is the run of the task that waits: 0 while an agent looks by itself.
 	Parked int
 	Result Result // when it is over
 	// Troubles counts runners that could not be started for it, Trouble says why the last.

@@ -4,11 +4,11 @@
 //
 // Three callers share it. Agents submit commands and ask for their end (Service.For), the API
 // serves runners (Poll, Finish, URL), and the tick looks after runners that are silent
-// (Check, Stopped). What is true is in the Store only; whoever is cut off between two calls
+// (Check, Stopped). What is true is in the Store only; a process that is cut off between two calls
 // leaves nothing that the next one does not find. It must know no SDK, and must never store
 // a secret.
 //
-// The rules (DESIGN section 3, Sandbox; HOLES 49 to 56): a command is one row for all runs
+// The rules (invariants.md 4.13): a command is one row for all runs
 // that ask for it again; it is claimed by a conditional write; a runner leaves by a
 // conditional write that fails if a command came in between; the trust boundary is the
 // attempt.

@@ -21,7 +21,7 @@ import (
 	"zerodag/operators"
 )
 
-// noLinks are links that nobody follows. They note what was put.
+// noLinks are links that are not followed. They note what was put.
 type noLinks struct{ put *[]string }
 
 func (l noLinks) Put(_ context.Context, key string, _ []byte) error {
@@ -214,7 +214,7 @@ func TestFunctionLost(t *testing.T) {
 }
 
 // TestFunctionTaken proves that a second run of a task leaves the command to the call of the
-// first one, is told of its end, and runs it again only when nobody can wait for it any more.
+// first one, is told of its end, and runs it again only when no caller can wait for it any more.
 func TestFunctionTaken(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan struct{}), make(chan struct{})
@@ -297,7 +297,7 @@ func TestFunctionKilled(t *testing.T) {
 }
 
 // TestFunctionCutOff proves that an agent that must stop leaves the command to its call, and
-// that a kill ends one that nobody waits for.
+// that a kill ends one that no caller waits for.
 func TestFunctionCutOff(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 type provision struct {
 	warm    bool   // a runner is up
 	refused string // why there is none, now
-	again   bool   // whoever asked must ask again, since he was refused
+	again   bool   // the caller must ask again, since it was refused
 }
 
 // provide sees to it that there is, or will be, a runner for a command that waits.
@@ -30,7 +30,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 	}
 	asked, room := false, 0
 	for _, r := range list {
-		if r.Task == "" && !p.again && !s.fresh(r) { // whoever was to launch it was refused, or cut off
+		if r.Task == "" && !p.again && !s.fresh(r) { // the process that was to launch it was refused, or cut off
 			if err := p.tried(s.launch(ctx, r)); err != nil {
 				return p, err
 			}
@@ -79,7 +79,7 @@ func (p *provision) tried(err error) error {
 	return err
 }
 
-// fresh says that somebody may be launching a runner just now, or was refused a moment ago.
+// fresh says that another process may be launching a runner just now, or was refused a moment ago.
 func (s *Service) fresh(r Runner) bool { return s.Now().Sub(r.Launched) < later(0) }
 
 // start launches a new runner; another caller may do the same at the same time.

@@ -98,7 +98,7 @@ func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, erro
 	return s.take(ctx, r, claimed, len(claimed))
 }
 
-// leave lets a runner go that nobody needs any more.
+// leave lets a runner go that is not needed any more.
 func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool, error) {
 	if idle < pauseTime {
 		return false, nil

@@ -63,7 +63,7 @@ const (
 	patience = 3 * time.Second
 	// outage is when a task looks again while the store cannot work.
 	outage = 10 * time.Second
-	// slowLook is when a task looks at its command by itself, should nobody have told it.
+	// slowLook is when a task looks at its command by itself, should it not have been told.
 	slowLook = 10 * time.Minute
 )
 
@@ -97,7 +97,7 @@ func (s *Service) killed(ctx context.Context, site, attempt int64) bool {
 	return err == nil && (a.Canceled || a.Done)
 }
 
-// told wakes the task of a command after a change of that, unless somebody else was first: then
+// told wakes the task of a command after a change of that, unless another process was first: then
 // it is his to do so.
 func (s *Service) told(ctx context.Context, changed Command, err error) error {
 	switch {

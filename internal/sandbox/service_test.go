@@ -278,7 +278,7 @@ func TestSilence(t *testing.T) {
 
 // TestBusy proves that what cannot be launched is launched later however long that takes, by
 // one of the commands that wait or, when that one is gone, by the look after all machines;
-// that the others ask nobody meanwhile; and that each says in its log why it waits.
+// that the others do not ask meanwhile; and that each says in its log why it waits.
 func TestBusy(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -312,7 +312,7 @@ func TestBusy(t *testing.T) {
 }
 
 // TestNoRoom proves that a machine for which ECS finds no room after it was asked for is
-// asked for again, later, and that its command is told why it waits; that nobody does so
+// asked for again, later, and that its command is told why it waits; that no task does so
 // for commands that are over; and that a launch that can never be ends the command.
 func TestNoRoom(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -530,7 +530,7 @@ func TestForged(t *testing.T) {
 			t.Errorf("the log of another one's command: %v", err)
 		}
 		if err := b.Finish(t.Context(), one.Token(), "2.0", sandbox.Result{Blobs: map[string]string{"o": "archives/secret"}}); !errors.Is(err, sandbox.ErrGone) {
-			t.Errorf("somebody's blob as output: %v", err)
+			t.Errorf("a blob of another as output: %v", err)
 		}
 	})
 }
@@ -569,7 +569,7 @@ func TestSealed(t *testing.T) {
 	})
 }
 
-// TestCutOff proves that whoever is cut off in the middle of ending a runner leaves nothing
+// TestCutOff proves that a process that is cut off in the middle of ending a runner leaves nothing
 // that the next one does not find.
 func TestCutOff(t *testing.T) {
 	timed(t, func(t *testing.T) {

@@ -22,7 +22,7 @@ type Commands interface { //nolint:interfacebloat // one row, one state machine:
 	// Claimed lists those that a runner has.
 	Claimed(ctx context.Context, attempt int64, runner string) ([]Command, error)
 	// Park notes that a run of the task waits for the end, and returns the command as it is
-	// then: when it is over, nobody will be told.
+	// then: when it is over, no task will be told.
 	Park(ctx context.Context, attempt int64, key string, dispatch int) (Command, error)
 	// End ends a command that is not over and that runner has ("" is any, or none yet), and
 	// returns it; the same end twice is one. ErrConflict.
@@ -48,7 +48,7 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 	Launched(ctx context.Context, name, task string, at time.Time) error
 	// Refused notes when it was tried to launch it, and why that was not possible then.
 	Refused(ctx context.Context, name, why string, at time.Time) error
-	// Fence takes all rights from it. ErrConflict when somebody did before.
+	// Fence takes all rights from it. ErrConflict when that was done before.
 	Fence(ctx context.Context, name string) (Runner, error)
 	// Remove deletes it, if Asked is still asked, or whatever it is when asked is negative.
 	// ErrConflict; one that is gone is no error.
@@ -57,7 +57,7 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 
 // Launcher starts machines.
 type Launcher interface {
-	// Check says whether machines of the class can be had at all: a role that is not allowed,
+	// Check says whether machines of the class can be launched at all: a role that is not allowed,
 	// say. The error is for the user.
 	Check(class Class) error
 	// Launch starts a runner and returns what to call it; repeated for the same runner it
@@ -70,5 +70,5 @@ type Launcher interface {
 // ErrBusy says that nothing could be launched now; with why.
 var ErrBusy = errors.New("no machine can be had now")
 
-// errUnknownRunner is said to whoever shows no valid token: the runner leaves.
+// errUnknownRunner is said to a caller that shows no valid token: the runner leaves.
 var errUnknownRunner = errors.New("this runner is not known, or has been replaced")

@@ -133,7 +133,7 @@ func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, fi
 	return s.await(ctx, c, row, class, a)
 }
 
-// confirm makes sure that somebody has a command that is claimed: who took its runner away
+// confirm makes sure that a runner has a command that is claimed: who took its runner away
 // may have been cut off before he said so.
 func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 	_, err := s.Runners.Runner(ctx, c.Runner)
@@ -236,7 +236,7 @@ func (s *commands) giveUp(ctx context.Context, c Command) (operators.Exit, error
 	return s.refuse(ctx, c, operators.Failf("No machine could be started for the command, tried %d times: %s", c.Troubles, c.Trouble))
 }
 
-// refuse ends a command that nobody has, and says why.
+// refuse ends a command that no runner has, and says why.
 func (s *commands) refuse(ctx context.Context, c Command, why error) (operators.Exit, error) {
 	if errors.Is(why, host.ErrUnavailable) {
 		return operators.Exit{}, why
@@ -300,7 +300,7 @@ func (s *commands) Stop(ctx context.Context, status *param.Map) error {
 }
 
 // stop ends a command because its attempt was killed, and with it the runners of its class,
-// which nobody needs any more: the machine's own signal is faster than its next poll.
+// which is not needed any more: the machine's own signal is faster than its next poll.
 func (s *commands) stop(ctx context.Context, key string) error {
 	c, err := s.Commands.End(ctx, s.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {

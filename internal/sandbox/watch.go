@@ -29,7 +29,7 @@ func (s *Service) Check(ctx context.Context) (runners int, err error) {
 func (s *Service) check(ctx context.Context, r Runner, crowded map[string]bool) error {
 	now := s.Now()
 	switch {
-	case r.Fenced: // whoever did so was cut off
+	case r.Fenced: // the process that did so was cut off
 		return s.bury(ctx, r, "its runner was ended", "")
 	case r.Task == "" && !s.fresh(r):
 		crowded[fmt.Sprint(r.Attempt, r.Class)] = true
@@ -52,7 +52,7 @@ func (s *Service) check(ctx context.Context, r Runner, crowded map[string]bool) 
 	return s.grow(ctx, r)
 }
 
-// revive launches a runner that could not be launched before, unless nobody waits for it.
+// revive launches a runner that could not be launched before, unless no command waits for it.
 func (s *Service) revive(ctx context.Context, r Runner) error {
 	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 1)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *Service) keepPlace(ctx context.Context, r Runner, why string) error {
 	return nil
 }
 
-// fail ends the commands that wait for runners that can never be had.
+// fail ends the commands that wait for runners that can never be launched.
 func (s *Service) fail(ctx context.Context, r Runner, why string) error {
 	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 0)
 	for _, c := range waiting {

@@ -190,7 +190,7 @@ func (s Folder) Remove() {
 const maxSpareFile = 256 << 10
 
 // keep makes the folder a spare one, if its files are the plain ones that we put there, all of
-// them and no more. What was in them may be secrets: nobody finds them in a spare folder.
+// them and no more. What was in them may be secrets: they are not found in a spare folder.
 func (s Folder) keep() bool {
 	entries, err := os.ReadDir(s.path(""))
 	if err != nil || len(entries) != len(s.Command.Files) {
@@ -214,7 +214,7 @@ func (s Folder) keep() bool {
 	return false
 }
 
-// Leave deletes the spare folders in a project's folder: nobody will run commands there.
+// Leave deletes the spare folders in a project's folder: no command will run there.
 func Leave(root string) {
 	folder := filepath.Join(root, ".digdag", "tmp")
 	entries, _ := os.ReadDir(folder) // most projects have none

@@ -100,7 +100,7 @@ func (s Strict) Remove() {
 }
 
 // Give makes everything in a project's folder a user's, who is to run a command there, and
-// nobody else's. No link is followed.
+// no other user's. No link is followed.
 func Give(root string, user, group int) error {
 	folder, err := os.OpenRoot(root)
 	if err != nil {

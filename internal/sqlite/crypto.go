@@ -11,7 +11,7 @@ import (
 	"fmt"
 )
 
-// The record of a secret (spec server.md 6.3): name, version, term, nonce, then encrypted
+// The record of a secret (wire.md 3.2): name, version, term, nonce, then encrypted
 // the length of the value, the value and zeros up to a whole block.
 const (
 	engine     = "aesgcm"

@@ -31,7 +31,7 @@ const (
 type Options struct {
 	Path      string           // of the file; "" is in memory
 	Now       func() time.Time // time.Now when nil
-	Steady    func() time.Time // a clock that nobody sets; nil: that of the machine
+	Steady    func() time.Time // a clock that is never set; nil: that of the machine
 	UUID      func() string    // of new sessions; random when nil
 	SecretKey []byte           // 16 bytes; nil: there are no secrets
 	Sync      Sync

@@ -15,6 +15,6 @@
 // # Queues
 //
 // Messages are rows; what is visible, leased or waiting is an index in memory that is
-// built on opening. So nobody polls, and a message that was leased when the process died
+// built on opening. So there is no polling, and a message that was leased when the process died
 // is there at once when it is opened again.
 package sqlite

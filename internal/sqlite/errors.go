@@ -31,7 +31,7 @@ func ofStore(err error) bool {
 	return errors.As(err, &e)
 }
 
-// busy says that somebody else holds the file.
+// busy says that another process holds the file.
 func busy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY

@@ -79,7 +79,7 @@ func (x *index) publish(m *message, now time.Time) {
 	l.tail = m
 }
 
-// place puts a message that nobody holds and that is first in its group where it belongs.
+// place puts a message that has no receiver and that is first in its group where it belongs.
 func (x *index) place(m *message, now time.Time) {
 	if m.free.After(now) {
 		x.later.push(m)

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// paramLifetime is how long a value is kept after it was set (spec operators.md 3.4).
+// paramLifetime is how long a value is kept after it was set (wire.md 3.7).
 const paramLifetime = 90 * 24 * time.Hour
 
 // params are those of one site.

@@ -20,9 +20,9 @@ type Queue struct {
 	mu      sync.Mutex
 	index   index
 	waiters []chan struct{} // of Receive, in their order; closed to wake one
-	timer   *time.Timer     // for the next message that becomes visible while somebody waits
+	timer   *time.Timer     // for the next message that becomes visible while a receiver waits
 	counts  []count         // how often messages were received: not yet written down
-	noting  bool            // somebody is going to
+	noting  bool            // a receiver is going to
 	outside bool            // they are written down before messages are handed out
 	bodies  int             // bytes of the bodies that are in memory
 	leases  uint64          // given so far
@@ -260,7 +260,7 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 	return ctx.Err()
 }
 
-// Delete removes a message: see host.Queue. Of one without a group nobody waits for the commit: that
+// Delete removes a message: see host.Queue. Of one without a group no caller waits for the commit: that
 // is the next one, which writes down as a rule that the next message was received.
 func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	if d.Group == "" {

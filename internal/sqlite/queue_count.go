@@ -32,7 +32,7 @@ func (q *Queue) noted(ctx context.Context, list []leased) error {
 	return err
 }
 
-// forget takes back that messages were received, which nobody has seen.
+// forget takes back that messages were received, which no receiver has seen.
 func (q *Queue) forget(list []leased) {
 	q.giveBack(list)
 	q.mu.Lock()

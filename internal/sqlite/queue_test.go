@@ -164,7 +164,7 @@ func TestReceivedTasksAreCountedFirst(t *testing.T) {
 		readOnly(t, db, 0)
 		time.Sleep(time.Second)
 		if n := counted(); n != 0 {
-			t.Errorf("%d messages are counted, and nobody had one", n)
+			t.Errorf("%d messages are counted, and none was delivered", n)
 		}
 		list, err := q.Receive(ctx, 2, time.Minute)
 		if err != nil || len(list) != 2 || list[0].Count != 1 || list[1].Count != 1 {

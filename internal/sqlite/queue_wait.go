@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// wake lets as many receivers look again as there are visible messages. Whoever is woken
+// wake lets as many receivers look again as there are visible messages. A receiver that is woken
 // and finds that it has gone takes a new place in the line.
 func (q *Queue) wake(now time.Time) {
 	for n := q.index.visible(); n > 0 && len(q.waiters) > 0; n-- {
@@ -27,7 +27,7 @@ func (q *Queue) leave(wait chan struct{}) {
 	q.wake(q.look())
 }
 
-// arm sets the timer to when the next message becomes visible, if somebody waits for it.
+// arm sets the timer to when the next message becomes visible, if a receiver waits for it.
 func (q *Queue) arm(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -63,8 +63,8 @@ func (q *Queue) close() {
 // setBy is by how much the machine's clock is set before that counts: less is its own drift.
 const setBy = 100 * time.Millisecond
 
-// look is what the steady clock says, which nobody sets: leases and waits are by it. What is due at
-// a time of the machine's clock follows that one. The lock is held.
+// look is what the steady clock says, which is never set: leases and waits are by it. What
+// is due at a time of the machine's clock follows that one. The lock is held.
 func (q *Queue) look() time.Time {
 	now := q.db.steady()
 	offset := q.db.now().Round(0).Sub(now)

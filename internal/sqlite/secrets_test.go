@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestSecretRecord proves the form of a stored secret (spec server.md 6.3), byte by byte,
+// TestSecretRecord proves the form of a stored secret (wire.md 3.2), byte by byte,
 // and that a record of version 1 is read.
 func TestSecretRecord(t *testing.T) {
 	t.Parallel()

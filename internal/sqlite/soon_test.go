@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -64,11 +65,11 @@ func TestCommitsOfACommand(t *testing.T) {
 	})
 }
 
-// TestLogsAreThereSoon proves that a log that nobody waited for is found by who looks for it, by
+// TestLogsAreThereSoon proves that a log that no caller waited for is found by every reader, by
 // another process after a while or after Close, and that one that comes after Close is refused.
 func TestLogsAreThereSoon(t *testing.T) {
 	t.Parallel()
-	path, ctx := fileOf(t), t.Context()
+	path, ctx := fileOf(t), context.Background() // of no bubble
 	synctest.Test(t, func(t *testing.T) {
 		db := open(t, Options{Path: path})
 		var told []error
@@ -112,11 +113,11 @@ func TestLogsAreThereSoon(t *testing.T) {
 }
 
 // TestStoreFailsSoon proves that who does not wait hears of it when the store refuses a write, that
-// a message whose deletion it refused is handed out to nobody, and is gone when the store works
+// a message whose deletion it refused is delivered no more, and is gone when the store works
 // again.
 func TestStoreFailsSoon(t *testing.T) {
 	t.Parallel()
-	path, ctx := fileOf(t), t.Context()
+	path, ctx := fileOf(t), context.Background() // of no bubble
 	synctest.Test(t, func(t *testing.T) {
 		db := open(t, Options{Path: path})
 		q := db.Queue("tasks")

@@ -20,7 +20,7 @@ type write struct {
 	// no savepoint.
 	whole bool
 
-	settled func(error) // at last, of a write that nobody waits for: what became of it; may be nil
+	settled func(error) // at last, of a write that no caller waits for: what became of it; may be nil
 
 	err  error
 	open bool      // run was called, and neither after nor undo since
@@ -46,7 +46,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	queue   []*write
-	timer   *time.Timer // for writes that nobody waits for; nil while there is none
+	timer   *time.Timer // for writes that no caller waits for; nil while there is none
 	leading bool
 	closed  bool
 
@@ -59,7 +59,7 @@ type writer struct {
 // batch bounds how many writes share a commit, and so how long the last one waits.
 const batch = 512
 
-// lazily bounds how long a write waits that nobody waits for.
+// lazily bounds how long a write may wait that no caller waits for.
 const lazily = 5 * time.Millisecond
 
 func (w *writer) do(ctx context.Context, o *write) error {
@@ -88,7 +88,7 @@ func (w *writer) wait(o *write) error {
 	return o.err
 }
 
-// later adds a write that nobody waits for: it goes with the next batch, or alone when none
+// later adds a write that no caller waits for: it goes with the next batch, or alone when none
 // comes. Its settled says what is to be done when it fails; an error, that it was not added.
 func (w *writer) later(o *write) error {
 	w.mu.Lock()
@@ -109,7 +109,7 @@ func (w *writer) tick() {
 	w.flush()
 }
 
-// flush commits what nobody waits for, if it is not there yet. The lock is held, and let go.
+// flush commits what no caller waits for, if it is not there yet. The lock is held, and let go.
 func (w *writer) flush() {
 	if len(w.queue) == 0 && !w.leading {
 		w.mu.Unlock()

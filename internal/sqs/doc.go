@@ -3,7 +3,7 @@
 // makes it fair.
 //
 // The functions use it: they send, extend and release; Lambda itself receives and deletes.
-// Receive and Delete are for tests and for whoever runs the loops of the host against AWS.
+// Receive and Delete are for tests and for a node that runs its loops against AWS.
 // It must never parse a message.
 //
 // # What SQS does otherwise
@@ -17,7 +17,7 @@
 //
 // # Leases
 //
-// An old receipt of SQS may still delete or extend a message that somebody else has by
+// An old receipt of SQS may still delete or extend a message that another receiver has by
 // now. So this process remembers until when it has what, and with a lease that is over it
 // asks nothing.
 //

@@ -83,7 +83,7 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 	}
 }
 
-// poll asks once. SQS leases a message although nobody waits for the answer any more, so a
+// poll asks once. SQS leases a message although the caller waits for the answer no more, so a
 // call is never broken off: when ctx ends first, what it brings is given back.
 func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	type answer struct {

@@ -49,7 +49,7 @@ func TestRequests(t *testing.T) {
 }
 
 // TestCarried proves that a message arrives as it was sent, with its share and when it was due:
-// whoever sends it on or meets it twice needs both.
+// a receiver that sends it on or meets it twice needs both.
 func TestCarried(t *testing.T) {
 	t.Parallel()
 	tasks := open(t, localstack.Config(t), "tasks", false)
@@ -66,7 +66,7 @@ func TestCarried(t *testing.T) {
 	}
 }
 
-// TestLater proves that what SQS cannot delay is put off, and refused where nobody takes it.
+// TestLater proves that what SQS cannot delay is put off, and refused where there is no place for it.
 func TestLater(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

@@ -72,7 +72,7 @@ func assemble(found map[string]string) (map[string]string, error) {
 	for name, text := range found {
 		key, ok := unescape(name)
 		if !ok {
-			continue // a part, or somebody else's
+			continue // a part, or another's
 		}
 		first, err := parseHead(text)
 		if err != nil {

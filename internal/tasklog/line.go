@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// Line is one message in the form of the original's logs (spec engine.md 2.13), with
+// Line is one message in the form of the original's logs (engine.md 2.13), with
 // the newline at its end. logger is short, as operators say it.
 func Line(at time.Time, level operators.Level, thread, logger, message string) string {
 	var b strings.Builder

@@ -122,7 +122,7 @@ func (q *query) call(doing, needs string) aws.Call {
 	return aws.Call{Operator: "athena", Doing: doing, Needs: needs}
 }
 
-// stop ends the query after a kill, also one whose id nobody has heard: to start it again
+// stop ends the query after a kill, also one whose id never arrived: to start it again
 // tells it.
 func (q *query) stop(ctx context.Context) error {
 	id, err := aws.Job(q.task).StringOr("query", "")

@@ -216,7 +216,7 @@ func (j *job) keepOne(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the job after a kill, also one whose submission nobody has heard of.
+// stop ends the job after a kill, also one whose submission was never answered.
 func (j *job) stop(ctx context.Context) error {
 	list, err := j.find(ctx)
 	if err != nil && j.id == "" {

@@ -272,7 +272,7 @@ func reasons(found types.Task, c types.Container) string {
 	return ": " + strings.Join(list, ": ")
 }
 
-// stop ends the task after a kill, also one whose start nobody has heard of.
+// stop ends the task after a kill, also one whose start was never answered.
 func (j *job) stop(ctx context.Context) error {
 	arns := []string{j.arn}
 	if j.arn == "" {

@@ -56,7 +56,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 const start = `trap 'rm -f "$2"' EXIT; trap 'exit 143' TERM; embulk "$@"`
 
 // config is that of the load: a file with `${...}` and secrets in place, or the mapping
-// `config`, whose secrets stay as they are written (spec operators.md 3.2).
+// `config`, whose secrets stay as they are written.
 func config(t *operators.Task, p *operators.Params) (param.Value, error) {
 	if !p.Has("_command") {
 		return operators.Read(p, "config", param.AsMap)

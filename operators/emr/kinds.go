@@ -10,7 +10,7 @@ import (
 )
 
 // Each kind of step reads its parameters into the command of a program, and returns the name
-// that steps of its kind have (spec operators.md 3.6).
+// that steps of its kind have.
 
 func (p *program) flink(o *operators.Params) (string, error) {
 	const title = "Flink Application"

@@ -27,7 +27,7 @@ func Operator() operators.Operator {
 // work is what a task has done elsewhere.
 type work interface {
 	run(context.Context) (operators.Result, error)
-	// stop ends it after a kill, also when nobody has heard of its start.
+	// stop ends it after a kill, also when its start was never answered.
 	stop(context.Context) error
 }
 
@@ -91,7 +91,7 @@ func optional(s string) *string {
 }
 
 // config is as whom and where the task calls one of the services that it needs. The literal
-// keys `emr.region`, `s3.endpoint` ... are the original's (spec operators.md 3.6).
+// keys `emr.region`, `s3.endpoint` ... are Digdag's.
 func (s source) config(ctx context.Context, account *aws.Account, service string) (sdk.Config, bool, error) {
 	region, err := s.params.StringOr(service+".region", "")
 	if err != nil {

@@ -269,7 +269,7 @@ func (j *jobRun) find(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// stop cancels the job after a kill, also one whose start nobody has heard of.
+// stop cancels the job after a kill, also one whose start was never answered.
 func (j *jobRun) stop(ctx context.Context) error {
 	ids := []string{j.id}
 	if j.id == "" {

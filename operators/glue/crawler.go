@@ -19,7 +19,7 @@ type crawler struct {
 	name string
 }
 
-// run waits until nobody else crawls and keeps which crawl was the last, then starts one and
+// run waits until no other crawl runs and keeps which crawl was the last, then starts one and
 // waits for another last.
 func (c *crawler) run(ctx context.Context) (operators.Result, error) {
 	state := aws.Job(c.task)

@@ -230,7 +230,7 @@ func (j *job) lookAgain(id string, looks int64) error {
 	return aws.Again(j.task, aws.Backoff(looks, shortestWait, longestWait), param.New("run", id, "looks", looks+1))
 }
 
-// stop ends the run after a kill, also one of whose start nobody has heard.
+// stop ends the run after a kill, also one whose start was never answered.
 func (j *job) stop(ctx context.Context) error {
 	state := aws.Job(j.task)
 	id, err := state.StringOr("run", "")

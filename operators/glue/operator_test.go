@@ -260,7 +260,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCrawler proves that a task runs a crawl of its own, after one of somebody else.
+// TestCrawler proves that a task runs a crawl of its own, after one of another caller.
 func TestCrawler(t *testing.T) {
 	t.Parallel()
 	b := crawler(t, "takes 0.3")

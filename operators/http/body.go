@@ -14,7 +14,7 @@ type body struct {
 }
 
 // readBody makes the content that `content`, `content_format` and `content_type` ask for
-// (the table of spec operators.md 3.3); nil for none.
+// (operators/http/README.md); nil for none.
 func (r *request) readBody() (*body, error) {
 	format, err := r.params.StringOr("content_format", "")
 	if err != nil {

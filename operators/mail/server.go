@@ -16,7 +16,7 @@ import (
 	"zerodag/operators"
 )
 
-// The times a server has (spec operators.md 3.3, mail>).
+// The times a server has.
 const (
 	connectTime = 10 * time.Second
 	answerTime  = 60 * time.Second
@@ -167,7 +167,7 @@ func (s *server) introduce(client *smtp.Client) error {
 	if s.username == "" || !offered {
 		return nil
 	}
-	// Whoever wants TLS must not lose a password to a server that has none.
+	// A task that wants TLS must not lose a password to a server that has none.
 	plainAllowed := !s.tls
 	auth := smtp.PlainAuth("", s.username, s.password, s.host, plainAllowed)
 	switch list := " " + strings.ToUpper(mechanisms) + " "; {

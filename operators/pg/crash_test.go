@@ -53,7 +53,7 @@ func testCrashes(t *testing.T, s postgres.Server) {
 	}
 }
 
-// testUnreachable: after a commit whose answer was lost nobody may say that it failed.
+// testUnreachable: after a commit whose answer was lost no task may say that it failed.
 func testUnreachable(t *testing.T, s postgres.Server) {
 	w := operatortest.New(t, params(s, `"query": "select 1", "database": "none"`))
 	tree := w.Params.All().Clone()

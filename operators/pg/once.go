@@ -34,7 +34,7 @@ func (s session) once(ctx context.Context, q *sql.Query, id string) error {
 	} else if err := s.Script(ctx, "rollback a transaction", "ROLLBACK"); err != nil {
 		return err
 	}
-	// Rows that nobody asks for any more. The work is done, whatever comes of this.
+	// Rows that are no longer asked for. The work is done, whatever comes of this.
 	_ = s.Query(ctx, "delete old rows", fmt.Sprintf("DELETE FROM %s WHERE completed_at < now() - $1::interval", q.Status.Quoted()),
 		[]string{fmt.Sprintf("%d seconds", int64(q.Keep.Seconds()))}, nil)
 	return nil

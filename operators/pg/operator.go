@@ -4,7 +4,7 @@
 //
 // A statement that writes is executed exactly once: a row of a status table, found by an
 // id that is in the task's state before anything runs, is completed in the transaction of
-// the statement itself. Whoever runs the task again reads from that row what came of it.
+// the statement itself. The next run of the task reads from that row what came of it.
 package pg
 
 import (

@@ -477,7 +477,7 @@ func testStatusTable(t *testing.T, s postgres.Server) {
 	}
 }
 
-// testKill: a query does not go on when nobody waits for it.
+// testKill: a query does not go on when no task waits for it.
 func testKill(t *testing.T, s postgres.Server) {
 	for _, more := range []string{`, "store_last_results": "all"`, ``} {
 		w := task(t, s, data("select pg_sleep(1000)")+more)

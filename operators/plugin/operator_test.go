@@ -181,7 +181,7 @@ func withoutFile(output, file string) string {
 	return strings.NewReplacer("./"+file+"\nFOUND\n", "").Replace(output)
 }
 
-// TestPolls proves that a program gets its own state back, and nobody else's.
+// TestPolls proves that a program gets its own state back, and that of no other.
 func TestPolls(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)

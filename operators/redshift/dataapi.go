@@ -286,7 +286,7 @@ func (api *dataAPI) own(ctx context.Context, w *task) ([]string, error) {
 	return []string{w.copy.statement(w.id(), keys)}, err
 }
 
-// stop ends the statements after a kill, also those whose id nobody has heard.
+// stop ends the statements after a kill, also those whose id never arrived.
 func (api *dataAPI) stop(ctx context.Context, w *task) error {
 	if !aws.Started(w.Task) {
 		return nil

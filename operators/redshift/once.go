@@ -60,7 +60,7 @@ func (s session) begin(ctx context.Context, status sql.Table, id string) (done b
 // idForm is that of the ids of queries, so of what is behind the name of a status table.
 var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
 
-// forget drops the status tables that nobody asks for any more. The work is done, whatever
+// forget drops the status tables that are no longer asked for. The work is done, whatever
 // comes of this.
 func (s session) forget(ctx context.Context, q *sql.Query) {
 	where, args := "schemaname = current_schema()", []string{q.Status.Name + "_"}

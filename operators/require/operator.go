@@ -20,7 +20,7 @@ func Operator() operators.Operator {
 	}
 }
 
-// State params, with the original's names (spec operators.md 3.1, require>).
+// State params, with Digdag's names.
 const (
 	retryKey   = "retry" // polls so far
 	kickedKey  = "require_kicked"

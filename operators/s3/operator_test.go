@@ -330,7 +330,7 @@ func TestWaitOutlastsOutage(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_command": "b/k", "path_style_access": true}`)
 	w.Vault["aws.access_key_id"], w.Vault["aws.secret_access_key"] = "test", "test"
-	w.Vault["aws.s3.endpoint"] = "http://127.0.0.1:1" // nobody listens there
+	w.Vault["aws.s3.endpoint"] = "http://127.0.0.1:1" // no server listens there
 	_, err := operator("s3_wait").Run(t.Context(), &w.Task)
 	var later *operators.Later
 	if !errors.As(err, &later) || later.After != 5*time.Second || !later.State.Has("POLL") {

@@ -33,7 +33,7 @@ func (k Kind) Identified(t *operators.Task) (id string, err error) {
 	return "", &operators.Later{State: next}
 }
 
-// Write does what changes the database; Later says that somebody has to look again. What do
+// Write does what changes the database; Later says that another run has to look. What do
 // begins it must either make last together with the knowledge that it is done, or not at
 // all; ErrLocked and ErrUnknown are for it to say.
 func (s *Server) Write(ctx context.Context, t *operators.Task, do func(ctx context.Context, s *Session, id string) error) error {

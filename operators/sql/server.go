@@ -191,7 +191,7 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	return session, nil
 }
 
-// farewell is how long a server has to end a query that nobody waits for any more.
+// farewell is how long a server has to end a query that no task waits for any more.
 const farewell = 5 * time.Second
 
 func (s *Server) dial(ctx context.Context, network, address string) (net.Conn, error) {

@@ -41,7 +41,7 @@ func (s *Session) patient(ctx context.Context) (limited context.Context, heard, 
 	return limited, func() { timer.Reset(s.at.silence) }, func() { timer.Stop(); cancel(nil) }
 }
 
-// Script executes any number of statements, whose rows nobody wants. It reads the server's
+// Script executes any number of statements, whose rows are not wanted. It reads the server's
 // messages itself: the library would wait for ever when a statement asks for data of ours.
 func (s *Session) Script(ctx context.Context, what, sql string) error {
 	limited, heard, done := s.patient(ctx)
@@ -88,8 +88,8 @@ func (s *Session) Query(ctx context.Context, what, sql string, args []string, ta
 		}
 	}
 	if refused != nil {
-		done()       // the server may stop: the rest is for nobody
-		rows.Close() //nolint:errcheck // what had to be kept is committed
+		done()       // the server may stop: the rest has no reader
+		rows.Close() //nolint:errcheck // the refusal is what counts
 		return refused
 	}
 	_, err := rows.Close()

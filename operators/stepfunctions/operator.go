@@ -167,7 +167,7 @@ func (e *execution) result(out *sfn.DescribeExecutionOutput) (operators.Result, 
 	return operators.Result{Store: param.New("step_functions", last), ResetStore: [][]string{{"step_functions", "last_output"}}}, nil
 }
 
-// stop ends the execution after a kill, also one whose start nobody has heard of.
+// stop ends the execution after a kill, also one whose start was never answered.
 func (e *execution) stop(ctx context.Context) error {
 	arn := e.arn()
 	_, err := e.client.StopExecution(ctx, &sfn.StopExecutionInput{ExecutionArn: &arn, Error: new("Killed"),

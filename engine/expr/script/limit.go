@@ -120,7 +120,7 @@ func (w *watcher) look() {
 
 // stop ends the watch. A callback under way may still interrupt the runtime, which is
 // why a runtime that is used again is not trusted after an error. It returns whether
-// the result is in doubt: memory may have been somebody else's, and on an overloaded
+// the result is in doubt: memory may have been taken by another evaluation, and on an overloaded
 // machine a regular expression may have run out of its time without an interrupt.
 func (w *watcher) stop() (doubtful bool) {
 	w.clock.Stop()

@@ -1,5 +1,5 @@
 // Package proxy stands between the functions and LocalStack: it counts what they ask for as
-// a bill would, and makes trouble from a seed.
+// a bill would, and injects faults from a seed.
 //
 // Crash tests and `make bench-aws` use it. Calls of LocalStack itself, such as those of the
 // pollers that feed functions, do not pass through it; it must never be between a client and
@@ -65,7 +65,7 @@ type answer struct {
 	body   []byte
 }
 
-// ServeHTTP passes a call on, unless trouble is drawn for it.
+// ServeHTTP passes a call on, unless a fault is drawn for it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

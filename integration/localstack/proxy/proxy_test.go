@@ -116,9 +116,9 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// TestTrouble proves that each kind of trouble is what a client meets on AWS, and whether the
+// TestFaults proves that each kind of fault is what a client meets on AWS, and whether the
 // call was carried out.
-func TestTrouble(t *testing.T) {
+func TestFaults(t *testing.T) {
 	t.Parallel()
 	code := func(err error) string {
 		var e smithy.APIError

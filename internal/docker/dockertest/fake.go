@@ -89,7 +89,7 @@ func (f Fake) Containers() []string {
 	return list
 }
 
-// Leave makes a container that somebody left.
+// Leave makes a container that was left behind.
 func (f Fake) Leave(t *testing.T, name string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.folder, "container-"+name), nil, 0o644); err != nil {

@@ -25,7 +25,7 @@ const (
 // always.
 func confine() error {
 	// The kernel ends this process before others when the machine has no memory left.
-	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // where there is no such file nobody chooses
+	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // where there is no such file the kernel does not choose
 	if err := unix.Chdir("/"); err != nil {
 		return fmt.Errorf("leave the folder: %w", err)
 	}
@@ -82,7 +82,7 @@ func memory() (space, data uint64) {
 }
 
 // boundTime has the kernel end this process should an evaluation use processor time without
-// end and whoever asked not be there to kill it. Only the soft limit moves.
+// end and the process that asked not be there to kill it. Only the soft limit moves.
 func boundTime() {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_CPU, &l) != nil {
@@ -117,7 +117,7 @@ func filterCalls() error {
 				{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: threads}}},
 				{Name: "tgkill", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.Equal, Value: uint64(os.Getpid())}}},
 			}},
-			// Its flags are out of sight of a filter; what cannot be had is done by clone.
+			// Its flags are out of sight of a filter; where it is refused, clone does it.
 			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known("clone3")},
 		},
 	}})

@@ -10,7 +10,7 @@ import (
 )
 
 // Here evaluates in this process, where only the engine's own guards bound a script: for
-// tests, and for programs that run nobody's workflows but their own. No more scripts run at
+// tests, and for programs that run only workflows of their own. No more scripts run at
 // a time than there are processors.
 type Here struct {
 	options script.Options

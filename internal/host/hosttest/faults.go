@@ -20,7 +20,7 @@ type Rates struct {
 	Refuse      float64 // the store says no before it does anything (throttled)
 	LoseAnswer  float64 // the store does it, and the answer is an error
 	Delay       float64 // the call takes up to MaxDelay longer, before or after it is done
-	Conflict    float64 // an append is told that somebody else was first, and nobody was
+	Conflict    float64 // an append is told that another writer was first, and none was
 	Drop        float64 // a received message is not seen until its lease ends
 	Duplicate   float64 // a received message is received once more, under the same lease
 	Reorder     float64 // a received message without a group comes later

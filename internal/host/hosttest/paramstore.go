@@ -50,7 +50,7 @@ func paramsApart(t *testing.T, s Stores) {
 	paramIs(t, s, 3, "a", "-")
 }
 
-// paramsAtOnce has several writers set the same two keys: whoever is last has set both.
+// paramsAtOnce has several writers set the same two keys: the last one has set both.
 func paramsAtOnce(t *testing.T, s Stores) {
 	var writers sync.WaitGroup
 	for writer := range 4 {

@@ -14,7 +14,7 @@ import (
 )
 
 // queueRace lets workers receive, keep for too long, extend, give back and delete. While a
-// lease holds nobody else may receive the message, nor another of its group; the messages
+// lease holds no other receiver gets the message, nor another of its group; the messages
 // of a group end in the order sent; nothing is lost.
 func queueRace(t *testing.T, s Stores) {
 	const messages, groups, workers = 60, 6, 8

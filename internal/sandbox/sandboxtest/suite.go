@@ -30,7 +30,7 @@ func Suite(t *testing.T, s Stores) {
 		"troubles are counted while it waits":     note,
 		"a large command comes back whole":        large,
 		"a slot has one runner":                   slots,
-		"a runner leaves only if nobody asked":    leave,
+		"a runner leaves only if no command came": leave,
 		"a fenced runner has no rights":           fence,
 		"a runner forgets its secret when it can": launched,
 	} {
@@ -142,7 +142,7 @@ func endOnce(t *testing.T, s Stores) {
 		t.Fatal(err)
 	}
 	if _, err := s.Commands.End(t.Context(), a, "2.0", "other", sandbox.Result{}); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("somebody else ended it: %v", err)
+		t.Errorf("another caller ended it: %v", err)
 	}
 	if _, err := s.Commands.Park(t.Context(), a, "2.0", 5); err != nil {
 		t.Fatal(err)

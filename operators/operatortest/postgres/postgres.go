@@ -140,7 +140,7 @@ func configure(t testing.TB, data string, who *syscall.SysProcAttr) {
 	}
 }
 
-// certificate makes one that nobody has reason to trust.
+// certificate makes one that no client has reason to trust.
 func certificate(t testing.TB) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

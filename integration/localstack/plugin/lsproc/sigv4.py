@@ -13,7 +13,7 @@ AGE = 15 * 60  # seconds that a signature is good for
 
 
 def caller(account, region, request):
-    """What Lambda is told of the caller; None when nobody, or nobody known, has signed it so."""
+    """What Lambda is told of the caller; None when no known caller has signed it so."""
     scheme, _, rest = request.headers.get("Authorization", "").partition(" ")
     parts = dict(part.strip().partition("=")[::2] for part in rest.split(","))
     scope = parts.get("Credential", "").split("/")

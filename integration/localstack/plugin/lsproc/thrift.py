@@ -1,4 +1,4 @@
-"""Work and waiting that LocalStack has for nobody here, half of it in one thread for all its services."""
+"""Work and waiting of LocalStack that no test needs, half of it in one thread for all its services."""
 
 import functools
 import sys

@@ -71,7 +71,7 @@ class Task:
     # -- what others ask for; the thread of the task carries it out ------------------------------
 
     def stop(self, reason, code, grace=None):
-        """Has it stopped; whoever asks first gives the reason."""
+        """Has it stopped; the first caller gives the reason."""
         with self.lock:
             if self.desired == "STOPPED":
                 return

@@ -1,0 +1,190 @@
+// Package server builds the program and runs `zerodag server` on a folder of its own, for the
+// black-box tests and the benchmarks of integration: started, killed, stopped, started again.
+//
+// It must never reach into the server: it uses the command line, the REST API and signals, as
+// a user would.
+package server
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is a process of `zerodag server` on a folder of data; it can be killed and
+// started again.
+type Server struct {
+	t       testing.TB
+	program string
+	folder  string
+	options []string
+
+	mu  sync.Mutex
+	cmd *exec.Cmd
+	url string
+}
+
+// Build builds the program and returns its path.
+func Build(t testing.TB) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "zerodag")
+	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// New makes a server that is not started yet.
+func New(t testing.TB, program string, options ...string) *Server {
+	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
+	t.Cleanup(func() { s.Kill() })
+	return s
+}
+
+// Start starts the process and waits until it answers.
+func (s *Server) Start() {
+	s.t.Helper()
+	info := filepath.Join(s.folder, "runtime.json")
+	os.Remove(info)
+	log, err := os.OpenFile(filepath.Join(s.folder, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(s.program, append([]string{"server", "-n", "0", "-o", filepath.Join(s.folder, "data"), "-X", "server.runtime-info.path=" + info}, s.options...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+s.folder)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		text, err := os.ReadFile(info)
+		var where struct {
+			Local []struct {
+				Host string `json:"host"`
+				Port int    `json:"port"`
+			} `json:"local_addresses"`
+		}
+		if err == nil && json.Unmarshal(text, &where) == nil && len(where.Local) == 1 {
+			s.mu.Lock()
+			s.cmd, s.url = cmd, fmt.Sprintf("http://%s:%d", where.Local[0].Host, where.Local[0].Port)
+			s.mu.Unlock()
+			return
+		}
+		if time.Now().After(deadline) {
+			cmd.Process.Kill()
+			s.t.Fatalf("the server does not start:\n%s", s.Log())
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// Log is what the server logged.
+func (s *Server) Log() string {
+	text, _ := os.ReadFile(filepath.Join(s.folder, "server.log"))
+	return string(text)
+}
+
+// Kill ends the process at once.
+func (s *Server) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd != nil {
+		s.cmd.Process.Signal(syscall.SIGKILL)
+		s.cmd.Wait()
+		s.cmd = nil
+	}
+}
+
+// Wait waits for the end of a process that was asked to stop.
+func (s *Server) Wait() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.cmd.Wait()
+	s.cmd = nil
+	return err
+}
+
+// Data is the folder of the server's data.
+func (s *Server) Data() string { return filepath.Join(s.folder, "data") }
+
+// URL is where the server listens.
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.url
+}
+
+// Process is the running server.
+func (s *Server) Process() *os.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd.Process
+}
+
+// Call sends a request once. The error says that there was no answer: what was asked for
+// may have been done, or not.
+func (s *Server) Call(method, path, contentType string, body []byte) (int, []byte, error) {
+	s.mu.Lock()
+	url := s.url
+	s.mu.Unlock()
+	r, err := http.NewRequest(method, url+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", contentType)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, text, err
+}
+
+// client reuses no connection: a server that was killed leaves broken ones.
+var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// Get reads JSON, again and again until there is an answer.
+func (s *Server) Get(path string, into any) {
+	s.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		status, text, err := s.Call(http.MethodGet, path, "", nil)
+		if err == nil && status == http.StatusOK {
+			if err := json.Unmarshal(text, into); err != nil {
+				s.t.Fatalf("GET %s: %v\n%s", path, err, text)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("GET %s: %d %v\n%s", path, status, err, text)
+		}
+	}
+}
+
+// Pack packs files into an archive as it is pushed.
+func Pack(files map[string]string) []byte {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	archive := tar.NewWriter(zip)
+	for name, text := range files { // a buffer refuses nothing
+		archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg})
+		archive.Write([]byte(text))
+	}
+	archive.Close()
+	zip.Close()
+	return b.Bytes()
+}

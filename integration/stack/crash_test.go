@@ -1,0 +1,124 @@
+package stack_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"zerodag/integration/localstack"
+	"zerodag/integration/localstack/proxy"
+	"zerodag/integration/stack"
+)
+
+// Leases of the crash test in seconds: LocalStack lets a queue's be shorter than its
+// function may take, and what was left by a dead process comes again after that.
+const (
+	taskLease  = 5
+	eventLease = 10
+)
+
+// TestCrashes proves that nothing is lost and nothing counted twice while the functions'
+// processes are killed at random moments, messages come twice or while another process is at work
+// on them, and calls of AWS are throttled, fail, or are carried out and say that they
+// failed. ZERODAG_KILLS says how often (20), ZERODAG_SEED makes the faults those of an
+// earlier run.
+//
+// It runs alone: it kills what other tests of the stack need.
+func TestCrashes(t *testing.T) {
+	s, seed := stack.Alone(t), seed(t)
+	kills := number(t, "ZERODAG_KILLS", 20)
+	shortLeases(t, s)
+	p := attached(t, s)
+	l := newLoad(t, s, seed)
+	p.Trouble(seed, proxy.Faults{Throttle: 0.02, Before: 0.01, After: 0.02, Duplicate: 0.05, Redeliver: 0.02})
+	stop := l.begin(12)
+	killed := killer{stage: s.Stage, random: rand.New(rand.NewPCG(seed, 1))}
+	for range kills {
+		killed.one(t)
+	}
+	stop()
+	p.Trouble(seed, proxy.Faults{})
+	l.drain(3 * time.Minute)
+	l.check(p.Sent())
+	t.Logf("seed %d: %d kills (%s), %d attempts, %d of them killed, %d runs of tasks, %v", seed, kills, killed.String(), len(l.started), len(l.killed), l.runs(), met(t, p))
+}
+
+// TestFaults proves that without a crash no task runs twice, whatever DynamoDB answers.
+func TestFaults(t *testing.T) {
+	s, seed := stack.Alone(t), seed(t)
+	p := attached(t, s)
+	l := newLoad(t, s, seed)
+	p.Trouble(seed, proxy.Faults{Throttle: 0.05, Before: 0.03, After: 0.05, Services: []string{"dynamodb"}})
+	stop := l.begin(8)
+	l.atLeast(number(t, "ZERODAG_ATTEMPTS", 20))
+	stop()
+	p.Trouble(seed, proxy.Faults{})
+	l.drain(3 * time.Minute)
+	l.check(nil)
+	t.Logf("seed %d: %d attempts, %d runs of tasks, %v", seed, len(l.started), l.runs(), met(t, p))
+}
+
+// met is what passed a proxy: enough to have met faults, or the test proves nothing.
+func met(t *testing.T, p *proxy.Proxy) proxy.Bill {
+	t.Helper()
+	b := p.Take()
+	if n := b.Of("dynamodb"); n < 500 {
+		t.Errorf("only %d calls of DynamoDB could fail", n)
+	}
+	return b
+}
+
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	n := uint64(number(t, "ZERODAG_SEED", int(time.Now().UnixNano()%1e6)))
+	t.Logf("ZERODAG_SEED=%d", n)
+	return n
+}
+
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(otherwise)))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// attached puts a proxy between the functions and LocalStack until the test ends.
+func attached(t *testing.T, s *stack.Stack) *proxy.Proxy {
+	t.Helper()
+	p := proxy.Start(t, "")
+	detach, err := p.Attach(t.Context(), s.Stage, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	localstack.Cleanup(t, detach)
+	return p
+}
+
+// shortLeases makes messages of dead processes come again soon, until the test ends.
+func shortLeases(t *testing.T, s *stack.Stack) {
+	t.Helper()
+	events, tasks, err := s.Queues(t.Context(), localstack.Config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for q, lease := range map[*stack.Queue]int{events: eventLease, tasks: taskLease} {
+		before, err := q.Visibility(t.Context(), lease)
+		if err != nil {
+			t.Fatal(err)
+		}
+		localstack.Cleanup(t, func(ctx context.Context) error {
+			_, err := q.Visibility(ctx, before)
+			return err
+		})
+	}
+}
+
+// path names what is one for the whole run of a test.
+func path(format string, args ...any) string { return fmt.Sprintf(format, args...) }

@@ -1,0 +1,352 @@
+package stack_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/integration/localstack"
+	"zerodag/integration/stack"
+	"zerodag/operators"
+)
+
+// sandbox is the stack with its test bed's ECS.
+type sandbox struct {
+	*stack.Stack
+	ecs localstack.ECS
+}
+
+// commands returns the stack, if its machines can be seen: the test bed's can.
+func commands(t *testing.T) sandbox {
+	t.Helper()
+	s := stack.Deployed(t)
+	localstack.Config(t)
+	return sandbox{s, localstack.ECS{Endpoint: localstack.Endpoint(), Cluster: "zerodag-" + s.Stage + "-commands"}}
+}
+
+// machines are the tasks of an attempt.
+func (s sandbox) machines(t *testing.T, attempt string) []localstack.ECSTask {
+	t.Helper()
+	var list []localstack.ECSTask
+	for _, x := range s.ecs.Tasks(t) {
+		if strings.HasPrefix(x.StartedBy, attempt+"-") {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// begin pushes a workflow and starts it.
+func (s sandbox) begin(t *testing.T, dig string) stack.Attempt {
+	t.Helper()
+	return s.beginAt(t, dig, time.Now())
+}
+
+func (s sandbox) beginAt(t *testing.T, dig string, session time.Time) stack.Attempt {
+	t.Helper()
+	name := "sandbox-" + strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-")
+	p, err := s.Push(t.Context(), name, map[string]string{"main.dig": dig})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Start(t.Context(), p.Workflows["main"], session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// end waits for the end of an attempt.
+func (s sandbox) end(t *testing.T, a stack.Attempt, limit time.Duration) stack.Attempt {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	a, err := s.Wait(ctx, a.ID)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, s.log(t, a.ID))
+	}
+	return a
+}
+
+func (s sandbox) log(t *testing.T, attempt string) string {
+	t.Helper()
+	var list struct {
+		Files []struct{ FileName, Direct string }
+	}
+	if err := s.Get(context.WithoutCancel(t.Context()), "/api/logs/"+attempt+"/files", &list); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, f := range list.Files {
+		if f.Direct != "" {
+			_, text := download(t, f.Direct)
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// until asks every 50 ms whether something is so, and says after how long it was.
+func until(t *testing.T, limit time.Duration, what string, is func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for !is() {
+		if time.Since(began) > limit {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+// stopped waits until an attempt has no machine any more: none is left to be paid for.
+func (s sandbox) stopped(t *testing.T, attempt string) {
+	t.Helper()
+	until(t, time.Minute, "the attempt's machines are stopped", func() bool {
+		for _, x := range s.machines(t, attempt) {
+			if x.Status != "STOPPED" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// TestOneMachine proves that a workflow of twenty commands in one image starts one Fargate
+// task, which leaves with the attempt.
+func TestOneMachine(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, `
++some:
+  for_range>: {from: 0, to: 10, step: 1}
+  _do:
+    sh>: printf 'one %s\n' by-one-${range.from}
++more:
+  for_range>: {from: 0, to: 10, step: 1}
+  _parallel: true
+  _do:
+    sh>: printf 'all %s\n' together-${range.from}
+`)
+	if a = s.end(t, a, 2*time.Minute); !a.Success {
+		t.Errorf("it failed:\n%s", s.log(t, a.ID))
+	}
+	log := s.log(t, a.ID)
+	if one, more := strings.Count(log, "one by-one-"), strings.Count(log, "all together-"); one != 10 || more != 10 {
+		t.Errorf("%d and %d commands have run, want 10 and 10:\n%s", one, more, log)
+	}
+	if list := s.machines(t, a.ID); len(list) != 1 {
+		t.Errorf("%d tasks were started, want 1", len(list))
+	}
+	s.stopped(t, a.ID)
+}
+
+// TestSizes proves that a command which asks for a size has a machine of that size for
+// itself, on Spot if it says so, and is ended when it takes more than it asked for.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, `
++all:
+  _parallel: true
+  +large:
+    sh>: printf 'it is %s\n' large
+    sandbox: {cpu: 2, memory: 5g, disk: 40g, spot: true}
+  +plain:
+    sh>: printf 'it is %s\n' plain
+  +greedy:
+    sh>: head -c 20G /dev/zero | tail -c 250M >/dev/null
+    sandbox: {memory: 128m}
+  +slow:
+    sh>: sleep 1000
+    sandbox: {timeout: 2s}
+`)
+	if a = s.end(t, a, 3*time.Minute); a.Success {
+		t.Error("it succeeded")
+	}
+	log := s.log(t, a.ID)
+	for _, want := range []string{"it is large", "it is plain"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	var tasks json.RawMessage
+	if err := s.Get(t.Context(), "/api/attempts/"+a.ID+"/tasks", &tasks); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{operators.OutOfMemory(128 << 20), operators.TooLong(2 * time.Second)} {
+		if !strings.Contains(string(tasks), want) {
+			t.Errorf("no task says %q:\n%s", want, tasks)
+		}
+	}
+	sizes := map[string]int{}
+	for _, x := range s.machines(t, a.ID) {
+		sizes[x.CPU+" "+x.Memory+" "+x.Provider]++
+	}
+	if sizes["2048 5120 FARGATE_SPOT"] != 1 || sizes["1024 2048 "] != 1 || sizes["256 512 "] != 1 || len(sizes) != 3 {
+		t.Errorf("the machines are %v", sizes)
+	}
+	s.stopped(t, a.ID)
+}
+
+// TestKillCommand proves that a kill ends a running command and its machine within 5 s, and
+// that what a command says can be read within 2 s.
+func TestKillCommand(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, "+long:\n  sh>: printf 'it %s\\n' runs; sleep 5; date +said-%s; sleep 1000 & wait\n")
+	until(t, time.Minute, "the command runs", func() bool { return strings.Contains(s.log(t, a.ID), "it runs") })
+	var seen time.Duration
+	until(t, 30*time.Second, "the second line is in the log", func() bool {
+		_, after, found := strings.Cut(s.log(t, a.ID), "said-")
+		var at int64
+		if fmt.Sscan(after, &at); found && at > 0 {
+			seen = time.Since(time.Unix(at, 0))
+		}
+		return found
+	})
+	t.Logf("a line was seen %v after it was written, counted from its whole second", seen)
+	if seen > 15*time.Second { // it is looked for each 2 s, and the machine is busy
+		t.Errorf("a line was seen after %v", seen)
+	}
+	if status, text, err := s.Call(t.Context(), http.MethodPost, "/api/attempts/"+a.ID+"/kill", "application/json", []byte("{}")); err != nil || status/100 != 2 {
+		t.Fatalf("kill: %d %s %v", status, text, err)
+	}
+	took := until(t, 20*time.Second, "the machine is stopped", func() bool {
+		list := s.machines(t, a.ID)
+		return len(list) > 0 && list[0].Status == "STOPPED"
+	})
+	t.Logf("killed, and stopped after %v", took)
+	if took > 15*time.Second {
+		t.Errorf("it took %v to stop the command", took)
+	}
+	if a = s.end(t, a, 30*time.Second); a.Success {
+		t.Error("a killed attempt is a success")
+	}
+}
+
+// TestLostMachine proves that a command whose machine is lost in the middle runs again once,
+// soon, on another one; with the event that says so, and without.
+func TestLostMachine(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		event  bool
+		within time.Duration
+	}{"told": {true, time.Minute}, "silent": {false, 75 * time.Second}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := commands(t)
+			a := s.begin(t, "+work:\n  sh>: |\n    printf 'it %s\\n' begins\n    sleep 8\n    printf 'it %s\\n' ends\n")
+			until(t, time.Minute, "the command runs", func() bool { return strings.Contains(s.log(t, a.ID), "it begins") })
+			s.ecs.Lose(t, s.machines(t, a.ID)[0].ARN, c.event)
+			took := until(t, c.within, "another machine was started", func() bool { return len(s.machines(t, a.ID)) > 1 })
+			t.Logf("another machine after %v", took)
+			if a = s.end(t, a, 2*time.Minute); !a.Success {
+				t.Errorf("it failed:\n%s", s.log(t, a.ID))
+			}
+			if log := s.log(t, a.ID); strings.Count(log, "it begins") != 2 || strings.Count(log, "it ends") != 1 {
+				t.Errorf("log:\n%s", log)
+			}
+			s.stopped(t, a.ID)
+		})
+	}
+}
+
+// TestMissingImage proves that an image that is not there fails the task at once, and says so.
+func TestMissingImage(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, "+work:\n  sh>: echo never\n  docker: {image: \"registry.example/missing:1\"}\n  _retry: 0\n")
+	if a = s.end(t, a, 90*time.Second); a.Success {
+		t.Error("it succeeded")
+	}
+	var tasks struct {
+		Tasks []struct {
+			FullName string
+			Error    map[string]any
+		}
+	}
+	if err := s.Get(t.Context(), "/api/attempts/"+a.ID+"/tasks", &tasks); err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(tasks)
+	if !strings.Contains(text, "The image cannot be pulled") || !strings.Contains(text, "registry.example/missing:1") {
+		t.Errorf("the error does not say why: %s", text)
+	}
+}
+
+// TestBusyFargate proves that launches that are refused are tried again, and that a thousand
+// commands at once take no more than ten machines an attempt, at the rate that the account has;
+// each runs once. They are in two attempts, since one has at most a thousand tasks.
+func TestBusyFargate(t *testing.T) {
+	s := sandbox{stack.Alone(t), localstack.ECS{}}
+	s.ecs = localstack.ECS{Endpoint: localstack.Endpoint(), Cluster: "zerodag-" + s.Stage + "-commands"}
+	s.ecs.Faults(t, map[string]any{"capacity": 2, "throttle": 1})
+	a := s.begin(t, "+some:\n  sh>: printf 'in the %s' end\n")
+	if a = s.end(t, a, 3*time.Minute); !a.Success || !strings.Contains(s.log(t, a.ID), "in the end") {
+		t.Errorf("without capacity at first it failed:\n%s", s.log(t, a.ID))
+	}
+	began := time.Now()
+	const attempts, n = 2, 500
+	s.ecs.Faults(t, map[string]any{"launch_burst": 2, "launch_rate": 0.5})
+	var list [attempts]stack.Attempt
+	for i := range list {
+		list[i] = s.beginAt(t, fmt.Sprintf("+many:\n  for_range>: {from: 0, to: %d, step: 1}\n  _parallel: true\n  _do:\n    sh>: printf 'number %%s.\\n' ${range.from}\n", n), began.Add(time.Duration(i)*time.Minute))
+	}
+	for _, a := range list {
+		if a = s.end(t, a, 8*time.Minute); !a.Success {
+			t.Errorf("attempt %s failed", a.ID)
+		}
+	}
+	t.Logf("%d commands in %v", attempts*n, time.Since(began).Round(time.Second))
+	for _, a := range list {
+		machines := len(s.machines(t, a.ID))
+		if t.Logf("%d machines", machines); machines > 10 {
+			t.Errorf("attempt %s had %d machines", a.ID, machines)
+		}
+		log := s.log(t, a.ID)
+		for i := range n {
+			if times := strings.Count(log, fmt.Sprintf("number %d.\n", i)); times != 1 {
+				t.Errorf("command %d of attempt %s has run %d times", i, a.ID, times)
+			}
+		}
+		s.stopped(t, a.ID)
+	}
+}
+
+// TestEarlyLaunch proves that a machine comes up while the task before its command runs.
+func TestEarlyLaunch(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	began := time.Now()
+	a := s.begin(t, "+first:\n  wait>: 6s\n  blocking: true\n+then:\n  sh>: date +then-%s\n")
+	until(t, 5*time.Second, "a machine is started before the command is due", func() bool { return len(s.machines(t, a.ID)) == 1 })
+	t.Logf("a machine after %v", time.Since(began))
+	if a = s.end(t, a, time.Minute); !a.Success {
+		t.Errorf("it failed:\n%s", s.log(t, a.ID))
+	}
+	if n := len(s.machines(t, a.ID)); n != 1 {
+		t.Errorf("%d machines, want 1", n)
+	}
+}
+
+// TestLogsOfPacks proves that tasks that end side by side keep their short logs.
+func TestLogsOfPacks(t *testing.T) {
+	t.Parallel()
+	s := stack.Deployed(t)
+	a := sandbox{Stack: s}.begin(t, "+many:\n  _parallel: true\n  +a:\n    wait>: 1s\n    blocking: true\n  +b:\n    wait>: 1s\n    blocking: true\n  +c:\n    wait>: 2s\n    blocking: true\n")
+	if a = (sandbox{Stack: s}).end(t, a, time.Minute); !a.Success {
+		t.Fatal("it failed")
+	}
+	var list struct{ Files []struct{ TaskName string } }
+	until(t, 10*time.Second, "each task has its log", func() bool {
+		if err := s.Get(t.Context(), "/api/logs/"+a.ID+"/files", &list); err != nil {
+			t.Fatal(err)
+		}
+		return len(list.Files) == 3
+	})
+}

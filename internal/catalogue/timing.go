@@ -1,0 +1,106 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// Timing sees to it that Fire is called for schedules whose time has come.
+type Timing interface {
+	// Changed is told that schedules were made, moved or deleted. due returns those that may have
+	// to fire soon; it need not be called. After an error the change is made known again.
+	Changed(ctx context.Context, due func() ([]Firing, error)) error
+}
+
+// Firing is a schedule that is to fire.
+type Firing struct {
+	Schedule host.Schedule
+	At       time.Time // not before
+}
+
+// Name says which run of which schedule it is, for Fire.
+func (f Firing) Name() events.Firing {
+	return events.Firing{Site: f.Schedule.Site, Schedule: f.Schedule.ID, Run: f.Schedule.Times.Run.Unix()}
+}
+
+// Names are the names of firings.
+func Names(list []Firing) []events.Firing {
+	names := make([]events.Firing, len(list))
+	for i, f := range list {
+		names[i] = f.Name()
+	}
+	return names
+}
+
+// settleTime is how long a new schedule waits before it catches up on sessions that were
+// past when it was made: its author sees it as pushed, and can still correct it.
+const settleTime = time.Second
+
+// firings says when schedules are to fire.
+func firings(list []host.Schedule, now time.Time) []Firing {
+	var all []Firing
+	for _, s := range list {
+		f := Firing{Schedule: s, At: s.Times.Run}
+		if catchesUp := !s.Times.Run.After(s.CreatedAt); catchesUp && !now.Before(s.CreatedAt) { // else the clock was set back
+			f.At = s.CreatedAt.Add(settleTime)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// Firings lists up to n (0: all) firings of enabled schedules whose run time is after from and at
+// or before until, the earliest first.
+func (c scheduling) Firings(ctx context.Context, from, until time.Time, n int) ([]Firing, error) {
+	due, err := c.o.Schedules.Due(ctx, from, until, n)
+	if err != nil {
+		return nil, fmt.Errorf("read due schedules: %w", err)
+	}
+	return firings(due, c.o.Now()), nil
+}
+
+// NextFiring is when the next enabled schedule is due; zero when there is none.
+func (c scheduling) NextFiring(ctx context.Context) (time.Time, error) {
+	next, err := c.o.Schedules.NextDue(ctx)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read next schedule: %w", err)
+	}
+	return next, nil
+}
+
+// changed makes known that schedules were made, moved or deleted.
+func (c *stores) changed(ctx context.Context, read func() ([]host.Schedule, error)) error {
+	return c.o.Timing.Changed(ctx, func() ([]Firing, error) {
+		list, err := read()
+		if err != nil {
+			return nil, err
+		}
+		var enabled []host.Schedule
+		for _, s := range list {
+			if s.DisabledAt.IsZero() {
+				enabled = append(enabled, s)
+			}
+		}
+		return firings(enabled, c.o.Now()), nil
+	})
+}
+
+// moved makes known that one schedule was moved.
+func (c *stores) moved(ctx context.Context, s host.Schedule) error {
+	return c.changed(ctx, func() ([]host.Schedule, error) { return []host.Schedule{s}, nil })
+}
+
+// pushed makes known that a project was pushed.
+func (c *stores) pushedSchedules(ctx context.Context, p host.Project) error {
+	return c.changed(ctx, func() ([]host.Schedule, error) {
+		list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
+		if err != nil {
+			return nil, fmt.Errorf("read schedules of project %d: %w", p.ID, err)
+		}
+		return list, nil
+	})
+}

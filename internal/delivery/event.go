@@ -1,0 +1,42 @@
+package delivery
+
+import (
+	"context"
+
+	"zerodag/events"
+)
+
+// event handles a message of the queue "events".
+func (d *delivery) event(ctx context.Context) error {
+	e, err := events.Decode(d.message.Body)
+	if err != nil {
+		return err
+	}
+	if d.message.Count > 1 || e.Kind == events.Check {
+		d.attempt.forget() // what an earlier receiver of the message, or any process, did must be seen
+	}
+	d.keepShort(d.attempt.id, e.Logs)
+	p := &proposal{guards: []string{d.guard}, crashed: d.message.Crashed}
+	p.bring(e.Engine(d.guard))
+	p.noteKind(e.Kind)
+	if e.Kind == events.Check {
+		p.takeOverStart(d.attempt, d.guard)
+	}
+	return d.apply(ctx, d.attempt, p)
+}
+
+// fire handles a message that names schedules whose time has come.
+func (d *delivery) fire(ctx context.Context) {
+	err := d.safely(func() error {
+		m, err := events.DecodeTask(d.message.Body)
+		if err != nil {
+			return err
+		}
+		return d.Catalogue.Fire(ctx, m.Fire, d.message.Count > 1)
+	})
+	if err == nil {
+		d.delete(ctx)
+		return
+	}
+	d.putBack(ctx, err)
+}

@@ -1,0 +1,76 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+)
+
+// Bounds of patience with a message that panics: how often in this process, or how often
+// it was received at all. A defect must not block an attempt for ever.
+const (
+	maxPanics   = 5
+	maxReceived = 20
+)
+
+// isAbout says that an error is about one message or its attempt, and not about the store.
+func isAbout(err error) bool {
+	return errors.Is(err, host.ErrPanic) || errors.Is(err, host.ErrGone) || errors.Is(err, host.ErrNoDefinition)
+}
+
+// isHopeless says that a message has failed in a way in which it will always fail.
+func (d *delivery) isHopeless(err error) bool {
+	if errors.Is(err, host.ErrNoDefinition) && errors.Is(err, host.ErrNotFound) {
+		return true
+	}
+	return errors.Is(err, host.ErrPanic) && d.panicked()
+}
+
+// panicked counts a panic and says whether the attempt is to be given up.
+func (d *delivery) panicked() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.panics[d.message.ID]++
+	return d.panics[d.message.ID] >= maxPanics || d.message.Count >= maxReceived
+}
+
+// giveUp ends an attempt that cannot go on.
+func (d *delivery) giveUp(ctx context.Context, why error) error {
+	a := d.attempt
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	row, err := d.Rows.Attempt(ctx, host.AnySite, a.id)
+	if errors.Is(err, host.ErrNotFound) {
+		return fmt.Errorf("%w: %w", host.ErrGone, err)
+	}
+	if err != nil {
+		return fmt.Errorf("give up attempt %d: %w", a.id, err)
+	}
+	d.Logger.Error("attempt given up", "attempt", a.id, "why", why)
+	a.halt()
+	end := host.End{At: d.Now().UTC()}
+	if _, err := a.load(ctx); err == nil {
+		end.Archive = d.lastState()
+	}
+	a.state = nil
+	a.row, err = d.Catalogue.End(ctx, row, end)
+	if a.row.Done && !row.Done {
+		d.Catalogue.Notify(ctx, row, "Workflow session attempt failed")
+	}
+	return err
+}
+
+// lastState is what is left to be shown; nil when not even that can be written.
+func (d *delivery) lastState() (text []byte) {
+	err := d.safely(func() (err error) {
+		text, err = engine.EncodeState(d.attempt.state)
+		return err
+	})
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,78 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/expr"
+	"zerodag/internal/execution"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// job is a run with what it needs of its attempt, which may be loaded anew meanwhile.
+type job struct {
+	*operators.Job
+	workflow host.Workflow
+	created  time.Time
+	next     []operators.Sandbox // where the commands after it will run
+	hidden   bool                // its parameters may hold secrets
+	silent   bool                // its log is kept from an earlier try whose result was not
+}
+
+// job collects what a run can see; what it holds is frozen. The lock is held.
+func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
+	row, r := l.row, &w.Runtime
+	t, a := l.state.Task(run.Task), &row
+	id := operators.Identity{
+		SiteID: a.Site, ProjectID: a.Project.ID, ProjectName: a.Project.Name, Revision: l.workflow.Revision.Name,
+		Workflow: a.Workflow.Name, SessionID: a.SessionID, SessionUUID: a.SessionUUID,
+		SessionTime: a.SessionTime.In(l.state.Definition().Zone), Zone: a.Zone, AttemptID: a.ID,
+		RetryAttemptName: a.RetryName, TaskID: int64(t.ID), TaskName: t.Name,
+		Dispatch: t.Dispatch, RetryCount: t.RetryCount, StartedAt: t.StartedAt,
+	}
+	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
+		Task: operators.Task{
+			Identity: id, State: t.Progress.Params, Now: now, TaskLimit: w.Limits.Tasks,
+			Store: r.paramStore(a.Site, w.Retry), Notifier: notifier{r.Notices, a, l.workflow.Revision.Name}, HTTP: r.HTTP, Network: r.Network,
+			Config: r.Config, Workflows: required{w.Catalogue, a},
+		},
+		Own:    t.Config,
+		Vars:   l.state.ParamsOf(t.ID),
+		Scope:  expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: execution.Seed(id)},
+		Cancel: t.Cancel, EvalStored: r.Stored.Evaluated(l.workflow.Config),
+	}}
+}
+
+// execute does one run, with files, log and secrets of its own. The error says that the store was
+// not available before anything was done.
+func (w *Worker) execute(ctx context.Context, j *job) (operators.Outcome, error) {
+	w.runs.Add(1)
+	w.running.Add(1)
+	defer w.running.Add(-1)
+	return w.Runtime.execute(ctx, j)
+}
+
+// notifier tells people about a task.
+type notifier struct {
+	notices  host.Notices
+	attempt  *host.Attempt
+	revision string
+}
+
+// Notify implements operators.Notifier.
+func (n notifier) Notify(ctx context.Context, message string, t *operators.Task) error {
+	return n.notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName})
+}
+
+// required starts attempts for `require>`.
+type required struct {
+	catalogue Catalogue
+	from      *host.Attempt
+}
+
+// StartAttempt implements operators.Workflows.
+func (r required) StartAttempt(ctx context.Context, q operators.StartRequest) (operators.StartedAttempt, error) {
+	return r.catalogue.Require(ctx, *r.from, q)
+}

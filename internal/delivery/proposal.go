@@ -1,0 +1,99 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// errDoesNotApply is said of a state that may be old.
+var errDoesNotApply = errors.New("the event does not apply")
+
+// proposal is what one delivery of a message, or of several, wants to happen to an attempt. It
+// lasts over several tries.
+type proposal struct {
+	guards []string
+	// plan says which events that is in some state. false means that it does not apply to that
+	// state, which may be old.
+	plan    func(s *engine.State) ([]engine.Event, bool)
+	begins  bool         // it is what begins the attempt
+	sla     bool         // the time of `sla:` has come
+	early   []engine.Run // to be woken later
+	crashed bool         // the server crashed while an earlier delivery was at it
+	applied bool         // an entry with what was planned is in the log
+	doubt   host.Entry   // with what was planned, that may be in the log; its number and nonce
+}
+
+// propose proposes the same events for every state.
+func propose(guard string, happened ...engine.Event) *proposal {
+	return &proposal{guards: []string{guard}, plan: func(*engine.State) ([]engine.Event, bool) { return happened, true }}
+}
+
+// noteKind notes what the bus is to be told of.
+func (p *proposal) noteKind(k events.Kind) {
+	p.begins = p.begins || k == events.Start
+	p.sla = p.sla || k == events.SLADue
+}
+
+// bring plans what events bring, but for wakes that come too soon: these are postponed.
+func (p *proposal) bring(happened []engine.Event) {
+	p.plan = func(s *engine.State) ([]engine.Event, bool) {
+		p.early = nil
+		var list []engine.Event
+		for _, e := range happened {
+			if due, isDue := e.(engine.Due); isDue && tooSoon(s, due.Run) {
+				p.early = append(p.early, due.Run)
+			} else {
+				list = append(list, e)
+			}
+		}
+		return list, len(p.early) == 0
+	}
+}
+
+// tooSoon says that a task is about to wait for this run.
+func tooSoon(s *engine.State, r engine.Run) bool {
+	t := s.Task(r.Task)
+	return t != nil && t.State == engine.Running && t.Dispatch+1 == r.Dispatch
+}
+
+// takeOverStart plans that what entry 1 ordered is ordered anew by the message of this
+// guard, if nothing came of it. Should it be under way after all its results count no more.
+// What is left to the first message then is the timer of `sla:`, and carried out as well.
+func (p *proposal) takeOverStart(a *attempt, guard string) {
+	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
+		p.guards = []string{guard}
+		if a.seq != 1 {
+			return nil, true
+		}
+		p.guards, p.begins = append(p.guards, host.StartGuard), true
+		by := engine.By{Guard: guard}
+		for _, e := range s.Outstanding(host.StartGuard) {
+			switch e := e.(type) {
+			case engine.Dispatch:
+				list = append(list, engine.Lost{By: by, Run: e.Run, Blameless: true})
+			case engine.Continue:
+				list = append(list, engine.GoOn{By: by})
+			}
+		}
+		return list, true
+	}
+}
+
+// settleDoubt finds out whether the entry that the proposal is in doubt of is in the log of an
+// attempt, of which stored was read.
+func (p *proposal) settleDoubt(ctx context.Context, a *attempt, stored host.Stored) error {
+	if p.doubt.Nonce == "" {
+		return nil
+	}
+	there, err := a.reader.Holds(ctx, a.id, stored, p.doubt)
+	if err != nil {
+		return err
+	}
+	p.applied = p.applied || there
+	p.doubt = host.Entry{}
+	return nil
+}
