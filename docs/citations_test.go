@@ -211,3 +211,20 @@ type problem struct {
 }
 
 func (p problem) String() string { return fmt.Sprintf("%d: %s", p.at, p.says) }
+
+// FuzzCitations proves that any text can be read, and that each problem lies in it.
+func FuzzCitations(f *testing.F) {
+	for _, text := range []string{"(language.md 1.5)", "ADRs 1,\n2", "[a](b.md#c)", "`make x` `go test ./x`", "case a05\nand z99", "# h\n## 1.2 x\n```\n# no\n```"} {
+		f.Add(text)
+	}
+	l := &library{pages: map[string]page{"docs/a.md": sections("# 1. A\n\n## 1.5 B")}, tests: map[string]bool{}, makes: map[string]bool{}}
+	f.Fuzz(func(t *testing.T, text string) {
+		sections(text)
+		s := newSource(text, 1)
+		for _, p := range l.check("docs/x.md", s) {
+			if n := s.line(p.at); n < 1 || n > 1+strings.Count(text, "\n") {
+				t.Errorf("problem %q is said to be in line %d", p.says, n)
+			}
+		}
+	})
+}
