@@ -82,7 +82,7 @@ build: assets ## build bin/zerodag
 	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/zerodag ./cmd/zerodag
 
 # What gosec is not asked about, and why:
-#   G104        errors that no caller can act upon are dropped on purpose; vet and staticcheck look at the rest
+#   G104        errors that no caller can act upon are dropped on purpose; the linters look at the rest
 #   G115        ranges are checked where values are read, which the rule does not see (params.go, within)
 #   G204 G702   to run commands that users write is what this program is for; sandboxes bound them
 #   G304 G703   to read and write files that users name is, too; projects are read through os.Root
@@ -93,16 +93,18 @@ GOSEC = github.com/securego/gosec/v2/cmd/gosec@v2.26.1
 # It is not asked about what only tests run: integration/ and packages whose name ends in test.
 PRODUCT = $(GO) list -f '{{.ImportPath}} {{.Dir}}' ./... | awk '$$1 !~ "/integration|test(/|$$)" {print $$2}'
 
+# One configuration, .golangci.yml; its first run compiles it, two minutes on two cores.
+GOLANGCI = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.3.0
 # Where its database is: a mirror or file:///FOLDER serves machines that do not reach the Internet.
 VULNDB ?= https://vuln.go.dev
 
 .PHONY: lint
-lint: ## format, vet, staticcheck, gosec, govulncheck
+lint: ## format, vet, the rules of .golangci.yml, gosec, govulncheck
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./cmd/... ./internal/... ./operators/...
-	$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 -checks inherit,-ST1005 ./...
+	$(GO) run $(GOLANGCI) run ./...
 	dirs="$$($(PRODUCT))"; test -n "$$dirs" && $(GO) run $(GOSEC) -quiet -color=false -exclude=$(GOSEC_EXCLUDE) $$dirs
 	@$(MAKE) --no-print-directory vulnerabilities
 

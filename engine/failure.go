@@ -32,7 +32,7 @@ func Stack(err error) string {
 	var types []string
 	for err != nil {
 		types = append(types, fmt.Sprintf("%T", err))
-		switch e := err.(type) {
+		switch e := err.(type) { //nolint:errorlint // each error of the chain is looked at, one by one
 		case interface{ Unwrap() error }:
 			err = e.Unwrap()
 		case interface{ Unwrap() []error }:

@@ -71,7 +71,7 @@ func impurities(t *testing.T, dir string) []string {
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: importer.ForCompiler(set, "source", nil), Error: func(error) {}}
-	config.Check(dir, set, files, info) //nolint:errcheck // the compiler reports errors of types
+	config.Check(dir, set, files, info) // the compiler reports errors of types
 	var problems []string
 	say := func(n ast.Node, what string) { problems = append(problems, set.Position(n.Pos()).String()+": "+what) }
 	for _, f := range files {

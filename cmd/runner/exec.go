@@ -41,7 +41,7 @@ func become(args []string) {
 	var b becoming
 	if len(args) < 2 || json.Unmarshal([]byte(args[0]), &b) != nil {
 		fmt.Fprintln(os.Stderr, "zerodag: this program is started by itself only")
-		os.Exit(codeNotExecutable)
+		os.Exit(codeNotExecutable) //nolint:forbidigo // this process is nothing but the start of a command
 	}
 	args = args[1:]
 	syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0)
@@ -59,7 +59,7 @@ func become(args []string) {
 		err = syscall.Exec(program, args, os.Environ())
 	}
 	syscall.Write(failures, []byte(whyNot(args[0], b.Image, err)))
-	os.Exit(codeNotExecutable)
+	os.Exit(codeNotExecutable) //nolint:forbidigo // this process is nothing but the start of a command
 }
 
 // whyNot says why a program of an image cannot be started, and what helps.

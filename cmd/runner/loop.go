@@ -68,7 +68,7 @@ func (r *runner) poll(ctx context.Context, begin func(order)) error {
 		switch {
 		case ctx.Err() != nil:
 			fmt.Println("runner: asked to end")
-			return nil
+			return nil //nolint:nilerr // that the call failed is for the same reason
 		case errors.Is(err, errOver):
 			fmt.Println("runner: nothing that this runner does counts any more")
 			return nil

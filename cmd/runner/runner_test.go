@@ -24,7 +24,7 @@ import (
 )
 
 // binary is the program, built once for all tests.
-var binary = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once
+var binary = sync.OnceValues(func() (string, error) { // built once
 	dir, err := os.MkdirTemp("", "runner-")
 	if err != nil {
 		return "", err

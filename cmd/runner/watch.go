@@ -72,7 +72,7 @@ func (c *command) count() {
 func (c *command) end(why string) {
 	c.why.set(why)
 	go func() {
-		for n := 0; n < 100; n++ { // what forks meanwhile is met by the next round
+		for range 100 { // what forks meanwhile is met by the next round
 			select {
 			case <-c.ended:
 				return

@@ -209,7 +209,7 @@ func setPath(m *param.Map, path []string, v, whole string) (*param.Map, error) {
 	old, there := m.Get(path[0])
 	sub, isMap := old.(*param.Map)
 	if there && !isMap {
-		return nil, fmt.Errorf("Parameter '%s' is set but '%s' is not a object (%s)", whole, path[0], param.Text(old)) //nolint:staticcheck // the original's text
+		return nil, fmt.Errorf("Parameter '%s' is set but '%s' is not a object (%s)", whole, path[0], param.Text(old))
 	}
 	if sub == nil {
 		sub = param.New()

@@ -42,7 +42,7 @@ func newConsole(out io.Writer, level string) (*console, error) {
 func levelNumber(level string) (int, error) {
 	n := slices.Index(logLevels(), level)
 	if n < 0 {
-		return 0, usageError{fmt.Errorf("Unknown log level '%s'", level)} //nolint:staticcheck // the original's text
+		return 0, usageError{fmt.Errorf("Unknown log level '%s'", level)}
 	}
 	return n, nil
 }

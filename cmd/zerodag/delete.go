@@ -37,7 +37,7 @@ func newDelete(s streams) *cobra.Command {
 			fmt.Fprint(r.err, "Are you sure you want to delete this project? [y/N]: ")
 			answer, _ := bufio.NewReader(r.in).ReadString('\n') // no answer is no
 			if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-				return errors.New("canceled.") //nolint:staticcheck // the original's text
+				return errors.New("canceled.")
 			}
 		}
 		if _, err := r.Client.Delete(ctx, project.ID); err != nil {

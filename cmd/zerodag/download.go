@@ -77,7 +77,7 @@ func generous() files.Limits {
 func (r *remote) download(ctx context.Context, project client.ID, revision, output string) ([]string, error) {
 	archive, err := r.Archive(ctx, project, revision)
 	if client.IsMissing(err) {
-		return nil, fmt.Errorf("Project archive of revision '%s' does not exist.", revision) //nolint:staticcheck // the original's text
+		return nil, fmt.Errorf("Project archive of revision '%s' does not exist.", revision)
 	}
 	if err != nil {
 		return nil, err

@@ -178,7 +178,7 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFil
 	}
 	defer file.Close()
 	z, err := gzip.NewReader(file)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // a reader returns these bare
 		c.files[h.FileName].torn = true
 		return false, nil
 	}
@@ -188,7 +188,7 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFil
 	at, lines := c.files[h.FileName], bufio.NewReader(z)
 	for n := 0; ; n++ {
 		line, err := lines.ReadString('\n')
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { //nolint:errorlint // a reader returns these bare
 			return news, fmt.Errorf("read log %s: %w", h.FileName, err)
 		}
 		if at.torn = err != nil && line != ""; line == "" || at.torn && !last {

@@ -27,7 +27,7 @@ func newMigrate(s streams) *cobra.Command {
 		case len(args) != 1:
 			return wrongCount(cmd, s, args, 1)
 		case args[0] != "run" && args[0] != "check":
-			return usageError{errors.New("Invalid command")} //nolint:staticcheck // the original's text
+			return usageError{errors.New("Invalid command")}
 		}
 		banner(s.err)
 		return m.run(cmd.Context(), args[0] == "run")

@@ -16,7 +16,7 @@ func splitPairs(option string, values []string) ([]pair, error) {
 	var pairs []pair
 	for _, value := range values {
 		if !strings.Contains(value, "=") {
-			return nil, usageError{fmt.Errorf("Parameter %s expected a value of the form a=b but got:%s", option, value)} //nolint:staticcheck // the original's text
+			return nil, usageError{fmt.Errorf("Parameter %s expected a value of the form a=b but got:%s", option, value)}
 		}
 		for piece := range strings.SplitSeq(strings.TrimRight(value, ","), ",") {
 			k, v, isPair := strings.Cut(piece, "=")

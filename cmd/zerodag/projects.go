@@ -52,7 +52,7 @@ func (r *remote) listProjects(ctx context.Context, args []string, page client.Pa
 	}
 	project, err := r.Project(ctx, args[0])
 	if client.IsMissing(err) {
-		return nil, fmt.Errorf("Project '%s' does not exist.", args[0]) //nolint:staticcheck // the original's text
+		return nil, fmt.Errorf("Project '%s' does not exist.", args[0])
 	}
 	return []client.Project{project}, err
 }

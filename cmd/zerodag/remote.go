@@ -162,7 +162,7 @@ func addHeaders(header http.Header, values []string, basicAuth string) error {
 		return nil
 	}
 	if user, password, ok := strings.Cut(basicAuth, ":"); !ok || user == "" || password == "" {
-		return usageError{errors.New("Expected format: username:password")} //nolint:staticcheck // the original's text
+		return usageError{errors.New("Expected format: username:password")}
 	}
 	header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(basicAuth)))
 	return nil
@@ -179,7 +179,7 @@ func (r *remote) checkVersion(ctx context.Context) error {
 	const remedy = "install a version of zerodag that fits the server, or try --disable-version-check"
 	switch {
 	case !k.APICompatible:
-		return fmt.Errorf("This client version is not API compatible to the server %s.\nhint: %s", versions, remedy) //nolint:staticcheck // the original's text
+		return fmt.Errorf("This client version is not API compatible to the server %s.\nhint: %s", versions, remedy)
 	case !k.UpgradeRecommended:
 		return nil
 	}
@@ -188,7 +188,7 @@ func (r *remote) checkVersion(ctx context.Context) error {
 		return err
 	}
 	if !batch {
-		return fmt.Errorf("This client version is obsoleted. It is recommended to upgrade %s.\nhint: %s", versions, remedy) //nolint:staticcheck // the original's text
+		return fmt.Errorf("This client version is obsoleted. It is recommended to upgrade %s.\nhint: %s", versions, remedy)
 	}
 	fmt.Fprintf(r.err, "warning: This client version is obsoleted. This client is subject to be incompatible and stop working in near future %s.\nhint: %s\n", versions, remedy)
 	return nil

@@ -57,9 +57,9 @@ func (c *retryCommand) checkChoices() error {
 	case missing != "":
 		return usageError{errors.New(missing)}
 	case which > 1:
-		return usageError{errors.New("Setting --keep-revision, --latest-revision, or --revision together is invalid.")} //nolint:staticcheck // the original's text
+		return usageError{errors.New("Setting --keep-revision, --latest-revision, or --revision together is invalid.")}
 	case what > 1:
-		return usageError{errors.New("Setting --all, --resume, or --resume-from together is invalid.")} //nolint:staticcheck // the original's text
+		return usageError{errors.New("Setting --all, --resume, or --resume-from together is invalid.")}
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 func (c *retryCommand) workflowOf(ctx context.Context, old client.Attempt) (client.ID, error) {
 	if c.keep {
 		if old.Workflow.ID == "" {
-			return "", fmt.Errorf("Session attempt %s is non-stored workflow. Retrying a non-stored workflow is not supported.", old.ID) //nolint:staticcheck // the original's text
+			return "", fmt.Errorf("Session attempt %s is non-stored workflow. Retrying a non-stored workflow is not supported.", old.ID)
 		}
 		return old.Workflow.ID, nil
 	}

@@ -54,7 +54,7 @@ func newRoot(s streams) *cobra.Command {
 const ourName = "zerodag"
 
 // program is the name that this program was called by: `digdag` where it stands in for the original.
-var program = calledAs(os.Args[0])
+var program = calledAs(os.Args[0]) //nolint:gochecknoglobals // under which name this process was started never changes
 
 func calledAs(path string) string {
 	if strings.TrimSuffix(filepath.Base(path), ".exe") == "digdag" {

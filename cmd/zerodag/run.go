@@ -160,11 +160,11 @@ func (c *runCommand) find(workflows []dig.Workflow, name string) (dig.Workflow, 
 	folder, _, inFolder := cutLast(name, "/")
 	switch {
 	case c.project != "":
-		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in project directory '%s'. (resource not found)", name, c.project) //nolint:staticcheck // the original's text
+		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in project directory '%s'. (resource not found)", name, c.project)
 	case inFolder:
-		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to type \"cd %s\" first, or set \"--project %s\" option. (resource not found)", name, folder, folder) //nolint:staticcheck // the original's text
+		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to type \"cd %s\" first, or set \"--project %s\" option. (resource not found)", name, folder, folder)
 	}
-	return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to change directory first, or set --project option. (resource not found)", name) //nolint:staticcheck // the original's text
+	return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to change directory first, or set --project option. (resource not found)", name)
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

@@ -31,7 +31,7 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, e
 		return today, nil
 	case "schedule":
 		if sched == nil {
-			return time.Time{}, errors.New("--session schedule is set but schedule is not set to this workflow.") //nolint:staticcheck // the original's text
+			return time.Time{}, errors.New("--session schedule is set but schedule is not set to this workflow.")
 		}
 		return sched.Last(now).Time.In(zone), nil
 	case "last":

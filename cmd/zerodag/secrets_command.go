@@ -54,13 +54,13 @@ func newSecrets(s streams) *cobra.Command {
 		}
 		switch {
 		case len(c.set) > 0 && len(c.delete) > 0:
-			return usageError{errors.New("Please specify only one of --set or --delete")} //nolint:staticcheck // the original's text
+			return usageError{errors.New("Please specify only one of --set or --delete")}
 		case c.local:
 			return c.change(ctx, localStore{dir: filepath.Join(configFolder(), "secrets")})
 		case c.project != "":
 			return c.change(ctx, nil)
 		}
-		return usageError{errors.New("Please specify either --project or --local")} //nolint:staticcheck // the original's text
+		return usageError{errors.New("Please specify either --project or --local")}
 	})
 }
 
@@ -136,7 +136,7 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 func checkDelete(keys []string) error {
 	for i, key := range keys {
 		if slices.Contains(keys[:i], key) {
-			return usageError{fmt.Errorf("Duplicate --delete secret key: '%s'", key)} //nolint:staticcheck // the original's text
+			return usageError{fmt.Errorf("Duplicate --delete secret key: '%s'", key)}
 		}
 		if err := checkKey(key); err != nil {
 			return err
@@ -149,7 +149,7 @@ func checkDelete(keys []string) error {
 func checkKey(key string) error {
 	const segment = `(?:[a-zA-Z]|[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])`
 	if len(key) > 255 || !regexp.MustCompile(`^`+segment+`(?:\.`+segment+`)*$`).MatchString(key) {
-		return usageError{fmt.Errorf("Invalid secret key: %s", key)} //nolint:staticcheck // the original's text
+		return usageError{fmt.Errorf("Invalid secret key: %s", key)}
 	}
 	return nil
 }

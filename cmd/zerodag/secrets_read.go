@@ -37,7 +37,7 @@ func (c *secretsCommand) readSet() ([]secret, error) {
 			return nil, err
 		}
 		if len(v.value) > maxSecret {
-			return nil, usageError{fmt.Errorf("Invalid secret value for key: %s", v.key)} //nolint:staticcheck // the original's text
+			return nil, usageError{fmt.Errorf("Invalid secret value for key: %s", v.key)}
 		}
 	}
 	return r.values, nil
@@ -87,9 +87,9 @@ func (r *secretReader) item(item string) error {
 func (r *secretReader) add(key, value, source string) error {
 	if slices.ContainsFunc(r.values, func(v secret) bool { return v.key == key }) {
 		if source == "--set" {
-			return usageError{fmt.Errorf("Duplicate --set secret key: '%s'", key)} //nolint:staticcheck // the original's text
+			return usageError{fmt.Errorf("Duplicate --set secret key: '%s'", key)}
 		}
-		return usageError{fmt.Errorf("Duplicate secret key: '%s' in %s", key, source)} //nolint:staticcheck // the original's text
+		return usageError{fmt.Errorf("Duplicate secret key: '%s' in %s", key, source)}
 	}
 	r.values = append(r.values, secret{key, value})
 	return nil
@@ -98,7 +98,7 @@ func (r *secretReader) add(key, value, source string) error {
 // stdin reads all of it, once.
 func (r *secretReader) stdin() ([]byte, error) {
 	if r.consumed {
-		return nil, usageError{errors.New("Can only read once from stdin")} //nolint:staticcheck // the original's text
+		return nil, usageError{errors.New("Can only read once from stdin")}
 	}
 	r.consumed = true
 	text, err := io.ReadAll(r.in)
@@ -116,7 +116,7 @@ func (r *secretReader) mapping(source string, text []byte) error {
 	}
 	m, ok := v.(*param.Map)
 	if !ok {
-		return usageError{fmt.Errorf("Invalid key/value in %s", source)} //nolint:staticcheck // the original's text
+		return usageError{fmt.Errorf("Invalid key/value in %s", source)}
 	}
 	for key, v := range m.All() {
 		var value string
@@ -124,7 +124,7 @@ func (r *secretReader) mapping(source string, text []byte) error {
 		case string:
 			value = v
 		case *param.Map, []param.Value, nil:
-			return usageError{fmt.Errorf("Invalid key/value in %s", source)} //nolint:staticcheck // the original's text
+			return usageError{fmt.Errorf("Invalid key/value in %s", source)}
 		default:
 			value = param.Text(v)
 		}
@@ -138,7 +138,7 @@ func (r *secretReader) mapping(source string, text []byte) error {
 // ask asks for a value on the terminal, without showing it.
 func (r *secretReader) ask(key string) (string, error) {
 	if r.consumed {
-		return "", usageError{errors.New("Stdin already read")} //nolint:staticcheck // the original's text
+		return "", usageError{errors.New("Stdin already read")}
 	}
 	file, ok := r.in.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

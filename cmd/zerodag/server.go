@@ -96,7 +96,7 @@ func (c *serverCommand) fromFlags(cmd *cobra.Command) error {
 
 func (c *serverCommand) run(ctx context.Context) error {
 	if c.memory && c.database != "" {
-		return usageError{errors.New("Setting both --database and --memory is invalid")} //nolint:staticcheck // the original's text
+		return usageError{errors.New("Setting both --database and --memory is invalid")}
 	}
 	if c.threads < 0 {
 		return usageError{fmt.Errorf("--max-task-threads must be 0 or more but is %d", c.threads)}
@@ -145,15 +145,7 @@ func (c *serverCommand) run(ctx context.Context) error {
 	}
 	defer log.flush()
 	logger := slog.New(&consoleHandler{console: log})
-	if unread := r.unread(); len(unread) > 0 {
-		logger.Warn("configuration keys without a meaning here are ignored: " + strings.Join(unread, ", "))
-	}
-	if err := hideEnvironment(options.Commands.Environment); err != nil {
-		logger.Warn(err.Error() + ": commands may read the server's variables in /proc")
-	}
-	for _, note := range r.notes {
-		logger.Warn(note)
-	}
+	warn(logger, r, hideEnvironment(options.Commands.Environment))
 	options.Logger = logger
 	if c.local != nil {
 		options.Workspace = c.local.workspace
@@ -169,6 +161,19 @@ func (c *serverCommand) run(ctx context.Context) error {
 		}
 	}
 	return c.serve(ctx, engine, web, parts, logger)
+}
+
+// warn says what of the configuration has no meaning here, or not the one that was meant.
+func warn(logger *slog.Logger, r *reading, shown error) {
+	if unread := r.unread(); len(unread) > 0 {
+		logger.Warn("configuration keys without a meaning here are ignored: " + strings.Join(unread, ", "))
+	}
+	if shown != nil {
+		logger.Warn(shown.Error() + ": commands may read the server's variables in /proc")
+	}
+	for _, note := range r.notes {
+		logger.Warn(note)
+	}
 }
 
 // serve runs until the first signal, then lets tasks end; the second one cuts them off.

@@ -89,7 +89,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params})
 	var exists *client.ExistsError
 	if errors.As(err, &exists) {
-		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time", //nolint:staticcheck // the original's text
+		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time",
 			exists.Attempt.SessionID, exists.Attempt.ID, offsetText(at.SessionTime), exists.Attempt.ID)
 	}
 	if err != nil {

@@ -22,7 +22,7 @@ func newWorkflows(s streams) *cobra.Command {
 	c.Flags().StringVar(&pattern, "name", "", "workflows with this `TEXT` in their name (only without a project)")
 	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
 		if order != "asc" && order != "desc" {
-			return usageError{fmt.Errorf("Invalid parameter value for --order: %s", order)} //nolint:staticcheck // the original's text
+			return usageError{fmt.Errorf("Invalid parameter value for --order: %s", order)}
 		}
 		if err := r.open(ctx); err != nil {
 			return err

@@ -160,7 +160,6 @@ func (w *yamlWriter) quoted(s string, indent int) {
 		end := i == len(runes)
 		if end || escape(runes[i]) != "" || runes[i] > '~' {
 			w.put(string(runes[start:i]))
-			start = i
 			if end {
 				break
 			}

@@ -264,7 +264,7 @@ func (m *Model) generate(t *row, name string, config *param.Map, after []int, in
 		return 0, err
 	}
 	if limited && len(m.rows)+len(nodes) > m.Limit {
-		return 0, fmt.Errorf("Too many tasks. Limit: %d, Current: %d, Adding: %d", m.Limit, len(m.rows), len(nodes)) //nolint:staticcheck // the original's text
+		return 0, fmt.Errorf("Too many tasks. Limit: %d, Current: %d, Adding: %d", m.Limit, len(m.rows), len(nodes))
 	}
 	id := len(m.rows) + 1
 	m.insert(t.id, nodes, after, initial)

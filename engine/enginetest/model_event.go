@@ -125,12 +125,12 @@ func (m *Model) SLADue() {
 		return
 	}
 	if m.def.SLA.Alert {
-		m.generate(root, "^sla^alert", param.New("_type", "notify", "_command", "SLA violation"), nil, false, false) //nolint:errcheck // it compiles
+		m.generate(root, "^sla^alert", param.New("_type", "notify", "_command", "SLA violation"), nil, false, false) // it compiles
 	}
 	if m.def.SLA.Fail {
-		m.generate(root, "^sla^fail", param.New("_type", "fail", "_command", "SLA violation"), nil, false, false) //nolint:errcheck // it compiles
+		m.generate(root, "^sla^fail", param.New("_type", "fail", "_command", "SLA violation"), nil, false, false) // it compiles
 	}
-	m.generate(root, "^sla", m.def.SLA.Tasks, nil, false, false) //nolint:errcheck // generated workflows have none that do not
+	m.generate(root, "^sla", m.def.SLA.Tasks, nil, false, false) // generated workflows have none that do not
 	m.loop()
 }
 

@@ -64,7 +64,7 @@ func (s *Simulation) Start() error {
 func (s *Simulation) Resume() (bool, error) {
 	carried, err := s.state.CarryFailed()
 	if err != nil {
-		return false, nil //nolint:nilerr // a success cannot be resumed, and that is all
+		return false, nil // a success cannot be resumed, and that is all
 	}
 	s.model, s.past, s.guards = nil, nil, nil
 	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}

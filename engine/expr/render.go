@@ -14,7 +14,6 @@ import (
 // appendValue appends v as JSON.stringify(JSON.parse(v)) would write it: numbers are
 // doubles, and keys that look like array indexes come first, in their order.
 func appendValue(b []byte, v param.Value) ([]byte, bool) {
-	ok := true
 	switch x := v.(type) {
 	case nil:
 		b = append(b, "null"...)
@@ -30,6 +29,7 @@ func appendValue(b []byte, v param.Value) ([]byte, bool) {
 			if i > 0 {
 				b = append(b, ',')
 			}
+			var ok bool
 			if b, ok = appendValue(b, item); !ok {
 				return b, false
 			}

@@ -192,7 +192,7 @@ func (w *world) attempt(t testing.TB, workflows []dig.Workflow) (*local.Attempt,
 	}
 	session, err := time.Parse("2006-01-02T15:04:05Z07:00", text)
 	if err != nil {
-		return nil, fmt.Errorf("Invalid ISO time format: %s", text) //nolint:staticcheck // the original's text
+		return nil, fmt.Errorf("Invalid ISO time format: %s", text)
 	}
 	params := param.New()
 	if len(w.Params) > 0 {

@@ -259,7 +259,7 @@ attack("http://%[1]s").then(async n => {
 		t.Fatal(err)
 	}
 	evil := &http.Server{Handler: http.HandlerFunc(page), ReadHeaderTimeout: time.Minute}
-	go evil.Serve(l) //nolint:errcheck // until the end of the test
+	go evil.Serve(l) // until the end of the test
 	defer evil.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -158,7 +158,7 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (host.
 	if err != nil {
 		return host.Push{}, userError(err)
 	}
-	defer content.Close()
+	defer content.Close() //nolint:errcheck // it was read, or the reading failed
 	workflows, err := dig.Load(content.Read, content.Workflows())
 	if err != nil {
 		return host.Push{}, userError(err)

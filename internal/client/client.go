@@ -104,7 +104,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 		scheme, host = "http", text
 	}
 	if scheme != "http" && scheme != "https" {
-		return nil, fmt.Errorf("Endpoint must start with http:// or https://: %s", text) //nolint:staticcheck // the original's text
+		return nil, fmt.Errorf("Endpoint must start with http:// or https://: %s", text)
 	}
 	host, _, _ = strings.Cut(host, "/")
 	u, err := url.Parse(scheme + "://" + host)

@@ -44,7 +44,7 @@ func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEve
 				if err := e.lookAfterMachines(ctx); err != nil {
 					e.Logger.Error("look after machines: what failed is done by the next look", "error", err)
 				}
-				q.Delete(ctx, d) // of this call: never fails
+				q.Delete(ctx, d) //nolint:errcheck // of this call: it never fails
 				continue
 			}
 			if err := e.Tasks.Extend(ctx, d, lease); err != nil {

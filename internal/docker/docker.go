@@ -94,7 +94,7 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 		return operators.Exit{}, err
 	}
 	if info, err := os.Stat(filepath.Join(c.root, filepath.FromSlash(command.Dir))); err != nil || !info.IsDir() {
-		return operators.Exit{}, fmt.Errorf("Cannot run program %q (in directory %q): there is no such directory", command.Args[0], command.Dir) //nolint:staticcheck // as for processes
+		return operators.Exit{}, fmt.Errorf("Cannot run program %q (in directory %q): there is no such directory", command.Args[0], command.Dir) // as for processes
 	}
 	if err := c.driver.reach(ctx, s.program); err != nil {
 		return operators.Exit{}, err

@@ -121,7 +121,7 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 		code = codeOf(ended.ProcessState)
 	}
 	if code == 0 || ctx.Err() != nil || r.why.Get() != "" {
-		return operators.Exit{Code: code, Why: r.why.Get()}, nil
+		return operators.Exit{Code: code, Why: r.why.Get()}, nil //nolint:nilerr // how the command ended is its code
 	}
 	if why := firstProcess().FindStringSubmatch(said); why != nil {
 		return operators.Exit{}, r.notStarted(why[1])

@@ -20,7 +20,7 @@ type settings struct {
 }
 
 // programs are those that a task may name where it may not do as it likes.
-var programs = []string{"docker", "podman"} //nolint:gochecknoglobals // never changed
+var programs = []string{"docker", "podman"} // never changed
 
 func (d *Driver) read(tree *param.Map) (s settings, err error) {
 	if tree == nil {

@@ -58,7 +58,7 @@ func New(c aws.Config, o Options) *DB {
 }
 
 // epoch is where ids begin to count milliseconds.
-var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // never changed
 
 // randomBits are the low bits of an id.
 const randomBits = 12

@@ -48,7 +48,7 @@ func entrySort(seq int64) string { return fmt.Sprintf("%s%010d", entryPrefix, se
 
 func seqOf(it item) int64 {
 	var n int64
-	fmt.Sscanf(it.str(aSort), entryPrefix+"%d", &n)
+	fmt.Sscanf(it.str(aSort), entryPrefix+"%d", &n) //nolint:errcheck // the key is one that this package wrote
 	return n
 }
 

@@ -154,7 +154,7 @@ const (
 // worthPacking is the size below which compression gains nothing.
 const worthPacking = 64
 
-var writers = sync.Pool{New: func() any {
+var writers = sync.Pool{New: func() any { //nolint:gochecknoglobals // its writers are all the same
 	w, _ := flate.NewWriter(nil, flate.BestCompression) // no error: the level is one of its own
 	return w
 }}
@@ -167,8 +167,8 @@ func pack(b []byte) []byte {
 		w := writers.Get().(*flate.Writer)
 		defer writers.Put(w)
 		w.Reset(&out)
-		w.Write(b) // to memory: no error
-		w.Close()
+		w.Write(b) //nolint:errcheck // to memory
+		w.Close()  //nolint:errcheck // to memory
 		if out.Len() <= len(b) {
 			return out.Bytes()
 		}

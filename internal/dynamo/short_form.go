@@ -116,7 +116,7 @@ func decompress(b []byte) ([]byte, error) {
 var zips tasklog.Zips //nolint:gochecknoglobals // its compressors are all the same
 
 func compress(text []byte) (out []byte) {
-	zips.Compress(text, func(content []byte) error { // to memory: no error
+	zips.Compress(text, func(content []byte) error { //nolint:errcheck // to memory
 		out = bytes.Clone(content)
 		return nil
 	})

@@ -142,23 +142,10 @@ func (e *Engine) wire(o Options) error {
 	e.folder, e.database = o.Folder, cmp.Or(o.Database, o.Folder)
 	e.archives = cmp.Or(o.Archives, filepath.Join(o.Folder, archivesName))
 	e.logs = cmp.Or(o.Logs, filepath.Join(o.Folder, logsName))
-	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
-	o.Commands.Name, o.Commands.KillNow = name, true
-	commands, err := executors.New(o.Commands)
+	commands, err := o.executors()
 	if err != nil {
 		return err
 	}
-	ended := func(what string, n int) {
-		if n > 0 {
-			o.Logger.Warn("ended commands that an earlier server left running", what, n)
-		}
-	}
-	ended("processes", commands.Reclaim(context.Background(), func(n int, err error) {
-		ended("containers", n)
-		if err != nil {
-			o.Logger.Warn("containers that an earlier server left may still be there: " + err.Error())
-		}
-	}))
 	blobs, err := files.NewBlobs(e.archives)
 	if err != nil {
 		return err
@@ -212,6 +199,28 @@ func (e *Engine) wire(o Options) error {
 		Now: o.Now, Logger: o.Logger, Limits: o.Limits,
 	})
 	return nil
+}
+
+// executors makes what runs commands, and ends those that an earlier server left running.
+func (o Options) executors() (*executors.Executors, error) {
+	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
+	o.Commands.Name, o.Commands.KillNow = name, true
+	commands, err := executors.New(o.Commands)
+	if err != nil {
+		return nil, err
+	}
+	ended := func(what string, n int) {
+		if n > 0 {
+			o.Logger.Warn("ended commands that an earlier server left running", what, n)
+		}
+	}
+	ended("processes", commands.Reclaim(context.Background(), func(n int, err error) {
+		ended("containers", n)
+		if err != nil {
+			o.Logger.Warn("containers that an earlier server left may still be there: " + err.Error())
+		}
+	}))
+	return commands, nil
 }
 
 // placeOfWorkspaces is where the folder of workspaces is made: with the data, unless commands

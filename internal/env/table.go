@@ -15,13 +15,20 @@ type Index struct {
 	Sort      string // attribute of kind N
 }
 
-// The indexes of the one table that a deployment has: things of a site, of a project, of a
-// workflow by id, attempts that have not ended, schedules and timers by time.
-func BySite() Index     { return Index{"site", "gs", "i"} }
-func ByProject() Index  { return Index{"project", "gp", "i"} }
+// BySite has the things of a site, by id.
+func BySite() Index { return Index{"site", "gs", "i"} }
+
+// ByProject has those of a project, by id.
+func ByProject() Index { return Index{"project", "gp", "i"} }
+
+// ByWorkflow has those of a workflow, by id.
 func ByWorkflow() Index { return Index{"workflow", "gw", "i"} }
-func Active() Index     { return Index{"active", "ga", "i"} }
-func Due() Index        { return Index{"due", "gd", "d"} }
+
+// Active has the attempts that have not ended, by id.
+func Active() Index { return Index{"active", "ga", "i"} }
+
+// Due has schedules and timers, by time.
+func Due() Index { return Index{"due", "gd", "d"} }
 
 // Indexes lists them. infra makes the table from this list and internal/dynamo asks it; on
 // demand, with point-in-time recovery, Expiry as its time to live and encryption.

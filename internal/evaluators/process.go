@@ -85,7 +85,7 @@ func start(ctx context.Context, path string) (p *process, err error) {
 	}
 	go func() {
 		defer close(p.ended)
-		p.cmd.Wait() //nolint:errcheck // how it ended is in the state
+		p.cmd.Wait() // how it ended is in the state
 	}()
 	if err := p.greeted(ctx); err != nil {
 		p.kill()
@@ -96,7 +96,7 @@ func start(ctx context.Context, path string) (p *process, err error) {
 
 func (p *process) greeted(ctx context.Context) error {
 	defer context.AfterFunc(ctx, p.signal)()
-	p.out.SetReadDeadline(time.Now().Add(startTime)) //nolint:errcheck // it is a pipe
+	p.out.SetReadDeadline(time.Now().Add(startTime)) // it is a pipe
 	err := wire.ReadHello(p.read)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -105,7 +105,7 @@ func (p *process) greeted(ctx context.Context) error {
 }
 
 // signal ends the process; it may be called by anyone at any time.
-func (p *process) signal() { p.cmd.Process.Kill() } //nolint:errcheck // it may be over
+func (p *process) signal() { p.cmd.Process.Kill() } // it may be over
 
 // kill ends the process and waits until it is gone.
 func (p *process) kill() {
@@ -153,15 +153,15 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 // ask sends a question and waits for the answer; os.ErrDeadlineExceeded when there is none in time.
 func (p *process) ask(began time.Time, question []byte) (string, error) {
 	deadline := began.Add(wire.LastTime)
-	p.in.SetWriteDeadline(deadline) //nolint:errcheck // it is a pipe
+	p.in.SetWriteDeadline(deadline) // it is a pipe
 	if _, err := p.in.Write(question); err != nil {
 		return "", err
 	}
-	p.out.SetReadDeadline(began.Add(firstLook)) //nolint:errcheck // it is a pipe
+	p.out.SetReadDeadline(began.Add(firstLook)) // it is a pipe
 	for spentBefore := time.Duration(-1); ; {
 		_, err := p.read.Peek(1)
 		if err == nil {
-			p.out.SetReadDeadline(deadline) //nolint:errcheck // it is a pipe
+			p.out.SetReadDeadline(deadline) // it is a pipe
 			return wire.ReadAnswer(p.read)
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -175,7 +175,7 @@ func (p *process) ask(began time.Time, question []byte) (string, error) {
 		if known && took >= hardTime && now-spentBefore >= share || !known && took >= blindTime || took >= wire.LastTime {
 			return "", os.ErrDeadlineExceeded
 		}
-		p.out.SetReadDeadline(time.Now().Add(max(nextLook, hardTime-took))) //nolint:errcheck // it is a pipe
+		p.out.SetReadDeadline(time.Now().Add(max(nextLook, hardTime-took))) // it is a pipe
 	}
 }
 

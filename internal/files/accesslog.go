@@ -76,7 +76,7 @@ func (l *AccessLog) note(at time.Time, took time.Duration, r *http.Request, a *a
 		}
 		l.day = day
 	}
-	l.file.WriteString(line)
+	l.file.WriteString(line) //nolint:errcheck // no request fails for want of its line
 }
 
 func (l *AccessLog) line(at time.Time, took time.Duration, r *http.Request, a *answered) string {

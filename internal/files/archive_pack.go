@@ -115,7 +115,7 @@ func (k *packer) link(name, file string) (done bool, err error) {
 		if k.CopyOutgoing {
 			return false, nil
 		}
-		return false, fmt.Errorf("Invalid symbolic link: Given path '%s' is outside of project directory '%s'. Consider to add --copy-outgoing-symlinks option", target, k.project.root) //nolint:staticcheck // the original's text
+		return false, fmt.Errorf("Invalid symbolic link: Given path '%s' is outside of project directory '%s'. Consider to add --copy-outgoing-symlinks option", target, k.project.root)
 	}
 	relative, err := filepath.Rel(filepath.Dir(file), target)
 	if err != nil {

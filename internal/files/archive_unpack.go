@@ -98,7 +98,7 @@ func (u *unpacking) all(ctx context.Context, r io.Reader) error {
 // source reads the archive as it came, up to the limit. What it fails with is kept, to be
 // told from what is wrong with the archive.
 type source struct {
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // one call has it, from its first line to its last
 	r      io.Reader
 	limit  int64
 	n      int64

@@ -63,7 +63,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 
 // incoming reads for Put: whether reading or writing failed makes a difference.
 type incoming struct {
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // a reader has no argument for it
 	r   io.Reader
 	err error
 }

@@ -28,7 +28,7 @@ const roomTime = 50 * time.Millisecond
 func newRoom(folder string, most int64) *room {
 	var disk syscall.Statfs_t
 	if most == 0 && syscall.Statfs(folder, &disk) == nil {
-		most = int64(uint64(disk.Bavail) * uint64(disk.Bsize) / 2)
+		most = int64(disk.Bavail * uint64(disk.Bsize) / 2)
 	}
 	return &room{most: most}
 }
@@ -72,7 +72,7 @@ func (r *room) give(size int64) {
 
 // sizeOf is the bytes of all files in a folder.
 func sizeOf(folder string) (total int64) {
-	filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
+	filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be seen is not counted
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
 				total += info.Size()

@@ -74,7 +74,7 @@ func (w *Workspaces) Close() error { return w.place.close() }
 
 // Workspace is the project's folder as one run has it: an operators.Files.
 type Workspace struct {
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // a folder lives as long as its run, and its methods are those of operators.Files
 	all   *Workspaces
 	key   string
 	name  string

@@ -8,8 +8,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// AnySite, as the site of a call for one thing by id, is for the host itself: whose thing
-// it is does not matter.
+// AnySite is the site of a call for one thing by id that the host makes for itself: to whom the
+// thing belongs does not matter then.
 const AnySite int64 = -1
 
 // Ref names a project or a workflow.

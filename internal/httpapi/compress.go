@@ -18,7 +18,7 @@ type packer interface {
 }
 
 // packers are those of each encoding.
-var packers = map[string]*sync.Pool{ //nolint:gochecknoglobals // never changed
+var packers = map[string]*sync.Pool{ // never changed
 	"gzip":    {New: func() any { return gzip.NewWriter(nil) }},
 	"deflate": {New: func() any { return zlib.NewWriter(nil) }},
 }

@@ -151,7 +151,7 @@ func getUpload(c *call) (any, error) {
 	case err != nil:
 		return nil, c.foundUpload(err)
 	case o.Err != nil:
-		return restOutcome{Status: "failed", Error: &errorBody{o.Err.Message, statusOf(o.Err)}}, nil
+		return restOutcome{Status: "failed", Error: &errorBody{o.Err.Message, statusOf(o.Err)}}, nil //nolint:nilerr // to tell it is the answer
 	case o.Ended:
 		p, err := c.pushedProject(o)
 		return restOutcome{Status: "done", Project: p}, err

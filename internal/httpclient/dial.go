@@ -127,7 +127,7 @@ func secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 
 // endWith makes everything that waits for a connection fail when the context ends.
 func endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
-	return context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	return context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a connection that is closed needs none
 }
 
 // cause is the context's error where that ended what failed.

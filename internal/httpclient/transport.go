@@ -234,7 +234,7 @@ type content struct {
 // Read implements io.Reader.
 func (c *content) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && err != io.EOF { //nolint:errorlint // a reader returns it bare
 		err = cause(c.request.Context(), err)
 	}
 	return n, err

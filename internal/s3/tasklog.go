@@ -71,7 +71,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 	t.mu.Unlock()
 	if full {
-		t.store(true) // what fails now fails at the end again: the text is kept
+		t.store(true) //nolint:errcheck // what fails now fails at the end again: the text is kept
 	}
 }
 
@@ -80,7 +80,7 @@ func (t *taskLog) compress() {
 	if len(t.text) == 0 {
 		return
 	}
-	t.logs.zips.Compress(t.text, func(content []byte) error { // to memory: no error
+	t.logs.zips.Compress(t.text, func(content []byte) error { //nolint:errcheck // to memory
 		t.content.Write(content)
 		return nil
 	})
@@ -89,7 +89,7 @@ func (t *taskLog) compress() {
 
 // tick shows those who watch what there is.
 func (t *taskLog) tick() {
-	t.store(false)
+	t.store(false) //nolint:errcheck // what fails now fails at the end again: the text is kept
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = nil

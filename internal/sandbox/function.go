@@ -277,7 +277,7 @@ func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, e
 	if row.Result.Lost {
 		return f.again(ctx, t, row)
 	}
-	t.Stdout.Write(row.Result.Log)
+	t.Stdout.Write(row.Result.Log) //nolint:errcheck // the log of a task never fails
 	return f.run.exit(ctx, row)
 }
 
@@ -289,7 +289,7 @@ func (f *calls) again(ctx context.Context, t try, row Command) (operators.Exit, 
 	if t.losses++; t.losses >= maxLosses {
 		return operators.Exit{}, operators.Failf("The command's function was lost %d times (%s): use a machine instead (sandbox: {executor: fargate})", t.losses, row.Result.Why)
 	}
-	t.Stdout.Write([]byte("zerodag: the function of this command was lost (" + row.Result.Why + "): it runs again\n"))
+	t.Stdout.Write([]byte("zerodag: the function of this command was lost (" + row.Result.Why + "): it runs again\n")) //nolint:errcheck // the log of a task never fails
 	return f.begin(ctx, t)
 }
 

@@ -8,7 +8,7 @@ import (
 
 // Commands keeps commands. Every method may be repeated after an error. Errors are the
 // host's: ErrNotFound, ErrConflict, ErrUnavailable.
-type Commands interface {
+type Commands interface { //nolint:interfacebloat // one row, one state machine: to split it would part what a store must change together
 	// Add puts a command that waits, and returns the one that is there: of that key there is
 	// only ever one.
 	Add(ctx context.Context, c Command) (Command, error)
@@ -32,7 +32,7 @@ type Commands interface {
 }
 
 // Runners keeps runners; a runner is named by its row's place and its ID.
-type Runners interface {
+type Runners interface { //nolint:interfacebloat // one row, one state machine: to split it would part what a store must change together
 	// AddRunner puts one into its slot. ErrConflict when that is taken.
 	AddRunner(ctx context.Context, r Runner) error
 	// Runner reads one by name. ErrNotFound.

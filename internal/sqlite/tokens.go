@@ -55,7 +55,7 @@ func (db *DB) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 	t, err := readOne(ctx, db, scanToken, selectToken+"WHERE token_hash = ?", hash)
 	if now := db.stamp(); err == nil && now.Sub(t.LastUsed) > useEvery {
 		t.LastUsed = now
-		db.writer.later(&write{whole: true, run: func(c *conn) error {
+		db.writer.later(&write{whole: true, run: func(c *conn) error { //nolint:errcheck // when a token was last used is no reason to wait or to fail
 			_, err := c.exec("UPDATE tokens SET last_used_at = ? WHERE id = ?", now, t.ID)
 			return err
 		}})

@@ -136,7 +136,7 @@ func (w *writer) flush() {
 		w.mu.Unlock()
 		return
 	}
-	w.wait(&write{run: func(*conn) error { return nil }, whole: true})
+	w.wait(&write{run: func(*conn) error { return nil }, whole: true}) //nolint:errcheck // it writes nothing: those whose writes fail are told
 }
 
 // catchUp returns when all that was added before is committed.
@@ -287,7 +287,7 @@ func (w *writer) doubt() {
 	if w.keep || w.conn == nil {
 		return
 	}
-	w.conn.close() // what it says does not matter: nothing of it is used again
+	w.conn.close() //nolint:errcheck // what it says does not matter: nothing of it is used again
 	w.conn = nil
 }
 

@@ -57,7 +57,7 @@ func (v *Vault) hide(value string) {
 
 // projectSecrets are those of a project, read when the first one is asked for.
 type projectSecrets struct {
-	ctx           context.Context
+	ctx           context.Context //nolint:containedctx // a vault lives as long as its run, and its methods are those of operators.SecretStore
 	secrets       host.Secrets
 	site, project int64
 
@@ -279,7 +279,7 @@ func (m *maskedLog) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.held != "" {
-		m.write(m.held, hidden(m.held, m.vault.values()), len(m.held))
+		m.write(m.held, hidden(m.held, m.vault.values()), len(m.held)) //nolint:errcheck // the log of a task never fails
 	}
 }
 

@@ -172,5 +172,5 @@ func (p *preview) Row(values [][]byte) error {
 }
 
 func (p *preview) line(texts []string) {
-	p.log.Write([]byte(strings.Join(texts, "\t") + "\n"))
+	p.log.Write([]byte(strings.Join(texts, "\t") + "\n")) //nolint:errcheck // the log of a task never fails
 }

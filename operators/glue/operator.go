@@ -143,7 +143,7 @@ func (s *service) notStarted(ctx context.Context, err error, tries int64, intent
 	next := intent.Clone()
 	switch {
 	case ctx.Err() != nil:
-		return false, nil
+		return false, nil //nolint:nilerr // the caller returns the error that it gave
 	case full(err):
 		s.log(operators.Info, "Waiting for others to end: "+aws.Code(err))
 		next.Set("tries", min(tries+1, 4)) // that may take as long as it likes

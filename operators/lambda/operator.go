@@ -61,7 +61,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 		return operators.Result{}, nil
 	}
 	if tail, err := base64.StdEncoding.DecodeString(sdk.ToString(out.LogResult)); err == nil {
-		t.Log.Write(tail)
+		t.Log.Write(tail) //nolint:errcheck // the log of a task never fails
 	}
 	if out.FunctionError != nil {
 		return operators.Result{}, operators.Failf("lambda>: function %s failed: %s", i.function, errorText(out.Payload))

@@ -136,7 +136,7 @@ func (s *server) send(ctx context.Context, m *message) error {
 	if err := data.Close(); err != nil {
 		return err
 	}
-	client.Quit() // the message is taken, whatever the answer
+	client.Quit() //nolint:errcheck // the message is taken, whatever the answer
 	return nil
 }
 

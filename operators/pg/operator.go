@@ -50,11 +50,11 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 func clean(ctx context.Context, t *operators.Task) error {
 	p, err := t.Params.WithDefaults("pg")
 	if err != nil {
-		return nil //nolint:nilerr // with such parameters nothing ever ran
+		return nil // with such parameters nothing ever ran
 	}
 	at, err := kind().Find(t, p)
 	if err != nil {
-		return nil //nolint:nilerr // likewise
+		return nil // likewise
 	}
 	s, err := at.Connect(ctx)
 	if err != nil {

@@ -51,7 +51,7 @@ func (d *download) Close() {
 	if d.file != nil {
 		d.file.Close() // result has closed it where its content counts
 		if !d.whole {
-			d.root.Remove(d.name)
+			d.root.Remove(d.name) //nolint:errcheck // the failure before it is what counts
 		}
 	}
 	if d.root != nil {

@@ -65,7 +65,7 @@ func (s *Server) Write(ctx context.Context, t *operators.Task, do func(ctx conte
 func (s *Session) Commit(ctx context.Context) error {
 	err := s.Script(ctx, "commit updated status row", "COMMIT")
 	if err != nil && ctx.Err() == nil && Code(err) == "" { // no answer of the server's
-		return fmt.Errorf("%w (%v)", ErrUnknown, err)
+		return fmt.Errorf("%w (%v)", ErrUnknown, err) //nolint:errorlint // what is unknown must not be taken for what was refused
 	}
 	return err
 }

@@ -48,7 +48,7 @@ func (q *Query) Read(ctx context.Context, t *operators.Task, at *Server) (operat
 
 // NoResults is the failure of a statement that has no rows where they are wanted.
 func NoResults() error {
-	err := errors.New("No results were returned by the query.") //nolint:staticcheck // the original's text
+	err := errors.New("No results were returned by the query.")
 	return operators.Causedf(err, "Failed to execute given SELECT statement [%v]", err)
 }
 

@@ -25,7 +25,7 @@ type Session struct {
 func (s *Session) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	s.conn.Close(ctx) // what had to be kept is committed
+	s.conn.Close(ctx) //nolint:errcheck // what had to be kept is committed
 }
 
 // errSilent is why a query ends whose server says nothing.
@@ -88,8 +88,8 @@ func (s *Session) Query(ctx context.Context, what, sql string, args []string, ta
 		}
 	}
 	if refused != nil {
-		done() // the server may stop: the rest has no reader
-		rows.Close()
+		done()       // the server may stop: the rest has no reader
+		rows.Close() //nolint:errcheck // the refusal is what counts
 		return refused
 	}
 	_, err := rows.Close()
@@ -109,7 +109,7 @@ func (s *Session) failure(limited context.Context, what string, err error) error
 	switch {
 	case err == nil:
 		return nil
-	case context.Cause(limited) == errSilent:
+	case context.Cause(limited) == errSilent: //nolint:errorlint // a cause is returned as it was given
 		return operators.Causedf(errSilent, "Failed to %s [the server said nothing for %v: see socket_timeout]", what, s.at.silence)
 	case limited.Err() != nil:
 		return limited.Err()

@@ -38,7 +38,7 @@ func limitBacktracking(most time.Duration) {
 	backtracking.Do(func() { regexp2.DefaultMatchTimeout = cmp.Or(most, maxTime+matchGrace) })
 }
 
-var backtracking sync.Once // the variable is the process's, and read by all engines
+var backtracking sync.Once //nolint:gochecknoglobals // the variable that it guards is of the process, too
 
 const matchGrace = 150 * time.Millisecond
 

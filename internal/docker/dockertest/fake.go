@@ -158,7 +158,7 @@ func (f fake) inspect() int {
 }
 
 // flags are options without a value.
-var flags = []string{"--init", "--privileged", "--rm"} //nolint:gochecknoglobals // never changed
+var flags = []string{"--init", "--privileged", "--rm"} // never changed
 
 // run runs the command of a container, with the variables that it would have.
 func (f fake) run(args []string) int {

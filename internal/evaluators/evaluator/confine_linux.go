@@ -25,7 +25,7 @@ const (
 // always.
 func confine() error {
 	// The kernel ends this process before others when the machine has no memory left.
-	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) //nolint:errcheck // where there is no such file the kernel does not choose
+	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // where there is no such file the kernel does not choose
 	if err := unix.Chdir("/"); err != nil {
 		return fmt.Errorf("leave the folder: %w", err)
 	}
@@ -54,7 +54,7 @@ func closeInherited() {
 		n, _ := strconv.Atoi(e.Name())
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
 		if n > 2 && err == nil && !strings.HasPrefix(to, "anon_inode:[event") && !strings.HasPrefix(to, "/sys/fs/cgroup/") {
-			unix.Close(n) //nolint:errcheck // the folder itself is closed by now
+			unix.Close(n) // the folder itself is closed by now
 		}
 	}
 }
@@ -89,7 +89,7 @@ func boundTime() {
 		return
 	}
 	l.Cur = min(l.Max, uint64(used()/time.Second)+1+maxTime)
-	unix.Setrlimit(unix.RLIMIT_CPU, &l) //nolint:errcheck // a last resort
+	unix.Setrlimit(unix.RLIMIT_CPU, &l) // a last resort
 }
 
 // filterCalls lets this process make only the calls that Go's runtime makes of itself, reads
