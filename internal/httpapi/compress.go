@@ -23,15 +23,11 @@ var packers = map[string]*sync.Pool{ // never changed
 	"deflate": {New: func() any { return zlib.NewWriter(nil) }},
 }
 
-// onePacket is what goes over a network in one piece however small it is made.
-const onePacket = 1 << 10
-
-// compress packs a body the way the client likes best: gzip before deflate. A small one, an attempt
-// that is asked for again and again until it is done, is not worth it.
+// compress packs a body the way the client likes best: gzip before deflate.
 func compress(h http.Header, accept string, body []byte) []byte {
 	encoding := preferred(accept)
 	pool := packers[encoding]
-	if pool == nil || len(body) <= onePacket {
+	if pool == nil {
 		return body
 	}
 	w := pool.Get().(packer)
