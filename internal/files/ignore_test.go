@@ -12,8 +12,8 @@ import (
 )
 
 // TestIgnoreIsGit proves that `.digdagignore` leaves out what git leaves out by the same lines: three
-// hundred drawn files of patterns, each asked for forty names. It is why package files reads these
-// lines itself: no kept library passes it, and git is no part of the product.
+// hundred drawn files of patterns, each asked for forty names. It is why package files may read
+// these lines itself (docs/adr/0024-hand-written.md).
 func TestIgnoreIsGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
