@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"time"
 
@@ -108,7 +107,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 		r.URL.Path, r.URL.RawPath = "/"+path, strings.TrimPrefix(r.URL.RawPath, "/iam")
 		handler = a.byIAM
 	}
-	w := httptest.NewRecorder()
+	w := newRecorder()
 	handler.ServeHTTP(w, r)
 	return answer(w)
 }
@@ -160,20 +159,21 @@ func request(ctx context.Context, call events.APIGatewayV2HTTPRequest) (*http.Re
 }
 
 // answer turns what the handler wrote into what API Gateway takes; text goes as it is.
-func answer(w *httptest.ResponseRecorder) (events.APIGatewayV2HTTPResponse, error) {
-	out := events.APIGatewayV2HTTPResponse{StatusCode: w.Code, Headers: map[string]string{}}
-	for name, values := range w.Header() {
+func answer(w *recorder) (events.APIGatewayV2HTTPResponse, error) {
+	w.end()
+	out := events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: map[string]string{}}
+	for name, values := range w.sent {
 		out.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
-	if w.Body.Len() > maxPayload+maxPayload/4 {
+	if w.body.Len() > maxPayload+maxPayload/4 {
 		text := `{"message":"The answer is larger than API Gateway carries (6 MB): ask for fewer things, or for a direct link","status":413}`
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusRequestEntityTooLarge, Headers: map[string]string{"content-type": "application/json"}, Body: text}, nil
 	}
 	kind := out.Headers["content-type"]
 	if out.Headers["content-encoding"] == "" && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/")) {
-		out.Body = w.Body.String()
+		out.Body = w.body.String()
 		return out, nil
 	}
-	out.Body, out.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.Body.Bytes()), true
+	out.Body, out.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.body.Bytes()), true
 	return out, nil
 }

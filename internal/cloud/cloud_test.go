@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +51,7 @@ func TestRequest(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	write := func(status int, kind, body string) events.APIGatewayV2HTTPResponse {
-		w := httptest.NewRecorder()
+		w := newRecorder()
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
 		io.WriteString(w, body)

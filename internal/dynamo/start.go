@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -74,7 +73,7 @@ func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
 		}
 		seen[s.key] = true
 		id := first + int64(i)
-		s.row = host.Attempt{ID: id, Site: n.Site, SessionID: id, SessionUUID: randomUUID(), SessionTime: n.SessionTime.UTC(), Project: n.Project, Workflow: n.Workflow,
+		s.row = host.Attempt{ID: id, Site: n.Site, SessionID: id, SessionUUID: host.NewUUID(), SessionTime: n.SessionTime.UTC(), Project: n.Project, Workflow: n.Workflow,
 			Index: 1, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt}
 		if n.WaitsFor >= 0 {
 			s.row.Waits = starts[n.WaitsFor].row.SessionID
@@ -286,12 +285,4 @@ func (db *DB) Begin(ctx context.Context, attempt int64, first host.Entry, m host
 	}
 	db.tails.note(attempt, tail{1, snapshotAtFirst(first)})
 	return db.events.Send(ctx, firstMessage(attempt, m))
-}
-
-// randomUUID makes a UUID of version 4.
-func randomUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

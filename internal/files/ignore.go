@@ -77,13 +77,15 @@ func translate(form *strings.Builder, pattern string) bool {
 	for i := 0; i < len(pattern); {
 		rest := pattern[i:]
 		atStart := i == 0 || pattern[i-1] == '/'
+		after := strings.TrimLeft(rest, "*")
+		stars := len(rest) - len(after)
 		switch {
-		case atStart && strings.HasPrefix(rest, "**/"):
+		case atStart && stars > 1 && strings.HasPrefix(after, "/"):
 			form.WriteString(`(?:.*/)?`)
-			i += len("**/")
-		case atStart && rest == "**":
+			i += stars + 1
+		case atStart && stars > 1 && after == "":
 			form.WriteString(`.*`)
-			i += len("**")
+			i += stars
 		case rest[0] == '*':
 			form.WriteString(`[^/]*`)
 			i++

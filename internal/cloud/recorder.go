@@ -1,0 +1,45 @@
+package cloud
+
+import (
+	"bytes"
+	"net/http"
+)
+
+// recorder is an http.ResponseWriter that keeps the answer of one request: Lambda hands over whole
+// answers. As a server does, it takes the headers as they are when the answer begins, and tells the kind
+// of a body that has none by looking at it.
+type recorder struct {
+	status int // 0: it has not begun
+	header http.Header
+	sent   http.Header // header as it was when the answer began
+	body   bytes.Buffer
+}
+
+func newRecorder() *recorder { return &recorder{header: http.Header{}} }
+
+// Header implements http.ResponseWriter.
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter; the first final status counts.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && status >= http.StatusOK {
+		r.status, r.sent = status, r.header.Clone()
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		if r.header.Get("Content-Type") == "" && r.header.Get("Content-Encoding") == "" {
+			r.header.Set("Content-Type", http.DetectContentType(b))
+		}
+		r.WriteHeader(http.StatusOK)
+	}
+	return r.body.Write(b)
+}
+
+// Flush implements http.Flusher: what is written so far goes with the rest.
+func (r *recorder) Flush() { r.end() }
+
+// end begins an answer that has no body.
+func (r *recorder) end() { r.WriteHeader(http.StatusOK) }
