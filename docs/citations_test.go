@@ -50,6 +50,9 @@ func TestCitations(t *testing.T) {
 func TestCitationsThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
+	if got := l.check("docs/reference/x.md", source{text: "as before (2.7), and (2.99)", first: 1}); len(got) != 1 {
+		t.Errorf("sections of the reference: %v", got)
+	}
 	for text, problems := range map[string]int{
 		"(language.md 1.5)":                       0,
 		"(language.md 9.5)":                       1,

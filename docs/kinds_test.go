@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -38,6 +39,8 @@ var kinds = []kind{
 	{regexp.MustCompile(`\b(?:DESIGN|HOLES|HOUSE|ANCHORS|EXTENSIONS)\b|\bspec \w+\.md|/work/\w+|\b[AB]\.\d+\b`), outside},
 	// A page, perhaps with a section: language.md 1.5, 1.6 or server.md#settings.
 	{regexp.MustCompile(`([\w./*-]*\w\.md)(#[\w-]+)?(?: (` + number + more + number + `)*))?`), (*library).checkPage},
+	// A section of the reference, within it: (2.7).
+	{regexp.MustCompile(`\((` + number + more + number + `)*)\)`), (*library).checkNumber},
 	{regexp.MustCompile(`\]\(([\w./-]*)(#[\w-]+)?\)`), (*library).checkLink},
 	{regexp.MustCompile(`\bADRs? ?\d+` + more + `\d+)*`), checkDecisions},
 	{regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*\*?`), (*library).checkTest},
@@ -89,6 +92,18 @@ func (l *library) checkPage(from string, words []string) (wrong []string) {
 	for _, n := range numbers.FindAllString(words[3], -1) {
 		if !p.numbers[n] {
 			wrong = append(wrong, fmt.Sprintf("page %s has no section %s", at, n))
+		}
+	}
+	return wrong
+}
+
+func (l *library) checkNumber(from string, words []string) (wrong []string) {
+	if !strings.HasPrefix(from, "docs/reference/") {
+		return nil
+	}
+	for _, n := range numbers.FindAllString(words[1], -1) {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(l.pages)), func(p page) bool { return p.numbers[n] }) {
+			wrong = append(wrong, "the reference has no section "+n)
 		}
 	}
 	return wrong

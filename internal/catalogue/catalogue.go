@@ -35,7 +35,8 @@ type Live interface {
 
 // Options are what a Catalogue is made of. Defaults may be nil, everything else is needed.
 type Options struct {
-	Reader    *replay.Reader
+	Reader *replay.Reader
+	// Log is only read: entry 1 is written by Attempts.Start, all others by deliveries.
 	Log       host.Log
 	Projects  host.Projects
 	Workflows host.Workflows
@@ -45,12 +46,15 @@ type Options struct {
 	Blobs     host.Blobs
 	Secrets   host.Secrets
 	Logs      host.Logs
-	Events    host.Queue
-	Notices   host.Notices
-	Bus       host.Bus
-	Live      Live
-	Timing    Timing
-	Retry     *retry.Retrier
+	// Events is where kills and wakes go: the catalogue asks, a delivery does.
+	Events host.Queue
+	// Notices reaches people in the background and after the fact; Bus is told before a message is
+	// acknowledged, so at least once.
+	Notices host.Notices
+	Bus     host.Bus
+	Live    Live
+	Timing  Timing
+	Retry   *retry.Retrier
 
 	// Unpack opens an archive for validation; it checks size, number, paths and types.
 	Unpack func(ctx context.Context, archive string) (host.Archive, error)

@@ -13,6 +13,9 @@ import (
 // End ends an attempt, however that came: its row and archive are stored, those who watch it hear
 // of it, what waited for its session begins, and the bus is told. It returns the row as it is
 // then. Repeated it changes nothing: after an error the caller ends the attempt again.
+//
+// The order is that of importance: a crash after the row leaves an attempt that has ended, whose
+// message comes again; a crash before leaves one that has not.
 func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
 	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
 		return a, fmt.Errorf("finish attempt %d: %w", a.ID, err)

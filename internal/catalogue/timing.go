@@ -9,7 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Timing sees to it that Fire is called for schedules whose time has come.
+// Timing sees to it that Fire is called for schedules whose time has come, at least once for each run
+// time. When it is called late, or twice, or in two processes, Fire makes one attempt of it.
 type Timing interface {
 	// Changed is told that schedules were made, moved or deleted. due returns those that may have
 	// to fire soon; it need not be called. After an error the change is made known again.

@@ -24,14 +24,21 @@ type attempt struct {
 	mu       sync.Mutex
 	row      host.Attempt
 	workflow host.Workflow
+	// state is as the log has it, or nil. Between a Step and the append of what it changed it is
+	// ahead of the log; the lock is held all that time, and after a failure it is nil.
 	state    *engine.State
 	seq      int64     // of the last entry
 	at       time.Time // of the last entry
 	snapshot int       // bytes of the last snapshot
 	since    int       // bytes of entries after it
-	stops    map[engine.Run]context.CancelFunc
-	logged   map[engine.Run]bool // runs within a step whose log was kept, and whose result not yet
-	claimed  map[string]int      // by guard, which delivery of the message was the last to claim its tasks
+	// stops ends runs that this process makes of the attempt, when it is killed.
+	stops map[engine.Run]context.CancelFunc
+	// logged are runs within a step whose log was kept, and whose result not yet: when the step is
+	// done again they write no second one.
+	logged map[engine.Run]bool
+	// claimed says by guard which delivery of the message was the last to claim its tasks. An
+	// earlier one neither decides nor deletes the message from then on.
+	claimed map[string]int
 
 	over atomic.Bool // the row says that it is done
 	// careful: the server crashed while something of the attempt was under way. No task is run

@@ -15,14 +15,20 @@ var errEarly = errors.New("the task does not wait yet")
 
 // claim finds out which of a message's tasks are to be run now, under this message.
 type claim struct {
-	guard    string
-	asked    []engine.Run
-	from     []string // guards that are taken over from, besides its own
-	again    bool     // an earlier receiver may have been at it
-	waits    bool     // it is for runs that wait: what wakes a run has its guard noted with it
-	message  host.Delivery
-	pack     int
-	crashes  int // that a task may be under way at; 0: this is no second delivery after one
+	guard string
+	asked []engine.Run
+	// from are guards that are taken over from, besides its own: those of messages that this one
+	// was sent in place of.
+	from []string
+	// again: an earlier receiver may have been at it. What that one was at is lost to it from the
+	// entry on that this claim appends; its results count no more.
+	again bool
+	// waits: it is for runs that wait: what wakes a run has its guard noted with it.
+	waits   bool
+	message host.Delivery
+	pack    int
+	crashes int // that a task may be under way at; 0: this is no second delivery after one
+	// decided: what the claim plans is in the log. What follows may be tried several times.
 	decided  bool
 	outboxes []outbox // by guard
 

@@ -14,19 +14,27 @@ import (
 	"zerodag/internal/retry"
 )
 
-// holder is the message whose effects are carried out.
+// holder is the message whose effects are carried out. Whatever it owes is read from the state each
+// time (engine.State.Outstanding), so that a second delivery needs no memory of the first.
 type holder struct {
-	guard  string
-	keep   int                 // tasks that it may run itself
-	passed map[engine.Run]bool // what it has sent or runs; nil when there is no need to know
+	guard string
+	// keep is how many tasks it may run itself: with more of them all are sent, each under a guard
+	// of its own, or in packs.
+	keep int
+	// passed is what it has sent or runs; nil when there is no need to know. A pack has several
+	// runs under one guard, and must not order again what it is at.
+	passed map[engine.Run]bool
 }
 
 // outbox is what a delivery of a message sends and keeps. It lasts over several tries: what
 // may have been sent is neither kept nor packed otherwise by the next one.
 type outbox struct {
-	doubt bool // some of the list may have been sent
+	// doubt: some of the list may have been sent. From then on the list only becomes shorter.
+	doubt bool
 	list  []outgoing
-	kept  []engine.Run
+	// kept are runs that the delivery makes itself. They are under way from the moment at which
+	// perform returns them: the caller runs them or returns an error, and the message comes again.
+	kept []engine.Run
 }
 
 type outgoing struct {
@@ -40,7 +48,8 @@ const nowMark = "n"
 
 // perform carries out what the message owes after its entry is in the log. Of tasks that
 // are to be run at once it returns up to keep, for the caller to run; when there are more
-// they are all sent. The lock is held.
+// they are all sent. After an error some of it may be done; to call it again does the rest. The end
+// of the attempt is last: after it messages for the attempt are dropped. The lock is held.
 func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) ([]engine.Run, error) {
 	out, goOn, ended := w.owed(a, h)
 	if s.doubt {

@@ -15,16 +15,26 @@ var errDoesNotApply = errors.New("the event does not apply")
 // proposal is what one delivery of a message, or of several, wants to happen to an attempt. It
 // lasts over several tries.
 type proposal struct {
+	// guards are those of the messages: what they owe is carried out after the proposal is in the
+	// log, in this order.
 	guards []string
 	// plan says which events that is in some state. false means that it does not apply to that
-	// state, which may be old.
-	plan    func(s *engine.State) ([]engine.Event, bool)
-	begins  bool         // it is what begins the attempt
-	sla     bool         // the time of `sla:` has come
-	early   []engine.Run // to be woken later
-	crashed bool         // the server crashed while an earlier delivery was at it
-	applied bool         // an entry with what was planned is in the log
-	doubt   host.Entry   // with what was planned, that may be in the log; its number and nonce
+	// state, which may be old. It is asked again for each state that is read; it changes nothing
+	// in the state.
+	plan func(s *engine.State) ([]engine.Event, bool)
+	// begins: it is what begins the attempt; sla: the time of `sla:` has come. The bus is told of
+	// both once the proposal is in the log, before effects are carried out.
+	begins, sla bool
+	// early are runs to be woken that do not wait yet, by the state planned for last.
+	early []engine.Run
+	// crashed: the server crashed while an earlier delivery was at it.
+	crashed bool
+	// applied: an entry with what was planned is in the log. It never becomes false again, and
+	// nothing is planned from then on: a second entry would make it happen twice.
+	applied bool
+	// doubt is the number and nonce of an entry with what was planned whose append failed in a way
+	// that leaves open whether it is in the log. Until that is known nothing is planned.
+	doubt host.Entry
 }
 
 // propose proposes the same events for every state.

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// run runs a task and returns how it ended; nil when another delivery took it over.
+// run runs a task of a run that is in the log, and returns how it ended; nil when another delivery took it over.
 func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error) {
 	runCtx, stop := d.limited(ctx)
 	defer stop()

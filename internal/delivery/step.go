@@ -80,11 +80,11 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 
 // draft is the next entry of a log: it collects what is changed until that is appended.
 type draft struct {
-	happened []events.Event
-	changes  []engine.Change
-	planned  bool // what the message proposed is among them
-	inline   int
-	end      time.Time // when others have waited long enough
+	happened []events.Event  // for people who read the history
+	changes  []engine.Change // what loading applies
+	planned  bool            // what the message proposed is among them
+	inline   int             // tasks that were run within it
+	end      time.Time       // when others have waited long enough for the attempt
 }
 
 func (t *draft) step(a *attempt, e engine.Event, now time.Time) engine.Refusal {
@@ -195,7 +195,8 @@ func (w *Worker) blame(a *attempt, p *proposal, run engine.Run, t *draft, now ti
 	t.step(a, engine.Lost{By: engine.By{Guard: task.Guard}, Run: run, Blameless: true, Crashes: w.Limits.MaxCrashes()}, now)
 }
 
-// append writes the draft as the next entry.
+// append writes the draft as the next entry. From its return on everything that the entry says
+// has happened; before, nothing has. Of an append without an answer the proposal notes the doubt.
 func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, now time.Time, last bool) error {
 	if len(t.changes) == 0 {
 		return nil

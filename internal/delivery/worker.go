@@ -16,13 +16,16 @@ import (
 // Catalogue is what deliveries need of the catalogue.
 type Catalogue interface {
 	// End ends an attempt and returns its row as it is then. Repeated it changes nothing: after
-	// an error the caller ends it again.
+	// an error the caller ends it again. The state must be in the log, and everything else that
+	// the last message owes must be done: what comes after is dropped as gone.
 	End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error)
-	// Announce tells the bus what became of an attempt.
+	// Announce tells the bus what became of an attempt. It is called after the entry is in the
+	// log and before anything else that follows from that: told twice is better than never.
 	Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error
-	// Notify tells people about an attempt, in the background.
+	// Notify tells people about an attempt, in the background; what fails is logged.
 	Notify(ctx context.Context, a host.Attempt, message string)
-	// Require starts an attempt for `require>` of a task of from.
+	// Require starts an attempt for `require>` of a task of from, or finds the one of that session.
+	// Errors are those of operators.Workflows.
 	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)
 	// Fire fires schedules whose time has come. again: an earlier delivery may have fired some.
 	Fire(ctx context.Context, list []events.Firing, again bool) error
@@ -30,16 +33,22 @@ type Catalogue interface {
 
 // Options are what a Worker is made of; all are needed.
 type Options struct {
-	Attempts  *Attempts
+	// Attempts are the live copies; View and Watch of the API look at the same ones.
+	Attempts *Attempts
+	// Log decides between workers: of two that append the same number one wins.
 	Log       host.Log
 	ShortLogs host.ShortLogs
 	Rows      host.Attempts
+	// Events takes what must stand behind other events of its attempt, Tasks what a worker may
+	// do at any time. Both are sent to only after the entry that decided so is in the log.
 	Events    host.Queue
 	Tasks     host.Queue
 	Catalogue Catalogue
 	Runtime   Runtime
-	Retry     *retry.Retrier
-	Limits    host.Limits
+	// Retry is asked about all that a store may refuse for a while. Where the outcome of a run
+	// would be lost otherwise the worker waits for it, under the lease of the message.
+	Retry  *retry.Retrier
+	Limits host.Limits
 	// Closing says that this process is told to end: what is under way is finished, and no run
 	// is begun that another process could begin.
 	Closing func() bool

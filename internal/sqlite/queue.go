@@ -283,9 +283,6 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	})
 }
 
-// deleteAgain is after how long a message is deleted once more that could not be: the disk is full.
-const deleteAgain = time.Second
-
 // deleteSoon deletes a message that is held. When the process ends before that, it comes again, and
 // the log tells that it is done with.
 func (q *Queue) deleteSoon(m *message) {
@@ -295,11 +292,6 @@ func (q *Queue) deleteSoon(m *message) {
 			return err
 		},
 		after: func() { q.deleted(m) },
-		settled: func(err error) {
-			if err != nil {
-				time.AfterFunc(deleteAgain, func() { q.deleteSoon(m) })
-			}
-		},
 	})
 }
 

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -69,9 +68,9 @@ func TestCommitsOfACommand(t *testing.T) {
 // another process after a while or after Close, and that one that comes after Close is refused.
 func TestLogsAreThereSoon(t *testing.T) {
 	t.Parallel()
-	path, ctx := fileOf(t), context.Background() // of no bubble
+	path := fileOf(t)
 	synctest.Test(t, func(t *testing.T) {
-		db := open(t, Options{Path: path})
+		db, ctx := open(t, Options{Path: path}), t.Context()
 		var told []error
 		add := func(name string) error {
 			return db.AddLogSoon(7, name, []byte(name), func(err error) { told = append(told, err) })
@@ -107,20 +106,21 @@ func TestLogsAreThereSoon(t *testing.T) {
 		}
 	})
 	n := 0
-	if err := open(t, Options{Path: path}).LogSizes(ctx, 7, "", func(string, int64) { n++ }); err != nil || n != 4 {
+	if err := open(t, Options{Path: path}).LogSizes(t.Context(), 7, "", func(string, int64) { n++ }); err != nil || n != 4 {
 		t.Errorf("%d are there when it is opened again, %v", n, err)
 	}
 }
 
-// TestStoreFailsSoon proves that who does not wait hears of it when the store refuses a write, that
-// a message whose deletion it refused is delivered no more, and is gone when the store works
-// again.
+// TestStoreFailsSoon proves that what no caller waits for is tried again when the store has refused it:
+// that a log is there before a result that came after it, a message whose deletion was refused is
+// delivered no more and gone when the store works again, and a log that is refused to the last is
+// told of.
 func TestStoreFailsSoon(t *testing.T) {
 	t.Parallel()
-	path, ctx := fileOf(t), context.Background() // of no bubble
+	path := fileOf(t)
 	synctest.Test(t, func(t *testing.T) {
-		db := open(t, Options{Path: path})
-		q := db.Queue("tasks")
+		db, ctx := open(t, Options{Path: path}), t.Context()
+		id, q := started(t, db, 1)[0], db.Queue("tasks")
 		if err := q.Send(ctx, host.Message{ID: "1/a"}); err != nil {
 			t.Fatal(err)
 		}
@@ -128,34 +128,60 @@ func TestStoreFailsSoon(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := db.writer.conn.script("PRAGMA query_only = ON"); err != nil {
-			t.Fatal(err)
-		}
 		reopen := db.writer.open
-		db.writer.open = func() (*conn, error) { return nil, fmt.Errorf("%w: on purpose", host.ErrUnavailable) }
-		var told error
-		if err := errors.Join(db.AddLogSoon(7, "a", []byte("a"), func(err error) { told = err }), q.Delete(ctx, d[0])); err != nil {
+		works := func(yes bool) {
+			db.writer.use.Lock()
+			defer db.writer.use.Unlock()
+			db.writer.open = reopen
+			if !yes {
+				db.writer.doubt()
+				db.writer.open = func() (*conn, error) { return nil, fmt.Errorf("%w: on purpose", host.ErrUnavailable) }
+			}
+		}
+		told := map[string]error{}
+		add := func(name string) error {
+			return db.AddLogSoon(id, name, []byte(name), func(err error) { told[name] = err })
+		}
+		works(false)
+		if err := errors.Join(add("a"), q.Delete(ctx, d[0])); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * deleteAgain)
-		if !errors.Is(told, host.ErrUnavailable) {
-			t.Errorf("told %v", told)
+		e := host.Entry{Seq: 2, Nonce: "n"}
+		if err := db.Append(ctx, id, e); !errors.Is(err, host.ErrUnavailable) {
+			t.Errorf("append: %v", err)
 		}
-		if n := q.index.visible(); n != 0 {
-			t.Errorf("%d messages can be received", n)
+		time.Sleep(10 * refused)
+		if n := q.index.visible(); n != 0 || len(told) != 0 {
+			t.Errorf("%d messages can be received, told %v", n, told)
 		}
-		db.writer.use.Lock()
-		db.writer.open = reopen
-		db.writer.use.Unlock()
-		time.Sleep(2 * deleteAgain)
-		if n := len(q.index.byID); n != 0 {
-			t.Errorf("%d messages are still there", n)
-		}
-		if err := db.Close(); err != nil {
+		works(true)
+		if err := db.Append(ctx, id, e); err != nil {
 			t.Fatal(err)
+		}
+		if err, settled := told["a"]; !settled || err != nil || len(q.index.byID) != 0 {
+			t.Errorf("with the result: told %v, %d messages", told, len(q.index.byID))
+		}
+		works(false)
+		if err := add("b"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * refused)
+		works(true)
+		time.Sleep(2 * refused)
+		if err, settled := told["b"]; !settled || err != nil {
+			t.Errorf("after a while: told %v", told)
+		}
+		works(false)
+		if err := add("c"); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil || !errors.Is(told["c"], host.ErrUnavailable) {
+			t.Errorf("%v, told %v", err, told)
 		}
 	})
-	if n := len(open(t, Options{Path: path}).Queue("tasks").index.byID); n != 0 {
-		t.Errorf("%d messages are there when it is opened again", n)
+	db := open(t, Options{Path: path})
+	n := 0
+	if err := db.LogSizes(t.Context(), 1, "", func(string, int64) { n++ }); err != nil || n != 2 || len(db.Queue("tasks").index.byID) != 0 {
+		t.Errorf("%d logs and %d messages are there when it is opened again, %v", n, len(db.Queue("tasks").index.byID), err)
 	}
 }

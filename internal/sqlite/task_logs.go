@@ -14,9 +14,10 @@ func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []
 }
 
 // AddLogSoon is AddLog for who does not wait: the log is committed with the next write, the result
-// of the run as a rule, and never after one that comes later. An error says that it is not kept;
-// else settled is called when it is known whether it is, and must neither wait nor use the
-// database. Until then content must stay as it is.
+// of the run as a rule, and never after one that comes later. While the
+// store refuses it, it is tried again before whatever is written then. An error says that it is not
+// kept; else settled is called when it is known whether it is, at Close at the latest, and must
+// neither wait nor use the database. Until then content must stay as it is.
 func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	o := addingLog(attempt, name, content)
 	o.settled = settled

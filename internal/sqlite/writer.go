@@ -59,8 +59,12 @@ type writer struct {
 // batch bounds how many writes share a commit, and so how long the last one waits.
 const batch = 512
 
-// lazily bounds how long a write may wait that no caller waits for.
-const lazily = 5 * time.Millisecond
+// lazily bounds how long a write waits that no caller waits for, and refused how soon it is tried
+// again when the store has refused it and no other comes.
+const (
+	lazily  = 5 * time.Millisecond
+	refused = time.Second
+)
 
 func (w *writer) do(ctx context.Context, o *write) error {
 	if err := ctx.Err(); err != nil {
@@ -89,7 +93,8 @@ func (w *writer) wait(o *write) error {
 }
 
 // later adds a write that no caller waits for: it goes with the next batch, or alone when none
-// comes. Its settled says what is to be done when it fails; an error, that it was not added.
+// comes. What the store refuses is tried again with the batch after that, before all that came
+// later; settled hears of it when the database is closed. An error says that it was not added.
 func (w *writer) later(o *write) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,10 +102,26 @@ func (w *writer) later(o *write) error {
 		return errClosed("write")
 	}
 	w.queue = append(w.queue, o)
-	if w.timer == nil {
-		w.timer = time.AfterFunc(lazily, w.tick)
-	}
+	w.arm(lazily)
 	return nil
+}
+
+// arm has what no caller waits for committed after a time. The lock is held.
+func (w *writer) arm(after time.Duration) {
+	if w.timer == nil && !w.closed {
+		w.timer = time.AfterFunc(after, w.tick)
+	}
+}
+
+// again puts writes that the store has refused before all others.
+func (w *writer) again(list []*write) {
+	if len(list) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = append(list, w.queue...)
+	w.arm(refused)
 }
 
 func (w *writer) tick() {
@@ -160,16 +181,18 @@ func (w *writer) commit(list []*write) {
 	defer w.use.Unlock()
 	err := w.transact(list)
 	if err != nil && len(list) > 1 {
+		var again []*write
 		for _, o := range list {
-			w.settle([]*write{o}, w.transact([]*write{o}))
+			again = append(again, settle([]*write{o}, w.transact([]*write{o}))...)
 		}
+		w.again(again)
 		return
 	}
-	w.settle(list, err)
+	w.again(settle(list, err))
 }
 
-// settle tells each write of a batch what became of it.
-func (w *writer) settle(list []*write, err error) {
+// settle tells each write of a batch what became of it, and returns those that are to be tried again.
+func settle(list []*write, err error) (again []*write) {
 	for _, o := range list {
 		if err != nil {
 			o.err = err
@@ -179,10 +202,13 @@ func (w *writer) settle(list []*write, err error) {
 		} else if o.after != nil {
 			o.after()
 		}
-		if o.settled != nil {
+		if o.wake == nil && errors.Is(o.err, host.ErrUnavailable) {
+			again = append(again, o)
+		} else if o.settled != nil {
 			o.settled(o.err)
 		}
 	}
+	return again
 }
 
 // transact runs a batch; an error says that nothing of it is there.
@@ -297,6 +323,14 @@ func (w *writer) close() error {
 		w.timer.Stop()
 	}
 	w.flush()
+	w.mu.Lock()
+	for _, o := range w.queue { // the store refused them once more
+		if o.settled != nil {
+			o.settled(o.err)
+		}
+	}
+	w.queue = nil
+	w.mu.Unlock()
 	w.use.Lock()
 	defer w.use.Unlock()
 	w.ended = true

@@ -109,6 +109,9 @@ func offsetAt(wall int64, zone *time.Location) int64 {
 		if end.IsZero() {
 			return int64(offset)
 		}
+		if !end.After(t) { // Go ends a year that only a rule describes after 365 days, a leap year too
+			end = time.Date(t.UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC).In(zone)
+		}
 		_, next := end.Zone()
 		if wall < end.Unix()+int64(min(offset, next)) {
 			return int64(offset)
