@@ -34,7 +34,7 @@ func ParseReport(content []byte) (*Report, error) {
 	report, err := parseReport(content)
 	if err != nil {
 		// Not a ConfigError, whatever it was: the text is a program's, not the project's.
-		return nil, fmt.Errorf("read %s: %s", OutputFile, err) //nolint:errorlint // the text is for the task, the cause for nobody
+		return nil, fmt.Errorf("read %s: %s", OutputFile, err) //nolint:errorlint // the text is for the task, which has no use for the cause
 	}
 	return report, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestEvaluator proves that the program beside a function evaluates what the function hands to it,
-// and tells whoever starts it by hand what it is for.
+// and says what it is for when it is started by hand.
 func TestEvaluator(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "evaluator")

@@ -86,3 +86,31 @@ func BenchmarkZone(b *testing.B) {
 		}
 	}
 }
+
+// TestLastDaysOfYears proves that a local time at the end of a year is found in every region, also of
+// leap years, where the bounds that Go gives of years that only a rule describes are a day short.
+func TestLastDaysOfYears(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for name := range regions() {
+		if strings.HasSuffix(name, "/") {
+			continue
+		}
+		zone, err := region(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, year := range []int{2024, 2027, 2028, 2040, 2100, 2400} {
+			for hour := range 72 {
+				want := time.Date(year, 12, 30, hour, 30, 0, 0, time.UTC)
+				if got := Local(want, zone); got.Format(time.DateTime) != want.Format(time.DateTime) {
+					t.Errorf("%s: %s is %s", name, want.Format(time.DateTime), got)
+				}
+				n++
+			}
+		}
+	}
+	if n < 100_000 {
+		t.Errorf("%d times were looked at", n)
+	}
+}

@@ -47,8 +47,8 @@ func (t *Timers) Later(ctx context.Context, queue string, messages ...host.Messa
 	return t.db.putAll(ctx, items)
 }
 
-// Due lists up to n messages due at or before a time, the earliest first. Whoever
-// sends one deletes it afterwards: a crash in between sends it twice.
+// Due lists up to n messages due at or before a time, the earliest first. The sender of
+// one deletes it afterwards: a crash in between sends it twice.
 func (t *Timers) Due(ctx context.Context, until time.Time, n int) ([]host.Timer, error) {
 	var out []host.Timer
 	err := t.db.listOf(env.Due(), span{0, until.UnixMicro()}, false, n, byShard(dueTimers)).rows(ctx, func(rows []item) (bool, error) {

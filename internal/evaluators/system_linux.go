@@ -17,7 +17,7 @@ func attributes() *syscall.SysProcAttr {
 // program is what an evaluator runs: this very program, also after its file was replaced.
 const program = "/proc/self/exe"
 
-// spent is how much processor time a process has used; false when nobody knows.
+// spent is how much processor time a process has used; false when the system does not say.
 func spent(pid int) (time.Duration, bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	// The name in parentheses may hold anything.

@@ -13,7 +13,7 @@ import (
 
 // TestIgnoreIsGit proves that `.digdagignore` leaves out what git leaves out by the same lines: three
 // hundred drawn files of patterns, each asked for forty names. It is why package files may read
-// these lines itself (docs/adr/0024-hand-written.md).
+// these lines itself (docs/adr/0025-hand-written.md).
 func TestIgnoreIsGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {

@@ -141,7 +141,7 @@ func logLarge(t *testing.T, s Stores) {
 	}
 }
 
-// logRace lets writers race for every sequence number of one log. Whoever is told that it
+// logRace lets writers race for every sequence number of one log. A writer that is told that it
 // won must be the only one, and be in the log; who lost must find the winner there.
 func logRace(t *testing.T, s Stores) {
 	ctx, a := t.Context(), start(t, s)
