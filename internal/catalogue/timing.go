@@ -37,9 +37,9 @@ func Names(list []Firing) []events.Firing {
 	return names
 }
 
-// settleTime is how long a new schedule waits before it catches up on sessions that were
+// holdOff is how long a new schedule waits before it catches up on sessions that were
 // past when it was made: its author sees it as pushed, and can still correct it.
-const settleTime = time.Second
+const holdOff = time.Second
 
 // firings says when schedules are to fire.
 func firings(list []host.Schedule, now time.Time) []Firing {
@@ -47,7 +47,7 @@ func firings(list []host.Schedule, now time.Time) []Firing {
 	for _, s := range list {
 		f := Firing{Schedule: s, At: s.Times.Run}
 		if catchesUp := !s.Times.Run.After(s.CreatedAt); catchesUp && !now.Before(s.CreatedAt) { // else the clock was set back
-			f.At = s.CreatedAt.Add(settleTime)
+			f.At = s.CreatedAt.Add(holdOff)
 		}
 		all = append(all, f)
 	}

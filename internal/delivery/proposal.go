@@ -93,9 +93,9 @@ func (p *proposal) takeOverStart(a *attempt, guard string) {
 	}
 }
 
-// settleDoubt finds out whether the entry that the proposal is in doubt of is in the log of an
+// resolveDoubt finds out whether the entry that the proposal is in doubt of is in the log of an
 // attempt, of which stored was read.
-func (p *proposal) settleDoubt(ctx context.Context, a *attempt, stored host.Stored) error {
+func (p *proposal) resolveDoubt(ctx context.Context, a *attempt, stored host.Stored) error {
 	if p.doubt.Nonce == "" {
 		return nil
 	}

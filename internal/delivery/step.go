@@ -58,7 +58,7 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 		if a.state == nil {
 			stored, err := a.load(ctx)
 			if err == nil {
-				err = p.settleDoubt(ctx, a, stored)
+				err = p.resolveDoubt(ctx, a, stored)
 			}
 			if err != nil {
 				return err

@@ -113,7 +113,7 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 	if err != nil && !errors.As(err, &ended) && !errors.Is(err, exec.ErrWaitDelay) {
 		return operators.Exit{}, fmt.Errorf("run %s: %w", r.settings.program, err)
 	}
-	if r.disk.Full() {
+	if r.disk.FullAtEnd() {
 		r.why.Set(operators.TooMuchDisk(r.command.Sandbox.Disk))
 	}
 	code := 0

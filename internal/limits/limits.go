@@ -120,15 +120,22 @@ func NewDisk(folder string, limit int64) *Disk {
 	return d
 }
 
-// Full says whether the folder has grown beyond the limit.
+// Full says whether the folder has grown beyond the limit, as far as it is looked at by now: a look
+// takes longer the more there is, so that looks are the rarer.
 func (d *Disk) Full() bool {
 	now := time.Now()
 	if d.limit == 0 || now.Before(d.next) {
 		return false
 	}
-	grown := size(d.folder) - d.began
+	full := d.FullAtEnd()
 	d.next = now.Add(min(max(diskTime, 20*time.Since(now)), slowDisk))
-	return grown > d.limit
+	return full
+}
+
+// FullAtEnd looks, however short ago the last look was: the command is over, and what it wrote since
+// then counts as well.
+func (d *Disk) FullAtEnd() bool {
+	return d.limit > 0 && size(d.folder)-d.began > d.limit
 }
 
 func size(folder string) (total int64) {

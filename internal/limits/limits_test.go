@@ -65,6 +65,21 @@ func TestDisk(t *testing.T) {
 	}
 }
 
+// TestDiskAtTheEnd proves that what a command writes right before its end counts, although the folder
+// was looked at just before.
+func TestDiskAtTheEnd(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	d := limits.NewDisk(folder, 50_000)
+	early := d.Full()
+	if err := os.WriteFile(filepath.Join(folder, "new"), make([]byte, 100_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if now, end := d.Full(), d.FullAtEnd(); early || now || !end {
+		t.Errorf("before %v, in between %v, at the end %v", early, now, end)
+	}
+}
+
 func TestReason(t *testing.T) {
 	t.Parallel()
 	var r limits.Reason

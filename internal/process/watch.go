@@ -104,7 +104,7 @@ func (f *forks) Write(p []byte) (int, error) {
 
 // exit is how the command ended. Its output is not written any more.
 func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
-	if w.disk.Full() { // a short one ends before it is looked at
+	if w.disk.FullAtEnd() { // a short one ends before it is looked at, or between two looks
 		w.why.Set(operators.TooMuchDisk(w.limits.Disk))
 	}
 	if w.forks.refused && (s.Signaled() || s.ExitStatus() != 0) {

@@ -183,16 +183,16 @@ func (w *writer) commit(list []*write) {
 	if err != nil && len(list) > 1 {
 		var again []*write
 		for _, o := range list {
-			again = append(again, settle([]*write{o}, w.transact([]*write{o}))...)
+			again = append(again, answer([]*write{o}, w.transact([]*write{o}))...)
 		}
 		w.again(again)
 		return
 	}
-	w.again(settle(list, err))
+	w.again(answer(list, err))
 }
 
-// settle tells each write of a batch what became of it, and returns those that are to be tried again.
-func settle(list []*write, err error) (again []*write) {
+// answer tells each write of a batch what became of it, and returns those that are to be tried again.
+func answer(list []*write, err error) (again []*write) {
 	for _, o := range list {
 		if err != nil {
 			o.err = err
