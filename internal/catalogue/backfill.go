@@ -20,7 +20,9 @@ type BackfillRequest struct {
 	DryRun bool
 }
 
-// Backfill starts them and returns them with the schedule, oldest session first.
+// Backfill starts them and returns them with the schedule, oldest session first. All of them are stored
+// together or none: the first begins at once, each other one waits for the session before it and
+// begins when that ends (see End), whether it succeeded or not.
 func (c scheduling) Backfill(ctx context.Context, site, id int64, r BackfillRequest) (host.Schedule, []host.Attempt, error) {
 	p, err := c.planned(ctx, site, id)
 	if err != nil {

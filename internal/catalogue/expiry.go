@@ -41,6 +41,9 @@ func (c lifecycle) LookAfter(ctx context.Context) error {
 	return errors.Join(failed, err)
 }
 
+// lookAfter looks after one attempt: one that waits may begin, one that is too old is killed, and so is
+// one with a task that has been under way for too long. Only of an attempt as old as that are tasks
+// read at all.
 func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time) error {
 	switch {
 	case a.Waits != 0:
@@ -70,6 +73,7 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	return c.timeOut(ctx, a, "Task execution timeout: "+strings.Join(late, ","))
 }
 
+// timeOut kills an attempt and tells people why; the kill comes first.
 func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) error {
 	c.o.Logger.Warn("attempt is killed", "attempt", a.ID, "why", message)
 	if err := c.kill(ctx, a); err != nil {

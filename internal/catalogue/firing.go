@@ -125,7 +125,9 @@ func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 	return c.moved(ctx, s)
 }
 
-// startScheduled starts the attempt unless it is to be skipped, and says where the schedule goes.
+// startScheduled starts the attempt unless it is to be skipped, and says where the schedule goes. It may
+// be called again for the same session, after a crash or by another process: then the attempt is
+// there already, and the schedule only moves on.
 func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.Times, error) {
 	d, err := c.o.Reader.Definition(ctx, s.Site, s.Workflow.ID)
 	if err != nil {

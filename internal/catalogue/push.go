@@ -19,13 +19,15 @@ import (
 // PushRequest asks for a new revision of a project.
 type PushRequest struct {
 	Site     int64
-	Project  string
-	Revision string
-	// ScheduleFrom is the time from which first runs are counted; zero is now.
+	Project  string // made when there is none of that name
+	Revision string // unique in the project; a second push of it is a Conflict
+	// ScheduleFrom is the time from which first runs are counted; zero is now. Schedules that have
+	// run go on from their last session instead.
 	ScheduleFrom time.Time
 	// Clear names workflows whose schedules forget their last session; ClearAll is all.
 	Clear    []string
 	ClearAll bool
+	// UserInfo is what the authenticator says of the pusher; it is kept with the revision.
 	UserInfo *param.Map
 }
 
@@ -36,7 +38,9 @@ const PushAction = "push"
 func (r PushRequest) Target() string { return "project " + r.Project + " revision " + r.Revision }
 
 // Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the
-// number of bytes to come.
+// number of bytes to come. The archive is there before the revision names it, and is deleted when the
+// push is refused; a crash in between leaves an archive that no revision has. Timing hears of the
+// schedules last: after an error there the revision stands, and a tick or a look finds them.
 func (c pushing) Push(ctx context.Context, r PushRequest, archive io.Reader, size int64) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err

@@ -133,6 +133,8 @@ func (c scheduling) Skip(ctx context.Context, site, id int64, r SkipRequest) (ho
 	})
 }
 
+// moveTo sets the next session, which must be after the one that was next: a schedule never goes
+// back by hand, or sessions would be started twice.
 func (p *planned) moveTo(to schedule.Time) error {
 	if !to.Time.After(p.Times.Session) {
 		return host.Conflictf("Specified time to skip schedules is already past")
@@ -141,7 +143,9 @@ func (p *planned) moveTo(to schedule.Time) error {
 	return nil
 }
 
-// change edits a schedule; another change in between makes it look again.
+// change edits a schedule: it is written only as it was read (host.Schedules.Update), and another
+// change in between makes it look again. edit may be called several times and has no effects. Timing
+// hears of it last; after an error there the change stands.
 func (c scheduling) change(ctx context.Context, site, id int64, dry bool, edit func(*planned) error) (host.Schedule, error) {
 	for {
 		p, err := c.planned(ctx, site, id)

@@ -23,11 +23,13 @@ import (
 // StartRequest asks for an attempt.
 type StartRequest struct {
 	Site        int64
-	Workflow    int64 // id of the definition
-	SessionTime time.Time
-	RetryName   string
-	Params      *param.Map
-	Resume      *Resume // nil: from the beginning
+	Workflow    int64     // id of the definition
+	SessionTime time.Time // with Workflow's project and name it is the session; seconds count
+	// RetryName makes a further attempt of a session. A session has one attempt of each name, "" among
+	// them: to start it again is a Conflict, so that a start may be repeated without harm.
+	RetryName string
+	Params    *param.Map
+	Resume    *Resume // nil: from the beginning
 	// Outside says that the caller who gives Params may not push, or is not known at all: they are
 	// data, and none of them may decide what a task does.
 	Outside bool
@@ -53,7 +55,10 @@ func (t *tooMany) Error() string { return t.shown.Message }
 
 func (t *tooMany) Unwrap() []error { return []error{errTooManyAttempts, &t.shown} }
 
-// Start starts an attempt. An *Error of code Conflict carries the attempt that exists.
+// Start starts an attempt. Row, entry 1 and first message are stored together, or in a way that
+// Revive mends; from then on it is delivery's. Repeated with the same session and retry name it
+// starts nothing: an *Error of code Conflict carries the attempt that exists. The limit of attempts
+// is soft: starts side by side may pass it by a few.
 func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, error) {
 	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
 	if err != nil {
@@ -132,7 +137,9 @@ func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAtte
 	}, nil
 }
 
-// first is the entry that begins an attempt's log.
+// first is the entry that begins an attempt's log: what the engine makes of the start, decided here
+// so that the attempt exists with its first tasks or not at all. What entry 1 orders is carried out
+// by the message with its guard.
 func (c lifecycle) first(d replay.Definition, params *param.Map, now time.Time, start engine.Start) (host.Entry, error) {
 	start.By, start.Params, start.Limit = engine.By{Guard: host.StartGuard}, params, c.o.Limits.Tasks
 	state := engine.New(d.Compiled, c.o.Defaults)
