@@ -25,8 +25,13 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		if !e.Success {
 			c.counts.failed.Add(1)
 		}
+		// As the store has it: a kill that was requested stays noted. One that was over before stays as
+		// it ended, whatever made its caller end it again.
+		a.Done, a.Success, a.Canceled, a.FinishedAt = true, e.Success, a.Canceled || e.Canceled, e.At
+		if e.GivenUp {
+			c.Notify(ctx, a, "Workflow session attempt failed")
+		}
 	}
-	a.Done, a.Success, a.Canceled, a.FinishedAt = true, e.Success, a.Canceled || e.Canceled, e.At
 	c.o.Live.Over(a.ID)
 	if err := c.startWaiting(ctx, a.SessionID); err != nil {
 		return a, err

@@ -84,7 +84,7 @@ func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 }
 
 func wire(config env.Config, account aws.Config, registry operators.Registry) (*Engine, error) {
-	e := &Engine{Config: config, lease: config.Lease, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
+	e := &Engine{Config: config, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
 	e.Blobs = s3.NewBlobs(account, config.Archives)
 	timers := dynamo.NewTimers(account, config.Table)
 	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: timers})
@@ -111,6 +111,8 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
 	}
+	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime}.WithDefaults()
+	e.lease = limits.Lease
 	e.Node = node.New(node.Options{
 		Shared: true, FiredByMessages: true, Notices: notices,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
@@ -125,7 +127,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		Evaluator: evaluators.New(evaluator),
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 		Now:       time.Now, Logger: e.Logger,
-		Limits: host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime},
+		Limits: limits,
 	})
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
 		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Now: time.Now, Logger: e.Logger}

@@ -51,15 +51,12 @@ func (d *delivery) giveUp(ctx context.Context, why error) error {
 	}
 	d.Logger.Error("attempt given up", "attempt", a.id, "why", why)
 	a.halt()
-	end := host.End{At: d.Now().UTC()}
+	end := host.End{At: d.Now().UTC(), GivenUp: true}
 	if _, err := a.load(ctx); err == nil {
 		end.Archive = d.lastState()
 	}
 	a.state = nil
 	a.row, err = d.Catalogue.End(ctx, row, end)
-	if a.row.Done && !row.Done {
-		d.Catalogue.Notify(ctx, row, "Workflow session attempt failed")
-	}
 	return err
 }
 

@@ -120,12 +120,13 @@ func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 		if ctx.Err() != nil {
 			return
 		}
+		began := time.Now()
 		if err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease); errors.Is(err, host.ErrLeaseLost) {
 			d.Logger.Warn("lease lost: the task is run elsewhere", "message", d.message.ID)
 			lost()
 			return
 		}
-		timer.Reset(d.Limits.Heartbeat)
+		timer.Reset(max(0, d.Limits.Heartbeat-time.Since(began))) // after a call that hung at once: the lease goes on
 	})
 	return func() {
 		cancel()

@@ -250,6 +250,8 @@ type End struct {
 	Success  bool
 	Canceled bool
 	Archive  []byte // the final state, engine.EncodeState
+	// GivenUp: it could not go on, and people are told. Stores need not keep that.
+	GivenUp bool
 }
 
 // Sessions lists sessions and attempts.

@@ -3,9 +3,11 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"zerodag/engine"
@@ -33,6 +35,29 @@ func (b *bus) Announce(_ context.Context, a events.Announcement) error {
 	_, name, _ := strings.Cut(a.Detail.ID, "/")
 	b.told = append(b.told, fmt.Sprintf("%s %s %s %s", a.Topic, name, a.Detail.Status, a.Detail.SessionTime))
 	return nil
+}
+
+// TestEndedOnce proves that an attempt stays as it ended, for the bus and for people, when a message that
+// comes afterwards fails so often that the attempt is given up.
+func TestEndedOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		b := &bus{}
+		p := w.serve(func(o *node.Options) { o.Bus = b })
+		a := p.run("+a:\n  echo>: a\n")
+		want(t, "status", p.end(a), "success")
+		before := p.row(a)
+		after, err := p.End(w.t.Context(), before, host.End{At: w.now(), GivenUp: true})
+		w.must(err)
+		synctest.Wait()
+		want(t, "row", []any{after.Done, after.Success, after.FinishedAt}, []any{true, true, before.FinishedAt})
+		want(t, "failures told", w.told(), []string(nil))
+		end := b.told[len(b.told)-1]
+		if !strings.HasPrefix(end, "Attempt Succeeded attempt-succeeded") || slices.ContainsFunc(b.told, func(s string) bool { return strings.HasPrefix(s, "Attempt Failed") }) {
+			t.Errorf("told %q", b.told)
+		}
+		want(t, "failed", p.Stats().Failed, int64(0))
+	})
 }
 
 // TestAnnounces proves what the bus is told of an attempt: its start before its end, its

@@ -71,7 +71,7 @@ func (n *Node) executor(ctx, accepting context.Context) {
 // unless ctx ends too. Where the tasks that run at a time are bounded there are as many workers, who
 // run what they receive themselves: to hand a task over is a good part of what a short command costs.
 func (n *Node) agent(ctx, accepting context.Context) {
-	if n.limits.Threads == 0 {
+	if n.limits.Threads <= 0 {
 		n.receive(accepting, maxReceive, func(d host.Delivery) {
 			n.working.Go(func() { n.worker.TakeTask(ctx, n.tasks, d) })
 		})

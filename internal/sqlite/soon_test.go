@@ -92,6 +92,7 @@ func TestLogsAreThereSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * lazily)
+		synctest.Wait()
 		if len(told) != 3 {
 			t.Errorf("after a while %d of 3 are settled", len(told))
 		}
@@ -109,6 +110,48 @@ func TestLogsAreThereSoon(t *testing.T) {
 	if err := open(t, Options{Path: path}).LogSizes(t.Context(), 7, "", func(string, int64) { n++ }); err != nil || n != 4 {
 		t.Errorf("%d are there when it is opened again, %v", n, err)
 	}
+}
+
+// TestManyThatNoCallerWaitsFor proves that a write is answered while the store refuses more than a batch
+// of those before it, which are there, in front of it, once the store works again.
+func TestManyThatNoCallerWaitsFor(t *testing.T) {
+	t.Parallel()
+	const n = batch + 100
+	path := fileOf(t)
+	synctest.Test(t, func(t *testing.T) {
+		db, ctx := open(t, Options{Path: path}), t.Context()
+		id := started(t, db, 1)[0]
+		reopen := db.writer.open
+		fail := func() (*conn, error) { return nil, fmt.Errorf("%w: on purpose", host.ErrUnavailable) }
+		store := func(open func() (*conn, error)) {
+			db.writer.use.Lock()
+			defer db.writer.use.Unlock()
+			db.writer.doubt()
+			db.writer.open = open
+		}
+		store(fail)
+		for i := range n {
+			if err := db.AddLogSoon(id, fmt.Sprint(i), []byte("x"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := host.Entry{Seq: 2, Nonce: "n"}
+		for range 2 {
+			if err := db.Append(ctx, id, e); !errors.Is(err, host.ErrUnavailable) {
+				t.Errorf("append: %v", err)
+			}
+		}
+		store(reopen)
+		if err := db.Append(ctx, id, e); err != nil {
+			t.Fatal(err)
+		}
+		logs := 0
+		if err := db.reader.read(ctx, func(c *conn) error {
+			return c.query(func(r *row) { logs = int(r.id()) }, "SELECT count(*) FROM task_logs")
+		}); err != nil || logs != n {
+			t.Errorf("%d of %d logs are there with the entry after them, %v", logs, n, err)
+		}
+	})
 }
 
 // TestStoreFailsSoon proves that what no caller waits for is tried again when the store has refused it:
@@ -151,6 +194,7 @@ func TestStoreFailsSoon(t *testing.T) {
 			t.Errorf("append: %v", err)
 		}
 		time.Sleep(10 * refused)
+		synctest.Wait()
 		if n := q.index.visible(); n != 0 || len(told) != 0 {
 			t.Errorf("%d messages can be received, told %v", n, told)
 		}
@@ -166,8 +210,10 @@ func TestStoreFailsSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * refused)
+		synctest.Wait()
 		works(true)
 		time.Sleep(2 * refused)
+		synctest.Wait()
 		if err, settled := told["b"]; !settled || err != nil {
 			t.Errorf("after a while: told %v", told)
 		}

@@ -46,6 +46,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	queue   []*write
+	refused []*write    // that no caller waits for: they are tried again with each batch, in front of it
 	timer   *time.Timer // for writes that no caller waits for; nil while there is none
 	leading bool
 	closed  bool
@@ -113,14 +114,15 @@ func (w *writer) arm(after time.Duration) {
 	}
 }
 
-// again puts writes that the store has refused before all others.
+// again keeps writes that the store has refused for the next batch, whose bound they do not count
+// against: the writes of callers behind them must be answered, whatever becomes of these.
 func (w *writer) again(list []*write) {
 	if len(list) == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.queue = append(list, w.queue...)
+	w.refused = append(list, w.refused...)
 	w.arm(refused)
 }
 
@@ -132,7 +134,7 @@ func (w *writer) tick() {
 
 // flush commits what no caller waits for, if it is not there yet. The lock is held, and let go.
 func (w *writer) flush() {
-	if len(w.queue) == 0 && !w.leading {
+	if len(w.queue) == 0 && len(w.refused) == 0 && !w.leading {
 		w.mu.Unlock()
 		return
 	}
@@ -151,6 +153,10 @@ func (w *writer) lead(own *write) {
 		w.mu.Lock()
 		n := min(len(w.queue), batch)
 		list := w.queue[:n:n]
+		if len(w.refused) > 0 {
+			list = append(w.refused, list...)
+			w.refused = nil
+		}
 		w.queue = w.queue[n:]
 		w.mu.Unlock()
 		w.commit(list)
@@ -175,7 +181,8 @@ func (w *writer) lead(own *write) {
 }
 
 // commit writes a batch in one transaction. When the store fails, each is tried alone: a
-// write that cannot be done spoils no other.
+// write that cannot be done spoils no other. Of those that no caller waits for all wait for the next
+// batch once the store has refused one: there may be many of them, and their order counts.
 func (w *writer) commit(list []*write) {
 	w.use.Lock()
 	defer w.use.Unlock()
@@ -183,6 +190,11 @@ func (w *writer) commit(list []*write) {
 	if err != nil && len(list) > 1 {
 		var again []*write
 		for _, o := range list {
+			if len(again) > 0 && o.wake == nil {
+				o.err = err
+				again = append(again, o)
+				continue
+			}
 			again = append(again, answer([]*write{o}, w.transact([]*write{o}))...)
 		}
 		w.again(again)
@@ -324,12 +336,12 @@ func (w *writer) close() error {
 	}
 	w.flush()
 	w.mu.Lock()
-	for _, o := range w.queue { // the store refused them once more
+	for _, o := range w.refused { // once more
 		if o.settled != nil {
 			o.settled(o.err)
 		}
 	}
-	w.queue = nil
+	w.refused = nil
 	w.mu.Unlock()
 	w.use.Lock()
 	defer w.use.Unlock()
