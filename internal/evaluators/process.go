@@ -190,7 +190,11 @@ func (p *process) obituary() string {
 		}
 		return false
 	}
-	switch status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus); {
+	var status syscall.WaitStatus
+	if p.cmd.ProcessState != nil { // else its end is not known
+		status, _ = p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	}
+	switch {
 	case has("stack exceeds", "stack overflow"):
 		return "the evaluation took more than 64 MiB of stack: its process was ended"
 	case has("out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread"):

@@ -106,7 +106,8 @@ type Queue interface {
 	// Extend makes the lease last for another lease from now. ErrLeaseLost.
 	Extend(ctx context.Context, d Delivery, lease time.Duration) error
 	// Delete removes a message; with a lost lease it does nothing (no error). One without a group
-	// comes again when the process, or the store, ends in the next moment.
+	// comes again when the process, or the store, ends in the next moment; until the
+	// deletion is durable its ID may count as there (see Send).
 	Delete(ctx context.Context, d Delivery) error
 	// Release gives a message back, to be received again after a delay; a restart may cut that
 	// short.

@@ -21,8 +21,10 @@ func Set(pid int, m Mark) error {
 // Start calls start, and lends what it starts a mark from the beginning: nothing that the
 // process starts before Set can be without. So has anything else that this program starts
 // meanwhile, which is why a mark that is only lent does not count everywhere: see Of. One call
-// at a time.
+// after the other: what is lent is a limit of the whole program.
 func Start(m Mark, start func() error) error {
+	starting.Lock()
+	defer starting.Unlock()
 	var own unix.Rlimit
 	if unix.Prlimit(0, fileLocks, nil, &own) != nil || uint64(m) > own.Max {
 		return start()
@@ -31,6 +33,9 @@ func Start(m Mark, start func() error) error {
 	defer unix.Prlimit(0, fileLocks, &own, nil)
 	return start()
 }
+
+// starting is held while a mark is lent.
+var starting sync.Mutex //nolint:gochecknoglobals // the limit that it guards is the program's, too
 
 // Of returns the mark of a process; lent says whether one counts that was only lent. Who has a
 // mark for good is told by it alone: what was lent is below it, and anybody may change that.

@@ -63,7 +63,6 @@ type Driver struct {
 	null    null
 	starts  chan struct{} // one for each command that runs: as many as there are descriptors for
 	buffers sync.Pool
-	forking sync.Mutex // one command is started at a time
 
 	mu      sync.Mutex
 	count   int          // commands started so far

@@ -161,8 +161,6 @@ func (d *Driver) spawn(program string, c operators.Command, number int, attr *os
 	if d.options.User != nil {
 		return d.spawnAs(d.options.User, program, c, number, attr)
 	}
-	d.forking.Lock()
-	defer d.forking.Unlock()
 	var p *os.Process
 	err := lineage.Start(d.base+lineage.Mark(number), func() (err error) { p, err = os.StartProcess(program, c.Args, attr); return err })
 	return p, err

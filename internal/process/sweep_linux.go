@@ -141,14 +141,31 @@ func childrenOf(pid int) ([]int, bool) {
 
 // ownList is the file of this program's children. It stays open: it is read several times for each
 // command, and to open it costs ten times as much.
-var ownList = sync.OnceValues(func() (int, error) {
-	name := strconv.Itoa(os.Getpid())
-	return syscall.Open("/proc/"+name+"/task/"+name+"/children", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-})
+type openList struct {
+	mu   sync.Mutex
+	file int // 0: it is not open
+}
+
+var ownList openList //nolint:gochecknoglobals // it is the program's
+
+// open opens the file unless it is open. A program without descriptors tries again the next time.
+func (l *openList) open() (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == 0 {
+		name := strconv.Itoa(os.Getpid())
+		file, err := syscall.Open("/proc/"+name+"/task/"+name+"/children", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return 0, err
+		}
+		l.file = file
+	}
+	return l.file, nil
+}
 
 // ownChildren is childrenOf this program.
 func ownChildren() ([]int, bool) {
-	file, err := ownList()
+	file, err := ownList.open()
 	if err != nil {
 		return nil, false
 	}

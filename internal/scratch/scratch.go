@@ -122,6 +122,9 @@ func blank(file string) error {
 func rewrite(file string, content func(size int64) ([]byte, error)) error {
 	// os.OpenFile would offer the file to the poller first, which takes no plain files.
 	fd, err := syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o644)
+	for err == syscall.EINTR { //nolint:errorlint // it is the call's own
+		fd, err = syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o644)
+	}
 	if err != nil {
 		return err
 	}

@@ -286,12 +286,17 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 // deleteSoon deletes a message that is held. When the process ends before that, it comes again, and
 // the log tells that it is done with.
 func (q *Queue) deleteSoon(m *message) {
-	_ = q.db.writer.later(&write{whole: true, // refused, it is there when the database is opened again
+	_ = q.db.writer.later(&write{whole: true, lasting: true, // not added, it is there when the database is opened again
 		run: func(c *conn) error {
 			_, err := c.exec("DELETE FROM queued_messages WHERE id = ?", m.row)
 			return err
 		},
 		after: func() { q.deleted(m) },
+		settled: func(err error) {
+			if err != nil && !errors.Is(err, host.ErrUnavailable) {
+				q.unhold(m) // it comes again, as one whose deletion failed
+			}
+		},
 	})
 }
 

@@ -112,6 +112,59 @@ func TestLogsAreThereSoon(t *testing.T) {
 	}
 }
 
+// TestLogBeforeItsResult proves that a result is not committed while the store refuses the log before it,
+// even when it would take the result alone, and that it is when the log stays too large.
+func TestLogBeforeItsResult(t *testing.T) {
+	t.Parallel()
+	path := fileOf(t)
+	synctest.Test(t, func(t *testing.T) {
+		db, ctx := open(t, Options{Path: path}), t.Context()
+		id := started(t, db, 1)[0]
+		large := &write{whole: true, lasting: true, ordered: true, run: func(c *conn) error {
+			_, err := c.exec("INSERT INTO nowhere VALUES (1)") // an error of SQLite
+			return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
+		}}
+		if err := db.writer.later(large); err != nil {
+			t.Fatal(err)
+		}
+		refusedAt := 0
+		for range 10 {
+			if err := db.Append(ctx, id, host.Entry{Seq: 2, Nonce: "n"}); err == nil {
+				break
+			} else if !errors.Is(err, host.ErrUnavailable) {
+				t.Fatal(err)
+			}
+			refusedAt++
+		}
+		if refusedAt != mostOrdered-1 {
+			t.Errorf("the result was refused %d times, want %d", refusedAt, mostOrdered-1)
+		}
+	})
+}
+
+// TestUnimportantWrites proves that what may be dropped is dropped when the store refuses it: nothing grows
+// with the requests of an outage.
+func TestUnimportantWrites(t *testing.T) {
+	t.Parallel()
+	path := fileOf(t)
+	synctest.Test(t, func(t *testing.T) {
+		db := open(t, Options{Path: path})
+		fail := func(*conn) error { return fmt.Errorf("%w: on purpose", host.ErrUnavailable) }
+		for range 50 {
+			if err := db.writer.later(&write{whole: true, run: fail}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(lazily)
+			synctest.Wait()
+		}
+		db.writer.mu.Lock()
+		defer db.writer.mu.Unlock()
+		if n := len(db.writer.queue) + len(db.writer.refused); n > 1 {
+			t.Errorf("%d writes wait", n)
+		}
+	})
+}
+
 // TestManyThatNoCallerWaitsFor proves that a write is answered while the store refuses more than a batch
 // of those before it, which are there, in front of it, once the store works again.
 func TestManyThatNoCallerWaitsFor(t *testing.T) {

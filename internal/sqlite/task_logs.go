@@ -14,13 +14,14 @@ func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []
 }
 
 // AddLogSoon is AddLog for who does not wait: the log is committed with the next write, the result
-// of the run as a rule. While the store refuses it, it is tried again before whatever is written
-// then: after a write that came later it is committed only when the store took that one and not this. An error says that it is not
+// of the run as a rule, and not after one that comes later. While the store refuses it, it is tried
+// again before whatever is written then; when it has been refused several times, as it may be too large
+// for the space there is, what comes later may be committed before it. An error says that it is not
 // kept; else settled is called when it is known whether it is, at Close at the latest, and must
 // neither wait nor use the database. Until then content must stay as it is.
 func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	o := addingLog(attempt, name, content)
-	o.settled = settled
+	o.lasting, o.ordered, o.settled = true, true, settled
 	return db.writer.later(o)
 }
 

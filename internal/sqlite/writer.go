@@ -20,7 +20,12 @@ type write struct {
 	// no savepoint.
 	whole bool
 
-	settled func(error) // at last, of a write that no caller waits for: what became of it; may be nil
+	// Of a write that no caller waits for: a lasting one is tried again when the store has refused it;
+	// an ordered one, moreover, has those behind it refused as well, the first times: they may be the
+	// result whose log it is. settled, unless nil, hears at last what became of it.
+	lasting, ordered bool
+	settled          func(error)
+	refusals         int
 
 	err  error
 	open bool      // run was called, and neither after nor undo since
@@ -46,7 +51,7 @@ type writer struct {
 
 	mu      sync.Mutex
 	queue   []*write
-	refused []*write    // that no caller waits for: they are tried again with each batch, in front of it
+	refused []*write    // lasting ones: they are tried again with each batch, in front of it
 	timer   *time.Timer // for writes that no caller waits for; nil while there is none
 	leading bool
 	closed  bool
@@ -61,10 +66,12 @@ type writer struct {
 const batch = 512
 
 // lazily bounds how long a write waits that no caller waits for, and refused how soon it is tried
-// again when the store has refused it and no other comes.
+// again when the store has refused it and no other comes. An ordered one that was refused mostOrdered
+// times holds up no other any more: it may be too large for the space there is.
 const (
-	lazily  = 5 * time.Millisecond
-	refused = time.Second
+	lazily      = 5 * time.Millisecond
+	refused     = time.Second
+	mostOrdered = 3
 )
 
 func (w *writer) do(ctx context.Context, o *write) error {
@@ -94,8 +101,8 @@ func (w *writer) wait(o *write) error {
 }
 
 // later adds a write that no caller waits for: it goes with the next batch, or alone when none
-// comes. What the store refuses is tried again with the batch after that, before all that came
-// later; settled hears of it when the database is closed. An error says that it was not added.
+// comes. A lasting one that the store refuses is tried again with each batch after that, before all
+// that came later, until the database is closed. An error says that it was not added.
 func (w *writer) later(o *write) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,6 +110,9 @@ func (w *writer) later(o *write) error {
 		return errClosed("write")
 	}
 	w.queue = append(w.queue, o)
+	if len(w.refused) > 0 && w.timer != nil {
+		w.timer.Reset(lazily) // it stands at what was refused
+	}
 	w.arm(lazily)
 	return nil
 }
@@ -181,26 +191,39 @@ func (w *writer) lead(own *write) {
 }
 
 // commit writes a batch in one transaction. When the store fails, each is tried alone: a
-// write that cannot be done spoils no other. Of those that no caller waits for all wait for the next
-// batch once the store has refused one: there may be many of them, and their order counts.
+// write that cannot be done spoils no other, but an ordered one those behind it. Of those that no
+// caller waits for none is tried once the store has refused one: there may be many.
 func (w *writer) commit(list []*write) {
 	w.use.Lock()
 	defer w.use.Unlock()
 	err := w.transact(list)
 	if err != nil && len(list) > 1 {
-		var again []*write
-		for _, o := range list {
-			if len(again) > 0 && o.wake == nil {
-				o.err = err
-				again = append(again, o)
-				continue
-			}
-			again = append(again, answer([]*write{o}, w.transact([]*write{o}))...)
-		}
-		w.again(again)
+		w.again(w.oneByOne(list))
 		return
 	}
 	w.again(answer(list, err))
+}
+
+// oneByOne commits each write of a batch that failed, and returns those that are to be tried again.
+func (w *writer) oneByOne(list []*write) (again []*write) {
+	var refused, blocked error // by the store: one that no caller waits for; an ordered one
+	for _, o := range list {
+		one, err := []*write{o}, blocked
+		if err == nil && o.wake == nil {
+			err = refused
+		}
+		if err == nil {
+			err = w.transact(one)
+		}
+		again = append(again, answer(one, err)...)
+		if o.wake != nil || !errors.Is(o.err, host.ErrUnavailable) {
+			continue
+		}
+		if refused = o.err; o.ordered && o.refusals < mostOrdered {
+			blocked = o.err
+		}
+	}
+	return again
 }
 
 // answer tells each write of a batch what became of it, and returns those that are to be tried again.
@@ -214,7 +237,8 @@ func answer(list []*write, err error) (again []*write) {
 		} else if o.after != nil {
 			o.after()
 		}
-		if o.wake == nil && errors.Is(o.err, host.ErrUnavailable) {
+		if o.wake == nil && o.lasting && errors.Is(o.err, host.ErrUnavailable) {
+			o.refusals++
 			again = append(again, o)
 		} else if o.settled != nil {
 			o.settled(o.err)
