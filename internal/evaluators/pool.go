@@ -59,6 +59,19 @@ func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
+	for tries := 0; ; tries++ {
+		text, err := p.ask(ctx, q)
+		if !errors.Is(err, errNotAsked) {
+			return text, err
+		}
+		if tries > cap(p.slots) { // more than can have been idle: those that are started end, too
+			return "", expr.ScriptError(err.Error())
+		}
+	}
+}
+
+// ask has one evaluator evaluate a template.
+func (p *Pool) ask(ctx context.Context, q expr.Script) (string, error) {
 	e, err := p.take(ctx)
 	if err != nil {
 		return "", err

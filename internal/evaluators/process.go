@@ -125,6 +125,10 @@ func (p *process) isOver() bool {
 	}
 }
 
+// errNotAsked says that an evaluator had ended before it was asked: whatever ended it, the template did
+// not, and another evaluator can be asked.
+var errNotAsked = errors.New("the evaluator had ended before it was asked")
+
 // evaluate asks for one evaluation. sound says whether the process can be asked again.
 func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sound bool, err error) {
 	b, err := wire.Question(q)
@@ -143,6 +147,8 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 		return "", time.Since(began) < firstLook, err
 	case ctx.Err() != nil:
 		return "", false, context.Cause(ctx)
+	case errors.Is(err, errNotAsked):
+		return "", false, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "", false, expr.ScriptError("the evaluation took longer than 500ms and did not heed it: its process was ended")
 	}
@@ -154,7 +160,9 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 func (p *process) ask(began time.Time, question []byte) (string, error) {
 	deadline := began.Add(wire.LastTime)
 	p.in.SetWriteDeadline(deadline) // it is a pipe
-	if _, err := p.in.Write(question); err != nil {
+	if _, err := p.in.Write(question); errors.Is(err, syscall.EPIPE) {
+		return "", errNotAsked
+	} else if err != nil {
 		return "", err
 	}
 	p.out.SetReadDeadline(began.Add(firstLook)) // it is a pipe
