@@ -36,7 +36,7 @@ var (
 
 var kinds = []kind{
 	// Documents that are not in this repository, and how their sections are called.
-	{regexp.MustCompile(`\b(?:DESIGN|HOLES|HOUSE|ANCHORS|EXTENSIONS)\b|\bspec \w+\.md|/work/\w+|\b[AB]\.\d+\b`), outside},
+	{regexp.MustCompile(`\b(?:DESIGN|HOLES|HOUSE|ANCHORS|EXTENSIONS)\b|\bspec \w+\.md|\b[AB]\.\d+\b`), outside},
 	// A page, perhaps with a section: language.md 1.5, 1.6 or server.md#settings.
 	{regexp.MustCompile(`([\w./*-]*\w\.md)(#[\w-]+)?(?: (` + number + more + number + `)*))?`), (*library).checkPage},
 	// A section of the reference, within it: (2.7).
