@@ -97,6 +97,9 @@ down() {
 # DYNAMODB_SHARE_DB=1: functions ask DynamoDB Local directly, under whatever name they sign.
 # *_DYNAMODB=v2: streams without a download.
 # S3_SKIP_SIGNATURE_VALIDATION=0: expired and forged links are refused, as on AWS.
+# LSPROC_FREEZE=1: as on AWS, a function's process stands still from its answer to its next call.
+# LSPROC_INIT_TIMEOUT: AWS gives the start of a process 10 s; here several share two cores with
+#   everything else, and a message whose process did not start stays away for a quarter of an hour.
 # CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES: 0 refuses every type, since the list of those that
 #   are supported is a download. The plugin is strict in its place.
 start() {
@@ -110,6 +113,7 @@ start() {
   export S3_SKIP_SIGNATURE_VALIDATION=0
   export LAMBDA_RUNTIME_EXECUTOR=process LAMBDA_RETRY_BASE_DELAY=1
   export LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC=${ESM_POLL:-0.05} LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC=${ESM_POLL:-0.1}
+  export LSPROC_FREEZE=${LSPROC_FREEZE:-1} LSPROC_INIT_TIMEOUT=${LSPROC_INIT_TIMEOUT:-60}
   export CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES=1
   export LSPROC_SHARED=$SHARED
   export DEBUG=${DEBUG:-0}

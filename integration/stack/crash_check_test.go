@@ -63,6 +63,7 @@ func (l *load) drain(patience time.Duration) {
 			break
 		}
 		if time.Now().After(deadline) {
+			l.explain(open)
 			l.t.Fatalf("after %v %d attempts have not ended (%s), and %d messages are in the queues", patience, len(open), strings.Join(open, " "), waiting)
 		}
 	}
@@ -71,6 +72,43 @@ func (l *load) drain(patience time.Duration) {
 			l.t.Errorf("dead letters of %s: %d, %v", q.Name, n, err)
 		}
 	}
+}
+
+// explain prints what is known of attempts that have not ended: their tasks, and what the functions
+// have complained of.
+func (l *load) explain(open []string) {
+	l.t.Helper()
+	ctx := l.t.Context()
+	for _, id := range open {
+		var tree struct{ Tasks []map[string]any }
+		if err := l.Get(ctx, "/api/attempts/"+id+"/tasks", &tree); err != nil {
+			l.t.Error(err)
+		}
+		for _, x := range tree.Tasks {
+			l.t.Logf("attempt %s: task %v is %v, updated at %v", id, x["fullName"], x["state"], x["updatedAt"])
+		}
+	}
+	for _, f := range []string{"executor", "agent", "tick"} {
+		lines, err := l.Log(ctx, f, l.since)
+		if err != nil {
+			l.t.Error(err)
+		}
+		for _, line := range lines {
+			if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`) || !strings.HasPrefix(line, "{") && !isPlatform(line) {
+				l.t.Logf("%s: %s", f, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// isPlatform says that Lambda wrote a line of a log about a call that went well.
+func isPlatform(line string) bool {
+	for _, word := range []string{"START ", "END ", "REPORT "} {
+		if strings.HasPrefix(line, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // history is what the log of an attempt says.

@@ -20,6 +20,7 @@ type load struct {
 	name    string // of the project
 	project stack.Project
 	works   *works
+	since   time.Time
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -42,7 +43,7 @@ type works struct {
 func newLoad(t *testing.T, s *stack.Stack, seed uint64) *load {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 2))
-	l := &load{Stack: s, t: t, name: fmt.Sprintf("crash%d", time.Now().UnixNano()), killed: map[string]bool{}, random: random, works: newWorks(t, seed)}
+	l := &load{Stack: s, t: t, since: time.Now(), name: fmt.Sprintf("crash%d", time.Now().UnixNano()), killed: map[string]bool{}, random: random, works: newWorks(t, seed)}
 	var err error
 	l.project, err = s.Push(t.Context(), l.name, map[string]string{"main.dig": l.works.main(), "every.dig": "schedule:\n  seconds_interval>: 5\n+a:\n  echo>: ${session_time}\n"})
 	if err != nil {

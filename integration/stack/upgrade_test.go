@@ -48,7 +48,7 @@ func upgrade(t *testing.T, s *stack.Stack, file string) {
 		t.Fatal(err)
 	}
 	now := renewal(t, s, f)
-	shortLeases(t, s)
+	crashLeases.set(t, s)
 	feed(t, s.Stage, false)
 	now.put(s)
 	now.send(s)
@@ -252,7 +252,7 @@ func (r *renewed) receive(q *stack.Queue) {
 func TestNewerForm(t *testing.T) {
 	s := stack.Alone(t)
 	ctx := t.Context()
-	shortLeases(t, s)
+	crashLeases.set(t, s)
 	events, tasks, err := s.Queues(ctx, localstack.Config(t))
 	if err != nil {
 		t.Fatal(err)
