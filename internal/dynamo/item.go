@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
@@ -90,6 +91,17 @@ func (it item) setTree(name string, m *param.Map) {
 
 // micros is how times are stored: microseconds since 1970.
 func micros(t time.Time) types.AttributeValue { return number(t.UnixMicro()) }
+
+// same says that an item has the attributes with these names as another one has them: what is read
+// has microseconds, so times are compared as they are stored.
+func (it item) same(other item, names []string) bool {
+	for _, name := range names {
+		if !reflect.DeepEqual(it[name], other[name]) {
+			return false
+		}
+	}
+	return true
+}
 
 func (it item) str(name string) string {
 	if v, ok := it[name].(*types.AttributeValueMemberS); ok {

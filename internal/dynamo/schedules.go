@@ -43,7 +43,8 @@ func (db *DB) Update(ctx context.Context, s host.Schedule, old host.Times, at ti
 	want := scheduleItem(s)
 	w := where{text: "SET ", values: item{}}
 	var gone string
-	for i, name := range []string{aRun, aNext, aLastTime, aUpdated, aDisabled, aListDue, aDue} {
+	moved := []string{aRun, aNext, aLastTime, aUpdated, aDisabled, aListDue, aDue}
+	for i, name := range moved {
 		w.names = append(w.names, name)
 		if want[name] == nil {
 			gone += ", #" + name
@@ -73,11 +74,10 @@ func (db *DB) Update(ctx context.Context, s host.Schedule, old host.Times, at ti
 	if !errors.Is(err, errCondition) {
 		return err
 	}
-	now := scheduleOf(there)
 	switch {
-	case there == nil || now.Site != s.Site:
+	case there == nil || there.num(aSite) != s.Site:
 		return orNotFound(nil, "update schedule %d", s.ID)
-	case now.Times == s.Times && now.UpdatedAt.Equal(at) && now.DisabledAt.Equal(s.DisabledAt):
+	case there.same(want, moved):
 		return nil // an answer was lost: it is our own
 	}
 	return host.ErrConflict

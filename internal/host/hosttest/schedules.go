@@ -17,6 +17,7 @@ func schedulesSuite(t *testing.T, h Harness) {
 	cases{
 		"a push brings them in line": schedulesPush,
 		"one moves on once":          schedulesRace,
+		"it is told of each move":    schedulesMoves,
 		"those that are due":         schedulesDue,
 		"they are listed":            schedulesList,
 	}.run(t, h)
@@ -89,6 +90,22 @@ func schedulesPush(t *testing.T, s Stores) {
 	}
 	_, err := s.Schedules.Schedule(ctx, 2, a.ID)
 	wantError(t, "schedule of another site", err, host.ErrNotFound)
+}
+
+// schedulesMoves moves a schedule again and again, at times as a clock tells them and not as rows keep
+// them: whoever moved it must hear so, also when the answer was lost on the way, or nobody sends its
+// next run.
+func schedulesMoves(t *testing.T, s Stores) {
+	ctx := t.Context()
+	got(push(ctx, s, 1, "demo", "r1", []string{"a"}, map[string]host.Times{"a": times(10)}))(t)
+	a := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
+	zone := time.FixedZone("", 2*60*60)
+	for i := range 60 {
+		old := a.Times
+		at := time.Now().Add(time.Duration(i)*time.Second + time.Nanosecond)
+		a.Times = host.Times{Run: at.Add(time.Hour), Session: at.In(zone), Last: old.Session}
+		must(t, s.Schedules.Update(ctx, a, old, at))
+	}
 }
 
 func schedulesRace(t *testing.T, s Stores) {
