@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -33,6 +34,21 @@ func Endpoint() string {
 		port = "4566"
 	}
 	return "http://127.0.0.1:" + port
+}
+
+// Tables is where its DynamoDB listens.
+func Tables() (string, error) {
+	client := http.Client{Timeout: 5 * time.Second}
+	r, err := client.Get(Endpoint() + "/_lsproc/dynamodb")
+	if err != nil {
+		return "", fmt.Errorf("ask LocalStack for DynamoDB: %w", err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("ask LocalStack for DynamoDB: %s %w", r.Status, err)
+	}
+	return string(text), nil
 }
 
 // Config is how clients reach LocalStack. A test is skipped when it does not run, unless

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh [localstack|account]: deploys the stack and runs the end-to-end list against it, the
+# run.sh [localstack|account|list]: deploys the stack and runs the end-to-end list against it, the
 # same one that runs against the server of one machine, and what only a deployed stack has.
 #
 # localstack  starts a LocalStack of its own on a free port and stops it at the end, whatever
@@ -7,6 +7,7 @@
 # account     the AWS account and region of the environment, whose region is bootstrapped for
 #             the CDK. Deploys the stage STAGE (it) and leaves it; CONTEXT adds "-c" arguments
 #             of the cdk command. With AWS_ENDPOINT_URL that account may be LocalStack.
+# list        the list alone, against the stack that ZERODAG_SERVER, _TOKEN and _STAGE name.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 where=${1:-localstack}
@@ -49,11 +50,12 @@ on_localstack() {
   export LS_PORT REQUIRE=${REQUIRE:-localstack}
   "$localstack" running || trap '"$localstack" down' EXIT
   eval "$("$localstack" up)"
-  go test -count=1 ./integration/localstack ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
+  npm ci --prefix integration/localstack/iam --silent --no-audit --no-fund >&2
+  go test -count=1 ./integration/localstack ./integration/localstack/proxy ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
   local variables
   variables=$(integration/localstack/deploy.sh e2e -c commandFunction=true)
   eval "$variables"
-  the_list
+  go run ./integration/localstack/bed "$ZERODAG_STAGE" integration/stack/run.sh list
   alone
   variables=$(integration/localstack/deploy.sh e2e-logs -c smallLogs=true)
   eval "$variables"
@@ -81,9 +83,10 @@ on_account() {
 
 case $where in
 localstack) on_localstack ;;
+list) the_list ;;
 account) on_account ;;
 *)
-  echo "usage: run.sh [localstack|account]" >&2
+  echo "usage: run.sh [localstack|account|list]" >&2
   exit 1
   ;;
 esac

@@ -11,7 +11,7 @@ import (
 type Call struct{ Service, Operation string }
 
 // services by the prefix of X-Amz-Target.
-var targets = map[string]string{"DynamoDB_20120810": "dynamodb", "AmazonSQS": "sqs", "AmazonSSM": "ssm", "AWSEvents": "events"}
+var targets = map[string]string{"DynamoDB_20120810": "dynamodb", "AmazonSQS": "sqs", "AmazonSSM": "ssm", "AWSEvents": "events", "AmazonEC2ContainerServiceV20141113": "ecs"}
 
 var scope = regexp.MustCompile(`Credential=[^/]*/[0-9]*/[^/]*/([a-z0-9-]*)/aws4_request`)
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Faults are shares of calls that go wrong, of each kind.
@@ -32,6 +33,39 @@ func (p *Proxy) Trouble(seed uint64, f Faults) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = &faults{Faults: f, random: rand.New(rand.NewPCG(seed, seed))}
+}
+
+// quota is how many calls a service takes in a second, of all functions together.
+type quota struct {
+	most int
+
+	mu     sync.Mutex
+	second int64
+	calls  int
+}
+
+// Quota makes a service refuse from now on what is more than so many calls a second, as AWS does for an
+// account.
+func (p *Proxy) Quota(service string, most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.quotas == nil {
+		p.quotas = map[string]*quota{}
+	}
+	p.quotas[service] = &quota{most: most}
+}
+
+func (q *quota) exceeded(now time.Time) bool {
+	if q == nil {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if now.Unix() != q.second {
+		q.second, q.calls = now.Unix(), 0
+	}
+	q.calls++
+	return q.calls > q.most
 }
 
 // fate is what was drawn for a call.

@@ -13,8 +13,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"zerodag/integration/localstack"
 )
@@ -24,10 +26,14 @@ type Proxy struct {
 	URL string // for AWS_ENDPOINT_URL
 
 	target string
+	tables string // where DynamoDB is asked; "" is the target
 	client *http.Client
+	stop   []func()
 	mu     sync.Mutex
 	bill   Bill
 	faults *faults
+	quotas map[string]*quota // by service
+	guard  *guard
 	sent   map[Order]int
 }
 
@@ -44,18 +50,34 @@ func Start(t testing.TB, target string) *Proxy {
 
 // Open starts a proxy before a target; "" is LocalStack.
 func Open(target string) (p *Proxy, stop func(), err error) {
+	p = &Proxy{target: target, bill: emptyBill(),
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200, DisableCompression: true}}}
 	if target == "" {
-		target = localstack.Endpoint()
+		p.target = localstack.Endpoint()
+		if p.tables, err = localstack.Tables(); err != nil {
+			return nil, nil, err
+		}
 	}
+	if p.URL, err = p.listen(""); err != nil {
+		return nil, nil, err
+	}
+	return p, func() {
+		for _, stop := range p.stop {
+			stop()
+		}
+	}, nil
+}
+
+// listen opens a port for the calls of a function.
+func (p *Proxy) listen(caller string) (address string, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, nil, fmt.Errorf("open a port for the proxy: %w", err)
+		return "", fmt.Errorf("open a port for the proxy: %w", err)
 	}
-	p = &Proxy{URL: "http://" + l.Addr().String(), target: target, bill: emptyBill(),
-		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200, DisableCompression: true}}}
-	s := &http.Server{Handler: p}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(caller, w, r) })}
 	go s.Serve(l)
-	return p, func() { s.Close() }, nil
+	p.stop = append(p.stop, func() { s.Close() })
+	return "http://" + l.Addr().String(), nil
 }
 
 // answer is what a call brought.
@@ -65,14 +87,25 @@ type answer struct {
 	body   []byte
 }
 
-// ServeHTTP passes a call on, unless a fault is drawn for it.
-func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serve passes a call of a function on, unless its role does not allow it, there are too many or a
+// fault is drawn for it.
+func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client has gone
 	}
 	c := identify(r, body)
+	p.mu.Lock()
+	guard, quota := p.guard, p.quotas[c.Service]
+	p.mu.Unlock()
+	if no := guard.refusal(caller, c, r, body); no != nil {
+		no.write(w)
+		return
+	}
 	fate := p.draw(c)
+	if quota.exceeded(time.Now()) {
+		fate.throttle = true
+	}
 	if fate.throttle || fate.before {
 		p.count(c, nil, answer{}) // it is billed all the same
 		refuse(c, fate).write(w)
@@ -97,10 +130,19 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
+// to is where a call goes: those of DynamoDB, which are half of all, right to where LocalStack would
+// only hand them on.
+func (p *Proxy) to(r *http.Request) string {
+	if p.tables != "" && strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
+		return p.tables
+	}
+	return p.target
+}
+
 // forward keeps the name that the client called: pre-signed links are signed with it. A call
 // is carried out also when its client was killed meanwhile, so that it is known what was.
 func (p *Proxy) forward(r *http.Request, body []byte) (answer, error) {
-	out, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), r.Method, p.target+r.URL.RequestURI(), bytes.NewReader(body))
+	out, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), r.Method, p.to(r)+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}

@@ -64,7 +64,9 @@ func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]st
 		delete(before[f], endpoint) // of a run that was cut off
 		now := maps.Clone(before[f])
 		maps.Copy(now, replaced)
-		now[endpoint] = p.URL
+		if now[endpoint], err = p.listen(f); err != nil {
+			return nil, err
+		}
 		if err := tell(ctx, stage, f, now); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,93 @@
+// Command bed runs another command while the functions of a stage on LocalStack live under the rules of
+// a real account: what the policies of their roles do not allow is refused, and SSM takes forty calls a
+// second.
+//
+//	go run ./integration/localstack/bed STAGE COMMAND...
+//
+// It fails when the command does, or when anything was refused by a policy. It must never be used
+// beside tests that put a proxy of their own before the functions.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"zerodag/integration/localstack/iam"
+	"zerodag/integration/localstack/proxy"
+)
+
+// parameterCalls is what SSM takes in a second, of an account: GetParametersByPath and the like.
+const parameterCalls = 40
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: bed STAGE COMMAND...")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1], os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bed:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, stage string, command []string) (failed error) {
+	judge, err := iam.Open()
+	if err != nil {
+		return err
+	}
+	defer judge.Close()
+	p, stop, err := proxy.Open("")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := p.Guard(ctx, stage, judge); err != nil {
+		return err
+	}
+	p.Quota("ssm", parameterCalls)
+	detach, err := p.Attach(ctx, stage, nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		failed = errors.Join(failed, detach(last))
+	}()
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := c.Run(); err != nil {
+		failed = fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	}
+	return errors.Join(failed, report(p))
+}
+
+// report prints what was asked for, and fails when a policy refused any of it, or nothing was asked.
+func report(p *proxy.Proxy) error {
+	asked := p.Asked()
+	for _, f := range slices.Sorted(maps.Keys(asked)) {
+		var list []string
+		for _, action := range slices.Sorted(maps.Keys(asked[f])) {
+			list = append(list, fmt.Sprint(action, " ", asked[f][action]))
+		}
+		fmt.Printf("bed: %s asked for %s\n", f, strings.Join(list, ", "))
+	}
+	if len(asked) == 0 {
+		return errors.New("no function called AWS: nothing was judged")
+	}
+	if refused := p.Refused(); len(refused) > 0 {
+		return fmt.Errorf("the policies of the functions' roles do not allow what they do:\n%s", strings.Join(refused, "\n"))
+	}
+	return nil
+}

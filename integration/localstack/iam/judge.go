@@ -1,0 +1,121 @@
+// Package iam decides as AWS does whether the policies of a role allow what a function asks for.
+// LocalStack checks no policy: what a role lacks shows on an account only.
+//
+// The proxy asks it. The decision itself is that of a policy simulator from npm, which runs beside the
+// tests and is part of no build.
+package iam
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+)
+
+// Account is LocalStack's.
+const Account = "000000000000"
+
+// Access is what a request needs: an action on a resource, with what conditions may look at.
+type Access struct {
+	Action   string            `json:"action"`
+	Resource string            `json:"resource"`
+	Context  map[string]string `json:"context,omitempty"`
+}
+
+// Judge decides. It is safe for concurrent use.
+type Judge struct {
+	mu    sync.Mutex
+	in    io.WriteCloser
+	out   *bufio.Scanner
+	known map[string]verdict // by role and access
+	wait  func() error
+}
+
+type verdict struct {
+	Allowed bool   `json:"allowed"`
+	Why     string `json:"why"`
+}
+
+// Open starts the simulator.
+func Open() (*Judge, error) {
+	_, file, _, _ := runtime.Caller(0)
+	folder := filepath.Dir(file)
+	if _, err := os.Stat(filepath.Join(folder, "node_modules")); err != nil {
+		return nil, fmt.Errorf("the policy simulator is not installed: npm ci --prefix %s", folder)
+	}
+	c := exec.Command("node", "judge.mjs")
+	c.Dir, c.Stderr = folder, os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, fmt.Errorf("start the policy simulator: %w", err)
+	}
+	return &Judge{in: in, out: bufio.NewScanner(out), known: map[string]verdict{}, wait: c.Wait}, nil
+}
+
+// Close ends the simulator.
+func (j *Judge) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.in.Close()
+	return j.wait()
+}
+
+// Role makes the policies of a role known, as JSON documents.
+func (j *Judge) Role(role string, policies []json.RawMessage) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(map[string]any{"role": role, "policies": policies})
+}
+
+// Allows says whether a role may, and if not why not.
+func (j *Judge) Allows(role string, a Access) (bool, string, error) {
+	key, err := json.Marshal([]any{role, a})
+	if err != nil {
+		return false, "", err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if v, there := j.known[string(key)]; there {
+		return v.Allowed, v.Why, nil
+	}
+	question := struct {
+		Role    string `json:"role"`
+		Account string `json:"account"`
+		Access
+	}{role, Account, a}
+	if err := j.write(question); err != nil {
+		return false, "", err
+	}
+	var v verdict
+	if !j.out.Scan() {
+		return false, "", fmt.Errorf("the policy simulator has ended: %w", j.out.Err())
+	}
+	if err := json.Unmarshal(j.out.Bytes(), &v); err != nil {
+		return false, "", fmt.Errorf("read the verdict: %w", err)
+	}
+	j.known[string(key)] = v
+	return v.Allowed, v.Why, nil
+}
+
+func (j *Judge) write(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if _, err := j.in.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("ask the policy simulator: %w", err)
+	}
+	return nil
+}
