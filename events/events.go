@@ -25,8 +25,10 @@ type Task struct {
 	Runs []engine.Run `json:"runs,omitempty"`
 	Wait bool         `json:"wait,omitempty"` // the runs wait until the time of the message
 	From []string     `json:"from,omitempty"` // guards whose messages came again: what they were at is taken over
-	Then *Event       `json:"then,omitempty"`
-	Fire []Firing     `json:"fire,omitempty"`
+	// Unbegun: none that had these messages began with them, so that what is taken over was not lost.
+	Unbegun bool     `json:"unbegun,omitempty"`
+	Then    *Event   `json:"then,omitempty"`
+	Fire    []Firing `json:"fire,omitempty"`
 }
 
 // Firing names a schedule, and the time for which it is fired: one that was moved since is

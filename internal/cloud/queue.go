@@ -33,6 +33,9 @@ func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQS
 // eventVisibility of the queue, as infra sets it.
 const eventVisibility = time.Minute
 
+// taskVisibility is the same of the queue "tasks".
+const taskVisibility = 15 * time.Minute
+
 // Agent handles a call with a message of the queue "tasks". Its first act is to make the
 // lease short, so that a crash is noticed soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
@@ -111,5 +114,9 @@ func adopt(q *sqs.Queue, m events.SQSMessage, lease time.Duration) (host.Deliver
 	if err != nil {
 		count = 1
 	}
-	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count}, lease)
+	var first time.Time
+	if ms, err := strconv.ParseInt(m.Attributes["ApproximateFirstReceiveTimestamp"], 10, 64); err == nil {
+		first = time.UnixMilli(ms)
+	}
+	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count, First: first}, lease)
 }
