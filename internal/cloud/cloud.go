@@ -121,7 +121,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 			s := workspaces.Of(ctx, w.Archive, id, nil)
-			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave}, nil
+			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave, Wrong: s.Wrong}, nil
 		},
 		Prewarm:   e.prewarm,
 		Evaluator: evaluators.New(evaluator),

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+
+	"zerodag/operators"
 )
 
 // What drivers answer; they translate the errors of their stores at the border.
@@ -15,8 +17,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrLeaseLost: the message is not this receiver's any more.
 	ErrLeaseLost = errors.New("the lease is lost")
-	// ErrUnavailable: the store cannot work now (throttled, disk full); try again.
-	ErrUnavailable = errors.New("the store is not available now")
+	// ErrUnavailable: the store cannot work now (throttled, disk full); try again. It is the error
+	// that runs of tasks wait for, too.
+	ErrUnavailable = operators.ErrUnavailable
 )
 
 // What goes wrong with an attempt, whatever the store.
