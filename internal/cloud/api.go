@@ -82,6 +82,7 @@ type command struct {
 
 // Handle answers a request of API Gateway, or a command of who may invoke the function.
 func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
+	defer a.engine.settle(ctx)
 	var c command
 	if err := json.Unmarshal(payload, &c); err == nil && c.Zerodag != "" {
 		return a.command(ctx, c.Zerodag)

@@ -137,6 +137,17 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	return e, nil
 }
 
+// settling is how long a call waits at its end for what people are told of.
+const settling = 5 * time.Second
+
+// settle lets what goes on in the background end before a call returns: then its context ends and
+// Lambda freezes the process.
+func (e *Engine) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	e.Settle(ctx)
+}
+
 // evaluatorPath is where the program is that evaluates expressions: beside the function's own, which
 // stays free of the JavaScript engine.
 func evaluatorPath() (string, error) {
@@ -154,7 +165,7 @@ func operatorSettings() *param.Map { return param.New("aws", param.New("environm
 
 // topics are what is put on the bus, by the word of the settings.
 func topics(announce string) []events.Topic {
-	failures := []events.Topic{events.AttemptFailed, events.SLAMissed}
+	failures := []events.Topic{events.AttemptFailed, events.SLAMissed, events.StartRefused}
 	ends := append(failures, events.AttemptSucceeded, events.AttemptKilled)
 	switch announce {
 	case "failures":

@@ -27,6 +27,7 @@ func (r *received) Delete(_ context.Context, d host.Delivery) error {
 // Executor handles a call with messages of the queue "events": those of a group together.
 func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("executor")()
+	defer e.settle(ctx)
 	return e.consume(ctx, e.Events, eventVisibility, call, e.TakeEvents), nil
 }
 
@@ -40,6 +41,7 @@ const taskVisibility = 15 * time.Minute
 // lease short, so that a crash is noticed soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("agent")()
+	defer e.settle(ctx)
 	lease := e.lease
 	return e.consume(ctx, e.Tasks, lease, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {
 		for _, d := range list {
