@@ -22,6 +22,9 @@ var (
 	ErrUnavailable = operators.ErrUnavailable
 )
 
+// ErrTooManyAttempts: the site has all the unfinished attempts that it may have.
+var ErrTooManyAttempts = errors.New("too many attempts running")
+
 // What goes wrong with an attempt, whatever the store.
 var (
 	// ErrPanic: our own code crashed; that is a defect.
