@@ -22,6 +22,7 @@ const (
 	AttemptFailed    Topic = "Attempt Failed"
 	AttemptKilled    Topic = "Attempt Killed"
 	SLAMissed        Topic = "SLA Missed"
+	StartRefused     Topic = "Start Refused" // of an event: there is no attempt
 )
 
 // Announcement is what other programs are told of an attempt.
@@ -48,6 +49,7 @@ type AttemptDetail struct {
 	Status           string    `json:"status"` // running, success, error or killed
 	CreatedAt        time.Time `json:"created_at"`
 	FinishedAt       time.Time `json:"finished_at,omitzero"`
+	Reason           string    `json:"reason,omitempty"` // of StartRefused: why
 }
 
 // Encode writes the detail.

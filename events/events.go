@@ -15,8 +15,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// Version is the newest form that this package reads and writes.
+// Version is the newest form of all but what has one of its own.
 const Version = 1
+
+// startVersion is the form of a message that starts a workflow: a program of before it would take that for
+// a message without runs and drop it.
+const startVersion = 2
 
 // Task is a message of the queue "tasks": runs to be done, something that happens to the
 // attempt at the message's time, or schedules that are to be fired then.
@@ -25,8 +29,11 @@ type Task struct {
 	Runs []engine.Run `json:"runs,omitempty"`
 	Wait bool         `json:"wait,omitempty"` // the runs wait until the time of the message
 	From []string     `json:"from,omitempty"` // guards whose messages came again: what they were at is taken over
-	Then *Event       `json:"then,omitempty"`
-	Fire []Firing     `json:"fire,omitempty"`
+	// Unbegun: none that had these messages began with them, so that what is taken over was not lost.
+	Unbegun bool      `json:"unbegun,omitempty"`
+	Then    *Event    `json:"then,omitempty"`
+	Fire    []Firing  `json:"fire,omitempty"`
+	Start   *Starting `json:"start,omitempty"`
 }
 
 // Firing names a schedule, and the time for which it is fired: one that was moved since is
@@ -37,9 +44,19 @@ type Firing struct {
 	Run      int64 `json:"run"` // seconds since 1970
 }
 
+// Starting is a start that an event asked for and that has to wait.
+type Starting struct {
+	StartDetail
+	Named bool `json:"named,omitempty"` // the author of a rule named its parameters
+	Times int  `json:"times"`           // how often it was put off, this time included
+}
+
 // EncodeTask writes a message.
 func EncodeTask(t Task) []byte {
 	t.V = Version
+	if t.Start != nil {
+		t.V = startVersion
+	}
 	return must(json.Marshal(t))
 }
 
@@ -54,7 +71,13 @@ func DecodeTask(body []byte) (Task, error) {
 			return Task{}, fmt.Errorf("decode task message: %w", err)
 		}
 	}
-	return t, version(t.V)
+	if t.Start == nil {
+		return t, version(t.V, Version)
+	}
+	if t.Start.ID == "" || t.Start.Times < 0 {
+		return Task{}, fmt.Errorf("decode task message: a start names its event: %q", t.Start.ID)
+	}
+	return t, version(t.V, startVersion)
 }
 
 // Event is a message of the queue "events", and what a log entry says happened. In an entry
@@ -201,7 +224,7 @@ func Decode(body []byte) (Event, error) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		return Event{}, fmt.Errorf("decode event: %w", err)
 	}
-	if err := version(e.V); err != nil {
+	if err := version(e.V, Version); err != nil {
 		return Event{}, err
 	}
 	return e, e.check()
@@ -219,9 +242,9 @@ func DecodeList(text []byte) ([]Event, error) {
 	return list, nil
 }
 
-func version(v int) error {
-	if v < 1 || v > Version {
-		return fmt.Errorf("the message has form %d, this program reads up to %d", v, Version)
+func version(v, most int) error {
+	if v < 1 || v > most {
+		return fmt.Errorf("the message has form %d, this program reads up to %d", v, most)
 	}
 	return nil
 }

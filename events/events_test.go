@@ -89,7 +89,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s was read as %v", text, e)
 		}
 	}
-	for _, text := range []string{`{"v":2}`, `{}`, `{"v":1,"then":{"event":"x"}}`, `[]`} {
+	for _, text := range []string{`{"v":2}`, `{}`, `{"v":1,"then":{"event":"x"}}`, `[]`, `{"v":2,"start":{}}`, `{"v":3,"start":{"id":"e"}}`} {
 		if m, err := events.DecodeTask([]byte(text)); err == nil {
 			t.Errorf("%s was read as %v", text, m)
 		}
@@ -102,6 +102,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"event":"due","run":{"task":3,"d":2}}`))
 	f.Add([]byte(`{"v":1,"event":"results","results":[{"event":"succeeded","run":{"task":3,"d":2},"outcome":{"store":{"a":1}}},{"event":"later","run":{"task":3,"d":2},"after":5,"state":{}}]}`))
 	f.Add([]byte(`{"v":1,"runs":[{"task":3,"d":2}],"then":{"event":"sla_due"}}`))
+	f.Add([]byte(`{"v":2,"start":{"id":"e1","time":"2026-01-02T03:04:05Z","project":"p","workflow":"w","params":{"a":1},"named":true,"times":3}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if e, err := events.Decode(body); err == nil {
 			e.Engine("g")

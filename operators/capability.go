@@ -13,6 +13,11 @@ import (
 	"zerodag/engine/param"
 )
 
+// ErrUnavailable is in the errors of all that a host gives to a task when a store of the deployment
+// cannot work now: it is throttled, away or full. A run that ends with it is made again later, and
+// neither fails its task nor counts as a try of `_retry` (Job.Postponed).
+var ErrUnavailable = errors.New("the store is not available now")
+
 // Log is the task's log. Its methods may be called by several goroutines.
 type Log interface {
 	// Write appends output of a command, raw. It never fails: a log that cannot be kept

@@ -54,10 +54,15 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 			out = Outcome{Error: param.DataMap(engine.ErrorObject(fmt.Errorf("%v", p)))}
 		}
 	}()
+	before := j.State
 	result, err := r.run(ctx, e, j)
 	if err == nil {
 		j.MarkData(&result)
 		return Outcome{Result: &result}
+	}
+	if later := j.postponed(err, before); later != nil {
+		j.Log.Line(Warn, "OperatorManager", "Task waits for the deployment and is run again: "+err.Error())
+		return Outcome{Later: later}
 	}
 	var later *Later
 	if errors.As(err, &later) {
@@ -266,7 +271,7 @@ func (j *Job) try(ctx context.Context, op Operator) (Result, error) {
 	}
 	result, err := op.Run(ctx, &j.Task)
 	var later *Later
-	if err == nil || errors.As(err, &later) || ctx.Err() != nil {
+	if err == nil || errors.As(err, &later) || errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
 		return result, err
 	}
 	if next, wait, ok := policy.Next(j.State); ok {

@@ -33,7 +33,7 @@ func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.To
 }
 
 // Notify tells people about an attempt, in the background: it may be tried again and again for
-// minutes. Wait waits for that.
+// minutes. Settle waits for that.
 func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
 	n := host.Notice{Message: message, Attempt: a}
 	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {

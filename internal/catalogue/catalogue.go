@@ -104,8 +104,20 @@ func New(o Options) *Catalogue {
 	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts}
 }
 
-// Wait waits for notices that are under way.
-func (c *stores) Wait() { c.telling.Wait() }
+// Settle waits for notices that are under way, until ctx ends at most: where processes stop when their
+// call returns, what is told in the background must be told before.
+func (c *stores) Settle(ctx context.Context) {
+	told := make(chan struct{})
+	go func() {
+		c.telling.Wait()
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-ctx.Done():
+		c.o.Logger.Error("people are told of something only if this process goes on", "error", ctx.Err())
+	}
+}
 
 // Counts are numbers for health and metrics, since the start of this process.
 type Counts struct {

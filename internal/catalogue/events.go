@@ -12,9 +12,9 @@ import (
 )
 
 // StartByEvent starts the workflow that an event of the bus, a schedule of EventBridge or a rule
-// names. named: its parameters were named by who may write such rules; else they are data, and
-// none of them may decide what a task does. The same ID twice starts it once. What is wrong with it is
-// logged and not tried again.
+// names. named: its parameters were named by the author of such a rule; else they are data, and
+// none of them may decide what a task does. The same ID twice starts it once. What can never start is logged,
+// announced and no error. host.ErrTooManyAttempts: it may start later.
 func (c *Catalogue) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	r, err := c.startRequest(ctx, d)
 	if err == nil {
@@ -22,13 +22,25 @@ func (c *Catalogue) StartByEvent(ctx context.Context, d events.StartDetail, name
 		_, err = c.Start(ctx, r)
 	}
 	var user *host.Error
-	if errors.As(err, &user) {
-		if user.Existing == nil {
-			c.o.Logger.Error("event starts nothing", "event", d.ID, "project", d.Project, "workflow", d.Workflow, "error", err)
-		}
+	switch {
+	case !errors.As(err, &user) || errors.Is(err, host.ErrTooManyAttempts):
+		return err
+	case user.Existing != nil:
 		return nil
 	}
-	return err
+	c.o.Logger.Error("event starts nothing", "event", d.ID, "project", d.Project, "workflow", d.Workflow, "error", err)
+	return c.announceRefusal(ctx, d, err)
+}
+
+// announceRefusal tells the bus that an event asked for what can never start.
+func (c *Catalogue) announceRefusal(ctx context.Context, d events.StartDetail, why error) error {
+	now := c.o.Now().UTC()
+	x := events.Announcement{Topic: events.StartRefused, Time: now, Detail: events.AttemptDetail{ID: d.ID + "/start-refused", Project: d.Project, Workflow: d.Workflow,
+		SessionTime: d.SessionTime, Status: "refused", CreatedAt: now, Reason: why.Error()}}
+	if err := c.o.Bus.Announce(ctx, x); err != nil {
+		return fmt.Errorf("announce that event %s starts nothing: %w", d.ID, err)
+	}
+	return nil
 }
 
 func (c *Catalogue) startRequest(ctx context.Context, d events.StartDetail) (StartRequest, error) {

@@ -105,7 +105,7 @@ func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 	case err == nil:
 	case errors.Is(err, host.ErrUnavailable):
 		return err
-	case errors.Is(err, errTooManyAttempts):
+	case errors.Is(err, host.ErrTooManyAttempts):
 		log.Warn("schedule waits: too many attempts are running", "for", afterLimit)
 		next = s.Times
 		next.Run = now.Truncate(time.Second).Add(afterLimit)

@@ -46,14 +46,12 @@ type Resume struct {
 	From    string // task pattern, for "from"
 }
 
-// errTooManyAttempts lets schedules and `require>` tell this refusal from others.
-var errTooManyAttempts = errors.New("too many attempts running")
-
+// tooMany is host.ErrTooManyAttempts for a caller of the API.
 type tooMany struct{ shown host.Error }
 
 func (t *tooMany) Error() string { return t.shown.Message }
 
-func (t *tooMany) Unwrap() []error { return []error{errTooManyAttempts, &t.shown} }
+func (t *tooMany) Unwrap() []error { return []error{host.ErrTooManyAttempts, &t.shown} }
 
 // Start starts an attempt. Row, entry 1 and first message are stored together, or in a way that
 // Revive mends; from then on it is delivery's. Repeated with the same session and retry name it

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -81,6 +82,7 @@ type command struct {
 
 // Handle answers a request of API Gateway, or a command of who may invoke the function.
 func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
+	defer a.engine.settle(ctx)
 	var c command
 	if err := json.Unmarshal(payload, &c); err == nil && c.Zerodag != "" {
 		return a.command(ctx, c.Zerodag)
@@ -104,7 +106,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 			return refused("this path takes signed requests only (SigV4)"), nil
 		}
 		r = r.WithContext(context.WithValue(ctx, signerKey{}, who))
-		r.URL.Path, r.URL.RawPath = "/"+path, strings.TrimPrefix(r.URL.RawPath, "/iam")
+		r.URL.Path = "/" + path
 		handler = a.byIAM
 	}
 	w := newRecorder()
@@ -143,18 +145,16 @@ func request(ctx context.Context, call events.APIGatewayV2HTTPRequest) (*http.Re
 			return nil, fmt.Errorf("read body: %w", err)
 		}
 	}
-	target := call.RawPath
-	if call.RawQueryString != "" {
-		target += "?" + call.RawQueryString
-	}
-	r, err := http.NewRequestWithContext(ctx, call.RequestContext.HTTP.Method, target, io.NopCloser(bytes.NewReader(body)))
+	r, err := http.NewRequestWithContext(ctx, call.RequestContext.HTTP.Method, "/", io.NopCloser(bytes.NewReader(body)))
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
+	// An HTTP API hands the path over decoded: to read it as escaped would decode it twice.
+	r.URL = &url.URL{Path: call.RawPath, RawQuery: call.RawQueryString}
 	for name, value := range call.Headers {
 		r.Header.Set(name, value)
 	}
-	r.ContentLength, r.RequestURI, r.RemoteAddr = int64(len(body)), target, call.RequestContext.HTTP.SourceIP+":0"
+	r.ContentLength, r.RequestURI, r.RemoteAddr = int64(len(body)), r.URL.RequestURI(), call.RequestContext.HTTP.SourceIP+":0"
 	return r, nil
 }
 

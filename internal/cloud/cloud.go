@@ -88,7 +88,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	e.Blobs = s3.NewBlobs(account, config.Archives)
 	timers := dynamo.NewTimers(account, config.Table)
 	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: timers})
-	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: timers})
+	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: timers, Visibility: taskVisibility})
 	e.DB = dynamo.New(account, dynamo.Options{Table: config.Table, Blobs: e.Blobs, Events: e.Events})
 	logs := s3.LogOptions{Bucket: config.Logs, AgentID: "lambda"}
 	if !config.SmallLogs {
@@ -121,7 +121,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 			s := workspaces.Of(ctx, w.Archive, id, nil)
-			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave}, nil
+			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave, Wrong: s.Wrong}, nil
 		},
 		Prewarm:   e.prewarm,
 		Evaluator: evaluators.New(evaluator),
@@ -135,6 +135,17 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)
 	return e, nil
+}
+
+// settling is how long a call waits at its end for what people are told of.
+const settling = 5 * time.Second
+
+// settle lets what goes on in the background end before a call returns: then its context ends and
+// Lambda freezes the process.
+func (e *Engine) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	e.Settle(ctx)
 }
 
 // evaluatorPath is where the program is that evaluates expressions: beside the function's own, which
@@ -154,7 +165,7 @@ func operatorSettings() *param.Map { return param.New("aws", param.New("environm
 
 // topics are what is put on the bus, by the word of the settings.
 func topics(announce string) []events.Topic {
-	failures := []events.Topic{events.AttemptFailed, events.SLAMissed}
+	failures := []events.Topic{events.AttemptFailed, events.SLAMissed, events.StartRefused}
 	ends := append(failures, events.AttemptSucceeded, events.AttemptKilled)
 	switch announce {
 	case "failures":

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -21,11 +22,11 @@ import (
 )
 
 // TestRequest proves that what API Gateway hands over becomes the request that was sent:
-// method, escaped path, query, headers and a body of any bytes.
+// method, path (which comes decoded), query, headers and a body of any bytes.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	var call events.APIGatewayV2HTTPRequest
-	text := `{"version":"2.0","rawPath":"/api/logs/1/files/%2Bmain%2Ba","rawQueryString":"a=1&b=%20","headers":{"content-type":"application/gzip","authorization":"Bearer t"},
+	text := `{"version":"2.0","rawPath":"/api/logs/1/files/+main+100%#%41","rawQueryString":"a=1&b=%20","headers":{"content-type":"application/gzip","authorization":"Bearer t"},
 		"requestContext":{"http":{"method":"PUT","path":"/x","sourceIp":"1.2.3.4"}},"body":"` + base64.StdEncoding.EncodeToString([]byte{0, 255, 1}) + `","isBase64Encoded":true}`
 	if err := json.Unmarshal([]byte(text), &call); err != nil {
 		t.Fatal(err)
@@ -36,7 +37,7 @@ func TestRequest(t *testing.T) {
 	}
 	body, _ := io.ReadAll(r.Body)
 	got := []string{r.Method, r.URL.EscapedPath(), r.URL.Path, r.URL.Query().Get("b"), r.Header.Get("Content-Type"), r.Header.Get("Authorization"), string(body), r.RemoteAddr}
-	want := []string{"PUT", "/api/logs/1/files/%2Bmain%2Ba", "/api/logs/1/files/+main+a", " ", "application/gzip", "Bearer t", "\x00\xff\x01", "1.2.3.4:0"}
+	want := []string{"PUT", "/api/logs/1/files/+main+100%25%23%2541", "/api/logs/1/files/+main+100%#%41", " ", "application/gzip", "Bearer t", "\x00\xff\x01", "1.2.3.4:0"}
 	if diff := cmp.Diff(want, got); diff != "" || r.ContentLength != 3 {
 		t.Error(diff, r.ContentLength)
 	}
@@ -44,6 +45,26 @@ func TestRequest(t *testing.T) {
 	if _, err := request(t.Context(), call); err == nil {
 		t.Error("a broken body was taken")
 	}
+}
+
+// FuzzPath proves that a name at the end of a path arrives as it was sent, whatever is in it, when it
+// comes as an HTTP API hands it over: decoded, once.
+func FuzzPath(f *testing.F) {
+	for _, name := range []string{"+main+a", "100%", "%41", "a#b", "a b", "ü", "%2F", "a?b", "..", "a/b"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		var call events.APIGatewayV2HTTPRequest
+		call.RequestContext.HTTP.Method, call.RawPath, call.RawQueryString = http.MethodGet, "/api/projects/1/workflows/"+name, "revision=r"
+		r, err := request(t.Context(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, err := url.PathUnescape(r.URL.EscapedPath())
+		if err != nil || there != call.RawPath || r.URL.Query().Get("revision") != "r" {
+			t.Errorf("%q became %q, %v", name, r.URL, err)
+		}
+	})
 }
 
 // TestAnswer proves that JSON goes as text, everything else as base64, and that what the

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +65,48 @@ func TestQueueEvents(t *testing.T) {
 		})
 		if diff := cmp.Diff(want, got); diff != "" || len(answer.BatchItemFailures) > 0 {
 			t.Errorf("%s: %s %v", function, diff, answer)
+		}
+	}
+}
+
+// TestVisibilities proves that the functions know the visibility of the queues as infra sets it, and
+// that what Lambda says of an earlier receive reaches the delivery.
+func TestVisibilities(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../infra/testdata/template.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var template struct {
+		Resources map[string]struct {
+			Type       string
+			Properties struct {
+				FifoQueue         bool
+				VisibilityTimeout int
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &template); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range template.Resources {
+		want := taskVisibility
+		if r.Properties.FifoQueue {
+			want = eventVisibility
+		}
+		if got := time.Duration(r.Properties.VisibilityTimeout) * time.Second; r.Type == "AWS::SQS::Queue" && got != want && (strings.HasPrefix(name, "Tasks") || strings.HasPrefix(name, "Events")) {
+			t.Errorf("queue %s has the visibility %v, its function takes it for %v", name, got, want)
+		}
+	}
+	var call events.SQSEvent
+	called(t, "agent", &call)
+	m := call.Records[0]
+	m.Attributes["ApproximateReceiveCount"] = "2"
+	for since, want := range map[time.Duration]bool{16 * time.Minute: true, time.Minute: false} {
+		q := sqs.New(aws.Config{Region: "us-east-1"}, sqs.Options{Name: "tasks", URL: "http://127.0.0.1:1/q", Visibility: taskVisibility})
+		m.Attributes["ApproximateFirstReceiveTimestamp"] = strconv.FormatInt(time.Now().Add(-since).UnixMilli(), 10)
+		if d, err := adopt(q, m, time.Minute); err != nil || d.Unbegun != want {
+			t.Errorf("received first %v ago: %v, %v", since, d.Unbegun, err)
 		}
 	}
 }

@@ -27,16 +27,21 @@ func (r *received) Delete(_ context.Context, d host.Delivery) error {
 // Executor handles a call with messages of the queue "events": those of a group together.
 func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("executor")()
+	defer e.settle(ctx)
 	return e.consume(ctx, e.Events, eventVisibility, call, e.TakeEvents), nil
 }
 
 // eventVisibility of the queue, as infra sets it.
 const eventVisibility = time.Minute
 
+// taskVisibility is the same of the queue "tasks".
+const taskVisibility = 15 * time.Minute
+
 // Agent handles a call with a message of the queue "tasks". Its first act is to make the
 // lease short, so that a crash is noticed soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("agent")()
+	defer e.settle(ctx)
 	lease := e.lease
 	return e.consume(ctx, e.Tasks, lease, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {
 		for _, d := range list {
@@ -111,5 +116,9 @@ func adopt(q *sqs.Queue, m events.SQSMessage, lease time.Duration) (host.Deliver
 	if err != nil {
 		count = 1
 	}
-	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count}, lease)
+	var first time.Time
+	if ms, err := strconv.ParseInt(m.Attributes["ApproximateFirstReceiveTimestamp"], 10, 64); err == nil {
+		first = time.UnixMilli(ms)
+	}
+	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count, First: first}, lease)
 }

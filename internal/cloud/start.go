@@ -16,6 +16,7 @@ import (
 // with the input that events.StartDetail describes.
 func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	defer e.measure("tick")()
+	defer e.settle(ctx)
 	if done, err := e.machineEnded(ctx, payload); done {
 		return err
 	}

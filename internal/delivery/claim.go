@@ -26,8 +26,10 @@ type claim struct {
 	// waits: it is for runs that wait: what wakes a run has its guard noted with it.
 	waits   bool
 	message host.Delivery
-	pack    int
-	crashes int // that a task may be under way at; 0: this is no second delivery after one
+	// blameless: no receiver before can have lost what it was at, so no task is blamed for it.
+	blameless bool
+	pack      int
+	crashes   int // that a task may be under way at; 0: this is no second delivery after one
 	// decided: what the claim plans is in the log. What follows may be tried several times.
 	decided  bool
 	outboxes []outbox // by guard
@@ -59,7 +61,7 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 		case t.State == engine.Running && c.waits && !slices.Contains(c.guards(), t.Guard):
 			c.stray = true // another message woke it
 		case t.State == engine.Running && c.again:
-			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.message.Restarted, Crashes: c.crashes})
+			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.blameless, Crashes: c.crashes})
 		case t.State == engine.Running && c.waits:
 			c.taken = true // another delivery of this message woke it
 		case t.State == engine.Running:
@@ -95,7 +97,7 @@ func (c *claim) guards() []string { return append(slices.Clone(c.from), c.guard)
 // owes is carried out on a second delivery also when nothing changed.
 func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.Run, err error) {
 	x := d.message
-	c := claim{guard: d.guard, asked: m.Runs, from: m.From, again: x.Count > 1 || len(m.From) > 0, waits: m.Wait || x.Count == 1 && !x.Due.IsZero(), message: x, pack: d.Limits.Pack}
+	c := claim{guard: d.guard, asked: m.Runs, from: m.From, again: x.Count > 1 || len(m.From) > 0, waits: m.Wait || x.Count == 1 && !x.Due.IsZero(), message: x, blameless: x.Restarted || unbegun(x, m), pack: d.Limits.Pack}
 	if x.Crashed {
 		c.crashes = d.Limits.MaxCrashes()
 	}
@@ -115,6 +117,15 @@ func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.
 		return err
 	})
 	return runs, err
+}
+
+// unbegun says that none of the receivers before began with what a message asks for: neither with
+// this message nor with those that it was sent in place of and whose runs nobody claimed yet.
+func unbegun(d host.Delivery, m events.Task) bool {
+	if d.Count == 1 {
+		return m.Unbegun
+	}
+	return d.Unbegun && (len(m.From) == 0 || m.Unbegun)
 }
 
 // confirm makes sure that a message that comes again is still there: to take something over

@@ -35,7 +35,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: t.Progress.Params, Now: now, TaskLimit: w.Limits.Tasks,
-			Store: r.paramStore(a.Site, w.Retry), Notifier: notifier{r.Notices, a, l.workflow.Revision.Name}, HTTP: r.HTTP, Network: r.Network,
+			Store: r.Store(a.Site), Notifier: notifier{r.Notices, a, l.workflow.Revision.Name}, HTTP: r.HTTP, Network: r.Network,
 			Config: r.Config, Workflows: required{w.Catalogue, a},
 		},
 		Own:    t.Config,
@@ -45,8 +45,8 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 	}}
 }
 
-// execute does one run, with files, log and secrets of its own. The error says that the store was
-// not available before anything was done.
+// execute does one run, with files, log and secrets of its own. The error says that a store was
+// not available, and that the run must be made again by the caller.
 func (w *Worker) execute(ctx context.Context, j *job) (operators.Outcome, error) {
 	w.runs.Add(1)
 	w.running.Add(1)

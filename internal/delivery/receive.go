@@ -35,6 +35,10 @@ func (w *Worker) TakeTask(ctx context.Context, q host.Queue, d host.Delivery) {
 		w.received(q, d).fire(ctx)
 		return
 	}
+	if strings.HasPrefix(d.ID, host.StartsMark) {
+		w.received(q, d).start(ctx)
+		return
+	}
 	w.received(q, d).handle(ctx, (*delivery).task)
 }
 

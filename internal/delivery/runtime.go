@@ -8,7 +8,6 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
-	"zerodag/internal/retry"
 	"zerodag/internal/vault"
 	"zerodag/operators"
 )
@@ -36,8 +35,8 @@ type Runtime struct {
 
 func (r *Runtime) execute(ctx context.Context, j *job) (operators.Outcome, error) {
 	secrets, err := vault.Of(ctx, r.Secrets, j.SiteID, j.ProjectID, j.hidden)
-	if errors.Is(err, host.ErrUnavailable) {
-		return operators.Outcome{}, fmt.Errorf("read secrets: %w", err)
+	if later := j.Postponed(err); later != nil {
+		return j.waiting(later) // what is to be left out of the log is not known
 	}
 	logs := r.Logs
 	if j.silent {
@@ -50,6 +49,9 @@ func (r *Runtime) execute(ctx context.Context, j *job) (operators.Outcome, error
 	if err == nil {
 		space, err = r.Workspace(ctx, j.Identity, j.workflow)
 	}
+	if later := j.Postponed(err); later != nil {
+		return j.waiting(later)
+	}
 	if err != nil {
 		log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
 		return operators.Outcome{Error: engine.ErrorObject(err)}, nil
@@ -57,6 +59,14 @@ func (r *Runtime) execute(ctx context.Context, j *job) (operators.Outcome, error
 	defer space.Leave()
 	j.Files, j.Commands = space.Files, space.Commands
 	o := r.Registry.Run(ctx, r.Evaluator, j.Job)
+	if o.Error != nil && space.Wrong != nil {
+		if later := j.Postponed(space.Wrong()); later != nil {
+			return j.waiting(later)
+		}
+	}
+	if o.Later != nil && errors.Is(o.Later.Err, host.ErrUnavailable) {
+		return j.waiting(o.Later)
+	}
 	o.Error = secrets.MaskAll(o.Error)
 	if o.Result != nil {
 		o.Result.Secret = secrets.Gave()
@@ -64,31 +74,11 @@ func (r *Runtime) execute(ctx context.Context, j *job) (operators.Outcome, error
 	return o, nil
 }
 
-// patientStore is a parameter server that is waited for while it is not available: failing the
-// task would help nothing.
-type patientStore struct {
-	operators.ParamStore
-	retry *retry.Retrier
-}
-
-func (r *Runtime) paramStore(site int64, again *retry.Retrier) operators.ParamStore {
-	s := r.Store(site)
-	if s == nil {
-		return nil // operators say so
+// waiting is the end of a run that met a store which was away: it is made again later. One that
+// cleans up after a kill is not, since the engine does not let it wait: its caller does.
+func (j *job) waiting(later *operators.Later) (operators.Outcome, error) {
+	if j.Cancel {
+		return operators.Outcome{}, fmt.Errorf("clean up after the kill: %w", later.Err)
 	}
-	return patientStore{s, again}
-}
-
-// Set implements operators.ParamStore.
-func (p patientStore) Set(ctx context.Context, values map[string]string) error {
-	return p.retry.Do(ctx, "store parameters", func() error { return p.ParamStore.Set(ctx, values) })
-}
-
-// Get implements operators.ParamStore.
-func (p patientStore) Get(ctx context.Context, key string) (value string, found bool, err error) {
-	err = p.retry.Do(ctx, "read parameters", func() (err error) {
-		value, found, err = p.ParamStore.Get(ctx, key)
-		return err
-	})
-	return value, found, err
+	return operators.Outcome{Later: later}, nil
 }

@@ -46,9 +46,11 @@ func (d *delivery) task(ctx context.Context) error {
 // reenqueue sends a message that came again once more, under an ID of its own: an earlier
 // receiver cannot delete that one. Then this one owes nothing more.
 func (d *delivery) reenqueue(ctx context.Context, m events.Task) error {
+	m.Unbegun = unbegun(d.message, m)
 	m.From = append(m.From, d.guard)
 	next := host.Message{ID: host.MessageID(d.attempt.id, d.guard+"~"+strconv.Itoa(d.message.Count)), Share: d.message.Share, Body: events.EncodeTask(m)}
-	if err := d.Tasks.Send(ctx, next); err != nil {
+	// It is not given back where the queue is away: a message that comes back soon was begun with.
+	if err := d.Retry.Do(ctx, "send a message on", func() error { return d.Tasks.Send(ctx, next) }); err != nil {
 		return fmt.Errorf("send message %s on: %w", d.message.ID, err)
 	}
 	return nil

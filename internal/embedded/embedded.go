@@ -175,7 +175,7 @@ func (e *Engine) wire(o Options) error {
 	}
 	workspace := func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 		s := e.workspaces.Of(ctx, w.Archive, id, func(root string) operators.Commands { return commands.In(root, id) })
-		return host.Workspace{Files: s, Commands: s, Leave: s.Leave}, nil
+		return host.Workspace{Files: s, Commands: s, Leave: s.Leave, Wrong: s.Wrong}, nil
 	}
 	if o.Workspace != nil {
 		workspace = o.Workspace(commands.In)

@@ -253,6 +253,13 @@ func (w *Workspace) clone() (*clone, error) {
 
 func (w *Workspace) path() string { return filepath.Join(w.all.folder, "workspace", w.name) }
 
+// Wrong is why there is no folder of the run, where one was asked for and could not be made.
+func (w *Workspace) Wrong() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wrong
+}
+
 // Root implements operators.Files. A folder that could not be made is told by what is
 // done with it.
 func (w *Workspace) Root() string {

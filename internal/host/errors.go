@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+
+	"zerodag/operators"
 )
 
 // What drivers answer; they translate the errors of their stores at the border.
@@ -15,9 +17,13 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrLeaseLost: the message is not this receiver's any more.
 	ErrLeaseLost = errors.New("the lease is lost")
-	// ErrUnavailable: the store cannot work now (throttled, disk full); try again.
-	ErrUnavailable = errors.New("the store is not available now")
+	// ErrUnavailable: the store cannot work now (throttled, disk full); try again. It is the error
+	// that runs of tasks wait for, too.
+	ErrUnavailable = operators.ErrUnavailable
 )
+
+// ErrTooManyAttempts: the site has all the unfinished attempts that it may have.
+var ErrTooManyAttempts = errors.New("too many attempts running")
 
 // What goes wrong with an attempt, whatever the store.
 var (

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+	"time"
 
 	"zerodag/engine"
 	"zerodag/events"
@@ -80,4 +81,15 @@ func FiringsMessage(list []events.Firing) Message {
 		names[i] = fmt.Sprintf("%d/%d", f.Schedule, f.Run)
 	}
 	return Message{ID: FiringsMark + ListName(names), Body: events.EncodeTask(events.Task{Fire: list})}
+}
+
+// StartsMark begins the IDs of messages of the queue "tasks" that start what an event asked for. There is no
+// attempt 0: a program of before reads the ID, cannot read the message, and gives it back.
+const StartsMark = "0/start-"
+
+// StartingMessage asks for a start at a time; its ID names exactly this try of this event.
+func StartingMessage(s events.Starting, due time.Time) Message {
+	cause := fnv.New64a()
+	fmt.Fprint(cause, s.ID)
+	return Message{ID: fmt.Sprintf("%s%x-%d", StartsMark, cause.Sum64(), s.Times), Body: events.EncodeTask(events.Task{Start: &s}), Due: due}
 }

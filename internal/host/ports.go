@@ -76,6 +76,10 @@ type Delivery struct {
 	Restarted bool
 	// Crashed: that process was not told to end.
 	Crashed bool
+	// Unbegun: as far as times tell none of the receivers before began with the message: it was
+	// handed out and came back untouched, as where a function is throttled or dies at once. Where
+	// that cannot be known it is false.
+	Unbegun bool
 }
 
 // Traits are habits of a queue that its users must know of. Zero values are those of a queue in

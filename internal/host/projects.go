@@ -7,6 +7,9 @@ type Workspace struct {
 	Files    operators.Files
 	Commands operators.Commands
 	Leave    func() // called at the end of the run
+	// Wrong, unless nil, is why the folder could not be made that the run asked for: the path of one
+	// that is not there tells nothing.
+	Wrong func() error
 }
 
 // Archive is an unpacked project archive.

@@ -143,7 +143,8 @@ func newRoutes(list []route) routes {
 	return rs
 }
 
-// find returns the resource of an escaped path and its variables; nil for none.
+// find returns the resource of an escaped path and its variables; nil for none. A name at the end of
+// a path may have slashes: gateways decode the path before we see it (docs/aws.md).
 func (rs routes) find(path string) (*resource, map[string]string) {
 	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
 	for i, s := range segments {
@@ -158,7 +159,21 @@ func (rs routes) find(path string) (*resource, map[string]string) {
 			return res, vars
 		}
 	}
+	for n := len(segments) - 1; n > 0; n-- {
+		joined := append(slices.Clone(segments[:n-1]), strings.Join(segments[n-1:], "/"))
+		for _, res := range rs[n] {
+			if vars, ok := res.match(joined); ok && res.endsWithName() {
+				return res, vars
+			}
+		}
+	}
 	return nil, nil
+}
+
+// endsWithName says that the last segment is a name that users chose, and no number.
+func (res *resource) endsWithName() bool {
+	last := res.segments[len(res.segments)-1]
+	return strings.HasPrefix(last, "{") && !strings.HasSuffix(last, "id}")
 }
 
 func (res *resource) match(segments []string) (map[string]string, bool) {

@@ -48,7 +48,7 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 	}
 	loops.Wait()
 	n.working.Wait()
-	n.Wait()
+	n.Settle(context.WithoutCancel(ctx))
 }
 
 // eventLease is long enough for a step and its effects, however many they are.

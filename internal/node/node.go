@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/events"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/delivery"
 	"zerodag/internal/host"
@@ -155,6 +156,11 @@ func (n *Node) TakeEvents(ctx context.Context, q host.Queue, list []host.Deliver
 // TakeTask handles a message of the queue "tasks"; see delivery.Worker.
 func (n *Node) TakeTask(ctx context.Context, q host.Queue, d host.Delivery) {
 	n.worker.TakeTask(ctx, q, d)
+}
+
+// StartByEvent starts what an event asked for, now or later; see delivery.Worker.
+func (n *Node) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
+	return n.worker.StartByEvent(ctx, d, named)
 }
 
 // HandOver sends messages for the schedules that are due after from and until until. To do

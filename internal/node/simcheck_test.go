@@ -36,6 +36,9 @@ func (st *simStore) checkEntry(attempt int64, e host.Entry) {
 			}
 		case events.Lost:
 			st.losses++
+			if state.Task(x.Run.Task).Losses > 0 {
+				st.blamed++
+			}
 		}
 	}
 }

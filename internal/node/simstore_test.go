@@ -35,11 +35,20 @@ type simQueue struct {
 type simMessage struct {
 	host.Message
 	count int
+	first time.Time // when it was received first
 	due   time.Time
 	until time.Time // end of the lease
 	held  *coroutine
 	lease int
 	sure  bool // its holder extends the lease for as long as it lives
+}
+
+func (m *simMessage) received(now time.Time) {
+	m.count++
+	m.lease++
+	if m.first.IsZero() {
+		m.first = now
+	}
 }
 
 func (st *simStore) row(id int64) *host.Attempt {

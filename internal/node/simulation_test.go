@@ -40,7 +40,8 @@ type sim struct {
 
 	results map[string]int // that count, by run
 	runs    map[string]int // of operators with I/O, by run
-	losses  int
+	losses  int            // runs that were taken over
+	blamed  int            // of them those that count against their task
 	killed  map[int64]bool // kills that were acknowledged before the end
 	started []int64        // attempts that were acknowledged
 }
@@ -49,12 +50,16 @@ type sim struct {
 type simRates struct {
 	refuse, loseAnswer, conflict int
 	crash, drop, duplicate, lose int
+	throttle                     int // a message is received, and no process gets it
 }
 
 // calm rates lose nothing that a process has in its hands.
 var calm = simRates{refuse: 20, loseAnswer: 20, conflict: 30}
 
-var stormy = simRates{refuse: 20, loseAnswer: 20, conflict: 30, crash: 8, drop: 30, duplicate: 30, lose: 60}
+var stormy = simRates{refuse: 20, loseAnswer: 20, conflict: 30, crash: 8, drop: 30, duplicate: 30, lose: 60, throttle: 60}
+
+// throttled rates lose nothing either, but let half of all receives come to nothing.
+var throttled = simRates{refuse: 20, loseAnswer: 20, conflict: 30, throttle: 500}
 
 // simProcess is one life of a process.
 type simProcess struct {
@@ -221,8 +226,11 @@ func newSim(seed uint64, rates simRates, processes int) (*sim, error) {
 // simulate runs a seed and returns what happened.
 func simulate(seed uint64) (trace []string, err error) {
 	rates, processes := stormy, 2
-	if seed%3 == 0 {
+	switch seed % 6 {
+	case 0:
 		rates = calm
+	case 3:
+		rates = throttled
 	}
 	if seed%2 == 0 {
 		processes = 1

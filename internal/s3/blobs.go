@@ -146,7 +146,24 @@ func open(ctx context.Context, client *s3.Client, bucket, key string) (io.ReadCl
 	if err != nil {
 		return nil, 0, translate("read "+key, err)
 	}
-	return out.Body, aws.ToInt64(out.ContentLength), nil
+	return body{out.Body, key}, aws.ToInt64(out.ContentLength), nil
+}
+
+// body is the content of an object, whose errors are those of the store.
+type body struct {
+	io.ReadCloser
+	key string
+}
+
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case err == nil, err == io.EOF: //nolint:errorlint // readers return it as it is
+		return n, err
+	case errors.Is(err, io.ErrUnexpectedEOF): // the connection ended before the object
+		return n, fmt.Errorf("read %s: %w: %w", b.key, host.ErrUnavailable, err)
+	}
+	return n, translate("read "+b.key, err)
 }
 
 // Delete removes a blob.

@@ -25,9 +25,12 @@ type Options struct {
 	Name  string // "events" or "tasks"; Later is told it
 	URL   string
 	FIFO  bool
-	Later Later            // nil: what is due too late is refused
-	Now   func() time.Time // time.Now when nil
-	Tries int              // of a call that was throttled or had no answer: border.Tries
+	Later Later // nil: what is due too late is refused
+	// Visibility is the queue's own: how long Lambda has a message, unless the function says
+	// otherwise. 0: it is not known.
+	Visibility time.Duration
+	Now        func() time.Time // time.Now when nil
+	Tries      int              // of a call that was throttled or had no answer: border.Tries
 }
 
 // Queue is a host.Queue.
@@ -146,6 +149,24 @@ type Record struct {
 	Body       string
 	Attributes map[string]string // of the message
 	Count      int
+	// First is when the message was received first; zero is not known.
+	First time.Time
+}
+
+// slack is how much earlier than its visibility a message may seem to come back: SQS's times are
+// approximate, and of another clock.
+const slack = 5 * time.Second
+
+// unbegun says that each receiver before this one had the message for the whole visibility of the
+// queue. The first act of a function is to make that short, so none of them began: Lambda
+// received the message and was throttled, or the process died at once. One that began and
+// died makes the sum too small, however many others were throttled; only one that was at it for
+// all of the time that a function has, until Lambda ended it, cannot be told from them.
+func (q *Queue) unbegun(r Record) bool {
+	if q.Visibility == 0 || r.Count < 2 || r.First.IsZero() {
+		return false
+	}
+	return q.Now().Sub(r.First) >= time.Duration(r.Count-1)*q.Visibility-slack
 }
 
 // Adopt makes a Delivery of a message that came under a lease which Lambda took.
@@ -155,7 +176,7 @@ func (q *Queue) Adopt(r Record, lease time.Duration) (host.Delivery, error) {
 		return host.Delivery{}, fmt.Errorf("receive from %s: message %s: %w", q.Name, r.ID, err)
 	}
 	q.leases.begin(r.ID, r.Receipt, time.Duration(seconds(lease, maxLease))*time.Second)
-	return host.Delivery{Message: m, Receipt: r.Receipt, Count: r.Count}, nil
+	return host.Delivery{Message: m, Receipt: r.Receipt, Count: r.Count, Unbegun: q.unbegun(r)}, nil
 }
 
 // Extend makes the lease last for another lease from now.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -43,6 +44,14 @@ type kept struct {
 // keep is how long values are believed.
 const keep = time.Minute
 
+// tries of a call: SSM answers 40 reads a second of all of an account, so that those of many functions
+// that start together must wait for one another, for ten seconds or so.
+const tries = 12
+
+// betweenPages is the most time between two pages of a project's secrets: what reads them side by
+// side in many processes must not ask for all pages at once.
+const betweenPages = 200 * time.Millisecond
+
 // maxValue is the longest secret.
 const maxValue = 16 << 10
 
@@ -51,7 +60,7 @@ func New(c aws.Config, o Options) *Secrets {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	client := ssm.NewFromConfig(c, func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })
+	client := ssm.NewFromConfig(c, func(s *ssm.Options) { s.Retryer = border.Retryer(tries, updates) })
 	return &Secrets{Options: o, client: client, kept: map[string]*kept{}}
 }
 
@@ -186,6 +195,11 @@ func (s *Secrets) read(ctx context.Context, path string, decrypt bool) (map[stri
 	found := map[string]string{}
 	for p := ssm.NewGetParametersByPathPaginator(s.client, &ssm.GetParametersByPathInput{Path: aws.String(path[:len(path)-1]), Recursive: aws.Bool(decrypt),
 		WithDecryption: aws.Bool(decrypt), MaxResults: aws.Int32(10)}); p.HasMorePages(); {
+		if len(found) > 0 {
+			if err := pause(ctx); err != nil {
+				return nil, err
+			}
+		}
 		page, err := p.NextPage(ctx)
 		if err != nil {
 			return nil, translate("read secrets", err)
@@ -195,6 +209,18 @@ func (s *Secrets) read(ctx context.Context, path string, decrypt bool) (map[stri
 		}
 	}
 	return found, nil
+}
+
+// pause waits a random time.
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(rand.N(betweenPages)) // #nosec G404 -- chance spreads calls, an attacker gains nothing by guessing it
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (s *Secrets) path(site, project int64) string {

@@ -2,6 +2,7 @@ package ssm
 
 import (
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,16 +13,38 @@ import (
 // A value is "1 <text>" when one parameter holds it. A longer one has "<parts> <generation>
 // <text>" there and the rest of its text in <key>/<generation>.<n>: a reader never joins
 // parts of two values.
+//
+// SSM refuses values with "{{...}}", which it takes for its own references. Where a value has two
+// braces side by side its text is written in Base64, and a "b" stands before the number: a
+// program of before refuses that as a form that it does not know.
 const maxPart = 4000 // of the 4,096 bytes; the beginning of the first one takes some
 
 type part struct {
 	text       string
 	generation string // of the first part
 	count      int
+	encoded    bool // of the first part: the text of all parts together is Base64
+}
+
+// encodedMark begins the head of a value that is written in Base64.
+const encodedMark = "b"
+
+// refusedBySSM says whether SSM would refuse the value as it is.
+func refusedBySSM(value string) bool {
+	return strings.Contains(value, "{{") || strings.Contains(value, "}}")
 }
 
 // split makes the parts of a value. Characters stay whole.
 func split(value string) []part {
+	if !refusedBySSM(value) {
+		return splitText(value)
+	}
+	parts := splitText(base64.StdEncoding.EncodeToString([]byte(value)))
+	parts[0].text, parts[0].encoded = encodedMark+parts[0].text, true
+	return parts
+}
+
+func splitText(value string) []part {
 	if len(value) <= maxPart {
 		return []part{{text: "1 " + value, count: 1}}
 	}
@@ -43,19 +66,20 @@ func split(value string) []part {
 var errForm = errors.New("its form is not one that zerodag writes: set the secret again")
 
 func parseHead(text string) (part, error) {
-	number, rest, ok := strings.Cut(text, " ")
+	plain, encoded := strings.CutPrefix(text, encodedMark)
+	number, rest, ok := strings.Cut(plain, " ")
 	n, err := strconv.Atoi(number)
 	switch {
 	case !ok || err != nil || n < 1:
 		return part{}, errForm
 	case n == 1:
-		return part{text: rest, count: 1}, nil
+		return part{text: rest, count: 1, encoded: encoded}, nil
 	}
 	generation, rest, ok := strings.Cut(rest, " ")
 	if !ok {
 		return part{}, errForm
 	}
-	return part{rest, generation, n}, nil
+	return part{rest, generation, n, encoded}, nil
 }
 
 // partName is the name of a part of a secret, below the project's path.
@@ -85,6 +109,13 @@ func assemble(found map[string]string) (map[string]string, error) {
 				return nil, fmt.Errorf("secret %s: part %d is not there: it was changed meanwhile, or deleted", key, i)
 			}
 			value += part
+		}
+		if first.encoded {
+			b, err := base64.StdEncoding.DecodeString(value)
+			if err != nil {
+				return nil, fmt.Errorf("secret %s: %w", key, errForm)
+			}
+			value = string(b)
 		}
 		values[key] = value
 	}

@@ -1,0 +1,62 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// The longest that a start waits which met the limit of attempts, before it is tried again.
+const longestPutOff = 10 * time.Minute
+
+// StartByEvent starts what an event asked for. What cannot start now, since the limit of attempts is
+// reached or a store is away, waits in the queue "tasks": after an error it is in neither, and the
+// caller asks again.
+func (w *Worker) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
+	err := w.Catalogue.StartByEvent(ctx, d, named)
+	if err == nil {
+		return nil
+	}
+	return w.putOff(ctx, events.Starting{StartDetail: d, Named: named}, err)
+}
+
+// putOff sends a start to be tried later: each time as another message, so that a limit that lasts for
+// hours puts none among the dead letters.
+func (w *Worker) putOff(ctx context.Context, s events.Starting, why error) error {
+	most := min(time.Minute<<min(s.Times, 10), longestPutOff)
+	s.Times++
+	wait := most/2 + rand.N(most/2) // #nosec G404 -- chance spreads starts, an attacker gains nothing by guessing it
+	w.Logger.Warn("a start that an event asked for waits", "event", s.ID, "project", s.Project, "workflow", s.Workflow, "for", wait.Round(time.Second), "why", why)
+	if err := w.Tasks.Send(ctx, host.StartingMessage(s, w.Now().Add(wait))); err != nil {
+		return fmt.Errorf("put off the start of event %s: %w", s.ID, errors.Join(err, why))
+	}
+	return nil
+}
+
+// start handles a message that starts what an event asked for.
+func (d *delivery) start(ctx context.Context) {
+	err := d.safely(func() error {
+		m, err := events.DecodeTask(d.message.Body)
+		if err == nil && m.Start == nil {
+			err = fmt.Errorf("message %s names no start", d.message.ID)
+		}
+		if err != nil {
+			return err
+		}
+		err = d.Catalogue.StartByEvent(ctx, m.Start.StartDetail, m.Start.Named)
+		if errors.Is(err, host.ErrTooManyAttempts) {
+			return d.putOff(ctx, *m.Start, err)
+		}
+		return err
+	})
+	if err == nil {
+		d.delete(ctx)
+		return
+	}
+	d.putBack(ctx, err)
+}

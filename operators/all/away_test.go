@@ -1,0 +1,156 @@
+package all_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/param"
+	"zerodag/internal/evaluators/evaluator"
+	"zerodag/operators"
+	"zerodag/operators/all"
+	"zerodag/operators/operatortest"
+)
+
+// away is every port of a task while the stores of the deployment are: each call is noted and
+// fails.
+type away struct {
+	root  string
+	calls []string
+}
+
+func (a *away) call(what string) error {
+	a.calls = append(a.calls, what)
+	return fmt.Errorf("%s: %w", what, operators.ErrUnavailable)
+}
+
+func (a *away) Root() string                                 { return a.root }
+func (a *away) Read(string) ([]byte, error)                  { return nil, a.call("read a file") }
+func (a *away) Write(string, []byte) error                   { return a.call("write a file") }
+func (a *away) Load(string) (*param.Map, error)              { return nil, a.call("load a file") }
+func (a *away) Secret(string) (string, bool, error)          { return "", false, a.call("read a secret") }
+func (a *away) Set(context.Context, map[string]string) error { return a.call("set a parameter") }
+func (a *away) Get(context.Context, string) (string, bool, error) {
+	return "", false, a.call("get a parameter")
+}
+
+func (a *away) Run(context.Context, operators.Command) (operators.Exit, error) {
+	return operators.Exit{}, a.call("run a command")
+}
+func (a *away) Stop(context.Context, *param.Map) error { return a.call("stop a command") }
+
+func (a *away) StartAttempt(context.Context, operators.StartRequest) (operators.StartedAttempt, error) {
+	return operators.StartedAttempt{}, a.call("start an attempt")
+}
+
+func (a *away) Notify(context.Context, string, *operators.Task) error { return a.call("notify") }
+
+// aloneTasks need nothing of the deployment, or a file at most.
+func aloneTasks() []string {
+	return []string{"echo", "fail", "for_each", "for_range", "if", "loop", "wait"}
+}
+
+// tasks is one task of each operator, which gets as far as the first port that it needs.
+func tasks() map[string]string {
+	return map[string]string{
+		"athena":          `{"query": "select 1"}`,
+		"batch":           `{"_command": "d", "queue": "q"}`,
+		"call":            `{"_command": "other.dig"}`,
+		"dynamodb":        `{"_command": "t", "get": {"k": 1}}`,
+		"echo":            `{"_command": "x"}`,
+		"ecs":             `{"_command": "d"}`,
+		"embulk":          `{"_command": "load.yml"}`,
+		"emr":             `{"cluster": "j-1", "steps": [{"type": "command", "command": "c"}]}`,
+		"fail":            `{"_command": "x"}`,
+		"for_each":        `{"_command": {"a": [1]}, "_do": {"echo>": "x"}}`,
+		"for_range":       `{"_command": {"from": 0, "to": 1, "step": 1}, "_do": {"echo>": "x"}}`,
+		"glue":            `{"_command": "j"}`,
+		"http":            `{"_command": "http://127.0.0.1:1/${secret:a}"}`,
+		"http_call":       `{"_command": "http://127.0.0.1:1/${secret:a}"}`,
+		"if":              `{"_command": true, "_do": {"echo>": "x"}}`,
+		"lambda":          `{"_command": "f"}`,
+		"loop":            `{"_command": 1, "_do": {"echo>": "x"}}`,
+		"mail":            `{"_command": "body.txt", "subject": "s", "to": ["a@b.c"], "from": "a@b.c"}`,
+		"notify":          `{"_command": "x"}`,
+		"param_get":       `{"k": "v"}`,
+		"param_set":       `{"k": "v"}`,
+		"pg":              `{"_command": "q.sql", "host": "127.0.0.1", "user": "u", "database": "d"}`,
+		"py":              `{"_command": "m.f"}`,
+		"rb":              `{"_command": "m.f", "require": "m"}`,
+		"redshift":        `{"query": "select 1", "workgroup": "w", "database": "d"}`,
+		"redshift_load":   `{"table": "t", "from": "s3://b/k", "workgroup": "w", "database": "d"}`,
+		"redshift_unload": `{"query": "select 1", "to": "s3://b/k", "workgroup": "w", "database": "d"}`,
+		"require":         `{"_command": "other", "session_time": "2024-01-01T00:00:00+00:00"}`,
+		"s3_copy":         `{"_command": "b/k", "to": "b/l"}`,
+		"s3_delete":       `{"_command": "b/k"}`,
+		"s3_move":         `{"_command": "b/k", "to": "b/l"}`,
+		"s3_wait":         `{"_command": "b/k"}`,
+		"sh":              `{"_command": "true"}`,
+		"slack":           `{"_command": "message.yml"}`,
+		"sns":             `{"_command": "arn:aws:sns:us-east-1:0:t", "message": "m"}`,
+		"sqs":             `{"_command": "q", "message": "m"}`,
+		"step_functions":  `{"_command": "arn:aws:states:us-east-1:0:stateMachine:m"}`,
+		"wait":            `{"_command": "1s"}`,
+	}
+}
+
+// TestStoresThatAreAway proves of every operator that a store of the deployment which is away fails no
+// task and is no try of its `_retry`: the run is made again later, with the state that it had. A
+// kill meanwhile waits as well.
+func TestStoresThatAreAway(t *testing.T) {
+	t.Parallel()
+	registry, evaluate := all.Registry(), evaluator.InProcess(nil)
+	for _, name := range registry.Names() {
+		text, known := tasks()[name]
+		if !known {
+			t.Errorf("%s> has no task in this test", name)
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ports := &away{root: t.TempDir()}
+			w := operatortest.New(t, text)
+			own := param.New(name+">", nil)
+			for k, v := range w.Local.All() {
+				if k == "_command" {
+					k = name + ">"
+				}
+				own.Set(k, v)
+			}
+			own.Set("_retry", int64(3))
+			w.Files, w.Commands, w.Store, w.Workflows, w.Notifier = ports, ports, ports, ports, ports
+			w.State = param.New("mine", int64(1))
+			j := &operators.Job{Task: w.Task, Own: own, Vars: param.New(), Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}, Vault: ports}
+			out := registry.Run(t.Context(), evaluate, j)
+			if alone := slices.Contains(aloneTasks(), name); alone != (len(ports.calls) == 0) {
+				t.Fatalf("it asked the deployment for %v\nlog:\n%s", ports.calls, w.Output)
+			}
+			if len(ports.calls) == 0 {
+				return
+			}
+			if out.Later == nil || !errors.Is(out.Later.Err, operators.ErrUnavailable) || out.Later.After < time.Second || param.Text(out.Later.State) != `{"mine":1}` {
+				t.Errorf("after %v the run ended with %+v\nlog:\n%s", ports.calls, out, w.Output)
+			}
+		})
+	}
+}
+
+// TestWaitsForStores proves that the time between two runs that meet a store which is away grows and
+// is bounded.
+func TestWaitsForStores(t *testing.T) {
+	t.Parallel()
+	for count, most := range map[int]time.Duration{0: 2 * time.Second, 1: 4 * time.Second, 4: 32 * time.Second, 5: time.Minute, 1000: time.Minute} {
+		j := operators.Job{Task: operators.Task{Identity: operators.Identity{RetryCount: count}}}
+		later := j.Postponed(fmt.Errorf("away: %w", operators.ErrUnavailable))
+		if later == nil || later.After < most/2 || later.After > most {
+			t.Errorf("run %d comes after %+v, want between %v and %v", count, later, most/2, most)
+		}
+	}
+	if later := (&operators.Job{}).Postponed(errors.New("its own fault")); later != nil {
+		t.Errorf("another error waits: %v", later)
+	}
+}
