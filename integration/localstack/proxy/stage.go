@@ -177,9 +177,14 @@ func of(ctx context.Context, method, stage, function, what string, body []byte, 
 	return nil
 }
 
-// ask calls the API of Lambda. LocalStack looks at the signature's scope only.
+// ask calls the first version of Lambda's API, which has nearly all.
 func ask(ctx context.Context, method, path string, body []byte, into any) error {
-	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+"/2015-03-31/"+path, bytes.NewReader(body))
+	return askPath(ctx, method, "/2015-03-31/"+path, body, into)
+}
+
+// askPath calls the API of Lambda. LocalStack looks at the signature's scope only.
+func askPath(ctx context.Context, method, path string, body []byte, into any) error {
+	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -197,4 +202,14 @@ func ask(ctx context.Context, method, path string, body []byte, into any) error 
 		err = json.Unmarshal(text, into)
 	}
 	return err
+}
+
+// Reserve bounds how many calls of a function run at once: more are refused, as an account does that has
+// no more. It ends with undo.
+func Reserve(ctx context.Context, stage, function string, most int) (undo func(context.Context) error, err error) {
+	path := "/2017-10-31/functions/zerodag-" + stage + "-" + function + "/concurrency"
+	if err := askPath(ctx, http.MethodPut, path, fmt.Appendf(nil, `{"ReservedConcurrentExecutions":%d}`, most), nil); err != nil {
+		return nil, fmt.Errorf("bound function %s: %w", function, err)
+	}
+	return func(ctx context.Context) error { return askPath(ctx, http.MethodDelete, path, nil, nil) }, nil
 }
