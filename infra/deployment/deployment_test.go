@@ -1,4 +1,4 @@
-package main
+package deployment
 
 import (
 	"encoding/json"
@@ -14,47 +14,50 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/google/go-cmp/cmp"
+
+	"zerodag/infra/settings"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/template.json anew")
 
-// template synthesizes a stack with empty programs. The tests of this package cannot run
-// side by side: the kernel of the CDK serves one at a time.
-func template(t *testing.T, context map[string]any) map[string]any {
+// where are the account and region of the stacks of these tests.
+var where = &awscdk.Environment{Account: jsii.String("111111111111"), Region: jsii.String("eu-central-1")}
+
+// programs makes a folder of empty programs.
+func programs(t *testing.T) string {
 	t.Helper()
-	assets := t.TempDir()
+	folder := t.TempDir()
+	files := map[string]string{programFile: "runner", commandFunctionFolder + "/handler.py": string(commandHandler)}
 	for _, f := range functions() {
-		if err := os.MkdirAll(filepath.Join(assets, f.name), 0o755); err != nil {
+		files[f.name+"/bootstrap"] = f.name
+	}
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Join(folder, filepath.Dir(name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(assets, f.name, "bootstrap"), []byte(f.name), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(assets, filepath.Dir(programFile)), 0o755); err != nil {
-		t.Fatal(err)
+	return folder
+}
+
+// template synthesizes a stack of stage main with empty programs, in an account or, with nil, in
+// any. The tests of this package cannot run side by side: the kernel of the CDK serves one at a time.
+func template(t *testing.T, env *awscdk.Environment, change func(*settings.Settings)) map[string]any {
+	t.Helper()
+	s := settings.Default("main")
+	if change != nil {
+		change(&s)
 	}
-	if err := os.WriteFile(filepath.Join(assets, programFile), []byte("runner"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(assets, commandFunctionFolder), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(assets, commandFunctionFolder, "handler.py"), commandHandler, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	context["assets"] = assets
 	out := t.TempDir()
-	app := awscdk.NewApp(&awscdk.AppProps{Context: &context, Outdir: jsii.String(out)})
-	s, err := readSettings(app.Node())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newStack(app, s); err != nil {
+	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(out), Context: &map[string]any{
+		"@aws-cdk/core:newStyleStackSynthesis": true, "@aws-cdk/aws-iam:minimizePolicies": true}})
+	if _, err := New(awscdk.NewStack(app, jsii.String("Stack"), &awscdk.StackProps{Env: env}), s, programs(t)); err != nil {
 		t.Fatal(err)
 	}
 	app.Synth(nil)
-	text, err := os.ReadFile(filepath.Join(out, "Zerodag-"+s.Stage+".template.json"))
+	text, err := os.ReadFile(filepath.Join(out, "Stack.template.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,28 +73,43 @@ func template(t *testing.T, context map[string]any) map[string]any {
 // one takes seconds.
 func TestStack(t *testing.T) {
 	defer jsii.Close()
-	m := template(t, map[string]any{"domain": "flows.example.com", "certificate": "arn:aws:acm:us-east-1:111111111111:certificate/x", "alarmEmail": "ops@example.com", "tags": "team=data"})
+	m := template(t, where, func(s *settings.Settings) {
+		s.Domain, s.Certificate, s.HostedZone = "flows.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", settings.Zone{ID: "Z1", Name: "example.com"}
+		s.AlarmEmail, s.Tags = "ops@example.com", map[string]string{"team": "data"}
+	})
 	t.Run("golden", func(t *testing.T) { golden(t, m) })
 	t.Run("rights", func(t *testing.T) { rights(t, m) })
 	t.Run("kept", func(t *testing.T) { kept(t, m) })
 	t.Run("functions", func(t *testing.T) { lambdas(t, m) })
 	t.Run("uploads", func(t *testing.T) { uploads(t, m) })
-	t.Run("adopted", func(t *testing.T) { adopted(t, template(t, map[string]any{"adopt": "true"})) })
+	t.Run("first deploy", func(t *testing.T) { firstDeploy(t, m) })
+	t.Run("importable", func(t *testing.T) { importable(t, m) })
+	t.Run("names", func(t *testing.T) { names(t, m) })
+	t.Run("alarms", func(t *testing.T) { alarms(t, m) })
+	t.Run("starts", func(t *testing.T) { starts(t, m) })
+	t.Run("domain", func(t *testing.T) { domain(t, m) })
+	t.Run("machines", func(t *testing.T) { machines(t, m) })
+	t.Run("any account", func(t *testing.T) { anyAccount(t, template(t, nil, nil)) })
 	t.Run("network", func(t *testing.T) {
-		network := map[string]any{"vpc": "vpc-1", "subnets": "subnet-a,subnet-b"}
-		placed(t, template(t, network), 1)
-		network["securityGroups"] = "sg-1"
-		placed(t, template(t, network), 0)
+		placed(t, template(t, where, func(s *settings.Settings) { s.VPC, s.Subnets = "vpc-1", []string{"subnet-a", "subnet-b"} }), 2)
+		placed(t, template(t, where, func(s *settings.Settings) {
+			s.VPC, s.Subnets, s.SecurityGroups = "vpc-1", []string{"subnet-a", "subnet-b"}, []string{"sg-1"}
+		}), 1)
+		defaultNetwork(t, template(t, where, func(s *settings.Settings) { s.VPC = settings.DefaultVPC }))
 	})
 	t.Run("command function", func(t *testing.T) {
-		commandFunction(t, template(t, map[string]any{"commandFunction": "true", "commandArchitecture": "arm64"}))
+		commandFunction(t, template(t, where, func(s *settings.Settings) { s.CommandFunction, s.CommandArchitecture = true, "arm64" }))
 	})
-	other := template(t, map[string]any{"stage": "test2", "architecture": "x86_64"})
-	for name := range resources(other) {
-		if text := fmt.Sprint(resources(other)[name]); strings.Contains(text, "zerodag-main") || strings.Contains(text, "/zerodag/main") {
-			t.Errorf("stage test2: %s is of another stage: %s", name, text)
+	t.Run("other stage", func(t *testing.T) {
+		other := resources(template(t, where, func(s *settings.Settings) { s.Stage, s.Architecture, s.Reserve, s.Dashboard = "test2", "x86_64", true, true }))
+		for name := range other {
+			if text := fmt.Sprint(other[name]); strings.Contains(text, "zerodag-main") || strings.Contains(text, "/zerodag/main") {
+				t.Errorf("stage test2: %s is of another stage: %s", name, text)
+			}
 		}
-	}
+		reserved(t, other)
+	})
+	t.Run("too much to tell", func(t *testing.T) { tooMuch(t) })
 }
 
 func golden(t *testing.T, m map[string]any) {
@@ -111,7 +129,7 @@ func golden(t *testing.T, m map[string]any) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(text), "\n")); diff != "" {
-		t.Errorf("the template changed (-want +got); `go test ./infra -rewrite` writes it:\n%s", diff)
+		t.Errorf("the template changed (-want +got); `go test ./infra/deployment -run TestStack -rewrite` writes it:\n%s", diff)
 	}
 }
 
@@ -208,7 +226,7 @@ func kept(t *testing.T, m map[string]any) {
 		p := properties(r)
 		switch kind {
 		case "AWS::DynamoDB::Table":
-			if r["DeletionPolicy"] != "Retain" || p["DeletionProtectionEnabled"] != true || p["BillingMode"] != "PAY_PER_REQUEST" {
+			if p["DeletionProtectionEnabled"] != true || p["BillingMode"] != "PAY_PER_REQUEST" || fmt.Sprint(p["SSESpecification"]) != "map[SSEEnabled:false]" {
 				t.Errorf("%s: %v %v", name, r["DeletionPolicy"], p)
 			}
 			if s, _ := p["PointInTimeRecoverySpecification"].(map[string]any); s["PointInTimeRecoveryEnabled"] != true {
@@ -216,7 +234,7 @@ func kept(t *testing.T, m map[string]any) {
 			}
 		case "AWS::S3::Bucket":
 			block, _ := p["PublicAccessBlockConfiguration"].(map[string]any)
-			if r["DeletionPolicy"] != "Retain" || block["BlockPublicAcls"] != true || block["RestrictPublicBuckets"] != true || p["BucketEncryption"] == nil {
+			if block["BlockPublicAcls"] != true || block["RestrictPublicBuckets"] != true || p["BucketEncryption"] == nil {
 				t.Errorf("%s: %v %v", name, r["DeletionPolicy"], p)
 			}
 		case "AWS::SQS::Queue":
@@ -225,8 +243,8 @@ func kept(t *testing.T, m map[string]any) {
 			}
 		}
 	}
-	want := map[string]int{"AWS::DynamoDB::Table": 1, "AWS::S3::Bucket": 2, "AWS::SQS::Queue": 4, "AWS::Events::Rule": 3, "AWS::Lambda::EventSourceMapping": 2,
-		"AWS::CloudWatch::Dashboard": 1, "AWS::CloudWatch::Alarm": 5 + len(functions())}
+	want := map[string]int{"AWS::DynamoDB::Table": 1, "AWS::S3::Bucket": 2, "AWS::SQS::Queue": 5, "AWS::Events::Rule": 3, "AWS::Lambda::EventSourceMapping": 2,
+		"AWS::CloudWatch::Dashboard": 0, "AWS::CloudWatch::Alarm": 3, "AWS::EC2::Subnet": 3}
 	for kind, n := range want {
 		if count[kind] != n {
 			t.Errorf("%d of %s, want %d", count[kind], kind, n)
@@ -246,7 +264,7 @@ func uploads(t *testing.T, m map[string]any) {
 		p := properties(r)
 		switch r["Type"] {
 		case "AWS::S3::BucketPolicy":
-			if r["DeletionPolicy"] != "Retain" {
+			if r["DeletionPolicy"] != "RetainExceptOnCreate" {
 				t.Errorf("%s: a bucket that is kept is open to plain HTTP", name)
 			}
 		case "AWS::S3::Bucket":
@@ -280,31 +298,6 @@ func uploads(t *testing.T, m map[string]any) {
 	}
 }
 
-// adopted looks at a stack that takes over table and buckets: it makes everything else and
-// has the same rights on them.
-func adopted(t *testing.T, m map[string]any) {
-	plain, stores := template(t, map[string]any{}), []string{"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy"}
-	for name, r := range resources(plain) {
-		kind := r["Type"].(string)
-		if there := resources(m)[name] != nil; there == slices.Contains(stores, kind) {
-			t.Errorf("%s (%s) is made: %t", name, kind, there)
-		}
-	}
-	if len(resources(m)) >= len(resources(plain)) {
-		t.Errorf("%d resources instead of %d", len(resources(m)), len(resources(plain)))
-	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{`:table/zerodag-main-table"`, `:table/zerodag-main-table/index/*"`, "zerodag-main-archives-", "zerodag-main-logs-"} {
-		if !strings.Contains(string(text), name) {
-			t.Errorf("nothing refers to %s", name)
-		}
-	}
-	rights(t, m)
-}
-
 // placed looks at a stack in a VPC: what runs operators is inside, nothing else.
 func placed(t *testing.T, m map[string]any, groups int) {
 	inside := map[string]bool{"zerodag-main-agent": true, "zerodag-main-executor": true}
@@ -313,7 +306,7 @@ func placed(t *testing.T, m map[string]any, groups int) {
 		switch r["Type"] {
 		case "AWS::EC2::SecurityGroup":
 			groups--
-			if p["VpcId"] != "vpc-1" || p["SecurityGroupIngress"] != nil {
+			if p["VpcId"] != "vpc-1" || p["SecurityGroupIngress"] != nil || p["GroupName"] != nil {
 				t.Errorf("%s: %v", name, p)
 			}
 		case "AWS::Lambda::Function":
@@ -356,19 +349,5 @@ func lambdas(t *testing.T, m map[string]any) {
 	}
 	if len(roles) != len(functions()) {
 		t.Errorf("%d functions were found", len(roles))
-	}
-}
-
-// TestSettings proves that a wrong context parameter is one clear error.
-func TestSettings(t *testing.T) {
-	for name, c := range map[string]struct{ value, want string }{
-		"stage": {"No Good", "lower-case"}, "architecture": {"mips", "arm64 or x86_64"}, "memory": {"12", "between 256 and 10240"},
-		"taskLimit": {"many", "a number between 1 and 100000"}, "domain": {"x.example.com", "certificate"}, "tags": {"a", "name=value"},
-		"vpc": {"vpc-1", "subnets"}, "subnets": {"a", "subnet-..."}, "securityGroups": {"subnet-1", "sg-..."},
-	} {
-		app := awscdk.NewApp(&awscdk.AppProps{Context: &map[string]any{name: c.value}, Outdir: jsii.String(t.TempDir())})
-		if _, err := readSettings(app.Node()); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s=%s: %v, want %s", name, c.value, err, c.want)
-		}
 	}
 }

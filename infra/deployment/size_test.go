@@ -1,4 +1,4 @@
-package main
+package deployment
 
 import (
 	"archive/zip"
@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"zerodag/infra/settings"
 )
 
 // largestZip is what each function may weigh as it is uploaded, in bytes: it is fetched at a cold
@@ -31,12 +33,12 @@ func TestZips(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT RUN: short")
 	}
-	s := settings{Architecture: "arm64", CommandArchitecture: "arm64", Assets: t.TempDir()}
-	t.Chdir("..") // where the app runs
-	if err := buildFunctions(s); err != nil {
+	s, assets := settings.Default("main"), t.TempDir()
+	s.CommandArchitecture = "arm64"
+	if err := Build(s, assets); err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.Stat(filepath.Join(s.Assets, programFile))
+	program, err := os.Stat(filepath.Join(assets, programFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func TestZips(t *testing.T) {
 		t.Errorf("the runner has %d bytes, %d are allowed", program.Size(), largestRunner)
 	}
 	for _, f := range functions() {
-		size := zipped(t, filepath.Join(s.Assets, f.name))
+		size := zipped(t, filepath.Join(assets, f.name))
 		t.Logf("%s: %.1f MB", f.name, float64(size)/1e6)
 		if most := largestZip(f.name); size > most {
 			t.Errorf("%s: the zip has %d bytes, %d are allowed: `go tool nm -size -sort size` shows what grew", f.name, size, most)

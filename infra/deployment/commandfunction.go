@@ -1,4 +1,4 @@
-package main
+package deployment
 
 import (
 	_ "embed"
@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/infra/settings"
 )
 
 //go:embed commandfunction/handler.py
@@ -28,12 +30,9 @@ const (
 )
 
 // buildCommandFunction puts the function of commands together.
-func buildCommandFunction(s settings) error {
-	if !s.CommandFunction {
-		return nil
-	}
-	folder := filepath.Join(s.Assets, commandFunctionFolder)
-	if err := build("./cmd/runner", filepath.Join(folder, "runner"), goArchitecture(s.CommandArchitecture)); err != nil {
+func buildCommandFunction(s settings.Settings, assets string) error {
+	folder := filepath.Join(assets, commandFunctionFolder)
+	if err := build("zerodag/cmd/runner", filepath.Join(folder, "runner"), s.CommandArchitecture); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(folder, "handler.py"), commandHandler, 0o644); err != nil { // #nosec G306 -- it is part of a public image, and the function runs as another user
@@ -44,26 +43,26 @@ func buildCommandFunction(s settings) error {
 
 // createCommandFunction makes the function that runs commands, if there is to be one. It may
 // write its log and nothing else, and is told nothing: users' programs run in it.
-func (z *stack) createCommandFunction() {
-	if !z.CommandFunction {
+func (d *Deployment) createCommandFunction() {
+	if !d.CommandFunction {
 		return
 	}
-	logs := awslogs.NewLogGroup(z.Stack, jsii.String("CommandFunctionLog"), &awslogs.LogGroupProps{
-		LogGroupName: jsii.String("/zerodag/" + z.Stage + "/commands"), Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
-	role := awsiam.NewRole(z.Stack, jsii.String("CommandFunctionRole"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
+	logs := awslogs.NewLogGroup(d.scope, jsii.String("CommandFunctionLog"), &awslogs.LogGroupProps{
+		LogGroupName: jsii.String("/zerodag/" + d.Stage + "/commands"), Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
+	role := awsiam.NewRole(d.scope, jsii.String("CommandFunctionRole"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
 	logs.GrantWrite(role)
 	architecture := awslambda.Architecture_X86_64()
-	if z.CommandArchitecture == "arm64" {
+	if d.CommandArchitecture == "arm64" {
 		architecture = awslambda.Architecture_ARM_64()
 	}
-	z.callee = awslambda.NewFunction(z.Stack, jsii.String("CommandFunction"), &awslambda.FunctionProps{
-		FunctionName:         z.name("commands"),
+	d.callee = awslambda.NewFunction(d.scope, jsii.String("CommandFunction"), &awslambda.FunctionProps{
+		FunctionName:         d.name("commands"),
 		Runtime:              awslambda.Runtime_PYTHON_3_13(),
 		Architecture:         architecture,
 		Handler:              jsii.String("handler.handler"),
-		Code:                 awslambda.Code_FromAsset(jsii.String(filepath.Join(z.Assets, commandFunctionFolder)), nil),
+		Code:                 awslambda.Code_FromAsset(jsii.String(filepath.Join(d.assets, commandFunctionFolder)), nil),
 		Timeout:              seconds(commandFunctionTime),
-		MemorySize:           jsii.Number(z.FunctionMemory),
+		MemorySize:           jsii.Number(d.CommandFunctionMemory),
 		EphemeralStorageSize: awscdk.Size_Mebibytes(jsii.Number(commandFunctionDisk)),
 		Role:                 role,
 		LogGroup:             logs,
@@ -71,9 +70,9 @@ func (z *stack) createCommandFunction() {
 }
 
 // onCommandFunction is the function of commands; nothing when there is none.
-func onCommandFunction(z *stack) []*string {
-	if z.callee == nil {
+func onCommandFunction(d *Deployment) []*string {
+	if d.callee == nil {
 		return nil
 	}
-	return []*string{z.callee.FunctionArn()}
+	return []*string{d.callee.FunctionArn()}
 }

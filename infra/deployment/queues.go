@@ -1,4 +1,4 @@
-package main
+package deployment
 
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -15,23 +15,26 @@ const (
 )
 
 // createQueues makes the queue of events, first in first out for each attempt, and the
-// queue of tasks, whose visibility is the lease.
-func (z *stack) createQueues() {
-	z.events = z.queue("Events", awssqs.QueueProps{
+// queue of tasks, whose visibility is the lease; and where what should have started a workflow is
+// put aside when the tick could not take it.
+func (d *Deployment) createQueues() {
+	d.events = d.queue("Events", awssqs.QueueProps{
 		Fifo:                jsii.Bool(true),
 		VisibilityTimeout:   seconds(eventVisibility),
 		DeduplicationScope:  awssqs.DeduplicationScope_MESSAGE_GROUP,
 		FifoThroughputLimit: awssqs.FifoThroughputLimit_PER_MESSAGE_GROUP_ID,
 	})
-	z.tasks = z.queue("Tasks", awssqs.QueueProps{VisibilityTimeout: seconds(taskVisibility)})
+	d.tasks = d.queue("Tasks", awssqs.QueueProps{VisibilityTimeout: seconds(taskVisibility)})
+	d.starts = awssqs.NewQueue(d.scope, jsii.String("StartsDead"), &awssqs.QueueProps{
+		RetentionPeriod: days(keptDays), EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED})
 }
 
-func (z *stack) queue(id string, p awssqs.QueueProps) queue {
+func (d *Deployment) queue(id string, p awssqs.QueueProps) queue {
 	p.RetentionPeriod, p.EnforceSSL = days(keptDays), jsii.Bool(true)
 	p.Encryption = awssqs.QueueEncryption_SQS_MANAGED
 	dead := p
-	q := queue{dead: awssqs.NewQueue(z.Stack, jsii.String(id+"Dead"), &dead)}
+	q := queue{dead: awssqs.NewQueue(d.scope, jsii.String(id+"Dead"), &dead)}
 	p.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: q.dead, MaxReceiveCount: jsii.Number(maxReceives)}
-	q.live = awssqs.NewQueue(z.Stack, jsii.String(id), &p)
+	q.live = awssqs.NewQueue(d.scope, jsii.String(id), &p)
 	return q
 }
