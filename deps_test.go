@@ -79,6 +79,9 @@ func imports() []allowed {
 		{"internal/fargate", core + sdk + service("ecs") + "internal/sandbox", oneService},
 		{"internal/lambda", core + sdk + service("lambda") + "internal/sandbox", oneService},
 
+		{"internal/account", "infra/settings github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
+			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
+
 		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/sqlite operators/all",
 			"it wires the drivers of one machine: only operators link the SDK"},
 		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi " +
@@ -93,7 +96,7 @@ func imports() []allowed {
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"cmd/zerodag", core + "engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/unix golang.org/x/term internal/catalogue internal/client internal/datafolder internal/egress internal/embedded " +
-			"internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/scratch internal/sqlite " +
+			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/scratch internal/sqlite " +
 			"internal/tasklog operators/all operators/plugin", "the command line and the server know no driver of AWS"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},
 		{"integration/...", "...", "integration may import anything, and nothing imports it"},
