@@ -95,6 +95,9 @@ func (d *Deployment) Notices() awssns.Topic { return d.topic }
 // StartFunction is the target of schedules and rules that start workflows.
 func (d *Deployment) StartFunction() awslambda.Function { return d.functions["tick"] }
 
+// StartsDead is where a rule or schedule puts aside what it could not give to StartFunction.
+func (d *Deployment) StartsDead() awssqs.Queue { return d.starts }
+
 // SchedulerRole is the role of schedules of EventBridge Scheduler whose target is StartFunction.
 func (d *Deployment) SchedulerRole() awsiam.Role { return d.scheduler }
 
