@@ -92,7 +92,7 @@ func imports() []allowed {
 		{"functions/executor", "internal/cloud operators/inline github.com/aws/aws-lambda-go/lambda", "it runs operators without I/O"},
 		{"functions/*", "internal/cloud github.com/aws/aws-lambda-go/lambda", "it runs no operator"},
 		{"infra/settings", "internal/env gopkg.in/yaml.v3" + test, "the command line reads settings, too, and never pays for the CDK"},
-		{"infra infra/deployment infra/example", "internal/env infra/settings infra/deployment github.com/aws/aws-cdk-go/... github.com/aws/constructs-go/... github.com/aws/jsii-runtime-go" + test,
+		{"infra infra/deployment infra/example", "internal/env infra/settings infra/deployment github.com/aws/aws-cdk-go/... github.com/aws/constructs-go/... github.com/aws/jsii-runtime-go github.com/cdklabs/cdk-nag-go/cdknag/v2" + test,
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"cmd/zerodag", core + "engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/unix golang.org/x/term internal/catalogue internal/client internal/datafolder internal/egress internal/embedded " +

@@ -102,4 +102,6 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
+require github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0
+
 replace github.com/google/pprof => github.com/google/pprof v0.0.0-20230207041349-798e818bf904

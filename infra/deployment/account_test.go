@@ -67,6 +67,9 @@ func importable(t *testing.T, m map[string]any) {
 	for name, r := range resources(m) {
 		if w := want[r["Type"].(string)]; w != nil {
 			found++
+			if r["Type"] == "AWS::S3::BucketPolicy" && !strings.Contains(fmt.Sprint(statements(r)), "map[Bool:map[aws:SecureTransport:false]] Effect:Deny") {
+				t.Errorf("%s: the bucket takes plain HTTP: %v", name, statements(r))
+			}
 			if id, _ := properties(r)[w[0]].(string); !slices.Contains(w[1:], id) {
 				t.Errorf("%s: CloudFormation imports no resource of the name %v", name, properties(r)[w[0]])
 			}

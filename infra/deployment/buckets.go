@@ -52,7 +52,6 @@ func (d *Deployment) bucket(id string, name *string, versioned bool, rules []*aw
 	b.Policy().ApplyRemovalPolicy(keep) // nor is a kept bucket ever open to plain HTTP
 	policy := b.Policy().Node().DefaultChild().(awss3.CfnBucketPolicy)
 	policy.SetBucket(name) // it is imported with the bucket, by that name
-	policy.AddDependency(b.Node().DefaultChild().(awss3.CfnBucket))
 	return b
 }
 
