@@ -76,7 +76,7 @@ func imports() []allowed {
 		{"internal/ssm", core + sdk + service("ssm"), oneService},
 		{"internal/sns", core + sdk + service("sns"), oneService},
 		{"internal/eventbridge", core + sdk + service("eventbridge"), oneService},
-		{"internal/fargate", core + sdk + service("ecs") + "internal/sandbox", oneService},
+		{"internal/fargate", core + sdk + service("ecs") + "internal/env internal/sandbox", oneService},
 		{"internal/lambda", core + sdk + service("lambda") + "internal/sandbox", oneService},
 
 		{"internal/account", "infra/settings github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),

@@ -35,10 +35,6 @@ type commands struct {
 // programFile is where the program of the machines is, below the folder of built programs.
 const programFile = "runner/runner"
 
-// definitionDigest is how many letters package fargate puts behind the stage in the name of a task
-// definition.
-const definitionDigest = 20
-
 // createCommands makes the cluster, and what its machines need: a network with a way out and
 // none in, a role that pulls images and writes logs, the program.
 func (d *Deployment) createCommands() error {
@@ -108,7 +104,7 @@ func values(list []*string) []string {
 // Rights on what commands need; nothing when there are none.
 func onDefinitions(d *Deployment) []*string {
 	return d.ofCommands(func(*commands) []*string {
-		family := "zerodag-" + d.Stage + "-" + strings.Repeat("?", definitionDigest) // an asterisk would be those of stage STAGE-x, too
+		family := "zerodag-" + d.Stage + "-" + strings.Repeat("?", env.DefinitionDigest)
 		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ecs"), Resource: jsii.String("task-definition"), ResourceName: jsii.String(family + ":*")})}
 	})
 }

@@ -8,6 +8,11 @@ import (
 	"strings"
 )
 
+// DefinitionDigest is how many letters of a digest stand behind zerodag-STAGE- in the name of a task
+// definition. The right to launch them names exactly so many: with an asterisk it would be a right on
+// those of a stage STAGE-x, too.
+const DefinitionDigest = 20
+
 var (
 	roleARN   = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/\S+$`)
 	roleOwner = regexp.MustCompile(`^[0-9]+/[^=]+$`)
