@@ -34,7 +34,7 @@ test-long: tools assets ## the race detector, and the drivers and a whole deploy
 check: ## quick, without network: format, vet, all tests but recorded cases and rules
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test -short $$($(GO) list ./... | grep -vE '/integration/(conformance|rules|client|cli|durability|load)|/infra$$')
+	$(GO) test -short $$($(GO) list ./... | grep -vE '/integration/(conformance|rules|client|cli|durability|load)|/infra(/deployment|/example)?$$')
 
 # Installs an apt package unless a program is there: $(call program,PROGRAM,PACKAGE,FOR)
 program = command -v $(1) >/dev/null || { \
@@ -154,18 +154,55 @@ localstack: ## start LocalStack on 127.0.0.1:4566, the AWS of the tests; install
 localstack-stop: ## stop it
 	@integration/localstack/localstack.sh down
 
+# What is deployed: stages/STAGE.yaml says what differs from the defaults. CONTEXT="-c NAME=VALUE ..."
+# overrides a setting once.
+STAGE ?= main
+CDK = infra/_cdk/node_modules/.bin/cdk
+
+.PHONY: cdk
+cdk: assets
+	@[ -x $(CDK) ] || npm ci --prefix infra/_cdk --silent --no-audit --no-fund
+
 .PHONY: synth
-synth: assets ## the CloudFormation template, without an account
-	npm ci --prefix infra/_cdk --silent --no-audit --no-fund
-	infra/_cdk/node_modules/.bin/cdk synth --quiet --no-notices
+synth: cdk ## the CloudFormation template of STAGE (main), without an account
+	$(CDK) synth --quiet --no-notices -c stage=$(STAGE) $(CONTEXT)
+
+.PHONY: diff
+diff: cdk ## what a deploy of STAGE (main) would change in the AWS account of the environment
+	$(CDK) diff --all --no-notices -c stage=$(STAGE) $(CONTEXT)
+
+# The very first deploy leaves the table open for deletion, so that it can undo itself, and closes it
+# when all is there. A later one imports what a removed stack has kept.
+# What CloudFormation would refuse, by its own schemas. W3005 is about dependencies that the CDK writes
+# although a reference says the same.
+CFN_LINT = 1.58.0
+CFN_LINT_HOME = $(HOME)/.cache/zerodag/cfn-lint-$(CFN_LINT)
+
+$(CFN_LINT_HOME)/bin/cfn-lint:
+	python3 -m venv $(CFN_LINT_HOME)
+	$(CFN_LINT_HOME)/bin/pip install --quiet --disable-pip-version-check cfn-lint==$(CFN_LINT)
+
+.PHONY: lint-template
+lint-template: $(CFN_LINT_HOME)/bin/cfn-lint ## cfn-lint over the template of a deployment
+	$(CFN_LINT_HOME)/bin/cfn-lint --ignore-checks W3005 --regions us-east-1 eu-central-1 --template infra/deployment/testdata/template.json
 
 .PHONY: deploy
-deploy: assets ## deploy to the AWS account of the environment (CONTEXT="-c stage=test ...")
-	npm ci --prefix infra/_cdk --silent --no-audit --no-fund
-	infra/_cdk/node_modules/.bin/cdk deploy --all --no-notices $(CONTEXT)
+deploy: cdk build ## deploy STAGE (main) to the AWS account of the environment, after looking whether that will work
+	bin/zerodag aws doctor $(STAGE) --create-role
+	@deployed=$$(bin/zerodag aws deployed $(STAGE)) && if [ "$$deployed" = no ]; then set -x; \
+	  $(CDK) deploy --all --no-notices -c stage=$(STAGE) $(CONTEXT) -c deletionProtection=false; fi
+	$(CDK) deploy --all --no-notices --import-existing-resources -c stage=$(STAGE) $(CONTEXT)
+
+.PHONY: destroy
+destroy: cdk build ## remove STAGE, which must be named, from the account: stops its machines first; table and buckets stay
+	@[ "$(origin STAGE)" = "command line" ] || { echo "name the stage: make destroy STAGE=main"; exit 1; }
+	bin/zerodag aws stop $(STAGE)
+	$(CDK) destroy --all --no-notices -c stage=$(STAGE) $(CONTEXT)
+	@echo "What outlives the stack: the table zerodag-$(STAGE)-table, the buckets zerodag-$(STAGE)-archives-* and zerodag-$(STAGE)-logs-*,"
+	@echo "and the secrets below /zerodag/$(STAGE)/. make deploy STAGE=$(STAGE) takes them over again; docs/aws.md#removal deletes them."
 
 .PHONY: test-aws
-test-aws: tools-aws assets ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
+test-aws: tools-aws assets lint-template ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
 	REQUIRE=client,localstack,peers integration/stack/run.sh localstack
 
 .PHONY: integration-aws
@@ -176,12 +213,13 @@ integration-aws: tools assets ## the end-to-end list on the AWS account of the e
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens
 	cp "$$($(GO) env GOROOT)/lib/time/zoneinfo.zip" engine/schedule/zoneinfo.zip && chmod 644 engine/schedule/zoneinfo.zip
 	$(GO) test ./engine/... -run 'TestScenarios|TestGolden|TestStateMachine' -rewrite
-	$(GO) test ./infra -run TestStack -rewrite
+	$(GO) test ./infra/deployment -run TestStack -rewrite
+	$(GO) test ./infra/settings -run TestDescribed -rewrite
 	$(GO) test ./internal/httpapi -run TestRoleTable -rewrite
 
 .PHONY: verify
 verify: generate ## fail when generated files are not up to date
-	git diff --exit-code -- docs engine infra
+	git diff --exit-code -- docs engine infra stages
 
 .PHONY: clean
 clean: ## remove what was built

@@ -33,7 +33,7 @@ func imports() []allowed {
 		{"engine/param engine/expr/assets internal/env internal/datafolder internal/egress internal/gate docs cmd/runner examples/... internal/docker/dockertest", "",
 			"they know nothing of ours; the runner starts in every image"},
 		{"engine/schedule engine/expr internal/client", "engine/param", "values are all that they share with others; the client speaks to any server"},
-		{"engine/dig", "engine/param engine/schedule gopkg.in/yaml.v3", "it alone reads YAML"},
+		{"engine/dig", "engine/param engine/schedule gopkg.in/yaml.v3", "it alone reads workflows"},
 		{"engine engine/enginetest", "engine engine/dig engine/param engine/schedule", "the state machine never evaluates an expression"},
 		{"engine/expr/script", "engine/expr engine/param github.com/dop251/goja/... github.com/dlclark/regexp2/v2", "it alone runs JavaScript"},
 		{"events", "engine engine/param", "wire forms know no host"},
@@ -76,8 +76,11 @@ func imports() []allowed {
 		{"internal/ssm", core + sdk + service("ssm"), oneService},
 		{"internal/sns", core + sdk + service("sns"), oneService},
 		{"internal/eventbridge", core + sdk + service("eventbridge"), oneService},
-		{"internal/fargate", core + sdk + service("ecs") + "internal/sandbox", oneService},
+		{"internal/fargate", core + sdk + service("ecs") + "internal/env internal/sandbox", oneService},
 		{"internal/lambda", core + sdk + service("lambda") + "internal/sandbox", oneService},
+
+		{"internal/account", "infra/settings github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
+			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
 		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/sqlite operators/all",
 			"it wires the drivers of one machine: only operators link the SDK"},
@@ -88,10 +91,12 @@ func imports() []allowed {
 		{"functions/agent", "internal/cloud operators/all github.com/aws/aws-lambda-go/lambda", "it runs all operators"},
 		{"functions/executor", "internal/cloud operators/inline github.com/aws/aws-lambda-go/lambda", "it runs operators without I/O"},
 		{"functions/*", "internal/cloud github.com/aws/aws-lambda-go/lambda", "it runs no operator"},
-		{"infra", "internal/env github.com/aws/aws-cdk-go/... github.com/aws/constructs-go/... github.com/aws/jsii-runtime-go", "infra knows names, not programs, and pays for the CDK alone"},
+		{"infra/settings", "internal/env gopkg.in/yaml.v3" + test, "the command line reads settings, too, and never pays for the CDK"},
+		{"infra infra/deployment infra/example", "internal/env infra/settings infra/deployment github.com/aws/aws-cdk-go/... github.com/aws/constructs-go/... github.com/aws/jsii-runtime-go github.com/cdklabs/cdk-nag-go/cdknag/v2" + test,
+			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"cmd/zerodag", core + "engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/unix golang.org/x/term internal/catalogue internal/client internal/datafolder internal/egress internal/embedded " +
-			"internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/scratch internal/sqlite " +
+			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/scratch internal/sqlite " +
 			"internal/tasklog operators/all operators/plugin", "the command line and the server know no driver of AWS"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},
 		{"integration/...", "...", "integration may import anything, and nothing imports it"},
@@ -276,7 +281,7 @@ func TestNames(t *testing.T) {
 // TestTopLevel proves that nothing was added to the agreed top level.
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
-	allowed := strings.Fields(`functions infra engine operators events integration internal cmd ui docs examples bin
+	allowed := strings.Fields(`functions infra engine operators events integration internal cmd ui docs examples stages bin
 		cdk.json go.mod go.sum Makefile README.md CHANGELOG.md CONTRIBUTING.md LICENSE zerodag.go doc.go example_test.go deps_test.go`)
 	entries, err := filepath.Glob("*")
 	if err != nil {

@@ -1,20 +1,31 @@
-// Command infra is the CDK app: it describes everything that a deployment on AWS is made
-// of. `cdk synth` and `cdk deploy` run it; it builds the functions' programs first.
+// Command infra is the CDK app: one stack with one deployment. `cdk synth` and `cdk deploy` run it;
+// it builds the functions' programs first.
 //
-// One file per concern. No package imports it, and it imports nothing of ours but the names
-// that functions read.
+// The context parameter stage names the stage, main by default, and stages/STAGE.yaml says what
+// differs from the defaults. Any setting may be overridden by a context parameter of its name.
+// What the deployment consists of is in package deployment.
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
-	"zerodag/internal/env"
+	"zerodag/infra/deployment"
+	"zerodag/infra/settings"
+)
+
+// stages is the folder of the files of settings, and assets where programs are built.
+const (
+	stages = "stages"
+	assets = "bin/functions"
 )
 
 func main() {
@@ -27,46 +38,86 @@ func main() {
 func run() error {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)
-	s, err := readSettings(app.Node())
+	s, err := read(stages, given(app.Node()))
 	if err != nil {
 		return err
 	}
-	if err := buildFunctions(s); err != nil {
+	if err := deployment.Build(s, assets); err != nil {
 		return err
 	}
-	if _, err := newStack(app, s); err != nil {
+	if _, err := newStack(app, s, assets); err != nil {
 		return err
 	}
 	app.Synth(nil)
 	return nil
 }
 
-// buildFunctions builds the bootstraps that the template refers to, as reproducibly as Go
-// can: the same source gives the same asset, so that only what changed is deployed.
-func buildFunctions(s settings) error {
-	for _, f := range functions() {
-		if err := build("./functions/"+f.name, filepath.Join(s.Assets, f.name, "bootstrap"), goArchitecture(s.Architecture)); err != nil {
-			return err
-		}
-		if !f.operators {
-			continue
-		}
-		if err := build("./cmd/evaluator", filepath.Join(s.Assets, f.name, env.Evaluator), goArchitecture(s.Architecture)); err != nil {
-			return err
-		}
-	}
-	if err := buildCommandFunction(s); err != nil {
-		return err
-	}
-	return build("./cmd/runner", filepath.Join(s.Assets, programFile), goArchitecture(s.CommandArchitecture))
+// newStack makes the stack of a stage, in the account and region that the cdk command says.
+func newStack(app awscdk.App, s settings.Settings, assets string) (awscdk.Stack, error) {
+	stack := awscdk.NewStack(app, jsii.String("Zerodag-"+s.Stage), &awscdk.StackProps{
+		StackName: jsii.String("zerodag-" + s.Stage), Description: jsii.String("zerodag: workflows of the Digdag language"), Env: environment()})
+	_, err := deployment.New(stack, s, assets)
+	return stack, err
 }
 
-func build(program, out, architecture string) error {
-	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", out, program)
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)
-	c.Stderr = os.Stderr
-	if err := c.Run(); err != nil {
-		return fmt.Errorf("build %s: %w", program, err)
+// environment is the account and region of the credentials; nil when there are none, as for synth:
+// then buckets get names that CloudFormation computes, and it cannot import them.
+func environment() *awscdk.Environment {
+	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
+	if account == "" || region == "" {
+		return nil
 	}
-	return nil
+	return &awscdk.Environment{Account: &account, Region: &region}
+}
+
+// theirs are names of context parameters of the CDK that look like one of ours.
+var theirs = []string{"cli-telemetry", "acknowledged-issue-numbers", "notices"} //nolint:gochecknoglobals // a constant list
+
+// given are the context parameters of the cdk command, but for flags and look-ups of the CDK itself,
+// which have a @ or a colon in their names.
+func given(node constructs.Node) map[string]string {
+	all, _ := node.GetAllContext(nil).(map[string]any)
+	parameters := map[string]string{}
+	for name, value := range all {
+		if !strings.ContainsAny(name, "@:") && !slices.Contains(theirs, name) {
+			parameters[name] = fmt.Sprint(value)
+		}
+	}
+	return parameters
+}
+
+// read reads the file of the stage, and what context parameters say instead. Every stage but main,
+// which may be all defaults, has a file, or says file=none: a mistyped name would be a new stage.
+func read(folder string, parameters map[string]string) (settings.Settings, error) {
+	parameters = maps.Clone(parameters)
+	stage, file := "main", ""
+	take(parameters, "stage", &stage)
+	take(parameters, "file", &file)
+	if file != "" && file != "none" {
+		return settings.Settings{}, fmt.Errorf("context parameter file must be none but is %q", file)
+	}
+	s, err := settings.Default(stage), error(nil)
+	if file == "" {
+		s, err = settings.Read(folder, stage)
+		if errors.Is(err, settings.ErrNoFile) && stage == "main" {
+			s, err = settings.Default(stage), nil
+		}
+	}
+	if err != nil {
+		return s, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		if err := s.Override(name, parameters[name]); err != nil {
+			return s, fmt.Errorf("context parameter %s: %w", name, err)
+		}
+	}
+	return s, s.Validate()
+}
+
+// take moves a parameter, if it is there.
+func take(parameters map[string]string, name string, to *string) {
+	if value, ok := parameters[name]; ok {
+		*to = value
+		delete(parameters, name)
+	}
 }

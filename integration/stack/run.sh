@@ -69,10 +69,10 @@ on_account() {
   echo "run.sh: deploys zerodag-$stage to the account of the environment; a run costs about \$0.20, the stack under \$2 a month until it is removed" >&2
   out=$(mktemp -d)
   trap 'rm -rf "$out"
-    echo "run.sh: remove it with: infra/_cdk/node_modules/.bin/cdk destroy --all -c stage=$stage; then the table and the buckets zerodag-$stage*, which outlive the stack" >&2' EXIT
+    echo "run.sh: remove it with: infra/_cdk/node_modules/.bin/cdk destroy --all -c file=none -c stage=$stage; then the table and the buckets zerodag-$stage*, which outlive the stack" >&2' EXIT
   [ -x infra/_cdk/node_modules/.bin/cdk ] || npm ci --prefix infra/_cdk --silent --no-audit --no-fund >&2
   # shellcheck disable=SC2086 # several arguments
-  infra/_cdk/node_modules/.bin/cdk deploy --all --require-approval never --no-notices --output "$out/cdk" --outputs-file "$out/outputs.json" -c stage="$stage" ${CONTEXT:-} >&2
+  infra/_cdk/node_modules/.bin/cdk deploy --all --require-approval never --no-notices --output "$out/cdk" --outputs-file "$out/outputs.json" -c file=none -c deletionProtection=false -c stage="$stage" ${CONTEXT:-} >&2
   go build -o "$out/zerodag" ./cmd/zerodag
   ZERODAG_SERVER=$(sed -n 's/.*"Url": "\(.*\)".*/\1/p' "$out/outputs.json")
   ZERODAG_TOKEN=$("$out/zerodag" tokens create --name "run $(date -u +%FT%TZ)" --role admin --iam -e "$ZERODAG_SERVER" --output json | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p')

@@ -18,12 +18,29 @@ const (
 	busEvent        = 1.00 * perMillion
 	notice          = 0.50 * perMillion
 	logGB           = 0.50 // CloudWatch Logs, taken in
+	alarmMetric     = 0.10 // a month, for each metric that an alarm reads
+	dashboard       = 3.00 // a month
+	keyRequest      = 3.00 * perMillion
 )
 
-// What an event source does all day while its queue is empty: two pollers, each waiting 20
-// seconds at most.
+// What an event source does all day while its queue is empty: five pollers, each waiting 20 seconds
+// at most. Lambda goes down to two, but not where the mapping has a maximum concurrency.
 const (
-	idlePollers     = 2
-	pollsPerMonth   = 30 * 24 * 3600 / 20
-	minutesPerMonth = 30 * 24 * 60
+	idlePollers      = 5
+	idlePollersFewer = 2
+	pollsPerMonth    = 30 * 24 * 3600 / 20
+	minutesPerMonth  = 30 * 24 * 60
+)
+
+// What every account has for nothing, each month and for ever: an account that has nothing else
+// pays only what is more.
+const (
+	freeQueueRequests  = 1_000_000
+	freeInvocations    = 1_000_000
+	freeGBSeconds      = 400_000
+	freeAlarmMetrics   = 10
+	freeDashboards     = 3
+	freeLogGB          = 5
+	freeKeyRequests    = 20_000
+	keyRequestsOfTable = 30 * 24 * 12 // one each five minutes, with a key of the account
 )

@@ -15,6 +15,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/border"
+	"zerodag/internal/env"
 	"zerodag/internal/sandbox"
 )
 
@@ -93,7 +94,7 @@ func (l *Launcher) definition(ctx context.Context, c sandbox.Class) (string, err
 		return "", fmt.Errorf("encode task definition: %w", err)
 	}
 	sum := sha256.Sum256(text)
-	family := "zerodag-" + l.Stage + "-" + hex.EncodeToString(sum[:10])
+	family := "zerodag-" + l.Stage + "-" + hex.EncodeToString(sum[:])[:env.DefinitionDigest]
 	l.mu.Lock()
 	arn := l.known[family]
 	l.mu.Unlock()

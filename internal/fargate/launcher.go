@@ -17,6 +17,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/border"
 	"zerodag/internal/sandbox"
+	"zerodag/operators"
 )
 
 // Options are what a Launcher is made of.
@@ -27,7 +28,7 @@ type Options struct {
 	SecurityGroups []string
 	PublicIP       bool
 	ExecutionRole  string   // ARN: pulls images and writes the log of runners
-	Roles          []string // ARNs that commands may have
+	Allows         func(site int64, project, role string) bool // whether a project's commands may have the role; nil is never
 	LogGroup       string
 	Architecture   string // "x86_64" or "arm64"
 	URL            string // of the API
@@ -50,15 +51,13 @@ func New(c aws.Config, o Options) *Launcher {
 	return &Launcher{Options: o, client: client, region: c.Region, known: map[string]string{}}
 }
 
-// Check refuses a role that is not allowed.
-func (l *Launcher) Check(class sandbox.Class) error {
-	if class.Role == "" || slices.Contains(l.Roles, class.Role) {
+// Check refuses a role that the project of the task may not have. It names no other role: those of
+// other projects are not the asker's business.
+func (l *Launcher) Check(task operators.Identity, class sandbox.Class) error {
+	if class.Role == "" || l.Allows != nil && l.Allows(task.SiteID, task.ProjectName, class.Role) {
 		return nil
 	}
-	if len(l.Roles) == 0 {
-		return param.Errorf("sandbox: role %s is not allowed: this deployment allows none (cdk deploy -c taskRoles=ARN,…)", class.Role)
-	}
-	return param.Errorf("sandbox: role %s is not allowed: this deployment allows %s", class.Role, strings.Join(l.Roles, ", "))
+	return param.Errorf("sandbox: role %s is not allowed for project %s of site %d: this deployment does not list it for them (taskRoles in the file of the stage)", class.Role, task.ProjectName, task.SiteID)
 }
 
 // Launch runs a task for a runner. Repeated, it is the same task.

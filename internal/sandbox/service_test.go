@@ -28,7 +28,7 @@ type fake struct {
 	launches int
 }
 
-func (f *fake) Check(sandbox.Class) error { return nil }
+func (f *fake) Check(operators.Identity, sandbox.Class) error { return nil }
 
 func (f *fake) Launch(_ context.Context, r sandbox.Runner) (string, error) {
 	f.mu.Lock()

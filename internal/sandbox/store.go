@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"zerodag/operators"
 )
 
 // Commands keeps commands. Every method may be repeated after an error. Errors are the
@@ -57,9 +59,9 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 
 // Launcher starts machines.
 type Launcher interface {
-	// Check says whether machines of the class can be launched at all: a role that is not allowed,
-	// say. The error is for the user.
-	Check(class Class) error
+	// Check says whether machines of the class can be launched for a task at all: a role that its
+	// project may not have, say. The error is for the user.
+	Check(task operators.Identity, class Class) error
 	// Launch starts a runner and returns what to call it; repeated for the same runner it
 	// starts no other. ErrBusy when it is to be tried later. Other errors are for the user.
 	Launch(ctx context.Context, r Runner) (task string, err error)

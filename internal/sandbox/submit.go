@@ -157,7 +157,7 @@ func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, 
 		return class, param.Errorf("docker: nothing is built on Fargate: push an image that has what the command needs to a registry, and name it (docker: {image: …})")
 	}
 	if class.Image == "" {
-		return class, param.Errorf("the command has no image to run in: name one (docker: {image: …}), or deploy with one for all (-c image=…)")
+		return class, param.Errorf("the command has no image to run in: name one (docker: {image: …}), or deploy with one for all (image: … in the file of the stage)")
 	}
 	class.Role, class.Spot = b.Role, b.Spot || class.Spot
 	if b.CPU > 0 || b.Memory > 0 || b.Disk > 0 {
@@ -169,7 +169,7 @@ func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, 
 	if b.Fresh || losses > 0 {
 		class.Alone = key
 	}
-	return class, s.Launcher.Check(class)
+	return class, s.Launcher.Check(s.id, class)
 }
 
 // add puts the command and returns it as it is.

@@ -159,7 +159,7 @@ func (m *Machine) Kill() { m.cmd.Process.Kill() }
 func (m *Machine) Pid() int { return m.cmd.Process.Pid }
 
 // Check implements sandbox.Launcher.
-func (m *Machines) Check(sandbox.Class) error { return nil }
+func (m *Machines) Check(operators.Identity, sandbox.Class) error { return nil }
 
 // Launch implements sandbox.Launcher.
 func (m *Machines) Launch(_ context.Context, r sandbox.Runner) (string, error) {

@@ -1,0 +1,308 @@
+package deployment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/infra/settings"
+)
+
+// What an account refuses, or does not do, that an emulator lets pass: one function for each rule.
+
+// firstDeploy looks at the first deploy into a fresh account: whatever names something comes after
+// it, and a deploy that fails leaves nothing that is in the way of the next.
+func firstDeploy(t *testing.T, m map[string]any) {
+	all := resources(m)
+	limited := 0
+	for name, r := range all {
+		p := properties(r)
+		switch kind := r["Type"].(string); kind {
+		case "AWS::ApiGatewayV2::Stage":
+			of := map[string]string{} // names of routes by their keys
+			for id, route := range all {
+				if route["Type"] == "AWS::ApiGatewayV2::Route" {
+					of[fmt.Sprint(properties(route)["RouteKey"])] = id
+				}
+			}
+			for key := range p["RouteSettings"].(map[string]any) {
+				limited++
+				if of[key] == "" || !slices.Contains(texts(r["DependsOn"]), of[key]) {
+					t.Errorf("%s limits the route %q before it is there", name, key)
+				}
+			}
+		case "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy":
+			if r["DeletionPolicy"] != "RetainExceptOnCreate" || r["UpdateReplacePolicy"] != "Retain" {
+				t.Errorf("%s (%s) is kept where its deploy fails, or not kept otherwise: %v, %v", name, kind, r["DeletionPolicy"], r["UpdateReplacePolicy"])
+			}
+		case "AWS::ECS::Cluster":
+			if !slices.ContainsFunc(texts(r["DependsOn"]), func(id string) bool { return all[id]["Type"] == "AWS::DynamoDB::Table" }) {
+				t.Errorf("%s does not give IAM time to make the role of ECS known", name)
+			}
+		}
+	}
+	if limited == 0 {
+		t.Error("no route has a limit of its own")
+	}
+	open := template(t, where, func(s *settings.Settings) { s.DeletionProtection = false })
+	for name, r := range resources(open) {
+		if r["Type"] == "AWS::DynamoDB::Table" && properties(r)["DeletionProtectionEnabled"] == true {
+			t.Errorf("%s: a first deploy that fails could not undo itself", name)
+		}
+	}
+}
+
+// importable looks at what outlives a stack: a later stack takes it over if its name is literal.
+func importable(t *testing.T, m map[string]any) {
+	want := map[string][]string{
+		"AWS::DynamoDB::Table":  {"TableName", "zerodag-main-table"},
+		"AWS::S3::Bucket":       {"BucketName", "zerodag-main-archives-111111111111-eu-central-1", "zerodag-main-logs-111111111111-eu-central-1"},
+		"AWS::S3::BucketPolicy": {"Bucket", "zerodag-main-archives-111111111111-eu-central-1", "zerodag-main-logs-111111111111-eu-central-1"},
+	}
+	found := 0
+	for name, r := range resources(m) {
+		if w := want[r["Type"].(string)]; w != nil {
+			found++
+			if r["Type"] == "AWS::S3::BucketPolicy" && !strings.Contains(fmt.Sprint(statements(r)), "map[Bool:map[aws:SecureTransport:false]] Effect:Deny") {
+				t.Errorf("%s: the bucket takes plain HTTP: %v", name, statements(r))
+			}
+			if id, _ := properties(r)[w[0]].(string); !slices.Contains(w[1:], id) {
+				t.Errorf("%s: CloudFormation imports no resource of the name %v", name, properties(r)[w[0]])
+			}
+		}
+	}
+	if found != 5 {
+		t.Errorf("%d of table, buckets and their policies were found", found)
+	}
+}
+
+// anyAccount looks at a template that is made without credentials: it deploys anywhere.
+func anyAccount(t *testing.T, m map[string]any) {
+	for name, r := range resources(m) {
+		if text := fmt.Sprint(properties(r)); strings.Contains(text, "111111111111") || strings.Contains(text, "eu-central-1") {
+			t.Errorf("%s is of one account: %s", name, text)
+		}
+	}
+	s := settings.Default("main")
+	s.VPC = settings.DefaultVPC
+	if _, err := New(awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Stack"), nil), s, programs(t)); err == nil || !strings.Contains(err.Error(), "credentials") {
+		t.Errorf("the default VPC of no account: %v", err)
+	}
+}
+
+// names looks at names that are one list for all regions of an account, or for the world: stages
+// and regions do not meet in them. A security group with a name cannot be replaced.
+func names(t *testing.T, m map[string]any) {
+	withDashboard := template(t, where, func(s *settings.Settings) { s.Dashboard = true })
+	dashboards := 0
+	for _, template := range []map[string]any{m, withDashboard} {
+		for name, r := range resources(template) {
+			p := properties(r)
+			switch r["Type"] {
+			case "AWS::IAM::Role", "AWS::IAM::User", "AWS::IAM::Group", "AWS::IAM::ManagedPolicy", "AWS::IAM::InstanceProfile":
+				for _, key := range []string{"RoleName", "UserName", "GroupName", "ManagedPolicyName", "InstanceProfileName"} {
+					if p[key] != nil {
+						t.Errorf("%s has the %s %v: IAM is one for all regions", name, key, p[key])
+					}
+				}
+			case "AWS::CloudWatch::Dashboard":
+				if dashboards++; p["DashboardName"] != "zerodag-main-overview-eu-central-1" {
+					t.Errorf("%s has the name %v: dashboards are one list for all regions", name, p["DashboardName"])
+				}
+			case "AWS::S3::Bucket":
+				if text, _ := p["BucketName"].(string); !strings.HasSuffix(text, "-111111111111-eu-central-1") || len(text) > 63 {
+					t.Errorf("%s: %q may be anybody's", name, text)
+				}
+			case "AWS::EC2::SecurityGroup":
+				if p["GroupName"] != nil {
+					t.Errorf("%s has a name: it could not be replaced", name)
+				}
+			}
+		}
+	}
+	if dashboards != 1 {
+		t.Errorf("%d dashboards, want one where it is asked for and none elsewhere", dashboards)
+	}
+}
+
+// alarms looks at the way of an alarm to people: each has an action, and CloudWatch may publish to
+// its topic, which only a policy of the topic can say, since CloudWatch has no role.
+func alarms(t *testing.T, m map[string]any) {
+	all, metrics := resources(m), 0
+	for name, r := range all {
+		if r["Type"] != "AWS::CloudWatch::Alarm" {
+			continue
+		}
+		p := properties(r)
+		actions, _ := p["AlarmActions"].([]any)
+		if len(actions) == 0 {
+			t.Errorf("%s tells nobody", name)
+		}
+		for _, a := range actions {
+			topic, _ := a.(map[string]any)["Ref"].(string)
+			if !allowsAlarms(all, topic) {
+				t.Errorf("%s: CloudWatch may not publish to %s", name, topic)
+			}
+		}
+		for _, q := range p["Metrics"].([]any) {
+			if q.(map[string]any)["MetricStat"] != nil {
+				metrics++
+			}
+		}
+	}
+	if metrics > 10 {
+		t.Errorf("alarms read %d metrics: ten are free in an account", metrics)
+	}
+}
+
+func allowsAlarms(all map[string]map[string]any, topic string) bool {
+	for _, r := range all {
+		if r["Type"] != "AWS::SNS::TopicPolicy" || !strings.Contains(fmt.Sprint(properties(r)["Topics"]), topic) {
+			continue
+		}
+		for _, s := range statements(r) {
+			if s["Effect"] == "Allow" && fmt.Sprint(s["Principal"]) == "map[Service:cloudwatch.amazonaws.com]" && s["Action"] == "sns:Publish" &&
+				fmt.Sprint(s["Condition"]) == "map[StringEquals:map[aws:SourceAccount:111111111111]]" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// starts looks at what starts workflows: it is tried for long and put aside then, and both queues
+// leave concurrency to others.
+func starts(t *testing.T, m map[string]any) {
+	most := map[string]any{}
+	for name, r := range resources(m) {
+		p := properties(r)
+		switch r["Type"] {
+		case "AWS::Events::Rule":
+			for _, target := range p["Targets"].([]any) {
+				target := target.(map[string]any)
+				if (p["ScheduleExpression"] == nil) != (target["DeadLetterConfig"] != nil) {
+					t.Errorf("%s loses what it cannot hand over, or keeps what comes again: %v", name, target)
+				}
+				if _, short := target["RetryPolicy"]; short != (p["ScheduleExpression"] != nil) {
+					t.Errorf("%s is tried for: %v", name, target["RetryPolicy"])
+				}
+			}
+		case "AWS::Lambda::EventInvokeConfig":
+			if p["MaximumRetryAttempts"] != float64(tickTries) || p["MaximumEventAgeInSeconds"] != float64(tickAge) || !strings.Contains(fmt.Sprint(p["DestinationConfig"]), "StartsDead") {
+				t.Errorf("%s: %v", name, p)
+			}
+			most["asynchronous"] = true
+		case "AWS::Lambda::EventSourceMapping":
+			most[strings.SplitN(name, "Sqs", 2)[0]] = p["ScalingConfig"]
+		case "AWS::IAM::Policy":
+			if strings.HasPrefix(name, "tickRole") && !mayWriteStates(r) {
+				t.Errorf("%s: the tick cannot keep a large state", name)
+			}
+		}
+	}
+	if text := fmt.Sprint(most); text != "map[agent:map[MaximumConcurrency:100] asynchronous:true executor:map[MaximumConcurrency:50]]" {
+		t.Errorf("at most: %s", text)
+	}
+}
+
+func mayWriteStates(policy map[string]any) bool {
+	for _, s := range statements(policy) {
+		on := fmt.Sprint(s["Resource"])
+		if slices.Contains(texts(s["Action"]), "s3:PutObject") && strings.Contains(on, "/state/*") && strings.Contains(on, "/log/*") {
+			return true
+		}
+	}
+	return false
+}
+
+// reserved looks at a deployment that sets concurrency aside: every function has some, and a queue
+// never calls its function more often than that.
+func reserved(t *testing.T, all map[string]map[string]any) {
+	want := map[any]any{"zerodag-test2-agent": 100.0, "zerodag-test2-executor": 50.0, "zerodag-test2-api": 50.0, "zerodag-test2-tick": 10.0, "zerodag-test2-upload": 10.0}
+	for name, r := range all {
+		if p := properties(r); r["Type"] == "AWS::Lambda::Function" && p["ReservedConcurrentExecutions"] != want[p["FunctionName"]] {
+			t.Errorf("%s: %v are set aside for %v", name, p["ReservedConcurrentExecutions"], p["FunctionName"])
+		}
+	}
+}
+
+// domain looks at a name of the user's own: the stack says what its record is and makes it, and
+// machines do without it.
+func domain(t *testing.T, m map[string]any) {
+	outputs := m["Outputs"].(map[string]any)
+	if outputs["DomainTarget"] == nil || outputs["DomainTargetZone"] == nil {
+		t.Error("the stack does not say where the name leads")
+	}
+	records := 0
+	for name, r := range resources(m) {
+		p := properties(r)
+		switch r["Type"] {
+		case "AWS::Route53::RecordSet":
+			if records++; p["HostedZoneId"] != "Z1" || p["Name"] != "flows.example.com." || !strings.Contains(fmt.Sprint(p["AliasTarget"]), "RegionalDomainName") {
+				t.Errorf("%s: %v", name, p)
+			}
+		case "AWS::Lambda::Function":
+			if text := fmt.Sprint(p["Environment"]); strings.Contains(text, "flows.example.com") {
+				t.Errorf("%s tells machines a name that others keep: %s", name, text)
+			}
+		}
+	}
+	if records != 1 {
+		t.Errorf("%d records", records)
+	}
+}
+
+// machines looks at who may launch what: definitions of this stage, and not of one whose name begins
+// like it, on this cluster.
+func machines(t *testing.T, m map[string]any) {
+	launchers := 0
+	for name, r := range resources(m) {
+		for _, s := range statements(r) {
+			on := strings.Join(texts(s["Resource"]), " ")
+			if !slices.Contains(texts(s["Action"]), "ecs:RunTask") {
+				continue
+			}
+			launchers++
+			if !strings.Contains(on, "task-definition/zerodag-main-????????????????????:*") {
+				t.Errorf("%s may launch %s", name, on)
+			}
+			if !strings.Contains(fmt.Sprint(s["Condition"]), "ArnEquals:map[ecs:cluster:") {
+				t.Errorf("%s may launch on every cluster: %v", name, s["Condition"])
+			}
+		}
+	}
+	if launchers != 2 {
+		t.Errorf("%d functions launch machines", launchers)
+	}
+}
+
+// defaultNetwork looks at machines in the VPC that the account has anyway: no network is made, and
+// functions stay outside, where they reach the Internet.
+func defaultNetwork(t *testing.T, m map[string]any) {
+	for name, r := range resources(m) {
+		switch kind := r["Type"].(string); {
+		case kind == "AWS::EC2::SecurityGroup":
+		case strings.HasPrefix(kind, "AWS::EC2::"):
+			t.Errorf("%s (%s) is made", name, kind)
+		case properties(r)["VpcConfig"] != nil:
+			t.Errorf("%s is in a VPC", name)
+		}
+	}
+}
+
+// tooMuch proves that functions which would be told more than Lambda takes are refused at once, and
+// not by Lambda in the middle of a deploy.
+func tooMuch(t *testing.T) {
+	s := settings.Default("main")
+	for i := range 60 {
+		s.TaskRoles = append(s.TaskRoles, fmt.Sprintf("0/project-%d=arn:aws:iam::111111111111:role/%s-%d", i, strings.Repeat("r", 20), i))
+	}
+	stack := awscdk.NewStack(awscdk.NewApp(nil), jsii.String("Stack"), &awscdk.StackProps{Env: where})
+	if _, err := New(stack, s, programs(t)); err == nil || !strings.Contains(err.Error(), "4096") || !strings.Contains(err.Error(), "taskRoles") {
+		t.Errorf("60 roles: %v", err)
+	}
+}

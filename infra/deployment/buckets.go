@@ -1,0 +1,79 @@
+package deployment
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// attemptDays is how long parts of an attempt's log are kept: longer than the entries that
+// name them, which live for the longest attempt and 30 days.
+const attemptDays = 38
+
+// createBuckets makes the buckets of archives and of task logs. Both outlive the stack, and a later
+// one imports them by their names. Everything refers to them by these,
+// which are known before they are: the bucket of archives calls the function of uploads,
+// which reads it, so one of them has to be named before it is there.
+func (d *Deployment) createBuckets() {
+	d.archives = awss3.Bucket_FromBucketName(d.scope, jsii.String("ArchivesByName"), d.bucketName("archives"))
+	d.logs = awss3.Bucket_FromBucketName(d.scope, jsii.String("LogsByName"), d.bucketName("logs"))
+	gone := func(id, prefix string, after int) *awss3.LifecycleRule {
+		return &awss3.LifecycleRule{Id: jsii.String(id), Prefix: jsii.String(prefix), Expiration: days(after), NoncurrentVersionExpiration: days(1)}
+	}
+	d.ownArchives = d.bucket("Archives", d.archives.BucketName(), true, []*awss3.LifecycleRule{
+		gone("uploads", "uploads/", 1), gone("slots", "slots/", 1), gone("results", "results/", 1),
+		gone("attempts", "log/", attemptDays),
+		{Id: jsii.String("parts"), AbortIncompleteMultipartUploadAfter: days(1)},
+		{Id: jsii.String("old-versions"), NoncurrentVersionExpiration: days(30)},
+	})
+	d.bucket("Logs", d.logs.BucketName(), false, []*awss3.LifecycleRule{
+		{Id: jsii.String("logs"), Expiration: days(d.LogDays)},
+	})
+}
+
+// bucketName is unique in the world; S3 allows 63 characters, which the stage fits into. It is
+// literal where the stack knows its account and region: CloudFormation imports nothing else.
+func (d *Deployment) bucketName(what string) *string {
+	return jsii.String("zerodag-" + d.Stage + "-" + what + "-" + *d.stack.Account() + "-" + *d.stack.Region())
+}
+
+func (d *Deployment) bucket(id string, name *string, versioned bool, rules []*awss3.LifecycleRule) awss3.Bucket {
+	b := awss3.NewBucket(d.scope, jsii.String(id), &awss3.BucketProps{
+		BucketName:        name,
+		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(),
+		EnforceSSL:        jsii.Bool(true),
+		Encryption:        awss3.BucketEncryption_S3_MANAGED,
+		ObjectOwnership:   awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
+		Versioned:         jsii.Bool(versioned),
+		LifecycleRules:    &rules,
+		RemovalPolicy:     keep,
+	})
+	b.Policy().ApplyRemovalPolicy(keep) // nor is a kept bucket ever open to plain HTTP
+	policy := b.Policy().Node().DefaultChild().(awss3.CfnBucketPolicy)
+	policy.SetBucket(name) // it is imported with the bucket, by that name
+	return b
+}
+
+// createUploadTrigger lets S3 call the function of uploads. S3 tries whether it may when it
+// is told so: the permission must be there before the notification, hence the function
+// before the bucket. The CDK's own way, a function that may change the notifications of
+// any bucket, has too many rights.
+func (d *Deployment) createUploadTrigger() {
+	f := d.functions["upload"]
+	permission := awslambda.NewCfnPermission(d.scope, jsii.String("UploadPermission"), &awslambda.CfnPermissionProps{
+		Action: jsii.String("lambda:InvokeFunction"), FunctionName: f.FunctionArn(), Principal: jsii.String("s3.amazonaws.com"),
+		SourceArn: d.archives.BucketArn(), SourceAccount: d.stack.Account()})
+	b := d.ownArchives.Node().DefaultChild().(awss3.CfnBucket)
+	b.SetNotificationConfiguration(&awss3.CfnBucket_NotificationConfigurationProperty{
+		LambdaConfigurations: []any{&awss3.CfnBucket_LambdaConfigurationProperty{
+			Event: jsii.String("s3:ObjectCreated:*"), Function: f.FunctionArn(),
+			Filter: &awss3.CfnBucket_NotificationFilterProperty{S3Key: &awss3.CfnBucket_S3KeyFilterProperty{
+				Rules: []any{&awss3.CfnBucket_FilterRuleProperty{Name: jsii.String("prefix"), Value: jsii.String("uploads/")}}}},
+		}}})
+	b.AddDependency(permission)
+}
+
+func days(n int) awscdk.Duration { return awscdk.Duration_Days(jsii.Number(n)) }
+
+func seconds(n int) awscdk.Duration { return awscdk.Duration_Seconds(jsii.Number(n)) }

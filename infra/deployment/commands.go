@@ -1,0 +1,156 @@
+package deployment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsecs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3assets"
+	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/internal/env"
+)
+
+// commands is where commands run (`sh>`, `py>` ...): a cluster on Fargate, of which nothing
+// costs anything while no command runs.
+type commands struct {
+	cluster   awsecs.CfnCluster
+	execution awsiam.Role
+	log       awslogs.LogGroup
+	program   awss3assets.Asset // cmd/runner
+	subnets   []*string
+	groups    []*string
+	sum       string
+}
+
+// programFile is where the program of the machines is, below the folder of built programs.
+const programFile = "runner/runner"
+
+// createCommands makes the cluster, and what its machines need: a network with a way out and
+// none in, a role that pulls images and writes logs, the program.
+func (d *Deployment) createCommands() error {
+	if !d.HasMachines() {
+		return nil
+	}
+	file := filepath.Join(d.assets, programFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read the program of commands' machines: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	c := &commands{sum: hex.EncodeToString(sum[:])}
+	c.program = awss3assets.NewAsset(d.scope, jsii.String("Runner"), &awss3assets.AssetProps{Path: jsii.String(file)})
+	c.cluster = awsecs.NewCfnCluster(d.scope, jsii.String("Cluster"), &awsecs.CfnClusterProps{
+		ClusterName: d.name("commands"), CapacityProviders: &[]any{"FARGATE", "FARGATE_SPOT"}})
+	// In a fresh account make deploy has just made ECS's service-linked role: the half minute that the
+	// table takes is enough for every region of IAM to know it.
+	c.cluster.AddDependency(d.table.Node().DefaultChild().(awsdynamodb.CfnTable))
+	c.log = awslogs.NewLogGroup(d.scope, jsii.String("RunnerLog"), &awslogs.LogGroupProps{
+		LogGroupName: jsii.String("/zerodag/" + d.Stage + "/runner"), Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
+	c.execution = awsiam.NewRole(d.scope, jsii.String("RunnerExecution"), &awsiam.RoleProps{
+		AssumedBy: awsiam.NewServicePrincipal(jsii.String("ecs-tasks.amazonaws.com"), &awsiam.ServicePrincipalOpts{
+			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": d.stack.Account()}}})})
+	c.log.GrantWrite(c.execution)
+	d.allowImages(c.execution)
+	c.subnets, c.groups = d.commandNetwork()
+	d.commands = c
+	return nil
+}
+
+// allowImages lets ECS pull images from those repositories of the account that may be used.
+func (d *Deployment) allowImages(role awsiam.Role) {
+	if len(d.Repositories) == 0 {
+		return
+	}
+	var repositories []*string
+	for _, name := range d.Repositories {
+		repositories = append(repositories, d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ecr"), Resource: jsii.String("repository"), ResourceName: jsii.String(name)}))
+	}
+	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions: jsii.Strings("ecr:BatchCheckLayerAvailability", "ecr:GetDownloadUrlForLayer", "ecr:BatchGetImage"), Resources: &repositories}))
+	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions: jsii.Strings("ecr:GetAuthorizationToken"), Resources: jsii.Strings("*")}))
+}
+
+// commandSettings is what the functions are told.
+func (d *Deployment) commandSettings() env.Commands {
+	c := d.commands
+	if c == nil {
+		return env.Commands{}
+	}
+	return env.Commands{Cluster: *c.cluster.AttrArn(), Subnets: values(c.subnets), SecurityGroups: values(c.groups), PublicIP: !d.Placed() || d.PublicIP,
+		ExecutionRole: *c.execution.RoleArn(), Roles: d.TaskRoles, LogGroup: *c.log.LogGroupName(), Architecture: d.CommandArchitecture, URL: *d.api.ApiEndpoint(),
+		Program: env.Object{Bucket: *c.program.S3BucketName(), Key: *c.program.S3ObjectKey(), SHA256: c.sum},
+		Image:   d.Image, CPU: d.CommandCPU, Memory: d.CommandMemory, Spot: d.Spot}
+}
+
+func values(list []*string) []string {
+	out := make([]string, len(list))
+	for i, p := range list {
+		out[i] = *p
+	}
+	return out
+}
+
+// Rights on what commands need; nothing when there are none.
+func onDefinitions(d *Deployment) []*string {
+	return d.ofCommands(func(*commands) []*string {
+		family := "zerodag-" + d.Stage + "-" + strings.Repeat("?", env.DefinitionDigest)
+		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ecs"), Resource: jsii.String("task-definition"), ResourceName: jsii.String(family + ":*")})}
+	})
+}
+func onAllDefinitions(d *Deployment) []*string {
+	return d.ofCommands(func(*commands) []*string { return []*string{jsii.String("*")} })
+}
+func onMachines(d *Deployment) []*string {
+	return d.ofCommands(func(*commands) []*string {
+		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ecs"), Resource: jsii.String("task"), ResourceName: jsii.String(*d.name("commands") + "/*")})}
+	})
+}
+func onTaskRoles(d *Deployment) []*string {
+	return d.ofCommands(func(c *commands) []*string {
+		list := []*string{c.execution.RoleArn()}
+		for _, text := range d.TaskRoles {
+			_, arn, _ := env.TaskRole(text) // Validate has read it
+			if !slices.ContainsFunc(list, func(p *string) bool { return *p == arn }) {
+				list = append(list, jsii.String(arn))
+			}
+		}
+		return list
+	})
+}
+func onProgram(d *Deployment) []*string {
+	return d.ofCommands(func(c *commands) []*string {
+		return []*string{c.program.Bucket().ArnForObjects(c.program.S3ObjectKey())}
+	})
+}
+
+// onProgramKey are the keys that the bucket of the CDK may be encrypted with: which, is known to the
+// account only, so any, as long as S3 asks for it on behalf of an object of that bucket.
+func onProgramKey(d *Deployment) []*string {
+	return d.ofCommands(func(*commands) []*string {
+		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("kms"), Resource: jsii.String("key"), ResourceName: jsii.String("*")})}
+	})
+}
+
+func (d *Deployment) ofCommands(f func(*commands) []*string) []*string {
+	if d.commands == nil {
+		return nil
+	}
+	return f(d.commands)
+}
+
+// launch are the rights of who launches and stops machines.
+func launch() []right {
+	return []right{{[]string{"ecs:RunTask"}, onDefinitions}, {[]string{"ecs:StopTask"}, onMachines}, {[]string{"iam:PassRole"}, onTaskRoles},
+		{[]string{"ecs:DescribeTaskDefinition", "ecs:RegisterTaskDefinition"}, onAllDefinitions}}
+}

@@ -1,0 +1,107 @@
+package deployment
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/infra/settings"
+)
+
+// Deployment is one deployment. Each create method is in the file of its concern.
+type Deployment struct {
+	settings.Settings
+
+	scope          constructs.Construct
+	stack          awscdk.Stack
+	assets         string // folder of the built programs
+	table          awsdynamodb.Table
+	archives, logs awss3.IBucket
+	ownArchives    awss3.Bucket
+	events, tasks  queue
+	starts         awssqs.Queue // events and schedules that the tick could not be given
+	bus            awsevents.EventBus
+	topic          awssns.Topic
+	functions      map[string]awslambda.Function
+	scheduler      awsiam.Role // of schedules that start workflows
+	api            awsapigatewayv2.HttpApi
+	commands       *commands          // nil: there are none
+	callee         awslambda.Function // runs commands; nil: there is none
+}
+
+// queue is a queue and where its messages go that cannot be handled.
+type queue struct{ live, dead awssqs.Queue }
+
+// New puts a deployment into a scope: a stack of its own, or a construct in a stack of yours. The
+// programs of the functions lie in the folder assets, where Build puts them. Settings that are
+// wrong are an error.
+func New(scope constructs.Construct, s settings.Settings, assets string) (*Deployment, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	d := &Deployment{Settings: s, scope: scope, stack: awscdk.Stack_Of(scope), assets: assets, functions: map[string]awslambda.Function{}}
+	if s.VPC == settings.DefaultVPC && *awscdk.Token_IsUnresolved(d.stack.Region()) {
+		return nil, errors.New("vpc: default is looked up in the account: the stack needs an environment (run the cdk command with credentials)")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Tags)) {
+		awscdk.Tags_Of(scope).Add(jsii.String(name), jsii.String(s.Tags[name]), nil)
+	}
+	d.createTable()
+	d.createBuckets()
+	d.createQueues()
+	d.createBus()
+	d.createNetwork()
+	d.createEndpoint()
+	if err := d.createCommands(); err != nil {
+		return nil, err
+	}
+	d.createCommandFunction()
+	if err := d.createFunctions(); err != nil {
+		return nil, err
+	}
+	d.createTriggers()
+	d.createUploadTrigger()
+	d.createAPI()
+	d.createAlarms()
+	d.createDashboard()
+	d.createOutputs()
+	return d, nil
+}
+
+// The parts of a deployment that the rest of an app uses.
+
+// URL is where the REST API is.
+func (d *Deployment) URL() *string { return d.api.ApiEndpoint() }
+
+// Bus is where events of source zerodag.start start workflows, and where what becomes of attempts is told.
+func (d *Deployment) Bus() awsevents.EventBus { return d.bus }
+
+// Notices is the topic of notices and alarms.
+func (d *Deployment) Notices() awssns.Topic { return d.topic }
+
+// StartFunction is the target of schedules and rules that start workflows.
+func (d *Deployment) StartFunction() awslambda.Function { return d.functions["tick"] }
+
+// StartsDead is where a rule or schedule puts aside what it could not give to StartFunction.
+func (d *Deployment) StartsDead() awssqs.Queue { return d.starts }
+
+// SchedulerRole is the role of schedules of EventBridge Scheduler whose target is StartFunction.
+func (d *Deployment) SchedulerRole() awsiam.Role { return d.scheduler }
+
+// name is the name of a resource that people look for.
+func (d *Deployment) name(what string) *string { return jsii.String(resourceName(d.Stage, what)) }
+
+func resourceName(stage, what string) string { return fmt.Sprintf("zerodag-%s-%s", stage, what) }

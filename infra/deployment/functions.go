@@ -1,0 +1,249 @@
+package deployment
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/internal/env"
+)
+
+// function is one of the programs in functions/, and what it may do.
+type function struct {
+	name      string
+	timeout   int // seconds
+	memory    int // MiB; 0 is the deployment's choice
+	disk      int // MiB; 0 is Lambda's least
+	reserved  int // concurrency that is set aside when that is asked for; 0 is that of its queue
+	loop      bool
+	operators bool // runs some: it is in the VPC when there is one
+	may       []right
+}
+
+// right is a set of actions on resources of the stack.
+type right struct {
+	actions []string
+	on      func(*Deployment) []*string
+}
+
+// The things that rights are about.
+func onTable(d *Deployment) []*string {
+	return []*string{d.table.TableArn(), awscdk.Fn_Join(jsii.String(""), &[]*string{d.table.TableArn(), jsii.String("/index/*")})}
+}
+func onArchives(d *Deployment) []*string {
+	return []*string{d.archives.ArnForObjects(jsii.String("*"))}
+}
+func onKeys(prefixes ...string) func(*Deployment) []*string {
+	return func(d *Deployment) []*string {
+		var list []*string
+		for _, p := range prefixes {
+			list = append(list, d.archives.ArnForObjects(jsii.String(p+"*")))
+		}
+		return list
+	}
+}
+func onArchiveList(d *Deployment) []*string {
+	return []*string{d.archives.BucketArn()}
+}
+func onLogs(d *Deployment) []*string    { return []*string{d.logs.ArnForObjects(jsii.String("*"))} }
+func onLogList(d *Deployment) []*string { return []*string{d.logs.BucketArn()} }
+func onEvents(d *Deployment) []*string  { return []*string{d.events.live.QueueArn()} }
+func onTasks(d *Deployment) []*string   { return []*string{d.tasks.live.QueueArn()} }
+func onDead(d *Deployment) []*string {
+	return []*string{d.events.dead.QueueArn(), d.tasks.dead.QueueArn()}
+}
+func onBus(d *Deployment) []*string   { return []*string{d.bus.EventBusArn()} }
+func onTopic(d *Deployment) []*string { return []*string{d.topic.TopicArn()} }
+func onSecrets(d *Deployment) []*string {
+	return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String("zerodag/" + d.Stage + "/*")})}
+}
+
+// Sets of actions, each for one way of using a resource.
+var (
+	readTable   = []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+	writeTable  = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:ConditionCheckItem"}
+	sendQueue   = []string{"sqs:SendMessage"}
+	workQueue   = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
+	readDead    = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
+	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
+)
+
+// unpackDisk is what a function has that unpacks archives: the largest has a gigabyte.
+const unpackDisk = 2048
+
+// functions are all programs. A function has the rights that its part of the work needs
+// and no others: the API begins attempts and moves none on, so it neither receives messages nor
+// writes logs.
+func functions() []function {
+	table := right{slices.Concat(readTable, writeTable), onTable}
+	told := []right{{[]string{"events:PutEvents"}, onBus}, {[]string{"sns:Publish"}, onTopic}}
+	redrive := []right{{readDead, onDead}, {sendQueue, onTasks}, {sendQueue, onEvents}}
+	attempt := slices.Concat(told, []right{table,
+		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
+		{sendQueue, onTasks}, {sendQueue, onEvents},
+		{[]string{"s3:PutObject"}, onLogs},
+		{readSecrets, onSecrets}})
+	return []function{
+		{name: "api", timeout: 29, memory: 512, reserved: 50, may: slices.Concat(redrive, []right{table,
+			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
+			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
+			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}})},
+		{name: "upload", timeout: 5 * 60, reserved: 10, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
+			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
+			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
+		{name: "tick", timeout: 55, memory: 512, reserved: 10, may: slices.Concat(told, redrive, launch(), []right{table,
+			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}, {[]string{"s3:PutObject"}, onKeys("state/", "log/")}})},
+		{name: "executor", timeout: 30, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
+		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, launch(), []right{{workQueue, onTasks}, {[]string{"lambda:InvokeFunction"}, onCommandFunction}})},
+	}
+}
+
+func (d *Deployment) createFunctions() error {
+	variables := d.variables()
+	if n := size(variables); n > mostVariables {
+		return fmt.Errorf("the functions would be told %d bytes in their environment, and Lambda takes %d: shorten taskRoles, subnets or the groups", n, mostVariables)
+	}
+	environment := map[string]*string{}
+	for name, value := range variables {
+		environment[name] = jsii.String(value)
+	}
+	for _, f := range functions() {
+		d.functions[f.name] = d.function(f, environment)
+	}
+	return nil
+}
+
+// concurrency is what is set aside for a function; nil when nothing is.
+func (d *Deployment) concurrency(f function) *float64 {
+	switch {
+	case !d.Reserve:
+		return nil
+	case f.name == "agent":
+		return jsii.Number(d.Agents)
+	case f.name == "executor":
+		return jsii.Number(d.EventConcurrency())
+	}
+	return jsii.Number(f.reserved)
+}
+
+// role is that of a function: it writes its log, and does what the function may.
+func (d *Deployment) role(f function, logs awslogs.LogGroup) awsiam.Role {
+	role := awsiam.NewRole(d.scope, jsii.String(f.name+"Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
+	logs.GrantWrite(role)
+	for _, r := range f.may {
+		resources := r.on(d)
+		if len(resources) == 0 {
+			continue // there is no such thing in this deployment
+		}
+		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(r.actions...), Resources: &resources, Conditions: d.conditions(r)}))
+	}
+	return role
+}
+
+// conditions narrow rights whose resources say too little.
+func (d *Deployment) conditions(r right) *map[string]any {
+	switch r.actions[0] {
+	case "iam:PassRole":
+		return &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}} // #nosec G101 -- it names a condition of IAM, not a credential
+	case "ecs:RunTask":
+		return &map[string]any{"ArnEquals": map[string]any{"ecs:cluster": d.commands.cluster.AttrArn()}}
+	case "kms:Decrypt":
+		return &map[string]any{
+			"StringEquals": map[string]any{"kms:ViaService": "s3." + *d.stack.Region() + ".amazonaws.com"},
+			"StringLike":   map[string]any{"kms:EncryptionContext:aws:s3:arn": *d.commands.program.Bucket().BucketArn() + "*"},
+		}
+	}
+	return nil
+}
+
+func (d *Deployment) function(f function, environment map[string]*string) awslambda.Function {
+	logs := awslogs.NewLogGroup(d.scope, jsii.String(f.name+"Log"), &awslogs.LogGroupProps{
+		LogGroupName:  jsii.String("/zerodag/" + d.Stage + "/" + f.name),
+		Retention:     awslogs.RetentionDays_ONE_MONTH,
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	role := d.role(f, logs)
+	inside := f.operators && d.Placed()
+	if inside {
+		d.allowNetwork(role, d.name(f.name))
+	}
+	architecture := awslambda.Architecture_ARM_64()
+	if d.Architecture == "x86_64" {
+		architecture = awslambda.Architecture_X86_64()
+	}
+	memory := f.memory
+	if memory == 0 {
+		memory = d.Memory
+	}
+	loop := awslambda.RecursiveLoop_TERMINATE
+	if f.loop { // Lambda would end every attempt of more than 16 hops; our limits are the guard
+		loop = awslambda.RecursiveLoop_ALLOW
+	}
+	var disk awscdk.Size
+	if f.disk != 0 {
+		disk = awscdk.Size_Mebibytes(jsii.Number(f.disk))
+	}
+	made := awslambda.NewFunction(d.scope, jsii.String(f.name), &awslambda.FunctionProps{
+		FunctionName:         d.name(f.name),
+		Runtime:              awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture:         architecture,
+		Handler:              jsii.String("bootstrap"),
+		Code:                 awslambda.Code_FromAsset(jsii.String(filepath.Join(d.assets, f.name)), nil),
+		Timeout:              seconds(f.timeout),
+		MemorySize:           jsii.Number(memory),
+		EphemeralStorageSize: disk,
+		RecursiveLoop:        loop,
+		Role:                 role,
+		LogGroup:             logs,
+		Environment:          &environment,
+		// Lambda's own lines about each call cost as much as ours: only what went wrong is kept of them.
+		LoggingFormat:                awslambda.LoggingFormat_JSON,
+		SystemLogLevelV2:             awslambda.SystemLogLevel_WARN,
+		ReservedConcurrentExecutions: d.concurrency(f),
+	})
+	if inside {
+		d.place(made)
+	}
+	return made
+}
+
+// mostVariables is what Lambda takes as names and values of variables, in bytes.
+const mostVariables = 4096
+
+// token is a value that only CloudFormation knows; tokenSize is what most of them have at most.
+var token = regexp.MustCompile(`\$\{Token\[[^\]]*\]\}`)
+
+const tokenSize = 80
+
+// size is what variables take of mostVariables.
+func size(variables map[string]string) int {
+	n := 0
+	for name, value := range variables {
+		n += len(name) + len(token.ReplaceAllString(value, strings.Repeat("x", tokenSize)))
+	}
+	return n
+}
+
+// variables are what internal/env reads.
+func (d *Deployment) variables() map[string]string {
+	c := env.Config{
+		Stage: d.Stage, Table: *d.table.TableName(), Events: *d.events.live.QueueUrl(), Tasks: *d.tasks.live.QueueUrl(),
+		Archives: *d.archives.BucketName(), Logs: *d.logs.BucketName(), Secrets: "/zerodag/" + d.Stage,
+		DeadEvents: *d.events.dead.QueueUrl(), DeadTasks: *d.tasks.dead.QueueUrl(),
+		Bus: *d.bus.EventBusName(), Topic: *d.topic.TopicArn(), Announce: d.BusEvents,
+		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, Commands: d.commandSettings(),
+	}
+	if d.callee != nil {
+		c.Commands.Function = env.Function{Name: *d.name("commands"), Memory: d.CommandFunctionMemory}
+	}
+	return c.Variables()
+}

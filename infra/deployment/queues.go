@@ -1,0 +1,40 @@
+package deployment
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Numbers of the queues (invariants.md 4.12): messages wait as long as SQS allows, and what
+// fails twenty times is put aside; losses of tasks are counted by the engine.
+const (
+	keptDays        = 14
+	maxReceives     = 20
+	eventVisibility = 60
+	taskVisibility  = 15 * 60 // Lambda demands no less than the agent's time
+)
+
+// createQueues makes the queue of events, first in first out for each attempt, and the
+// queue of tasks, whose visibility is the lease; and where what should have started a workflow is
+// put aside when the tick could not take it.
+func (d *Deployment) createQueues() {
+	d.events = d.queue("Events", awssqs.QueueProps{
+		Fifo:                jsii.Bool(true),
+		VisibilityTimeout:   seconds(eventVisibility),
+		DeduplicationScope:  awssqs.DeduplicationScope_MESSAGE_GROUP,
+		FifoThroughputLimit: awssqs.FifoThroughputLimit_PER_MESSAGE_GROUP_ID,
+	})
+	d.tasks = d.queue("Tasks", awssqs.QueueProps{VisibilityTimeout: seconds(taskVisibility)})
+	d.starts = awssqs.NewQueue(d.scope, jsii.String("StartsDead"), &awssqs.QueueProps{
+		RetentionPeriod: days(keptDays), EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED})
+}
+
+func (d *Deployment) queue(id string, p awssqs.QueueProps) queue {
+	p.RetentionPeriod, p.EnforceSSL = days(keptDays), jsii.Bool(true)
+	p.Encryption = awssqs.QueueEncryption_SQS_MANAGED
+	dead := p
+	q := queue{dead: awssqs.NewQueue(d.scope, jsii.String(id+"Dead"), &dead)}
+	p.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: q.dead, MaxReceiveCount: jsii.Number(maxReceives)}
+	q.live = awssqs.NewQueue(d.scope, jsii.String(id), &p)
+	return q
+}

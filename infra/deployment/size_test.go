@@ -1,0 +1,70 @@
+package deployment
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"zerodag/infra/settings"
+)
+
+// largestZip is what each function may weigh as it is uploaded, in bytes: it is fetched at a cold
+// start. A function links only what it runs (docs/adr/0021).
+func largestZip(name string) int {
+	switch name {
+	case "agent": // all operators, and the program that evaluates expressions
+		return 12_000_000
+	case "executor": // that program, and operators without I/O
+		return 10_000_000
+	}
+	return 8_000_000
+}
+
+// largestRunner is what the program of commands' machines may have: each fetches it.
+const largestRunner = 8_000_000
+
+// TestZips proves that each function is small as it is deployed: built for arm64 and packed
+// as the CDK packs assets.
+func TestZips(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT RUN: short")
+	}
+	s, assets := settings.Default("main"), t.TempDir()
+	s.CommandArchitecture = "arm64"
+	if err := Build(s, assets); err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Stat(filepath.Join(assets, programFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("runner: %.1f MB", float64(program.Size())/1e6); program.Size() > largestRunner {
+		t.Errorf("the runner has %d bytes, %d are allowed", program.Size(), largestRunner)
+	}
+	for _, f := range functions() {
+		size := zipped(t, filepath.Join(assets, f.name))
+		t.Logf("%s: %.1f MB", f.name, float64(size)/1e6)
+		if most := largestZip(f.name); size > most {
+			t.Errorf("%s: the zip has %d bytes, %d are allowed: `go tool nm -size -sort size` shows what grew", f.name, size, most)
+		}
+	}
+}
+
+// zipped is the size of an archive of the files of a folder.
+func zipped(t *testing.T, folder string) int {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, flate.BestCompression) })
+	if err := w.AddFS(os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len()
+}

@@ -1,0 +1,45 @@
+package deployment
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/internal/env"
+)
+
+// keep is what becomes of a store when its stack is removed: it stays. Only a deploy that fails
+// takes away what it made itself, or the next one would find its names taken.
+const keep = awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
+
+// createTable makes the one table: logs of attempts, catalogue, schedules, tokens. It outlives the
+// stack: a later deployment imports it by its name, hence a name that is no function of anything.
+// Its key is AWS's own, which costs nothing; the account's would be asked for, and billed, every
+// five minutes for ever.
+func (d *Deployment) createTable() {
+	attribute := func(name string, kind awsdynamodb.AttributeType) *awsdynamodb.Attribute {
+		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: kind}
+	}
+	table := awsdynamodb.NewTable(d.scope, jsii.String("Table"), &awsdynamodb.TableProps{
+		TableName:           d.name("table"),
+		PartitionKey:        attribute(env.PartitionKey, awsdynamodb.AttributeType_STRING),
+		SortKey:             attribute(env.SortKey, awsdynamodb.AttributeType_STRING),
+		BillingMode:         awsdynamodb.BillingMode_PAY_PER_REQUEST,
+		TimeToLiveAttribute: jsii.String(env.Expiry),
+		Encryption:          awsdynamodb.TableEncryption_DEFAULT,
+		RemovalPolicy:       keep,
+		DeletionProtection:  jsii.Bool(d.Settings.DeletionProtection),
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: jsii.Bool(true),
+		},
+	})
+	for _, x := range env.Indexes() {
+		table.AddGlobalSecondaryIndex(&awsdynamodb.GlobalSecondaryIndexProps{
+			IndexName:      jsii.String(x.Name),
+			PartitionKey:   attribute(x.Partition, awsdynamodb.AttributeType_STRING),
+			SortKey:        attribute(x.Sort, awsdynamodb.AttributeType_NUMBER),
+			ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
+		})
+	}
+	d.table = table
+}

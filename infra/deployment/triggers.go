@@ -1,0 +1,79 @@
+package deployment
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdadestinations"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
+	"github.com/aws/jsii-runtime-go"
+)
+
+const (
+	eventBatch = 10 // events that the executor gets at once
+	// EventBridge hands an event over for a day before it puts it aside; a call of the tick that
+	// fails is tried twice more, and is put aside then, or when it waited so long (seconds).
+	tickTries = 2
+	tickAge   = 6 * 3600
+)
+
+// createBus makes the bus of events in and out, and the topic of notices and alarms.
+func (d *Deployment) createBus() {
+	d.bus = awsevents.NewEventBus(d.scope, jsii.String("Bus"), &awsevents.EventBusProps{EventBusName: d.name("bus")})
+	d.topic = awssns.NewTopic(d.scope, jsii.String("Topic"), &awssns.TopicProps{TopicName: d.name("notices"), EnforceSSL: jsii.Bool(true)})
+	// A topic with a policy of its own has lost SNS's default one, by which alarms of the account reach it.
+	d.topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Sid: jsii.String("AllowAlarms"),
+		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
+		Actions:    jsii.Strings("sns:Publish"), Resources: &[]*string{d.topic.TopicArn()},
+		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": d.stack.Account()}}}))
+	if d.AlarmEmail != "" {
+		d.topic.AddSubscription(awssnssubscriptions.NewEmailSubscription(jsii.String(d.AlarmEmail), nil))
+	}
+}
+
+// createTriggers says what starts which function. Both queues leave room for the API and each
+// other: without a bound a thousand attempts at midnight would take the account's concurrency,
+// and who is throttled comes back only after the visibility of its queue.
+func (d *Deployment) createTriggers() {
+	d.functions["executor"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.events.live, &awslambdaeventsources.SqsEventSourceProps{
+		BatchSize: jsii.Number(eventBatch), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.EventConcurrency())}))
+	d.functions["agent"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.tasks.live, &awslambdaeventsources.SqsEventSourceProps{
+		BatchSize: jsii.Number(1), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.Agents)}))
+	// What comes each minute need not come late; what starts a workflow is never dropped.
+	tick := awseventstargets.NewLambdaFunction(d.functions["tick"], &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(tickTries), MaxEventAge: minutes(1)})
+	start := awseventstargets.NewLambdaFunction(d.functions["tick"], &awseventstargets.LambdaFunctionProps{DeadLetterQueue: d.starts})
+	d.functions["tick"].ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(tickAge),
+		OnFailure: awslambdadestinations.NewSqsDestination(d.starts)})
+	awsevents.NewRule(d.scope, jsii.String("EveryMinute"), &awsevents.RuleProps{
+		Schedule: awsevents.Schedule_Rate(minutes(1)), Targets: &[]awsevents.IRuleTarget{tick}})
+	awsevents.NewRule(d.scope, jsii.String("Starts"), &awsevents.RuleProps{EventBus: d.bus,
+		EventPattern: &awsevents.EventPattern{Source: jsii.Strings("zerodag.start")}, Targets: &[]awsevents.IRuleTarget{start}})
+	if d.commands != nil {
+		awsevents.NewRule(d.scope, jsii.String("Machines"), &awsevents.RuleProps{Targets: &[]awsevents.IRuleTarget{start},
+			EventPattern: &awsevents.EventPattern{Source: jsii.Strings("aws.ecs"), DetailType: jsii.Strings("ECS Task State Change"),
+				Detail: &map[string]any{"clusterArn": []*string{d.commands.cluster.AttrArn()}, "lastStatus": jsii.Strings("STOPPED")}}})
+	}
+	d.allowStarts()
+}
+
+// allowStarts lets what the account's owner makes later start workflows: rules of any bus
+// of the account, and schedules of EventBridge Scheduler in the role made for them. The role has no
+// name: IAM is one for all regions.
+func (d *Deployment) allowStarts() {
+	d.functions["tick"].AddPermission(jsii.String("Rules"), &awslambda.Permission{
+		Principal: awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil), SourceAccount: d.stack.Account(),
+		SourceArn: d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("events"), Resource: jsii.String("rule"), ResourceName: jsii.String("*")})})
+	d.scheduler = awsiam.NewRole(d.scope, jsii.String("StartSchedules"), &awsiam.RoleProps{
+		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
+			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": d.stack.Account()}}})})
+	for _, r := range []struct {
+		action   string
+		resource *string
+	}{{"lambda:InvokeFunction", d.functions["tick"].FunctionArn()}, {"events:PutEvents", d.bus.EventBusArn()}, {"sqs:SendMessage", d.starts.QueueArn()}} {
+		d.scheduler.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(r.action), Resources: &[]*string{r.resource}}))
+	}
+}

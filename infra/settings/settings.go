@@ -1,0 +1,124 @@
+package settings
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"zerodag/internal/env"
+)
+
+// Settings are those of one deployment. Default has what a file need not say; the comments are
+// those of the schema and of stages/example.yaml.
+type Settings struct {
+	// Stage names the deployment; several may be in one account. It is the name of the file.
+	Stage string `yaml:"-"`
+
+	Architecture       string            `yaml:"architecture" enum:"arm64,x86_64" doc:"of the functions; arm64 is a fifth cheaper"`
+	Memory             int               `yaml:"memory" least:"256" most:"10240" doc:"MiB of executor, agent and upload; 1769 is a vCPU"`
+	Agents             int               `yaml:"agents" least:"2" most:"1000" doc:"runs of tasks at the same time"`
+	Executors          int               `yaml:"executors" least:"0" most:"1000" doc:"attempts that are moved on at the same time; 0 is half of agents, at least 2"`
+	Reserve            bool              `yaml:"reserve" doc:"concurrency is set aside for each function; the account must keep 100 besides"`
+	LeaseSeconds       int               `yaml:"leaseSeconds" least:"5" most:"600" doc:"lease of a task in seconds; a crash is noticed after that"`
+	AttemptLimit       int               `yaml:"attemptLimit" least:"1" most:"1000000" doc:"unfinished attempts of a site"`
+	TaskLimit          int               `yaml:"taskLimit" least:"1" most:"100000" doc:"tasks of an attempt"`
+	LogDays            int               `yaml:"logDays" least:"1" most:"3650" doc:"days that logs of tasks are kept"`
+	SmallLogs          bool              `yaml:"smallLogs" doc:"logs of up to 1 KB are objects, too: 5 dollars a million"`
+	BusEvents          string            `yaml:"busEvents" enum:"all,ends,failures,none" doc:"what is put on the bus: 1 dollar a million"`
+	AlarmEmail         string            `yaml:"alarmEmail" doc:"who is told of alarms and notices"`
+	Dashboard          bool              `yaml:"dashboard" doc:"a dashboard of CloudWatch: 3 dollars a month, the first three of an account are free"`
+	DeletionProtection bool              `yaml:"deletionProtection" doc:"the table cannot be deleted; off for the very first deploy, which must be able to undo itself"`
+	Tags               map[string]string `yaml:"tags" doc:"of every resource"`
+
+	Domain      string `yaml:"domain" doc:"a name of your own for the API; needs certificate"`
+	Certificate string `yaml:"certificate" doc:"ARN of a certificate for domain, in the region of the stage"`
+	HostedZone  Zone   `yaml:"hostedZone" doc:"the zone of Route 53 that gets a record for domain; without it the output DomainTarget says what the record is"`
+
+	VPC                   string   `yaml:"vpc" doc:"vpc-... of executor, agent and machines; default: machines run in the default VPC of the account; nothing: in one of their own"`
+	Subnets               []string `yaml:"subnets" prefix:"subnet-" doc:"of vpc"`
+	SecurityGroups        []string `yaml:"securityGroups" prefix:"sg-" doc:"of executor and agent in vpc; none: one is made that lets everything out"`
+	CommandSecurityGroups []string `yaml:"commandSecurityGroups" prefix:"sg-" doc:"of machines in vpc; none: one is made that lets everything out"`
+	PublicIP              bool     `yaml:"publicIp" doc:"machines in vpc have an address of their own; in the other networks they do"`
+
+	Commands              string   `yaml:"commands" enum:"fargate,none" doc:"where commands (sh>, py> ...) run"`
+	Image                 string   `yaml:"image" doc:"of commands that name none"`
+	Repositories          []string `yaml:"repositories" doc:"names of private repositories (ECR) of the account that images may come from; * is all"`
+	CommandCPU            int      `yaml:"commandCpu" least:"256" most:"16384" doc:"of a machine whose command asks for no size; 1024 is a vCPU"`
+	CommandMemory         int      `yaml:"commandMemory" least:"512" most:"122880" doc:"MiB of such a machine"`
+	CommandArchitecture   string   `yaml:"commandArchitecture" enum:"x86_64,arm64" doc:"of images; arm64 is a fifth cheaper"`
+	TaskRoles             []string `yaml:"taskRoles" doc:"roles that commands may have: SITE/PROJECT=ARN, SITE/*=ARN, or an ARN alone for every project of every site"`
+	Spot                  bool     `yaml:"spot" doc:"machines may be taken away, and are cheaper"`
+	CommandFunction       bool     `yaml:"commandFunction" doc:"also a function runs commands (sandbox: {executor: lambda})"`
+	CommandFunctionMemory int      `yaml:"commandFunctionMemory" least:"512" most:"10240" doc:"MiB of that function; 1769 is a vCPU"`
+}
+
+// Zone is a public hosted zone of Route 53.
+type Zone struct {
+	ID   string `yaml:"id"`
+	Name string `yaml:"name"`
+}
+
+// DefaultVPC is the word for the network that an account comes with.
+const DefaultVPC = "default"
+
+// Default are the settings of a stage whose file says nothing.
+func Default(stage string) Settings {
+	return Settings{
+		Stage: stage, Architecture: "arm64", Memory: 512, Agents: 100, LeaseSeconds: 60, AttemptLimit: 100, TaskLimit: 1000,
+		LogDays: 90, BusEvents: "all", DeletionProtection: true,
+		Commands: "fargate", Image: "public.ecr.aws/docker/library/python:3.13-slim", Repositories: []string{"*"},
+		CommandCPU: 1024, CommandMemory: 2048, CommandArchitecture: "x86_64", CommandFunctionMemory: 1769,
+	}
+}
+
+// EventConcurrency is how many attempts are moved on at the same time.
+func (s Settings) EventConcurrency() int {
+	if s.Executors > 0 {
+		return max(s.Executors, 2) // Lambda takes no less
+	}
+	return max(s.Agents/2, 2)
+}
+
+// Placed says that functions which run operators are in a VPC.
+func (s Settings) Placed() bool { return s.VPC != "" && s.VPC != DefaultVPC }
+
+// HasMachines says that commands run on Fargate.
+func (s Settings) HasMachines() bool { return s.Commands == "fargate" }
+
+var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,17}$`)
+
+// Validate says what is wrong with the settings as a whole; nil when nothing is. The bounds of
+// single values are checked, too, since programs set them without a file.
+func (s Settings) Validate() error {
+	if !stageName.MatchString(s.Stage) {
+		return fmt.Errorf("stage must be lower-case letters, digits and hyphens, at most 18, but is %q", s.Stage)
+	}
+	if err := s.bounds(); err != nil {
+		return err
+	}
+	for _, role := range s.TaskRoles {
+		if _, _, err := env.TaskRole(role); err != nil {
+			return fmt.Errorf("taskRoles: %w", err)
+		}
+	}
+	return s.agree()
+}
+
+// agree looks at settings that need each other.
+func (s Settings) agree() error {
+	switch {
+	case (s.Domain == "") != (s.Certificate == ""):
+		return fmt.Errorf("domain must be given together with certificate, the ARN of one for it, but is %q", s.Domain)
+	case s.HostedZone != Zone{} && (s.HostedZone.ID == "" || s.HostedZone.Name == ""):
+		return fmt.Errorf("hostedZone must have an id and a name but is %+v", s.HostedZone)
+	case s.HostedZone != Zone{} && (s.Domain == "" || s.Domain != s.HostedZone.Name && !strings.HasSuffix(s.Domain, "."+s.HostedZone.Name)):
+		return fmt.Errorf("hostedZone must be the zone of domain %q but is %s", s.Domain, s.HostedZone.Name)
+	case s.Placed() && (!strings.HasPrefix(s.VPC, "vpc-") || len(s.Subnets) == 0):
+		return fmt.Errorf("vpc must be %s, or an id, vpc-..., given together with subnets, but is %q", DefaultVPC, s.VPC)
+	case !s.Placed() && len(s.Subnets)+len(s.SecurityGroups)+len(s.CommandSecurityGroups) > 0:
+		return fmt.Errorf("subnets, securityGroups and commandSecurityGroups must be given together with vpc, the id of theirs")
+	case s.VPC == DefaultVPC && !s.HasMachines():
+		return fmt.Errorf("vpc: %s is about machines of commands, and commands is %s", DefaultVPC, s.Commands)
+	}
+	return nil
+}

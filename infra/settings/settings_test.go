@@ -1,0 +1,194 @@
+package settings_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/infra/settings"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write stages/example.yaml and stages/schema.json anew")
+
+const role = "arn:aws:iam::111111111111:role/x"
+
+// TestDefaults proves that a file which says nothing is a deployment, as is one that says all
+// defaults.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	if err := settings.Default("main").Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}", settings.Example()} {
+		s, err := settings.Parse("f", []byte(text), "main")
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if diff := cmp.Diff(settings.Default("main"), s, cmp.Comparer(func(a, b []string) bool { return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b) }),
+			cmp.Comparer(func(a, b map[string]string) bool { return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(a, b) })); diff != "" {
+			t.Errorf("%.20q: %s", text, diff)
+		}
+	}
+}
+
+// TestDescribed proves that the example and the schema beside the files of stages say what is read.
+func TestDescribed(t *testing.T) {
+	t.Parallel()
+	for name, got := range map[string]string{"example.yaml": settings.Example(), "schema.json": settings.Schema()} {
+		file := filepath.Join("..", "..", "stages", name)
+		if *rewrite {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s is old; `go test ./infra/settings -rewrite` writes it:\n%s", file, diff)
+		}
+	}
+	of := reflect.TypeFor[settings.Settings]()
+	for i := range of.NumField() {
+		if f := of.Field(i); f.Tag.Get("yaml") != "-" && (f.Tag.Get("yaml") == "" || f.Tag.Get("doc") == "") {
+			t.Errorf("%s has no name or no comment", f.Name)
+		}
+	}
+}
+
+// TestRead proves what a file may say, and that nothing in it is passed over in silence.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	s, err := settings.Parse("f", []byte("memory: 1024\nreserve: true\ntags: {team: data}\ntaskRoles: [0/sales="+role+"]\nhostedZone: {id: Z1, name: example.com}\n"), "prod")
+	if err != nil || s.Stage != "prod" || s.Memory != 1024 || !s.Reserve || s.Tags["team"] != "data" || len(s.TaskRoles) != 1 || s.HostedZone.ID != "Z1" || s.Agents != 100 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for text, want := range map[string]string{
+		"memroy: 512":             `f:1: there is no setting "memroy": is memory meant?`,
+		"# x\nAgents: 5":          `f:2: there is no setting "Agents": is agents meant?`,
+		"colour: red":             `f:1: there is no setting "colour"`,
+		"stage: prod":             `f:1: there is no setting "stage"`,
+		"adopt: true":             `f:1: there is no setting "adopt"`,
+		"memory: 1\nmemory: 2":    "f:2: memory is set in line 1 already",
+		"memory: lots":            `f:1: memory must be a whole number but is "lots"`,
+		"memory: 5.5":             "memory must be a whole number",
+		"memory:":                 "f:1: memory must be one value",
+		"memory: [1]":             "memory must be one value",
+		"spot: yes":               `spot must be true or false but is "yes"`,
+		"subnets: subnet-1":       "f:1: subnets must be a list of texts",
+		"subnets: [[subnet-1]]":   "subnets must be a list of texts",
+		"tags: team=data":         "tags must be a mapping of texts",
+		"tags: {a: {b: c}}":       "tags must be a mapping of texts",
+		"hostedZone: {zone: Z1}":  `f:1: there is no setting "zone"`,
+		"hostedZone: Z1":          "settings are a mapping",
+		"- memory":                "f:1: settings are a mapping",
+		"memory: 512\n---\nx: 1":  "one document",
+		"memory: {":               "f: yaml",
+		"a: &a 1\nmemory: *a":     `there is no setting "a"`,
+		"<<: {memory: 1}":         `there is no setting "<<"`,
+		"memory: &m 512\nagents:": "agents must be one value",
+	} {
+		if _, err := settings.Parse("f", []byte(text), "main"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestFiles proves that the file of a stage is found by its name, and that what it means together
+// is checked.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if _, err := settings.Read(folder, "prdo"); !errors.Is(err, settings.ErrNoFile) || !strings.Contains(err.Error(), "prdo.yaml") || !strings.Contains(err.Error(), "example.yaml") {
+		t.Errorf("a stage without a file: %v", err)
+	}
+	for stage, text := range map[string]string{"prod": "agents: 20\n", "bad": "agents: 1\n"} {
+		if err := os.WriteFile(settings.File(folder, stage), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := settings.Read(folder, "prod"); err != nil || s.Agents != 20 || s.EventConcurrency() != 10 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := settings.Read(folder, "bad"); err == nil || !strings.Contains(err.Error(), "bad.yaml: agents must be a number between 2 and 1000 but is 1") {
+		t.Error(err)
+	}
+	if err := os.Mkdir(settings.File(folder, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settings.Read(folder, "folder"); err == nil || errors.Is(err, settings.ErrNoFile) {
+		t.Errorf("a file that cannot be read: %v", err)
+	}
+}
+
+// TestOverride proves that a context parameter sets what a file would, and is read as strictly.
+func TestOverride(t *testing.T) {
+	t.Parallel()
+	s := settings.Default("main")
+	for name, text := range map[string]string{"memory": "1024", "spot": "true", "tags": "a=b,c=d=e", "subnets": "subnet-a,subnet-b", "hostedZone": "{id: Z1, name: example.com}", "repositories": "", "vpc": "vpc-1"} {
+		if err := s.Override(name, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if s.Memory != 1024 || !s.Spot || s.Tags["c"] != "d=e" || len(s.Subnets) != 2 || s.HostedZone.Name != "example.com" || len(s.Repositories) != 0 || s.VPC != "vpc-1" {
+		t.Errorf("%+v", s)
+	}
+	for name, want := range map[string]string{"stgae": `there is no setting "stgae"`, "memroy": "is memory meant?", "memory": "memory must be a whole number", "tags": "name=value",
+		"spot": "spot must be true or false", "hostedZone": "settings are a mapping"} {
+		if err := s.Override(name, "many"); err == nil || !strings.Contains(err.Error(), want) || strings.HasPrefix(err.Error(), "0") {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
+
+// TestWrong proves that settings which no deployment can have are one clear error.
+func TestWrong(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*settings.Settings){
+		"stage must be lower-case letters":           func(s *settings.Settings) { s.Stage = "No Good" },
+		"architecture must be arm64 or x86_64":       func(s *settings.Settings) { s.Architecture = "mips" },
+		"memory must be a number between 256 and":    func(s *settings.Settings) { s.Memory = 12 },
+		"domain must be given together":              func(s *settings.Settings) { s.Domain = "x.example.com" },
+		"hostedZone must have an id":                 func(s *settings.Settings) { s.HostedZone.ID = "Z1" },
+		"hostedZone must be the zone of domain":      func(s *settings.Settings) { s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"} },
+		"subnets must be ids":                        func(s *settings.Settings) { s.VPC, s.Subnets = "vpc-1", []string{"a"} },
+		"vpc must be default, or an id":              func(s *settings.Settings) { s.VPC = "vpc-1" },
+		"must be given together with vpc":            func(s *settings.Settings) { s.VPC, s.Subnets = settings.DefaultVPC, []string{"subnet-1"} },
+		"commandSecurityGroups must be given":        func(s *settings.Settings) { s.CommandSecurityGroups = []string{"sg-1"} },
+		"vpc: default is about machines of commands": func(s *settings.Settings) { s.VPC, s.Commands = settings.DefaultVPC, "none" },
+		"taskRoles":                                  func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
+		"busEvents must be all or ends or":           func(s *settings.Settings) { s.BusEvents = "some" },
+	} {
+		s := settings.Default("main")
+		change(&s)
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// FuzzParse proves that no text of a file or parameter is more than an error.
+func FuzzParse(f *testing.F) {
+	f.Add(settings.Example(), "memory", "512")
+	f.Add("tags: {a: b}\n", "tags", "a=b")
+	f.Add("a: &a [*a]", "hostedZone", "{id: 1}")
+	f.Add("memory: *x", "subnets", "subnet-1,,")
+	f.Fuzz(func(t *testing.T, text, name, value string) {
+		s, err := settings.Parse("f", []byte(text), "main")
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "f:") {
+				t.Errorf("%q: the error names no file: %v", text, err)
+			}
+			s = settings.Default("main")
+		}
+		_ = s.Override(name, value)
+		_ = s.Validate()
+	})
+}

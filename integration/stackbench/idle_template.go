@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// What the tick asks for while nothing is due, as `make bench-aws` counts it on a deployed stack, and
+// how long it takes on Lambda, which is an estimate.
+const (
+	idleTickReads   = 15.0 // read units
+	idleTickWrites  = 1.0  // write units
+	idleRoundReads  = 5.0  // read units more, four times an hour
+	idleTickSeconds = 0.15
+	platformLines   = 400 // bytes that Lambda writes of each call, unless it is told not to
+)
+
+// item is a part of what a deployment costs while nothing runs.
+type item struct {
+	what          string
+	list, nothing float64 // dollars a month: by list, and in an account that has nothing else
+}
+
+// template is what is read of a CloudFormation template.
+type template struct {
+	Resources map[string]struct {
+		Type       string
+		Properties map[string]any
+	}
+}
+
+// freeWhileIdle are types of resources that cost nothing while nobody uses them.
+var freeWhileIdle = strings.Fields(`AWS::ApiGatewayV2::Api AWS::ApiGatewayV2::ApiMapping AWS::ApiGatewayV2::DomainName AWS::ApiGatewayV2::Integration AWS::ApiGatewayV2::Route
+	AWS::ApiGatewayV2::Stage AWS::CDK::Metadata AWS::DynamoDB::Table AWS::EC2::InternetGateway AWS::EC2::Route AWS::EC2::RouteTable AWS::EC2::SecurityGroup AWS::EC2::Subnet
+	AWS::EC2::SubnetRouteTableAssociation AWS::EC2::VPC AWS::EC2::VPCGatewayAttachment AWS::ECS::Cluster AWS::Events::EventBus AWS::Events::Rule AWS::IAM::Policy AWS::IAM::Role
+	AWS::Lambda::EventInvokeConfig AWS::Lambda::Function AWS::Lambda::Permission AWS::Logs::LogGroup AWS::Route53::RecordSet AWS::S3::Bucket AWS::S3::BucketPolicy AWS::SNS::Subscription
+	AWS::SNS::Topic AWS::SNS::TopicPolicy AWS::SQS::Queue AWS::SQS::QueuePolicy`) //nolint:gochecknoglobals // a constant list
+
+// idleBill is what the deployment of a template costs in a month in which nothing runs. A resource
+// of a type that it does not know is an error: it may have a price.
+func idleBill(text []byte) ([]item, error) {
+	var t template
+	if err := json.Unmarshal(text, &t); err != nil {
+		return nil, fmt.Errorf("read the template: %w", err)
+	}
+	var standard, fifo, alarms, dashboards, keys, logged, memory float64
+	for name, r := range t.Resources {
+		switch {
+		case r.Type == "AWS::Lambda::EventSourceMapping":
+			polls := float64(pollsPerMonth * idlePollersFewer)
+			if r.Properties["ScalingConfig"] != nil {
+				polls = pollsPerMonth * idlePollers
+			}
+			if t.isFIFO(fmt.Sprint(r.Properties["EventSourceArn"])) {
+				fifo += polls
+			} else {
+				standard += polls
+			}
+		case r.Type == "AWS::CloudWatch::Alarm":
+			alarms += alarmMetrics(r.Properties)
+		case r.Type == "AWS::CloudWatch::Dashboard":
+			dashboards++
+		case r.Type == "AWS::EC2::VPCEndpoint" && r.Properties["VpcEndpointType"] == "Gateway":
+		case !slices.Contains(freeWhileIdle, r.Type):
+			return nil, fmt.Errorf("%s: what does a %s cost while nothing runs?", name, r.Type)
+		}
+		if sse, _ := r.Properties["SSESpecification"].(map[string]any); sse["SSEEnabled"] == true {
+			keys += keyRequestsOfTable
+		}
+		if strings.HasPrefix(name, "tick") && r.Type == "AWS::Lambda::Function" {
+			memory, _ = r.Properties["MemorySize"].(float64)
+			if c, _ := r.Properties["LoggingConfig"].(map[string]any); c["SystemLogLevel"] != "WARN" {
+				logged = minutesPerMonth * platformLines / float64(1<<30)
+			}
+		}
+	}
+	if memory == 0 || standard == 0 || fifo == 0 {
+		return nil, fmt.Errorf("the template has no tick, or no queue that is polled")
+	}
+	const calls = float64(minutesPerMonth)
+	seconds := calls * idleTickSeconds * memory / 1024
+	// What is free of both kinds of requests is taken from the cheaper one first.
+	freeStandard := min(standard, freeQueueRequests)
+	return []item{
+		{"polling of two queues", standard*standardRequest + fifo*fifoRequest, (standard-freeStandard)*standardRequest + max(fifo-(freeQueueRequests-freeStandard), 0)*fifoRequest},
+		{"tick, DynamoDB", calls*(idleTickReads*readUnit+idleTickWrites*writeUnit) + calls/15*idleRoundReads*readUnit, calls*(idleTickReads*readUnit+idleTickWrites*writeUnit) + calls/15*idleRoundReads*readUnit},
+		{"tick, Lambda", calls*lambdaRequest + seconds*lambdaGBSecond, max(calls-freeInvocations, 0)*lambdaRequest + max(seconds-freeGBSeconds, 0)*lambdaGBSecond},
+		{"logs", logged * logGB, max(logged-freeLogGB, 0) * logGB},
+		{"keys", keys * keyRequest, max(keys-freeKeyRequests, 0) * keyRequest},
+		{"alarms", alarms * alarmMetric, max(alarms-freeAlarmMetrics, 0) * alarmMetric},
+		{"dashboards", dashboards * dashboard, max(dashboards-freeDashboards, 0) * dashboard},
+	}, nil
+}
+
+// isFIFO says whether the queue that an attribute refers to is one.
+func (t template) isFIFO(reference string) bool {
+	for name, r := range t.Resources {
+		if r.Type == "AWS::SQS::Queue" && strings.Contains(reference, name) {
+			return r.Properties["FifoQueue"] == true
+		}
+	}
+	return false
+}
+
+// alarmMetrics is how many metrics an alarm reads: CloudWatch charges for each.
+func alarmMetrics(properties map[string]any) float64 {
+	list, ok := properties["Metrics"].([]any)
+	if !ok {
+		return 1
+	}
+	n := 0.0
+	for _, q := range list {
+		if q.(map[string]any)["MetricStat"] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// sum adds up a bill.
+func sum(bill []item) (list, nothing float64) {
+	for _, i := range bill {
+		list += i.list
+		nothing += i.nothing
+	}
+	return list, nothing
+}

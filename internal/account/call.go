@@ -1,0 +1,134 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// The few requests to EC2, IAM and Service Quotas are signed and read here: every client of the SDK
+// that is linked in makes its tables before main, which each command of zerodag would pay for
+// (docs/adr/0020).
+
+// service is one of them, as a request to it is addressed and signed.
+type service struct{ name, endpoint, region string }
+
+// regional is a service that is in each region.
+func (a *Account) regional(name string) service {
+	return service{name, "https://" + name + "." + a.config.Region + "." + a.suffix(), a.config.Region}
+}
+
+// global is IAM, which is one for all regions of a partition.
+func (a *Account) global() service {
+	switch {
+	case strings.HasPrefix(a.config.Region, "cn-"):
+		return service{"iam", "https://iam.cn-north-1.amazonaws.com.cn", "cn-north-1"}
+	case strings.HasPrefix(a.config.Region, "us-gov-"):
+		return service{"iam", "https://iam.us-gov.amazonaws.com", "us-gov-west-1"}
+	}
+	return service{"iam", "https://iam.amazonaws.com", "us-east-1"}
+}
+
+func (a *Account) suffix() string {
+	if strings.HasPrefix(a.config.Region, "cn-") {
+		return "amazonaws.com.cn"
+	}
+	return "amazonaws.com"
+}
+
+// refusal is an answer that is an error of the service.
+type refusal struct {
+	code, message string
+	status        int
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("status %d, %s: %s", r.status, r.code, r.message)
+}
+
+// query sends a form and reads the answer, which is XML.
+func (a *Account) query(ctx context.Context, to service, form url.Values, answer any) error {
+	text, status, err := a.send(ctx, to, []byte(form.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded; charset=utf-8"}})
+	if err != nil {
+		return err
+	}
+	if status == http.StatusOK {
+		return xml.Unmarshal(text, answer)
+	}
+	var e struct { // EC2 has one level more
+		Error  struct{ Code, Message string } `xml:"Error"`
+		Errors struct{ Code, Message string } `xml:"Errors>Error"`
+	}
+	if err := xml.Unmarshal(text, &e); err != nil {
+		return &refusal{message: fmt.Sprintf("%.200s", text), status: status}
+	}
+	return &refusal{e.Error.Code + e.Errors.Code, e.Error.Message + e.Errors.Message, status}
+}
+
+// call sends a value as JSON and reads the answer.
+func (a *Account) call(ctx context.Context, to service, operation string, in, answer any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	text, status, err := a.send(ctx, to, body, http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {operation}})
+	if err != nil {
+		return err
+	}
+	if status == http.StatusOK {
+		return json.Unmarshal(text, answer)
+	}
+	var e struct {
+		Code    string `json:"__type"`
+		Message string `json:"message"`
+	}
+	if err := json.Unmarshal(text, &e); err != nil {
+		return &refusal{message: fmt.Sprintf("%.200s", text), status: status}
+	}
+	return &refusal{e.Code, e.Message, status}
+}
+
+// mostAnswer is what is read of an answer: a thousand VPCs with their tags, in bytes.
+const mostAnswer = 16 << 20
+
+// send posts a signed body.
+func (a *Account) send(ctx context.Context, to service, body []byte, header http.Header) (text []byte, status int, err error) {
+	if a.config.BaseEndpoint != nil {
+		to.endpoint = *a.config.BaseEndpoint
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.endpoint+"/", bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	r.Header = header
+	who, err := a.config.Credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	sum := sha256.Sum256(body)
+	if err := v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), to.name, to.region, time.Now()); err != nil {
+		return nil, 0, err
+	}
+	client := a.config.HTTPClient
+	if client == nil {
+		client = &http.Client{Timeout: 30 * time.Second}
+	}
+	out, err := client.Do(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer out.Body.Close()
+	text, err = io.ReadAll(io.LimitReader(out.Body, mostAnswer))
+	return text, out.StatusCode, err
+}

@@ -1,0 +1,269 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"zerodag/infra/settings"
+)
+
+// Level says how a check ended.
+type Level string
+
+// The levels: a deploy works, works but will hit a limit, cannot be foreseen, or fails.
+const (
+	OK      Level = "ok"
+	Advice  Level = "advice"
+	Unknown Level = "unknown"
+	Fail    Level = "fail"
+)
+
+// Finding is what one check says.
+type Finding struct {
+	Check  string `json:"check" yaml:"check"`
+	Level  Level  `json:"level" yaml:"level"`
+	What   string `json:"what" yaml:"what"`                         // as it is
+	Change string `json:"change,omitempty" yaml:"change,omitempty"` // what to do, with the command
+}
+
+// The smallest that is enough.
+const (
+	leastBootstrap = 6   // version of the CDK's bootstrap stack that its templates ask for
+	leastLeft      = 100 // concurrency that Lambda wants to keep for functions without a reservation
+	otherFunctions = 20  // concurrency for the API, the tick and uploads beside both queues
+)
+
+// Codes of quotas.
+const (
+	onDemandCPUs = "L-3032A538"
+	spotCPUs     = "L-36FBB829"
+	vpcQuota     = "L-F678F1CE"
+)
+
+// Doctor looks whether a deploy of a stage with these settings will work, and stay up. A check that
+// is not possible, since the credentials may not ask, says so and stops no other. The error is that
+// nobody answers at all.
+func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, error) {
+	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return nil, fmt.Errorf("ask AWS whose credentials these are: %w", err)
+	}
+	deployed, err := a.Deployed(ctx, s.Stage)
+	if err != nil {
+		return nil, err
+	}
+	state := "is not deployed yet"
+	if deployed {
+		state = "is deployed, or was: its table is there"
+	}
+	list := []Finding{{"account", OK, fmt.Sprintf("%s in %s, as %s", aws.ToString(who.Account), a.config.Region, aws.ToString(who.Arn)), ""}, {"stage", OK, s.Stage + " " + state, ""}}
+	for _, c := range []struct {
+		name  string
+		needs bool
+		look  func(context.Context, settings.Settings) (Finding, error)
+	}{
+		{"bootstrap", true, a.bootstrap},
+		{"concurrency", true, a.concurrency},
+		{"ecs role", s.HasMachines(), a.role},
+		{"fargate", s.HasMachines(), a.cpus},
+		{"vpcs", s.HasMachines() && s.VPC == "" && !deployed, a.network},
+		{"secrets", true, a.throughput},
+	} {
+		if !c.needs {
+			continue
+		}
+		f, err := c.look(ctx, s)
+		if err != nil {
+			f = Finding{Level: Unknown, What: err.Error()}
+		}
+		f.Check = c.name
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// bootstrap looks for the stack by which the CDK deploys.
+func (a *Account) bootstrap(ctx context.Context, _ settings.Settings) (Finding, error) {
+	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return Finding{}, err
+	}
+	command := fmt.Sprintf("npx aws-cdk@2 bootstrap aws://%s/%s", aws.ToString(who.Account), a.config.Region)
+	out, err := a.ssm.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String("/cdk-bootstrap/hnb659fds/version")})
+	var missing *ssmtypes.ParameterNotFound
+	if errors.As(err, &missing) {
+		return Finding{Level: Fail, What: "the region is not bootstrapped for the CDK", Change: command}, nil
+	}
+	if err != nil {
+		return Finding{}, err
+	}
+	text := aws.ToString(out.Parameter.Value)
+	version, err := strconv.Atoi(text)
+	if err != nil || version < leastBootstrap {
+		return Finding{Level: Fail, What: fmt.Sprintf("bootstrap version %s, and %d is needed", text, leastBootstrap), Change: command}, nil
+	}
+	return Finding{Level: OK, What: "version " + text}, nil
+}
+
+// concurrency holds what both queues may take against what the account has.
+func (a *Account) concurrency(ctx context.Context, s settings.Settings) (Finding, error) {
+	out, err := a.lambda.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
+	if err != nil {
+		return Finding{}, err
+	}
+	most, free := int(out.AccountLimit.ConcurrentExecutions), int(aws.ToInt32(out.AccountLimit.UnreservedConcurrentExecutions))
+	wanted := s.Agents + s.EventConcurrency() + otherFunctions
+	const raise = "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000"
+	what := fmt.Sprintf("Lambda runs %d functions at a time, %d of them not reserved; this stage takes up to %d", most, free, wanted)
+	fitting := max((free-otherFunctions)*2/3, 2)
+	switch {
+	case s.Reserve && free < wanted+leastLeft:
+		return Finding{Level: Fail, What: what + fmt.Sprintf(" and reserves them, and %d must be left", leastLeft), Change: "reserve: false in the file of the stage, or " + raise}, nil
+	case free < wanted:
+		return Finding{Level: Advice, What: what + ": functions would be throttled", Change: fmt.Sprintf("agents: %d in the file of the stage, or %s", fitting, raise)}, nil
+	}
+	return Finding{Level: OK, What: what}, nil
+}
+
+// ecsRole is the service-linked role of ECS, without which a cluster cannot be made.
+const ecsRole = "AWSServiceRoleForECS"
+
+// hasRole says whether ECS has been used in the account.
+func (a *Account) hasRole(ctx context.Context) (bool, error) {
+	var answer struct{}
+	err := a.query(ctx, a.global(), url.Values{"Action": {"GetRole"}, "Version": {"2010-05-08"}, "RoleName": {ecsRole}}, &answer)
+	var no *refusal
+	if errors.As(err, &no) && no.code == "NoSuchEntity" {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the role of ECS: %w", err)
+	}
+	return true, nil
+}
+
+// role looks whether a cluster can be made.
+func (a *Account) role(ctx context.Context, _ settings.Settings) (Finding, error) {
+	there, err := a.hasRole(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	if !there {
+		return Finding{Level: Fail, What: "ECS has no role in the account: the first deploy would fail", Change: "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com"}, nil
+	}
+	return Finding{Level: OK, What: ecsRole}, nil
+}
+
+// CreateRole makes the service-linked role of ECS. One that is there is no error.
+func (a *Account) CreateRole(ctx context.Context) error {
+	there, err := a.hasRole(ctx)
+	if err != nil || there {
+		return err
+	}
+	var answer struct{}
+	err = a.query(ctx, a.global(), url.Values{"Action": {"CreateServiceLinkedRole"}, "Version": {"2010-05-08"}, "AWSServiceName": {"ecs.amazonaws.com"}}, &answer)
+	var no *refusal
+	if errors.As(err, &no) && no.code == "InvalidInput" { // somebody else was faster
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("create the role of ECS: %w", err)
+	}
+	return nil
+}
+
+// quota reads one; those that nobody raised have no value of their own in some regions.
+func (a *Account) quota(ctx context.Context, of, code string) (float64, error) {
+	var answer struct{ Quota struct{ Value float64 } }
+	in, to := map[string]string{"ServiceCode": of, "QuotaCode": code}, a.regional("servicequotas")
+	err := a.call(ctx, to, "ServiceQuotasV20190624.GetServiceQuota", in, &answer)
+	if err != nil {
+		if otherwise := a.call(ctx, to, "ServiceQuotasV20190624.GetAWSDefaultServiceQuota", in, &answer); otherwise != nil {
+			return 0, fmt.Errorf("read the quota %s of %s: %w", code, of, err)
+		}
+	}
+	return answer.Quota.Value, nil
+}
+
+// cpus holds one machine against the vCPUs that Fargate gives the account.
+func (a *Account) cpus(ctx context.Context, s settings.Settings) (Finding, error) {
+	code, kind := onDemandCPUs, "on demand"
+	if s.Spot {
+		code, kind = spotCPUs, "Spot"
+	}
+	most, err := a.quota(ctx, "fargate", code)
+	if err != nil {
+		return Finding{}, err
+	}
+	one := float64(s.CommandCPU) / 1024
+	f := Finding{Level: OK, What: fmt.Sprintf("Fargate runs %g vCPUs %s: %d machines of %g at a time", most, kind, int(most/one), one)}
+	raise := "aws service-quotas request-service-quota-increase --service-code fargate --quota-code " + code + " --desired-value 100"
+	if most < one {
+		f.Level, f.Change = Fail, "commandCpu: "+strconv.Itoa(int(most*1024))+" in the file of the stage, or "+raise
+	} else if most/one < 10 { // what one attempt may have (package sandbox)
+		f.Level, f.Change = Advice, "commands of one attempt may take ten machines; others wait: "+raise
+	}
+	return f, nil
+}
+
+// network looks whether there is room for the VPC that the stage would make.
+func (a *Account) network(ctx context.Context, _ settings.Settings) (Finding, error) {
+	most, err := a.quota(ctx, "vpc", vpcQuota)
+	if err != nil {
+		return Finding{}, err
+	}
+	n, err := a.vpcs(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	f := Finding{Level: OK, What: fmt.Sprintf("%d of %g VPCs are there, and this stage makes one", n, most)}
+	if float64(n) >= most {
+		f.Level, f.Change = Fail, "vpc: default in the file of the stage, or aws service-quotas request-service-quota-increase --service-code vpc --quota-code "+vpcQuota+" --desired-value "+strconv.Itoa(n+5)
+	}
+	return f, nil
+}
+
+// vpcs counts the VPCs of the region.
+func (a *Account) vpcs(ctx context.Context) (int, error) {
+	count := 0
+	form := url.Values{"Action": {"DescribeVpcs"}, "Version": {"2016-11-15"}, "MaxResults": {"1000"}}
+	for {
+		var page struct {
+			VPCs []struct {
+				ID string `xml:"vpcId"`
+			} `xml:"vpcSet>item"`
+			NextToken string `xml:"nextToken"`
+		}
+		if err := a.query(ctx, a.regional("ec2"), form, &page); err != nil {
+			return 0, fmt.Errorf("list the VPCs: %w", err)
+		}
+		count += len(page.VPCs)
+		if page.NextToken == "" {
+			return count, nil
+		}
+		form.Set("NextToken", page.NextToken)
+	}
+}
+
+// throughput looks how often secrets may be read.
+func (a *Account) throughput(ctx context.Context, _ settings.Settings) (Finding, error) {
+	const setting = "/ssm/parameter-store/high-throughput-enabled"
+	out, err := a.ssm.GetServiceSetting(ctx, &ssm.GetServiceSettingInput{SettingId: aws.String(setting)})
+	if err != nil {
+		return Finding{}, err
+	}
+	if aws.ToString(out.ServiceSetting.SettingValue) != "true" {
+		return Finding{Level: Advice, What: "secrets are read 40 times a second at most, in the whole account; tasks wait beyond that",
+			Change: "aws ssm update-service-setting --setting-id " + setting + " --setting-value true (5 cents for 10,000 requests)"}, nil
+	}
+	return Finding{Level: OK, What: "high throughput of the Parameter Store is on"}, nil
+}

@@ -1,0 +1,44 @@
+package env
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DefinitionDigest is how many letters of a digest stand behind zerodag-STAGE- in the name of a task
+// definition. The right to launch them names exactly so many: with an asterisk it would be a right on
+// those of a stage STAGE-x, too.
+const DefinitionDigest = 20
+
+var (
+	roleARN   = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:role/\S+$`)
+	roleOwner = regexp.MustCompile(`^[0-9]+/[^=]+$`)
+)
+
+// TaskRole reads an entry of Commands.Roles: SITE/PROJECT=ARN, SITE/*=ARN for every project of a
+// site, or an ARN alone for every project of every site. owner is what stands before the ARN.
+func TaskRole(text string) (owner, arn string, err error) {
+	owner, arn, named := strings.Cut(text, "=")
+	if !named {
+		owner, arn = "", text
+	}
+	if !roleARN.MatchString(arn) || named && !roleOwner.MatchString(owner) {
+		return "", "", fmt.Errorf("%q is no task role: SITE/PROJECT=ARN, SITE/*=ARN or an ARN alone", text)
+	}
+	return owner, arn, nil
+}
+
+// Allows says whether commands of a project may have a role. What cannot be read allows nothing.
+func (c Commands) Allows(site int64, project, role string) bool {
+	return slices.ContainsFunc(c.Roles, func(text string) bool {
+		owner, arn, err := TaskRole(text)
+		if err != nil || arn != role {
+			return false
+		}
+		of := strconv.FormatInt(site, 10) + "/"
+		return owner == "" || owner == of+"*" || owner == of+project
+	})
+}

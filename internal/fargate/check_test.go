@@ -1,0 +1,36 @@
+package fargate_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"zerodag/internal/env"
+	"zerodag/internal/fargate"
+	"zerodag/internal/sandbox"
+	"zerodag/operators"
+)
+
+// TestRoleOfAnotherProject proves that a project's commands have the roles that are listed for it,
+// and that a refusal does not tell of those of others.
+func TestRoleOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	const sales, other = "arn:aws:iam::111111111111:role/sales", "arn:aws:iam::111111111111:role/other"
+	l := fargate.New(aws.Config{}, fargate.Options{Allows: env.Commands{Roles: []string{"0/sales=" + sales, "0/other=" + other}}.Allows})
+	none := fargate.New(aws.Config{}, fargate.Options{})
+	for _, x := range []struct {
+		launcher      *fargate.Launcher
+		project, role string
+		site          int64
+		allowed       bool
+	}{{l, "sales", sales, 0, true}, {l, "sales", other, 0, false}, {l, "sales", sales, 1, false}, {l, "sales", "", 1, true}, {none, "sales", sales, 0, false}, {none, "sales", "", 0, true}} {
+		err := x.launcher.Check(operators.Identity{SiteID: x.site, ProjectName: x.project}, sandbox.Class{Role: x.role})
+		if (err == nil) != x.allowed {
+			t.Errorf("role %q for %s of site %d: %v", x.role, x.project, x.site, err)
+		}
+		if err != nil && (!strings.Contains(err.Error(), "taskRoles") || x.role == sales && strings.Contains(err.Error(), other)) {
+			t.Errorf("the refusal: %v", err)
+		}
+	}
+}
