@@ -1,8 +1,8 @@
 // Command bed runs another command while the functions of a stage on LocalStack live under the rules of
 // a real account: what the policies of their roles do not allow is refused, and SSM takes forty calls a
-// second.
+// second. With -fresh it is a new account, in which ten calls of functions run at once.
 //
-//	go run ./integration/localstack/bed STAGE COMMAND...
+//	go run ./integration/localstack/bed [-fresh] STAGE COMMAND...
 //
 // It fails when the command does, or when anything was refused by a policy. It must never be used
 // beside tests that put a proxy of their own before the functions.
@@ -11,6 +11,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -28,20 +29,28 @@ import (
 // parameterCalls is what SSM takes in a second, of an account: GetParametersByPath and the like.
 const parameterCalls = 40
 
+// How many calls of functions run at once in a new account, and in one of some age.
+const (
+	freshCalls = 10
+	usualCalls = 1000
+)
+
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: bed STAGE COMMAND...")
+	fresh := flag.Bool("fresh", false, "ten calls of functions at once")
+	flag.Parse()
+	if flag.NArg() < 2 {
+		fmt.Fprintln(os.Stderr, "usage: bed [-fresh] STAGE COMMAND...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1], os.Args[2:]); err != nil {
+	if err := run(ctx, *fresh, flag.Arg(0), flag.Args()[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bed:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, stage string, command []string) (failed error) {
+func run(ctx context.Context, fresh bool, stage string, command []string) (failed error) {
 	judge, err := iam.Open()
 	if err != nil {
 		return err
@@ -63,8 +72,13 @@ func run(ctx context.Context, stage string, command []string) (failed error) {
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
-		failed = errors.Join(failed, detach(last))
+		failed = errors.Join(failed, detach(last), proxy.Concurrency(last, usualCalls))
 	}()
+	if fresh {
+		if err := proxy.Concurrency(ctx, freshCalls); err != nil {
+			return err
+		}
+	}
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := c.Run(); err != nil {

@@ -204,12 +204,8 @@ func askPath(ctx context.Context, method, path string, body []byte, into any) er
 	return err
 }
 
-// Reserve bounds how many calls of a function run at once: more are refused, as an account does that has
-// no more. It ends with undo.
-func Reserve(ctx context.Context, stage, function string, most int) (undo func(context.Context) error, err error) {
-	path := "/2017-10-31/functions/zerodag-" + stage + "-" + function + "/concurrency"
-	if err := askPath(ctx, http.MethodPut, path, fmt.Appendf(nil, `{"ReservedConcurrentExecutions":%d}`, most), nil); err != nil {
-		return nil, fmt.Errorf("bound function %s: %w", function, err)
-	}
-	return func(ctx context.Context) error { return askPath(ctx, http.MethodDelete, path, nil, nil) }, nil
+// Concurrency bounds how many calls of all functions run at once: more are refused, as an account does
+// that has no more. A new account has ten of them, an ordinary one a thousand.
+func Concurrency(ctx context.Context, most int) error {
+	return askPath(ctx, http.MethodPut, fmt.Sprint("/_lsproc/concurrency/", most), nil, nil)
 }
