@@ -71,7 +71,7 @@ func environment() *awscdk.Environment {
 }
 
 // theirs are names of context parameters of the CDK that look like one of ours.
-var theirs = []string{"cli-telemetry", "acknowledged-issue-numbers", "notices"} //nolint:gochecknoglobals // a constant list
+var theirs = []string{"cli-telemetry", "acknowledged-issue-numbers", "notices"}
 
 // given are the context parameters of the cdk command, but for flags and look-ups of the CDK itself,
 // which have a @ or a colon in their names.

@@ -34,7 +34,7 @@ func TestStages(t *testing.T) {
 		{map[string]string{"stage": "prod", "adopt": "true"}, "", 0, 0, `there is no setting "adopt"`},
 		{map[string]string{"stage": "prod", "memory": "1"}, "", 0, 0, "memory must be"},
 		{map[string]string{"file": "other"}, "", 0, 0, "file must be none"},
-		{map[string]string{"stage": "../prod"}, "", 0, 0, "prod.yaml"},
+		{map[string]string{"stage": "../prod"}, "", 0, 0, "stage must be lower-case letters"},
 	} {
 		s, err := read(folder, x.parameters)
 		if x.wrong != "" {

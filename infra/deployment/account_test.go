@@ -257,12 +257,20 @@ func domain(t *testing.T, m map[string]any) {
 }
 
 // machines looks at who may launch what: definitions of this stage, and not of one whose name begins
-// like it, on this cluster.
+// like it, on this cluster. Their program may be encrypted with a key of the bootstrap: links to it
+// need that key, and no other object does.
 func machines(t *testing.T, m map[string]any) {
-	launchers := 0
+	launchers, keys := 0, 0
 	for name, r := range resources(m) {
 		for _, s := range statements(r) {
 			on := strings.Join(texts(s["Resource"]), " ")
+			if slices.Contains(texts(s["Action"]), "kms:Decrypt") {
+				keys++
+				if text := fmt.Sprint(s["Condition"]); !strings.HasPrefix(name, "apiRole") || !strings.Contains(text, "kms:ViaService:s3.eu-central-1.amazonaws.com") ||
+					!strings.Contains(text, "kms:EncryptionContext:aws:s3:arn:") || !strings.Contains(text, "cdk-hnb659fds-assets-111111111111-eu-central-1*") {
+					t.Errorf("%s may decrypt on %s if %v", name, on, s["Condition"])
+				}
+			}
 			if !slices.Contains(texts(s["Action"]), "ecs:RunTask") {
 				continue
 			}
@@ -275,8 +283,8 @@ func machines(t *testing.T, m map[string]any) {
 			}
 		}
 	}
-	if launchers != 2 {
-		t.Errorf("%d functions launch machines", launchers)
+	if launchers != 2 || keys != 1 {
+		t.Errorf("%d functions launch machines, %d may decrypt", launchers, keys)
 	}
 }
 

@@ -101,7 +101,9 @@ func TestStack(t *testing.T) {
 		commandFunction(t, template(t, where, func(s *settings.Settings) { s.CommandFunction, s.CommandArchitecture = true, "arm64" }))
 	})
 	t.Run("other stage", func(t *testing.T) {
-		other := resources(template(t, where, func(s *settings.Settings) { s.Stage, s.Architecture, s.Reserve, s.Dashboard = "test2", "x86_64", true, true }))
+		other := resources(template(t, where, func(s *settings.Settings) {
+			s.Stage, s.Architecture, s.Reserve, s.Dashboard = "test2", "x86_64", true, true
+		}))
 		for name := range other {
 			if text := fmt.Sprint(other[name]); strings.Contains(text, "zerodag-main") || strings.Contains(text, "/zerodag/main") {
 				t.Errorf("stage test2: %s is of another stage: %s", name, text)

@@ -25,6 +25,9 @@ func File(folder, stage string) string { return filepath.Join(folder, stage+".ya
 // Read reads the file of a stage over the defaults. An unknown key, one that stands twice and a
 // value of the wrong kind are errors that say file and line. ErrNoFile when there is no file.
 func Read(folder, stage string) (Settings, error) {
+	if err := checkStage(stage); err != nil {
+		return Settings{}, err
+	}
 	file := File(folder, stage)
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {

@@ -90,8 +90,8 @@ var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,17}$`)
 // Validate says what is wrong with the settings as a whole; nil when nothing is. The bounds of
 // single values are checked, too, since programs set them without a file.
 func (s Settings) Validate() error {
-	if !stageName.MatchString(s.Stage) {
-		return fmt.Errorf("stage must be lower-case letters, digits and hyphens, at most 18, but is %q", s.Stage)
+	if err := checkStage(s.Stage); err != nil {
+		return err
 	}
 	if err := s.bounds(); err != nil {
 		return err
@@ -102,6 +102,14 @@ func (s Settings) Validate() error {
 		}
 	}
 	return s.agree()
+}
+
+// checkStage refuses what is no name of a stage, nor of a file in the folder of stages.
+func checkStage(name string) error {
+	if !stageName.MatchString(name) {
+		return fmt.Errorf("stage must be lower-case letters, digits and hyphens, at most 18, but is %q", name)
+	}
+	return nil
 }
 
 // agree looks at settings that need each other.

@@ -163,8 +163,8 @@ func TestWrong(t *testing.T) {
 		"must be given together with vpc":            func(s *settings.Settings) { s.VPC, s.Subnets = settings.DefaultVPC, []string{"subnet-1"} },
 		"commandSecurityGroups must be given":        func(s *settings.Settings) { s.CommandSecurityGroups = []string{"sg-1"} },
 		"vpc: default is about machines of commands": func(s *settings.Settings) { s.VPC, s.Commands = settings.DefaultVPC, "none" },
-		"taskRoles":                                  func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
-		"busEvents must be all or ends or":           func(s *settings.Settings) { s.BusEvents = "some" },
+		"taskRoles":                        func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
+		"busEvents must be all or ends or": func(s *settings.Settings) { s.BusEvents = "some" },
 	} {
 		s := settings.Default("main")
 		change(&s)

@@ -107,8 +107,7 @@ func (a *Account) bootstrap(ctx context.Context, _ settings.Settings) (Finding, 
 		return Finding{}, err
 	}
 	text := aws.ToString(out.Parameter.Value)
-	version, err := strconv.Atoi(text)
-	if err != nil || version < leastBootstrap {
+	if version, _ := strconv.Atoi(text); version < leastBootstrap { // what is no number is too old, too
 		return Finding{Level: Fail, What: fmt.Sprintf("bootstrap version %s, and %d is needed", text, leastBootstrap), Change: command}, nil
 	}
 	return Finding{Level: OK, What: "version " + text}, nil

@@ -27,7 +27,7 @@ type Options struct {
 	Subnets        []string
 	SecurityGroups []string
 	PublicIP       bool
-	ExecutionRole  string   // ARN: pulls images and writes the log of runners
+	ExecutionRole  string                                      // ARN: pulls images and writes the log of runners
 	Allows         func(site int64, project, role string) bool // whether a project's commands may have the role; nil is never
 	LogGroup       string
 	Architecture   string // "x86_64" or "arm64"
