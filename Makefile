@@ -171,8 +171,6 @@ synth: cdk ## the CloudFormation template of STAGE (main), without an account
 diff: cdk ## what a deploy of STAGE (main) would change in the AWS account of the environment
 	$(CDK) diff --all --no-notices -c stage=$(STAGE) $(CONTEXT)
 
-# The very first deploy leaves the table open for deletion, so that it can undo itself, and closes it
-# when all is there. A later one imports what a removed stack has kept.
 # What CloudFormation would refuse, by its own schemas. W3005 is about dependencies that the CDK writes
 # although a reference says the same.
 CFN_LINT = 1.58.0
@@ -186,6 +184,8 @@ $(CFN_LINT_HOME)/bin/cfn-lint:
 lint-template: $(CFN_LINT_HOME)/bin/cfn-lint ## cfn-lint over the template of a deployment
 	$(CFN_LINT_HOME)/bin/cfn-lint --ignore-checks W3005 --regions us-east-1 eu-central-1 --template infra/deployment/testdata/template.json
 
+# The very first deploy leaves the table open for deletion, so that it can undo itself, and closes it
+# when all is there. A later one imports what a removed stack has kept.
 .PHONY: deploy
 deploy: cdk build ## deploy STAGE (main) to the AWS account of the environment, after looking whether that will work
 	bin/zerodag aws doctor $(STAGE) --create-role
