@@ -14,31 +14,43 @@ import (
 // LookAfter looks once after all attempts that have not ended, those that live too long and those
 // that wait, and deletes old logs. What is wrong with one attempt keeps it from none.
 func (c lifecycle) LookAfter(ctx context.Context) error {
-	now := c.o.Now()
-	var failed error
-	busy := map[int64]bool{} // sessions with an unfinished attempt
-	for after := int64(0); ; {
+	_, _, failed := c.Sweep(ctx, 0)
+	_, err := c.o.Attempts.Expire(ctx, c.o.Now().Add(-c.o.Limits.Retention), atOnce)
+	return errors.Join(failed, err)
+}
+
+// Sweep looks after the attempts with ids above after, as LookAfter does, until there are no more (over) or
+// ctx ends. next is up to which it came. An error is about single attempts, which the next round looks
+// after again, or about the store.
+func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over bool, err error) {
+	var failed []error
+	for now := c.o.Now(); ; {
 		list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: after, Count: atOnce})
 		if err != nil {
-			return err
+			return after, false, errors.Join(append(failed, err)...)
 		}
+		busy := map[int64]bool{} // sessions with an unfinished attempt: what waits for them begins at its end
 		for _, a := range list {
-			after = a.ID
 			busy[a.SessionID] = true
+		}
+		failed = append(failed, each(c.o.Limits.Looks, list, func(a host.Attempt) error {
 			if busy[a.Waits] || ctx.Err() != nil {
-				continue
+				return nil
 			}
 			err := host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.lookAfter(ctx, a, now) })
-			if err != nil && !errors.Is(err, host.ErrGone) { // it ended meanwhile
-				failed = errors.Join(failed, fmt.Errorf("attempt %d: %w", a.ID, err))
+			if err == nil || errors.Is(err, host.ErrGone) { // it ended meanwhile
+				return nil
 			}
+			return fmt.Errorf("attempt %d: %w", a.ID, err)
+		})...)
+		switch {
+		case ctx.Err() != nil:
+			return after, false, nil // of this page some were not looked at, and the rest is looked at again
+		case len(list) < atOnce:
+			return after, true, errors.Join(failed...)
 		}
-		if len(list) < atOnce {
-			break
-		}
+		after = list[len(list)-1].ID
 	}
-	_, err := c.o.Attempts.Expire(ctx, now.Add(-c.o.Limits.Retention), atOnce)
-	return errors.Join(failed, err)
 }
 
 // lookAfter looks after one attempt: one that waits may begin, one that is too old is killed, and so is
@@ -48,6 +60,12 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	switch {
 	case a.Waits != 0:
 		return c.startWaiting(ctx, a.Waits)
+	case c.mayNeverHaveBegun(a, now):
+		if err := c.revive(ctx, a); err != nil {
+			return err
+		}
+	}
+	switch {
 	case a.Canceled:
 		return nil
 	case now.Sub(a.CreatedAt) > c.o.Limits.AttemptTTL:
