@@ -67,7 +67,7 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	}
 	switch {
 	case a.Canceled:
-		return nil
+		return c.endKilled(ctx, a, now)
 	case now.Sub(a.CreatedAt) > c.o.Limits.AttemptTTL:
 		return c.timeOut(ctx, a, "Workflow execution timeout")
 	case now.Sub(a.CreatedAt) <= c.o.Limits.TaskTTL:
@@ -99,4 +99,38 @@ func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) 
 	}
 	c.Notify(ctx, a, message)
 	return nil
+}
+
+// silence is how much longer than the longest task nothing may have happened in a killed attempt.
+const silence = time.Hour
+
+// endKilled ends an attempt that was killed long ago and in which nothing has happened since: its runs
+// are nowhere, as in a table that was restored or after the queues were lost, and it would count
+// against the limit of attempts for ever. What its operators left running elsewhere is left.
+func (c lifecycle) endKilled(ctx context.Context, a host.Attempt, now time.Time) error {
+	most := c.o.Limits.TaskTTL + silence
+	if now.Sub(a.CreatedAt) <= most {
+		return nil
+	}
+	var last time.Time
+	var archive []byte
+	var wrong error
+	err := c.View(ctx, a, func(s *engine.State) {
+		if s == nil || !s.Canceled() {
+			last = now // its kill is yet to come
+			return
+		}
+		for _, t := range s.Tasks() {
+			if t.UpdatedAt.After(last) {
+				last = t.UpdatedAt
+			}
+		}
+		archive, wrong = engine.EncodeState(s)
+	})
+	if err = errors.Join(err, wrong); err != nil || now.Sub(last) <= most {
+		return err
+	}
+	c.o.Logger.Warn("attempt is ended: it was killed, and nothing happens in it any more", "attempt", a.ID, "since", last.Format(time.RFC3339))
+	_, err = c.End(ctx, a, host.End{At: now.UTC(), Canceled: true, Archive: archive})
+	return err
 }
