@@ -33,24 +33,25 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 		for _, a := range list {
 			busy[a.SessionID] = true
 		}
-		failed = append(failed, each(c.o.Limits.Looks, list, func(a host.Attempt) error {
+		wrong := each(c.o.Limits.Looks, list, func(a host.Attempt) error {
 			if busy[a.Waits] || ctx.Err() != nil {
-				return nil
+				return ctx.Err()
 			}
 			err := host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.lookAfter(ctx, a, now) })
-			if err == nil || errors.Is(err, host.ErrGone) { // it ended meanwhile
-				return nil
+			if err != nil && !errors.Is(err, host.ErrGone) { // else it ended meanwhile
+				return fmt.Errorf("attempt %d: %w", a.ID, err)
 			}
-			return fmt.Errorf("attempt %d: %w", a.ID, err)
-		})...)
-		switch {
-		case ctx.Err() != nil:
-			return after, false, nil // of this page some were not looked at, and the rest is looked at again
-		case len(list) < atOnce:
+			return nil
+		})
+		if ctx.Err() != nil { // of this page some were not looked at: all of it is looked at again
+			break
+		}
+		if failed = append(failed, wrong...); len(list) < atOnce {
 			return after, true, errors.Join(failed...)
 		}
 		after = list[len(list)-1].ID
 	}
+	return after, false, errors.Join(failed...)
 }
 
 // lookAfter looks after one attempt: one that waits may begin, one that is too old is killed, and so is
