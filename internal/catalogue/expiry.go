@@ -14,31 +14,44 @@ import (
 // LookAfter looks once after all attempts that have not ended, those that live too long and those
 // that wait, and deletes old logs. What is wrong with one attempt keeps it from none.
 func (c lifecycle) LookAfter(ctx context.Context) error {
-	now := c.o.Now()
-	var failed error
-	busy := map[int64]bool{} // sessions with an unfinished attempt
-	for after := int64(0); ; {
+	_, _, failed := c.Sweep(ctx, 0)
+	_, err := c.o.Attempts.Expire(ctx, c.o.Now().Add(-c.o.Limits.Retention), atOnce)
+	return errors.Join(failed, err)
+}
+
+// Sweep looks after the attempts with ids above after, as LookAfter does, until there are no more (over) or
+// ctx ends. next is up to which it came. An error is about single attempts, which the next round looks
+// after again, or about the store.
+func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over bool, err error) {
+	var failed []error
+	for now := c.o.Now(); ; {
 		list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: after, Count: atOnce})
 		if err != nil {
-			return err
+			return after, false, errors.Join(append(failed, err)...)
 		}
+		busy := map[int64]bool{} // sessions with an unfinished attempt: what waits for them begins at its end
 		for _, a := range list {
-			after = a.ID
 			busy[a.SessionID] = true
+		}
+		wrong := each(c.o.Limits.Looks, list, func(a host.Attempt) error {
 			if busy[a.Waits] || ctx.Err() != nil {
-				continue
+				return ctx.Err()
 			}
 			err := host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.lookAfter(ctx, a, now) })
-			if err != nil && !errors.Is(err, host.ErrGone) { // it ended meanwhile
-				failed = errors.Join(failed, fmt.Errorf("attempt %d: %w", a.ID, err))
+			if err != nil && !errors.Is(err, host.ErrGone) { // else it ended meanwhile
+				return fmt.Errorf("attempt %d: %w", a.ID, err)
 			}
-		}
-		if len(list) < atOnce {
+			return nil
+		})
+		if ctx.Err() != nil { // of this page some were not looked at: all of it is looked at again
 			break
 		}
+		if failed = append(failed, wrong...); len(list) < atOnce {
+			return after, true, errors.Join(failed...)
+		}
+		after = list[len(list)-1].ID
 	}
-	_, err := c.o.Attempts.Expire(ctx, now.Add(-c.o.Limits.Retention), atOnce)
-	return errors.Join(failed, err)
+	return after, false, errors.Join(failed...)
 }
 
 // lookAfter looks after one attempt: one that waits may begin, one that is too old is killed, and so is
@@ -48,8 +61,14 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	switch {
 	case a.Waits != 0:
 		return c.startWaiting(ctx, a.Waits)
+	case c.mayNeverHaveBegun(a, now):
+		if err := c.revive(ctx, a); err != nil {
+			return err
+		}
+	}
+	switch {
 	case a.Canceled:
-		return nil
+		return c.endKilled(ctx, a, now)
 	case now.Sub(a.CreatedAt) > c.o.Limits.AttemptTTL:
 		return c.timeOut(ctx, a, "Workflow execution timeout")
 	case now.Sub(a.CreatedAt) <= c.o.Limits.TaskTTL:
@@ -81,4 +100,38 @@ func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) 
 	}
 	c.Notify(ctx, a, message)
 	return nil
+}
+
+// silence is how much longer than the longest task nothing may have happened in a killed attempt.
+const silence = time.Hour
+
+// endKilled ends an attempt that was killed long ago and in which nothing has happened since: its runs
+// are nowhere, as in a table that was restored or after the queues were lost, and it would count
+// against the limit of attempts for ever. What its operators left running elsewhere is left.
+func (c lifecycle) endKilled(ctx context.Context, a host.Attempt, now time.Time) error {
+	most := c.o.Limits.TaskTTL + silence
+	if now.Sub(a.CreatedAt) <= most {
+		return nil
+	}
+	var last time.Time
+	var archive []byte
+	var wrong error
+	err := c.View(ctx, a, func(s *engine.State) {
+		if s == nil || !s.Canceled() {
+			last = now // its kill is yet to come
+			return
+		}
+		for _, t := range s.Tasks() {
+			if t.UpdatedAt.After(last) {
+				last = t.UpdatedAt
+			}
+		}
+		archive, wrong = engine.EncodeState(s)
+	})
+	if err = errors.Join(err, wrong); err != nil || now.Sub(last) <= most {
+		return err
+	}
+	c.o.Logger.Warn("attempt is ended: it was killed, and nothing happens in it any more", "attempt", a.ID, "since", last.Format(time.RFC3339))
+	_, err = c.End(ctx, a, host.End{At: now.UTC(), Canceled: true, Archive: archive})
+	return err
 }

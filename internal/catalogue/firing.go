@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"zerodag/engine/schedule"
@@ -27,39 +28,46 @@ func (c scheduling) Fire(ctx context.Context, list []events.Firing, again bool) 
 const firingSide = 16
 
 func sideBySide[T any](list []T, fire func(T) error) error {
-	one := func(x T) error {
+	failed := each(firingSide, list, func(x T) error {
 		err := fire(x)
 		if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
 			return nil
 		}
 		return err
-	}
-	if len(list) == 1 {
-		return one(list[0])
-	}
-	slots := make(chan struct{}, firingSide)
-	failed := make(chan error, 1)
-	for _, x := range list {
-		slots <- struct{}{}
-		go func() {
-			defer func() { <-slots }()
-			if err := one(x); err != nil {
-				select {
-				case failed <- err:
-				default:
-				}
-			}
-		}()
-	}
-	for range firingSide {
-		slots <- struct{}{}
-	}
-	select {
-	case err := <-failed:
-		return err
-	default:
+	})
+	if len(failed) == 0 {
 		return nil
 	}
+	return failed[0]
+}
+
+// each does something with all of a list, up to n at a time, and returns what went wrong; one after
+// the other in the caller's own goroutine where n or the list is 1.
+func each[T any](n int, list []T, do func(T) error) (failed []error) {
+	if n <= 1 || len(list) == 1 {
+		for _, x := range list {
+			if err := do(x); err != nil {
+				failed = append(failed, err)
+			}
+		}
+		return failed
+	}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	slots := make(chan struct{}, n)
+	for _, x := range list {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := do(x); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = append(failed, err)
+			}
+		})
+	}
+	all.Wait()
+	return failed
 }
 
 // fireNamed fires a schedule unless it was moved since. again: an earlier call may have moved it

@@ -19,26 +19,44 @@ const neverBegan = time.Hour
 // an attempt and its first message are not stored together, a process may have ended between
 // the two.
 func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
-	after := int64(0)
-	var failed error
-	for {
+	var failed []error
+	for after := int64(0); ; {
 		list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: after, Since: from, Count: atOnce})
 		if err != nil {
 			return fmt.Errorf("read active attempts: %w", err)
 		}
+		var young []host.Attempt
+		over := len(list) < atOnce
 		for _, a := range list {
 			after = a.ID
-			if a.CreatedAt.After(until) {
-				return failed // ids ascend with time
-			}
-			if a.CreatedAt.After(from) && a.Waits == 0 {
-				failed = errors.Join(failed, c.revive(ctx, a))
+			over = over || a.CreatedAt.After(until) // ids ascend with time
+			if a.CreatedAt.After(from) && !a.CreatedAt.After(until) && a.Waits == 0 {
+				young = append(young, a)
 			}
 		}
-		if len(list) < atOnce {
-			return failed
+		failed = append(failed, each(c.o.Limits.Looks, young, func(a host.Attempt) error { return c.revive(ctx, a) })...)
+		if over {
+			return errors.Join(failed...)
 		}
 	}
+}
+
+// An attempt that should have begun long ago is looked at when it has just come to that age, and from
+// then on in every 24th round only: to look is to read its log.
+const (
+	ripe  = 30 * time.Minute // how long it counts as having just come to the age
+	turns = 24
+	round = 15 * time.Minute
+)
+
+// mayNeverHaveBegun says whether it is the turn of an attempt to be looked at so.
+func (c lifecycle) mayNeverHaveBegun(a host.Attempt, now time.Time) bool {
+	if c.o.Events.Traits().Remembers == 0 || a.Waits != 0 {
+		return false
+	}
+	age := now.Sub(a.CreatedAt)
+	turn := now.Unix() / int64(round/time.Second) % turns
+	return age > neverBegan && (age <= neverBegan+ripe || a.ID%turns == turn)
 }
 
 // revive sends the first message of an attempt again while the queue knows whether it had

@@ -64,6 +64,15 @@ func (c scheduling) Firings(ctx context.Context, from, until time.Time, n int) (
 	return firings(due, c.o.Now()), nil
 }
 
+// EachFiring hands the firings that Firings lists to do, in parts and as they are read.
+func (c scheduling) EachFiring(ctx context.Context, from, until time.Time, do func([]Firing) error) error {
+	err := c.o.Schedules.EachDue(ctx, from, until, func(list []host.Schedule) error { return do(firings(list, c.o.Now())) })
+	if err != nil {
+		return fmt.Errorf("hand over due schedules: %w", err)
+	}
+	return nil
+}
+
 // NextFiring is when the next enabled schedule is due; zero when there is none.
 func (c scheduling) NextFiring(ctx context.Context) (time.Time, error) {
 	next, err := c.o.Schedules.NextDue(ctx)

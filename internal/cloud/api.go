@@ -32,6 +32,10 @@ type API struct {
 // which base64 takes a quarter.
 const maxPayload = 4 << 20
 
+// streamTime is how long a stream of events may hold a function; clients come back with their position.
+// It bounds what streams take of the account's concurrency.
+const streamTime = 5 * time.Second
+
 // signerKey is the key of the principal that signed a request, in its context.
 type signerKey struct{}
 
@@ -47,7 +51,7 @@ func (e *Engine) API(version string) (*API, error) {
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
 		return httpapi.New(httpapi.Options{Node: e.Node, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Ticker.Redrive, Logger: e.Logger,
 			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed},
-			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: 20 * time.Second}})
+			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: streamTime}})
 	}
 	a := &API{engine: e}
 	if e.Sandbox != nil {

@@ -111,7 +111,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
 	}
-	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime}.WithDefaults()
+	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime, Looks: 16}.WithDefaults()
 	e.lease = limits.Lease
 	e.Node = node.New(node.Options{
 		Shared: true, FiredByMessages: true, Notices: notices,

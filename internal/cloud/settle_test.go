@@ -53,7 +53,7 @@ func TestToldBeforeTheEnd(t *testing.T) {
 			return e.Tick(ctx, json.RawMessage(`{"source":"zerodag.start","detail":"text"}`))
 		},
 		"api": func(ctx context.Context, e *Engine) error {
-			(&API{engine: e}).Handle(ctx, json.RawMessage(`{"zerodag":"unknown"}`)) //nolint:errcheck // it is refused
+			(&API{engine: e}).Handle(ctx, json.RawMessage(`{"zerodag":"unknown"}`))
 			return nil
 		},
 	}

@@ -152,23 +152,6 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestHorizon proves that the horizon moves on and never back.
-func TestHorizon(t *testing.T) {
-	t.Parallel()
-	db, _ := open(t, options(t))
-	for _, x := range []struct{ to, want int64 }{{0, 0}, {10, 10}, {30, 30}, {20, 30}, {30, 30}} {
-		if x.to > 0 {
-			if err := db.MoveHorizon(t.Context(), instant(x.to)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := db.Horizon(t.Context())
-		if err != nil || x.want == 0 && !got.IsZero() || x.want > 0 && !got.Equal(instant(x.want)) {
-			t.Errorf("after %d the horizon is at %v (%v), want %d", x.to, got, err, x.want)
-		}
-	}
-}
-
 // TestParamStore proves that values of sites are apart, and all are set together.
 func TestParamStore(t *testing.T) {
 	t.Parallel()

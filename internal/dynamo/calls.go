@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -33,31 +34,55 @@ func (db *DB) get(ctx context.Context, k key) (item, error) {
 	return out.Item, nil
 }
 
-// getAll reads items, consistently; those that are not there are not in the answer.
+// getAll reads items, consistently and up to eight batches side by side; those that are not there are
+// not in the answer.
 func (db *DB) getAll(ctx context.Context, keys []key) (map[key]item, error) {
-	found := map[key]item{}
-	for part := range slices.Chunk(unique(keys), maxBatchGet) {
-		var ask []map[string]types.AttributeValue
-		for _, k := range part {
-			ask = append(ask, k.item())
+	parts := slices.Collect(slices.Chunk(unique(keys), maxBatchGet))
+	found, errs := make([][]item, len(parts)), make([]error, len(parts))
+	var all sync.WaitGroup
+	slots := make(chan struct{}, batchesAtOnce)
+	for i, part := range parts {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			found[i], errs[i] = db.getPart(ctx, part)
+		})
+	}
+	all.Wait()
+	rows := map[key]item{}
+	for i := range parts {
+		if errs[i] != nil {
+			return nil, errs[i]
 		}
-		for try := 0; len(ask) > 0; try++ {
-			out, err := db.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
-				db.table: {Keys: ask, ConsistentRead: aws.Bool(true)}}})
-			if err != nil {
-				return nil, translate("read items", err)
-			}
-			for _, it := range out.Responses[db.table] {
-				found[keyOf(it)] = it
-			}
-			left := out.UnprocessedKeys[db.table].Keys
-			if len(left) == len(ask) { // not even one: DynamoDB is throttling
-				if err := pause(ctx, try); err != nil {
-					return nil, err
-				}
-			}
-			ask = left
+		for _, it := range found[i] {
+			rows[keyOf(it)] = it
 		}
+	}
+	return rows, nil
+}
+
+// getPart reads what one call can ask for, until all of it is answered.
+func (db *DB) getPart(ctx context.Context, keys []key) (found []item, err error) {
+	var ask []map[string]types.AttributeValue
+	for _, k := range keys {
+		ask = append(ask, k.item())
+	}
+	for try := 0; len(ask) > 0; try++ {
+		out, err := db.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+			db.table: {Keys: ask, ConsistentRead: aws.Bool(true)}}})
+		if err != nil {
+			return nil, translate("read items", err)
+		}
+		for _, it := range out.Responses[db.table] {
+			found = append(found, it)
+		}
+		left := out.UnprocessedKeys[db.table].Keys
+		if len(left) == len(ask) { // not even one: DynamoDB is throttling
+			if err := pause(ctx, try); err != nil {
+				return nil, err
+			}
+		}
+		ask = left
 	}
 	return found, nil
 }

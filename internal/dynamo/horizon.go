@@ -4,29 +4,36 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"zerodag/internal/host"
 )
 
-// Up to when the tick has handed over what is due.
+// How far the parts of ticks have come.
 //
-//	H#tick   R   row
-const aHorizon = "to"
-
+//	H#tick   R   row: a number for each host.Mark, by its name
 func horizonKey() key { return key{"H#tick", row} }
 
-// Horizon is up to when a tick handed over what is due; zero before the first.
-func (db *DB) Horizon(ctx context.Context) (time.Time, error) {
+// Marks implements host.Horizon.
+func (db *DB) Marks(ctx context.Context) (map[host.Mark]int64, error) {
 	it, err := db.get(ctx, horizonKey())
-	if err != nil || it == nil {
-		return time.Time{}, err
+	if err != nil {
+		return nil, err
 	}
-	return it.time(aHorizon), nil
+	marks := map[host.Mark]int64{}
+	for _, m := range []host.Mark{host.Handed, host.Overdue, host.Sweeping, host.Swept, host.Redriven} {
+		marks[m] = it.num(string(m))
+	}
+	return marks, nil
 }
 
-// MoveHorizon notes that all that is due until then was handed over. It never goes back:
-// of two ticks side by side the later one counts.
-func (db *DB) MoveHorizon(ctx context.Context, to time.Time) error {
-	_, err := db.update(ctx, horizonKey(), where{text: "SET #to = :to", names: []string{aHorizon}, values: item{":to": micros(to)}},
-		where{text: "attribute_not_exists(#to) OR #to < :to", names: []string{aHorizon}, values: item{":to": micros(to)}})
+// Move implements host.Horizon.
+func (db *DB) Move(ctx context.Context, m host.Mark, from, to int64) error {
+	name := string(m)
+	when := where{text: "#" + name + " = :from", names: []string{name}, values: item{":from": number(from)}}
+	if from == 0 {
+		when.text = "attribute_not_exists(#" + name + ") OR " + when.text
+	}
+	_, err := db.update(ctx, horizonKey(), where{text: "SET #" + name + " = :to", names: []string{name}, values: item{":to": number(to)}}, when)
 	if errors.Is(err, errCondition) {
 		return nil
 	}

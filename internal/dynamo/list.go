@@ -45,7 +45,10 @@ func below(id int64) span {
 }
 
 // listPage is how many keys are read at once when there is no limit.
-const listPage = 500
+const listPage = 1000
+
+// batchesAtOnce is how many batches of rows are read side by side.
+const batchesAtOnce = 8
 
 // listOf begins a list in partitions of an index.
 func (db *DB) listOf(index env.Index, s span, descending bool, count int, partitions []string) *list {
@@ -149,7 +152,7 @@ func (l *list) before(a, b item) bool {
 // is content. Rows that went meanwhile are left out.
 func (l *list) rows(ctx context.Context, f func([]item) (enough bool, err error)) error {
 	for {
-		keys, err := l.next(ctx, min(l.page, maxBatchGet))
+		keys, err := l.next(ctx, min(l.page, batchesAtOnce*maxBatchGet))
 		if err != nil || len(keys) == 0 {
 			return err
 		}

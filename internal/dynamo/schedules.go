@@ -86,16 +86,34 @@ func (db *DB) Update(ctx context.Context, s host.Schedule, old host.Times, at ti
 // Due lists enabled schedules that are due, of all sites.
 func (db *DB) Due(ctx context.Context, from, until time.Time, n int) ([]host.Schedule, error) {
 	var out []host.Schedule
-	err := db.listOf(env.Due(), span{max(0, from.UnixMicro()+1), until.UnixMicro()}, false, n, byShard(dueSchedules)).rows(ctx, func(rows []item) (bool, error) {
-		for _, it := range rows {
-			// The index may be a moment behind.
-			if s := scheduleOf(it); it.has(aListDue) && s.Times.Run.After(from) && !s.Times.Run.After(until) {
-				out = append(out, s)
-			}
-		}
+	err := db.eachDue(ctx, from, until, n, func(list []host.Schedule) (bool, error) {
+		out = append(out, list...)
 		return n > 0 && len(out) >= n, nil
 	})
 	return upTo(out, n), err
+}
+
+// EachDue implements host.Schedules.
+func (db *DB) EachDue(ctx context.Context, from, until time.Time, do func([]host.Schedule) error) error {
+	return db.eachDue(ctx, from, until, 0, func(list []host.Schedule) (bool, error) {
+		if len(list) == 0 {
+			return false, nil
+		}
+		return false, do(list)
+	})
+}
+
+func (db *DB) eachDue(ctx context.Context, from, until time.Time, n int, do func([]host.Schedule) (enough bool, err error)) error {
+	return db.listOf(env.Due(), span{max(0, from.UnixMicro()+1), until.UnixMicro()}, false, n, byShard(dueSchedules)).rows(ctx, func(rows []item) (bool, error) {
+		var list []host.Schedule
+		for _, it := range rows {
+			// The index may be a moment behind.
+			if s := scheduleOf(it); it.has(aListDue) && s.Times.Run.After(from) && !s.Times.Run.After(until) {
+				list = append(list, s)
+			}
+		}
+		return do(list)
+	})
 }
 
 // NextDue is when the next enabled schedule is due; zero when none ever is.

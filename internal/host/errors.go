@@ -22,7 +22,7 @@ var (
 	ErrUnavailable = operators.ErrUnavailable
 )
 
-// ErrTooManyAttempts: the site has all the unfinished attempts that it may have.
+// ErrTooManyAttempts says that the site has all the unfinished attempts that it may have.
 var ErrTooManyAttempts = errors.New("too many attempts running")
 
 // What goes wrong with an attempt, whatever the store.

@@ -22,6 +22,7 @@ type Limits struct {
 	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
 	StoreRetry   time.Duration // most time between two tries of what the store could not do: 1 min
+	Looks        int           // attempts that are looked after side by side: 1
 	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
 }
 
@@ -37,6 +38,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Pack = cmp.Or(l.Pack, 1)
 	l.Retention = cmp.Or(l.Retention, 30*24*time.Hour)
 	l.StoreRetry = cmp.Or(l.StoreRetry, time.Minute)
+	l.Looks = cmp.Or(l.Looks, 1)
 	l.Crashes = cmp.Or(l.Crashes, 3)
 	return l
 }

@@ -197,6 +197,9 @@ type Schedules interface {
 	// Due returns up to n (0: all) enabled schedules with Times.Run after from and at or
 	// before until, the earliest first, of all sites.
 	Due(ctx context.Context, from, until time.Time, n int) ([]Schedule, error)
+	// EachDue hands those that Due lists to do in parts, the earliest first and as they are read, until
+	// there are no more or do returns an error.
+	EachDue(ctx context.Context, from, until time.Time, do func([]Schedule) error) error
 	// NextDue is the earliest Times.Run of an enabled schedule; zero when there is none.
 	NextDue(ctx context.Context) (time.Time, error)
 }

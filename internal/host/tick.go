@@ -22,12 +22,25 @@ type Timers interface {
 	Delete(ctx context.Context, list []Timer) error
 }
 
-// Horizon notes up to when a tick has handed over what is due.
+// Mark names how far one part of ticks has come.
+type Mark string
+
+// The marks. Times are microseconds since 1970; a deployment of before has the first alone.
+const (
+	Handed   Mark = "to" // schedules due until then were handed over
+	Overdue  Mark = "ov" // the round in which those were looked for that are overdue nevertheless
+	Sweeping Mark = "sw" // the attempt up to which a round of looking after all of them has come
+	Swept    Mark = "sd" // the round in which all were looked after
+	Redriven Mark = "rd" // the round in which dead letters were sent back
+)
+
+// Horizon notes how far the parts of ticks have come.
 type Horizon interface {
-	// Horizon is zero before the first tick.
-	Horizon(ctx context.Context) (time.Time, error)
-	// MoveHorizon never moves it back: of two ticks side by side the later one counts.
-	MoveHorizon(ctx context.Context, to time.Time) error
+	// Marks are what was noted, all in one read; what never was is 0.
+	Marks(ctx context.Context) (map[Mark]int64, error)
+	// Move sets a mark that still is from (0: it never was noted) and does nothing where it is another
+	// by now: of two ticks side by side one counts.
+	Move(ctx context.Context, m Mark, from, to int64) error
 }
 
 // DeadLetters are the messages of a queue that were received too often and put aside.

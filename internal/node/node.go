@@ -163,14 +163,16 @@ func (n *Node) StartByEvent(ctx context.Context, d events.StartDetail, named boo
 	return n.worker.StartByEvent(ctx, d, named)
 }
 
-// HandOver sends messages for the schedules that are due after from and until until. To do
-// so twice, late, or in two places at once changes nothing.
-func (n *Node) HandOver(ctx context.Context, from, until time.Time) error {
-	list, err := n.Firings(ctx, from, until, 0)
-	if err != nil {
-		return err
-	}
-	return n.messages.Send(ctx, list)
+// HandOver sends messages for the schedules that are due after from and until until, as they are read.
+// sent, unless nil, is told up to when all are sent. To do so twice, late, or in two places at once
+// changes nothing.
+func (n *Node) HandOver(ctx context.Context, from, until time.Time, sent func(time.Time) error) error {
+	return n.EachFiring(ctx, from, until, func(list []catalogue.Firing) error {
+		if err := n.messages.Send(ctx, list); err != nil || sent == nil {
+			return err
+		}
+		return sent(list[len(list)-1].Schedule.Times.Run.Add(-time.Microsecond)) // others of that time may follow
+	})
 }
 
 // Stats are numbers for health and metrics, since the start of this process.

@@ -51,6 +51,44 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
+// TestKilledAndSilent proves that an attempt which was killed ends although its run is nowhere, as after a
+// queue was lost, and leaves its place to others; and that one whose run only takes its time is
+// left alone.
+func TestKilledAndSilent(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"lost": true, "slow": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				w.on("a", deaf(8*time.Hour))
+				if lost {
+					w.on("a", lasting(8*time.Hour))
+				}
+				limits := func(o *node.Options) {
+					o.Limits = host.Limits{TaskTTL: 6 * time.Hour, Attempts: 1, Lease: 30 * 24 * time.Hour, ReapInterval: time.Minute}
+				}
+				p := w.serve(limits)
+				a := p.run("+a: {work>: a}\n")
+				pass(5 * time.Hour)
+				if lost {
+					p.crash() // and its message does not come again in the time of the test
+					p = w.serve(limits)
+				}
+				if _, err := p.Kill(w.t.Context(), 0, a.ID); err != nil {
+					t.Fatal(err)
+				}
+				pass(6 * time.Hour)
+				want(t, "over after six hours", p.row(a).Done, !lost)
+				want(t, "status", p.end(a), "killed")
+				if took := p.row(a).FinishedAt.Sub(a.CreatedAt); lost && (took < 12*time.Hour || took > 12*time.Hour+10*time.Minute) {
+					t.Errorf("it ended after %v", took)
+				}
+				want(t, "another one begins", p.start(2).ID > a.ID, true)
+			})
+		})
+	}
+}
+
 // TestRetention proves that the log of a finished attempt is kept for its time, that its
 // tasks can be seen for ever, and that a message that comes later does no harm.
 func TestRetention(t *testing.T) {

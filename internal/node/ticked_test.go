@@ -38,7 +38,7 @@ func (p *process) tick(d time.Duration, calls int, last *time.Time) {
 	for range int(d / time.Minute) {
 		until := time.Now().Add(65 * time.Second)
 		for range calls {
-			p.w.must(p.HandOver(p.w.t.Context(), *last, until))
+			p.w.must(p.HandOver(p.w.t.Context(), *last, until, nil))
 		}
 		*last = until
 		pass(time.Minute)

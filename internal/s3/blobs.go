@@ -158,7 +158,7 @@ type body struct {
 func (b body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch {
-	case err == nil, err == io.EOF: //nolint:errorlint // readers return it as it is
+	case err == nil, err == io.EOF:
 		return n, err
 	case errors.Is(err, io.ErrUnexpectedEOF): // the connection ended before the object
 		return n, fmt.Errorf("read %s: %w: %w", b.key, host.ErrUnavailable, err)

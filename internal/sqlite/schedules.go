@@ -56,6 +56,15 @@ func (db *DB) Due(ctx context.Context, from, until time.Time, n int) ([]host.Sch
 		" ORDER BY s.next_run_time, s.id LIMIT ?", from.UnixMicro(), until, limit(n)))
 }
 
+// EachDue implements host.Schedules: all at once, as they come from one file.
+func (db *DB) EachDue(ctx context.Context, from, until time.Time, do func([]host.Schedule) error) error {
+	list, err := db.Due(ctx, from, until, 0)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return do(list)
+}
+
 // NextDue is when the next enabled schedule is due; zero when none ever is.
 func (db *DB) NextDue(ctx context.Context) (time.Time, error) {
 	list, err := readAll(ctx, db, (*row).time, selection("SELECT min(next_run_time) FROM schedules WHERE disabled_at IS NULL AND next_run_time < "+ended))

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"zerodag/internal/host"
@@ -25,14 +26,19 @@ const (
 // timersAtOnce bounds what is handed over together.
 const timersAtOnce = 500
 
+// stepTime is the most that a tick spends on looking after all attempts: the next one goes on.
+const stepTime = 30 * time.Second
+
 // Node is what a tick asks of the deployment.
 type Node interface {
-	// HandOver sends messages for the schedules that are due after from and until until.
-	HandOver(ctx context.Context, from, until time.Time) error
+	// HandOver sends messages for the schedules that are due after from and until until, as they are
+	// read. sent, unless nil, is told up to when all are sent.
+	HandOver(ctx context.Context, from, until time.Time, sent func(time.Time) error) error
 	// Revive looks whether the attempts that were made in that time have begun.
 	Revive(ctx context.Context, from, until time.Time) error
-	// LookAfter looks after attempts that live too long, those that wait, and old logs.
-	LookAfter(ctx context.Context) error
+	// Sweep looks after attempts that live too long and those that wait, with ids above after, until
+	// there are no more (over) or ctx ends. next is up to which it came.
+	Sweep(ctx context.Context, after int64) (next int64, over bool, err error)
 }
 
 // Ticker ticks. All of it may be done twice, late, or by several at once: that changes nothing.
@@ -46,31 +52,129 @@ type Ticker struct {
 	Logger  *slog.Logger
 }
 
+// once is one tick. Its parts go on side by side, each from its own mark, and none waits for another: one
+// that fails, or does not come to its end in time, is where it was at the next tick.
+type once struct {
+	*Ticker
+	marks map[host.Mark]int64 // each is read and moved by one part
+	now   time.Time
+	until time.Time
+	round time.Time
+}
+
 // Once does what is due every minute, and every fifteen minutes once more all that is overdue,
 // attempts that live too long, and dead letters.
 func (t *Ticker) Once(ctx context.Context) error {
-	horizon, err := t.Horizon.Horizon(ctx)
+	marks, err := t.Horizon.Marks(ctx)
 	if err != nil {
 		return fmt.Errorf("read horizon: %w", err)
 	}
 	now := t.Now()
-	last, until := horizon.Add(-ahead), now.Add(ahead)
-	from, born, round := horizon, last.Add(-young), now.Truncate(rounds)
-	full := last.Before(round)
-	if full {
-		from, born = time.Time{}, time.Time{}
+	o := &once{Ticker: t, marks: marks, now: now, until: now.Add(ahead), round: now.Truncate(rounds)}
+	parts := []func(context.Context) error{
+		func(ctx context.Context) error { return t.sendTimers(ctx, o.until) },
+		o.handOver, o.overdue, o.revive, o.sweep, o.redrive,
 	}
-	err = errors.Join(
-		t.sendTimers(ctx, until),
-		t.Node.HandOver(ctx, from, until),
-		t.Node.Revive(ctx, born, now.Add(-young)))
-	if err == nil && full {
-		err = errors.Join(t.Node.LookAfter(ctx), t.redriveSlowly(ctx, round))
+	failed := make([]error, len(parts))
+	var all sync.WaitGroup
+	for i, part := range parts {
+		all.Go(func() { failed[i] = host.Recover(t.Logger, "tick", func() error { return part(ctx) }) })
 	}
-	if err != nil {
-		return err // the next tick looks at the same again
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// at is the time of a mark; zero when it was never noted.
+func (o *once) at(m host.Mark) time.Time {
+	if at := o.mark(m); at > 0 {
+		return time.UnixMicro(at)
 	}
-	return t.Horizon.MoveHorizon(ctx, until)
+	return time.Time{}
+}
+
+func (o *once) mark(m host.Mark) int64 { return o.marks[m] }
+
+// handOver hands over the schedules that are due until the next tick, from where the last one came to.
+func (o *once) handOver(ctx context.Context) error {
+	reached := o.at(host.Handed)
+	move := func(to time.Time) error {
+		if !to.After(reached) {
+			return nil
+		}
+		err := o.Horizon.Move(ctx, host.Handed, micros(reached), to.UnixMicro())
+		reached = to
+		return err
+	}
+	if err := o.Node.HandOver(ctx, reached, o.until, move); err != nil {
+		return err
+	}
+	return move(o.until)
+}
+
+// overdue hands over once in a round what should have fired and did not.
+func (o *once) overdue(ctx context.Context) error {
+	return o.inRound(ctx, host.Overdue, func() error {
+		if reached := o.at(host.Handed); !reached.IsZero() {
+			return o.Node.HandOver(ctx, time.Time{}, reached, nil)
+		}
+		return nil // all of it is handed over now
+	})
+}
+
+// revive looks whether the attempts have begun that are old enough since the last tick, and once more at
+// those of the tick before, which may have failed. A mark of its own would be a write each minute.
+func (o *once) revive(ctx context.Context) error {
+	last := o.at(host.Handed).Add(-ahead)
+	since := last.Add(-young - time.Minute)
+	if oldest := o.now.Add(-time.Hour); since.Before(oldest) {
+		since = oldest // what is older is looked at by sweeps
+	}
+	return o.Node.Revive(ctx, since, o.now.Add(-young))
+}
+
+// sweep looks after all attempts once in a round, over as many ticks as that takes.
+func (o *once) sweep(ctx context.Context) error {
+	if !o.at(host.Swept).Before(o.round) {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	from := o.mark(host.Sweeping)
+	next, over, failed := o.Node.Sweep(bounded, from)
+	if over {
+		next = 0 // where the next round begins
+	}
+	if next != from {
+		failed = errors.Join(failed, o.Horizon.Move(ctx, host.Sweeping, from, next))
+	}
+	if !over {
+		return failed
+	}
+	return errors.Join(failed, o.Horizon.Move(ctx, host.Swept, o.mark(host.Swept), micros(o.round)))
+}
+
+// redrive sends dead letters back once in a round.
+func (o *once) redrive(ctx context.Context) error {
+	return o.inRound(ctx, host.Redriven, func() error { return o.redriveSlowly(ctx, o.round) })
+}
+
+// inRound does something unless it was done in this round.
+func (o *once) inRound(ctx context.Context, m host.Mark, do func() error) error {
+	if !o.at(m).Before(o.round) {
+		return nil
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	return o.Horizon.Move(ctx, m, o.mark(m), micros(o.round))
+}
+
+// micros is a time as a mark has it.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
 }
 
 // redriveSlowly sends dead letters back, ever more slowly: at once, after half an hour, after an

@@ -164,6 +164,17 @@ func schedulesDue(t *testing.T, s Stores) {
 			from = time.Time{}
 		}
 		names := ""
+		var each []host.Schedule
+		must(t, s.Schedules.EachDue(ctx, from, instant(c.until), func(list []host.Schedule) error {
+			if len(list) == 0 {
+				t.Error("a part has no schedule")
+			}
+			each = append(each, list...)
+			return nil
+		}))
+		if all := got(s.Schedules.Due(ctx, from, instant(c.until), 0))(t); !cmp.Equal(all, each) {
+			t.Errorf("in parts %v, at once %v", each, all)
+		}
 		for _, x := range got(s.Schedules.Due(ctx, from, instant(c.until), c.n))(t) {
 			names += x.Workflow.Name + " "
 		}

@@ -51,21 +51,28 @@ func timersWait(t *testing.T, s Stores) {
 
 // horizonSuite checks a host.Horizon.
 func horizonSuite(t *testing.T, h Harness) {
-	cases{"the horizon never moves back": horizonMoves}.run(t, h)
+	cases{"marks move only from where they are": horizonMoves}.run(t, h)
 }
 
 func horizonMoves(t *testing.T, s Stores) {
 	ctx := t.Context()
-	is := func(want time.Time) {
+	is := func(handed, swept int64) {
 		t.Helper()
-		if at := got(s.Horizon.Horizon(ctx))(t); !at.Equal(want) {
-			t.Errorf("the horizon is %v, want %v", at, want)
+		marks := got(s.Horizon.Marks(ctx))(t)
+		if marks[host.Handed] != handed || marks[host.Swept] != swept {
+			t.Errorf("the marks are %v, want %d and %d", marks, handed, swept)
 		}
 	}
-	is(time.Time{})
-	must(t, s.Horizon.MoveHorizon(ctx, instant(60)))
-	must(t, s.Horizon.MoveHorizon(ctx, instant(0)))
-	is(instant(60))
-	must(t, s.Horizon.MoveHorizon(ctx, instant(120)))
-	is(instant(120))
+	is(0, 0)
+	must(t, s.Horizon.Move(ctx, host.Handed, 60, 70)) // another one moved it back, or never was
+	is(0, 0)
+	must(t, s.Horizon.Move(ctx, host.Handed, 0, 60))
+	must(t, s.Horizon.Move(ctx, host.Handed, 0, 50))
+	is(60, 0)
+	must(t, s.Horizon.Move(ctx, host.Swept, 0, 7))
+	must(t, s.Horizon.Move(ctx, host.Handed, 60, 120))
+	must(t, s.Horizon.Move(ctx, host.Swept, 7, 0))
+	is(120, 0)
+	must(t, s.Horizon.Move(ctx, host.Swept, 0, 8))
+	is(120, 8)
 }

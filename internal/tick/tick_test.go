@@ -1,0 +1,197 @@
+package tick
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host"
+)
+
+// world is a deployment that notes what a tick asks of it.
+type world struct {
+	mu     sync.Mutex
+	now    time.Time
+	marks  map[host.Mark]int64
+	calls  []string
+	failed map[string]error // by part
+
+	sentUpTo time.Time // HandOver fails after all is sent up to then; zero: it does not fail
+	steps    []int64   // up to which attempt each step of a sweep comes; 0 is the end
+	sweeps   []int64   // from which attempt each began
+	from     []time.Time
+	moves    int
+}
+
+func newWorld() *world {
+	return &world{now: time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC), marks: map[host.Mark]int64{}, failed: map[string]error{}}
+}
+
+func (w *world) ticker() *Ticker {
+	return &Ticker{Node: w, Horizon: w, Timers: w, Dead: []host.DeadLetters{w}, Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler)}
+}
+
+func (w *world) call(part string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = append(w.calls, part)
+	return w.failed[part]
+}
+
+func (w *world) Marks(context.Context) (map[host.Mark]int64, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	marks := map[host.Mark]int64{}
+	for m, at := range w.marks {
+		marks[m] = at
+	}
+	return marks, nil
+}
+
+func (w *world) Move(_ context.Context, m host.Mark, from, to int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.moves++
+	if w.marks[m] == from {
+		w.marks[m] = to
+	}
+	return nil
+}
+
+func (w *world) HandOver(_ context.Context, from, _ time.Time, sent func(time.Time) error) error {
+	if sent == nil {
+		return w.call("overdue")
+	}
+	w.from = append(w.from, from)
+	if err := w.call("hand over"); err != nil {
+		return err
+	}
+	if w.sentUpTo.IsZero() {
+		return nil
+	}
+	return errors.Join(sent(w.sentUpTo), errors.New("cut off"))
+}
+
+func (w *world) Revive(context.Context, time.Time, time.Time) error { return w.call("revive") }
+
+func (w *world) Sweep(_ context.Context, after int64) (next int64, over bool, err error) {
+	w.sweeps = append(w.sweeps, after)
+	err = w.call("sweep")
+	if len(w.steps) > 0 {
+		next, w.steps = w.steps[0], w.steps[1:]
+	}
+	return next, next == 0, err
+}
+
+func (w *world) Later(context.Context, string, ...host.Message) error { return nil }
+func (w *world) Due(context.Context, time.Time, int) ([]host.Timer, error) {
+	return nil, w.call("timers")
+}
+func (w *world) Delete(context.Context, []host.Timer) error { return nil }
+func (w *world) Redrive(context.Context, func(int) bool) (int, error) {
+	return 0, w.call("redrive")
+}
+
+// tick lets a minute pass and ticks; it returns how often each part was asked for.
+func (w *world) tick(t *testing.T, wantErr bool) map[string]int {
+	t.Helper()
+	w.now = w.now.Add(time.Minute)
+	w.calls = nil
+	if err := w.ticker().Once(t.Context()); (err != nil) != wantErr {
+		t.Errorf("the tick ended with %v", err)
+	}
+	count := map[string]int{}
+	for _, c := range w.calls {
+		count[c]++
+	}
+	return count
+}
+
+// tickWrites is how many marks a tick moves.
+func (w *world) tickWrites(t *testing.T) int {
+	t.Helper()
+	w.moves = 0
+	w.tick(t, false)
+	return w.moves
+}
+
+// TestPartsGoOnApart proves that a part which fails holds up no other: they are done and not done again
+// in their round, and that part is asked for again each minute.
+func TestPartsGoOnApart(t *testing.T) {
+	t.Parallel()
+	everyMinute := map[string]int{"timers": 1, "hand over": 1, "revive": 1}
+	for part, again := range map[string]map[string]int{
+		"timers": everyMinute, "hand over": everyMinute, "revive": everyMinute,
+		"sweep":   everyMinute, // what is wrong with single attempts is for the next round
+		"redrive": {"timers": 1, "hand over": 1, "revive": 1, "redrive": 1},
+	} {
+		w := newWorld()
+		w.failed[part] = errors.New("away")
+		first := w.tick(t, true)
+		if diff := cmp.Diff(map[string]int{"timers": 1, "hand over": 1, "revive": 1, "sweep": 1, "redrive": 1}, first); diff != "" {
+			t.Errorf("%s fails, first tick: %s", part, diff)
+		}
+		if diff := cmp.Diff(again, w.tick(t, part != "sweep")); diff != "" {
+			t.Errorf("%s fails, second tick: %s", part, diff)
+		}
+		w.now = w.now.Add(15 * time.Minute)
+		if n := w.tick(t, true); n["sweep"] != 1 || n["redrive"] != 1 {
+			t.Errorf("%s fails, next round: %v", part, n)
+		}
+	}
+}
+
+// TestSweepInSteps proves that a round of looking after all attempts that takes longer than a tick goes on
+// with the next one where it was, and that schedules are handed over meanwhile.
+func TestSweepInSteps(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.steps = []int64{40, 90, 0, 0}
+	for range 9 {
+		w.tick(t, false)
+		if got := time.UnixMicro(w.marks[host.Handed]); !got.Equal(w.now.Add(ahead)) {
+			t.Errorf("at %v all is handed over until %v", w.now, got)
+		}
+	}
+	if diff := cmp.Diff([]int64{0, 40, 90}, w.sweeps); diff != "" {
+		t.Errorf("a round was made in steps from %s", diff)
+	}
+	if writes := w.tickWrites(t); writes != 1 {
+		t.Errorf("a tick with nothing to do writes %d marks, want 1", writes)
+	}
+	w.now = w.now.Add(15 * time.Minute)
+	w.tick(t, false)
+	if diff := cmp.Diff([]int64{0, 40, 90, 0}, w.sweeps); diff != "" {
+		t.Errorf("the next round: %s", diff)
+	}
+}
+
+// TestHandOverGoesOn proves that schedules which were sent before a tick was cut off are not sent again by
+// the next one, which goes on behind them.
+func TestHandOverGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.tick(t, false)
+	w.sentUpTo = w.now.Add(90 * time.Second)
+	w.tick(t, true)
+	w.tick(t, true) // sent is told of what was sent before: the mark does not go back
+	want := []time.Time{{}, w.now.Add(-2*time.Minute + ahead), w.sentUpTo}
+	if diff := cmp.Diff(want, w.from, cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDeploymentOfBefore proves that a tick goes on from the one mark that an earlier release left.
+func TestDeploymentOfBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.marks["to"] = w.now.UnixMicro()
+	if n := w.tick(t, false); n["overdue"] != 1 || n["sweep"] != 1 || !w.from[0].Equal(w.now.Add(-time.Minute)) {
+		t.Errorf("%v from %v", n, w.from)
+	}
+}
