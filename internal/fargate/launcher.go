@@ -27,7 +27,7 @@ type Options struct {
 	SecurityGroups []string
 	PublicIP       bool
 	ExecutionRole  string   // ARN: pulls images and writes the log of runners
-	Roles          []string // ARNs that commands may have
+	Roles          []string // roles that commands may have: env.Commands.Roles has the form
 	LogGroup       string
 	Architecture   string // "x86_64" or "arm64"
 	URL            string // of the API
@@ -39,6 +39,7 @@ type Launcher struct {
 	Options
 	client *ecs.Client
 	region string
+	roles  []grant
 
 	mu    sync.Mutex
 	known map[string]string // ARNs of task definitions by family
@@ -47,27 +48,20 @@ type Launcher struct {
 // New makes a Launcher over a cluster that exists.
 func New(c aws.Config, o Options) *Launcher {
 	client := ecs.NewFromConfig(c, func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // who is throttled comes later
-	return &Launcher{Options: o, client: client, region: c.Region, known: map[string]string{}}
-}
-
-// Check refuses a role that is not allowed.
-func (l *Launcher) Check(class sandbox.Class) error {
-	if class.Role == "" || slices.Contains(l.Roles, class.Role) {
-		return nil
+	l := &Launcher{Options: o, client: client, region: c.Region, known: map[string]string{}}
+	for _, text := range o.Roles {
+		l.roles = append(l.roles, parseGrant(text))
 	}
-	if len(l.Roles) == 0 {
-		return param.Errorf("sandbox: role %s is not allowed: this deployment allows none (cdk deploy -c taskRoles=ARN,…)", class.Role)
-	}
-	return param.Errorf("sandbox: role %s is not allowed: this deployment allows %s", class.Role, strings.Join(l.Roles, ", "))
+	return l
 }
 
 // Launch runs a task for a runner. Repeated, it is the same task.
-func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner) (string, error) {
+func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) (string, error) {
 	definition, err := l.definition(ctx, r.Of)
 	if err != nil {
 		return "", err
 	}
-	in := l.task(r, definition)
+	in := l.task(r, definition, ticket)
 	out, err := l.client.RunTask(ctx, in)
 	if err != nil {
 		return "", refusal(r, err)
@@ -82,7 +76,9 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner) (string, error)
 }
 
 // task is the request: always the same for a runner, since its client token allows no other.
-func (l *Launcher) task(r sandbox.Runner, definition string) *ecs.RunTaskInput {
+// Who may describe tasks, or gets their events, reads what is in it: the ticket is good for one
+// exchange, and no token of the machine is there.
+func (l *Launcher) task(r sandbox.Runner, definition, ticket string) *ecs.RunTaskInput {
 	token := sha256.Sum256([]byte(r.Name()))
 	public := types.AssignPublicIpDisabled
 	if l.PublicIP {
@@ -94,8 +90,8 @@ func (l *Launcher) task(r sandbox.Runner, definition string) *ecs.RunTaskInput {
 		NetworkConfiguration: &types.NetworkConfiguration{AwsvpcConfiguration: &types.AwsVpcConfiguration{
 			Subnets: l.Subnets, SecurityGroups: l.SecurityGroups, AssignPublicIp: public}},
 		Overrides: &types.TaskOverride{ContainerOverrides: []types.ContainerOverride{
-			{Name: aws.String(fetcher), Environment: variables("PROGRAM", l.URL+sandbox.HandlerPath+"program?token="+r.Token())},
-			{Name: aws.String(command), Environment: variables("ZERODAG_URL", l.URL, "ZERODAG_TOKEN", r.Token(),
+			{Name: aws.String(fetcher), Environment: variables("PROGRAM", l.URL+sandbox.HandlerPath+"program?token="+ticket)},
+			{Name: aws.String(command), Environment: variables("ZERODAG_URL", l.URL, "ZERODAG_TICKET", ticket,
 				"ZERODAG_SLOTS", strconv.Itoa(r.Of.Slots()), "ZERODAG_IMAGE", r.Of.Image)},
 		}},
 	}
@@ -134,9 +130,13 @@ func isRefusal(reason string) bool {
 		func(word string) bool { return strings.Contains(reason, word) })
 }
 
-// Stop stops a task.
-func (l *Launcher) Stop(ctx context.Context, task, why string) error {
-	_, err := l.client.StopTask(ctx, &ecs.StopTaskInput{Cluster: &l.Cluster, Task: &task, Reason: aws.String(why[:min(len(why), 255)])})
+// Stop asks the task of a runner to stop.
+func (l *Launcher) Stop(ctx context.Context, r sandbox.Runner, why string) error {
+	task, err := l.taskOf(ctx, r)
+	if err != nil || task == "" {
+		return err
+	}
+	_, err = l.client.StopTask(ctx, &ecs.StopTaskInput{Cluster: &l.Cluster, Task: &task, Reason: aws.String(why[:min(len(why), 255)])})
 	if border.Code(err) == "InvalidParameterException" { // ECS has forgotten it
 		return nil
 	}
