@@ -33,7 +33,8 @@ func (z *stack) createAPI() {
 		Authorizer: awsapigatewayv2authorizers.NewHttpIamAuthorizer()})
 	settings := map[string]any{}
 	if z.commands != nil { // runners ask often, and must not be in the way of people, nor people in theirs
-		z.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/runner/{path+}"), Methods: all, Integration: function})
+		runners := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("RunnersFunction"), z.functions["runners"], nil)
+		z.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/runner/{path+}"), Methods: all, Integration: runners})
 		settings["ANY /runner/{path+}"] = map[string]any{"ThrottlingRateLimit": runnerRate, "ThrottlingBurstLimit": 2 * runnerRate}
 	}
 	access := awslogs.NewLogGroup(z.Stack, jsii.String("AccessLog"), &awslogs.LogGroupProps{

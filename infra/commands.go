@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
@@ -118,8 +120,13 @@ func (z *stack) commandSettings() env.Commands {
 	return env.Commands{Cluster: *c.cluster.AttrArn(), Subnets: values(c.subnets), SecurityGroups: values(c.groups), PublicIP: z.VPC == "" || z.PublicIP,
 		ExecutionRole: *c.execution.RoleArn(), Roles: z.TaskRoles, LogGroup: *c.log.LogGroupName(), Architecture: z.CommandArchitecture, URL: url,
 		Program: env.Object{Bucket: *c.program.S3BucketName(), Key: *c.program.S3ObjectKey(), SHA256: c.sum},
+		Keys:    z.runnerKeys(),
 		Image:   z.Image, CPU: z.CommandCPU, Memory: z.CommandMemory, Spot: z.Spot}
 }
+
+// runnerKeys is the name of the parameter with the keys that sign what machines show: not below
+// that of secrets, which other functions may read and write. Who launches the first machine makes it.
+func (z *stack) runnerKeys() string { return "/zerodag-keys/" + z.Stage + "/runners" }
 
 func values(list []*string) []string {
 	out := make([]string, len(list))
@@ -145,7 +152,13 @@ func onMachines(z *stack) []*string {
 }
 func onTaskRoles(z *stack) []*string {
 	return z.ofCommands(func(c *commands) []*string {
-		return append([]*string{c.execution.RoleArn()}, *jsii.Strings(z.TaskRoles...)...)
+		list := []*string{c.execution.RoleArn()}
+		for _, text := range z.TaskRoles { // SITE/PROJECT=ARN, SITE/*=ARN or ARN: internal/env has the form
+			if arn := jsii.String(text[strings.IndexByte(text, '=')+1:]); !slices.ContainsFunc(list, func(s *string) bool { return *s == *arn }) {
+				list = append(list, arn)
+			}
+		}
+		return list
 	})
 }
 func onProgram(z *stack) []*string {
@@ -161,8 +174,12 @@ func (z *stack) ofCommands(f func(*commands) []*string) []*string {
 	return f(z.commands)
 }
 
+// listTasks takes no resource: a condition names the cluster.
+const listTasks = "ecs:ListTasks"
+
 // launch are the rights of who launches and stops machines.
 func launch() []right {
-	return []right{{[]string{"ecs:RunTask"}, onDefinitions}, {[]string{"ecs:StopTask"}, onMachines}, {[]string{"iam:PassRole"}, onTaskRoles},
-		{[]string{"ecs:DescribeTaskDefinition", "ecs:RegisterTaskDefinition"}, onAllDefinitions}}
+	return []right{{[]string{"ecs:RunTask"}, onDefinitions}, {[]string{"ecs:StopTask", "ecs:DescribeTasks"}, onMachines}, {[]string{"iam:PassRole"}, onTaskRoles},
+		{[]string{"ecs:DescribeTaskDefinition", "ecs:RegisterTaskDefinition"}, onAllDefinitions}, {[]string{listTasks}, onAllDefinitions},
+		{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onRunnerKeys}}
 }

@@ -54,6 +54,11 @@ func onTasks(z *stack) []*string   { return []*string{z.tasks.live.QueueArn()} }
 func onDead(z *stack) []*string    { return []*string{z.events.dead.QueueArn(), z.tasks.dead.QueueArn()} }
 func onBus(z *stack) []*string     { return []*string{z.bus.EventBusArn()} }
 func onTopic(z *stack) []*string   { return []*string{z.topic.TopicArn()} }
+func onRunnerKeys(z *stack) []*string {
+	return z.ofCommands(func(*commands) []*string {
+		return []*string{z.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String(z.runnerKeys()[1:])})}
+	})
+}
 func onSecrets(z *stack) []*string {
 	return []*string{z.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String("zerodag/" + z.Stage + "/*")})}
 }
@@ -88,6 +93,9 @@ func functions() []function {
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}})},
+		{name: "runners", timeout: 20, memory: 512, may: []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
+			{[]string{"s3:GetObject"}, onKeys("archives/", "log/", "state/")}, {[]string{"s3:PutObject"}, onKeys("log/")}, {[]string{"s3:ListBucket"}, onArchiveList},
+			{[]string{"s3:PutObject"}, onLogs}, {[]string{"s3:GetObject"}, onProgram}, {readSecrets, onSecrets}, {[]string{"ssm:GetParameter"}, onRunnerKeys}}},
 		{name: "upload", timeout: 5 * 60, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
 			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
@@ -120,6 +128,9 @@ func (z *stack) function(f function) awslambda.Function {
 		p := &awsiam.PolicyStatementProps{Actions: jsii.Strings(r.actions...), Resources: &resources}
 		if slices.Contains(r.actions, "iam:PassRole") {
 			p.Conditions = &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}} // #nosec G101 -- it names a condition of IAM, not a credential
+		}
+		if slices.Contains(r.actions, listTasks) {
+			p.Conditions = &map[string]any{"ArnEquals": map[string]any{"ecs:cluster": z.commands.cluster.AttrArn()}}
 		}
 		role.AddToPolicy(awsiam.NewPolicyStatement(p))
 	}
