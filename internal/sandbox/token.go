@@ -18,7 +18,7 @@ import (
 )
 
 // The kinds of tokens. Each is signed by a key of the deployment, so that a forged one is
-// refused before any store is asked: docs/adr/0027-tickets-and-passes.md.
+// refused before any store is asked: docs/adr/0029-tickets-and-passes.md.
 const (
 	// ticketKind is in what a machine is started with, where others can read it: it is good for
 	// one Join.
