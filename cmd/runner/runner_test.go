@@ -236,12 +236,12 @@ func TestAway(t *testing.T) {
 		info, err := os.Stat(filepath.Join(marks, "end"))
 		return err == nil && time.Since(info.ModTime()) > time.Second
 	}
-	w.Away = func(r *http.Request) int {
+	w.Away(func(*http.Request) int {
 		if !present("begin") || over() {
 			return 0
 		}
 		return statuses[int(refused.Add(1))%len(statuses)]
-	}
+	})
 	w.Store.Refuse = func(*http.Request) bool { return present("begin") && !over() }
 	script := fmt.Sprintf(`echo first; touch %[1]s/begin; head -c 4000000 /dev/urandom | od -An -v -tx1 > noise; sed 1000000q noise; sleep 1; head -c 300000 /dev/zero > .digdag/tmp/x/output.json; echo last; touch %[1]s/end; exit 5`, marks)
 	exit, err := w.Run(within(t, time.Minute), sandboxtest.Task(1, 2, 1), sh(script))

@@ -39,10 +39,10 @@ type token struct {
 	mac    []byte
 }
 
-// The length of a signature and of a machine's secret, as letters.
-var (
-	macLetters    = base64.RawURLEncoding.EncodedLen(sha256.Size)
-	secretLetters = len(rand.Text())
+// The length of a signature in base64, and of a text that rand.Text makes.
+const (
+	macLetters    = 43
+	secretLetters = 26
 )
 
 // parseToken takes a token apart; it says nothing about whether it is genuine.

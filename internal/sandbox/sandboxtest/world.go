@@ -35,14 +35,20 @@ type World struct {
 	// Machines are those that were launched.
 	Machines *Machines
 	API      *httptest.Server
-	// Away, unless nil, says with what status requests of machines are refused before they are
-	// carried out: as a gateway does that throttles them, or whose function is gone. 0 is not.
-	Away    func(*http.Request) int
-	Secrets map[string]string
+	Secrets  map[string]string
 
 	t    testing.TB
 	mu   sync.Mutex
 	woke []engine.Run
+	away func(*http.Request) int
+}
+
+// Away has f say with what status requests of machines are refused before they are carried out:
+// as a gateway does that throttles them, or whose function is gone. 0 is not.
+func (w *World) Away(f func(*http.Request) int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = f
 }
 
 // New makes a World whose machines run the program runner, in a folder of their own.
@@ -65,8 +71,11 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	w.Service = sandbox.New(o)
 	handler := w.Handler()
 	w.API = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		if w.Away != nil {
-			if status := w.Away(r); status != 0 {
+		w.mu.Lock()
+		away := w.away
+		w.mu.Unlock()
+		if away != nil {
+			if status := away(r); status != 0 {
 				http.Error(out, http.StatusText(status), status)
 				return
 			}
