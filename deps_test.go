@@ -84,7 +84,7 @@ func imports() []allowed {
 
 		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/sqlite operators/all",
 			"it wires the drivers of one machine: only operators link the SDK"},
-		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi " +
+		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi " +
 			"internal/httpclient internal/lambda internal/node internal/notice internal/placement internal/s3 internal/sandbox internal/sns internal/sqs internal/ssm internal/tick internal/uploads",
 			"it wires the drivers of AWS: a function links the operators that it runs, and no others"},
 

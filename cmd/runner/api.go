@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	cryptorand "crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -20,7 +21,7 @@ import (
 
 // api is the other side, and the store that it gives links to.
 type api struct {
-	url, token string
+	url, token string // the ticket, until it has joined
 	client     *http.Client
 	places     *places // given beforehand: there is no service to ask
 }
@@ -35,7 +36,7 @@ func newAPI(s settings) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: roots(), MinVersion: tls.VersionTLS12}
 	transport.MaxIdleConnsPerHost = 8
-	return &api{url: s.url, token: s.token, client: &http.Client{Transport: transport, CheckRedirect: follow}}
+	return &api{url: s.url, token: s.ticket, client: &http.Client{Transport: transport, CheckRedirect: follow}}
 }
 
 // follow lets a request be redirected a few times, without a word of where it comes from: links to
@@ -96,11 +97,29 @@ func (a *api) call(ctx context.Context, name string, body, answer any) error {
 	return json.NewDecoder(out.Body).Decode(answer)
 }
 
-// retry makes a call until it is answered, or ctx ends.
-func (a *api) retry(ctx context.Context, name string, body, answer any) error {
+// join exchanges the ticket for a pass. The secret is chosen here, so that it can be said again
+// when the answer is lost, and by nobody else.
+func (a *api) join(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, deafTime)
+	defer cancel()
+	body := joining{Secret: cryptorand.Text()}
+	var answer joined
+	if err := a.insist(ctx, func() error { return a.call(ctx, "join", body, &answer) }); err != nil {
+		return err
+	}
+	a.token = answer.Pass
+	return nil
+}
+
+// fewTries is how often something is tried that nobody waits for long: on a function.
+const fewTries = 6
+
+// insist does something until it succeeds, is over, or ctx ends: that the API or the store
+// does not answer, or throttles, passes. On a function there is no time for that.
+func (a *api) insist(ctx context.Context, do func() error) error {
 	for try := 0; ; try++ {
-		err := a.call(ctx, name, body, answer)
-		if err == nil || errors.Is(err, errOver) || ctx.Err() != nil {
+		err := do()
+		if err == nil || errors.Is(err, errOver) || ctx.Err() != nil || a.places != nil && try+1 >= fewTries {
 			return err
 		}
 		if !sleep(ctx, backOff(try)) {
@@ -109,10 +128,11 @@ func (a *api) retry(ctx context.Context, name string, body, answer any) error {
 	}
 }
 
-// backOff is how long to wait after a failure: 0.2 s, 0.4 s ... 5 s, and a little by chance.
+// backOff is how long to wait after a failure: 0.2 s, 0.4 s ... 10 s, and up to half as much
+// by chance.
 func backOff(try int) time.Duration {
-	wait := min(200*time.Millisecond<<min(try, 6), 5*time.Second)
-	return wait + rand.N(wait/4) // #nosec G404 -- chance spreads the tries of many runners, an attacker gains nothing by guessing it
+	wait := min(200*time.Millisecond<<min(try, 6), 10*time.Second)
+	return wait + rand.N(wait/2) // #nosec G404 -- chance spreads the tries of many runners, an attacker gains nothing by guessing it
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

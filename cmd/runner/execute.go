@@ -40,10 +40,8 @@ func (r *runner) execute(ctx context.Context, o order) result {
 		o.Spec.Limits.Output = mostOutput
 	}
 	c := &command{runner: r, order: o, user: r.users.user(), refused: make(chan struct{}, 1), ended: make(chan struct{})}
-	c.log = &output{api: r.api, key: o.Key, url: o.Log, mask: newMasker(o.Mask), limit: o.Spec.Limits.Output, exceed: func() { c.end(tooMuchOutput(o.Spec.Limits.Output)) }}
-	if o.Log != "" {
-		c.log.began = time.Unix(0, o.Began)
-	}
+	c.log = newOutput(r, o)
+	c.log.exceed = func() { c.end(tooMuchOutput(o.Spec.Limits.Output)) }
 	c.log.refused = func() {
 		select {
 		case c.refused <- struct{}{}:
@@ -54,13 +52,27 @@ func (r *runner) execute(ctx context.Context, o order) result {
 	go c.log.follow(following)
 	res := c.run(ctx)
 	stop()
-	last, cancel := context.WithTimeout(context.Background(), time.Minute)
+	last, cancel := lasting(ctx)
 	defer cancel()
 	if err := c.log.close(last); err != nil && !errors.Is(err, errOver) {
 		fmt.Fprintf(os.Stderr, "runner: the end of the log of command %s could not be stored: %v\n", o.Key, err)
 	}
 	res.Log = c.log.short
 	return res
+}
+
+// lastTime is how long a command that is ended may take to deliver what it has said.
+const lastTime = time.Minute
+
+// lasting ends a while after ctx: what a command has said is delivered however long that
+// takes, unless the command, or the runner, is ended.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		sleep(last, lastTime)
+		cancel()
+	})
+	return last, func() { stop(); cancel() }
 }
 
 // command is one that runs.
@@ -304,18 +316,15 @@ func readOutput(root *os.Root, name string) ([]byte, error) {
 }
 
 func (c *command) upload(ctx context.Context, name string, content []byte) (blob string, err error) {
-	for try := range 6 {
-		var g given
-		if g, err = c.api.place(ctx, wanted{c.Key, upload{Kind: "output", Name: name, Size: int64(len(content))}}); err == nil {
-			if err = c.api.put(ctx, g.URL, "", content); err == nil {
-				return g.Blob, nil
-			}
+	err = c.api.insist(ctx, func() error {
+		g, err := c.api.place(ctx, wanted{c.Key, upload{Kind: "output", Name: name, Size: int64(len(content))}})
+		if err != nil {
+			return err
 		}
-		if errors.Is(err, errOver) || !sleep(ctx, backOff(try)) {
-			break
-		}
-	}
-	return "", err
+		blob = g.Blob
+		return c.api.put(ctx, g.URL, "", content)
+	})
+	return blob, err
 }
 
 // clear takes away what the command has left: its folders, and its files in folders that all

@@ -6,10 +6,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,27 +25,50 @@ const (
 )
 
 // output is the log of one command: what it writes, without secrets, in parts that are
-// objects. A part is stored again and again while it grows.
+// objects. A part is stored again and again while it grows; what cannot be stored waits on the
+// disk.
 type output struct {
 	api     *api
 	key     string
+	spool   string // begins the names of files of parts that wait; "" is none
 	mask    masker
 	limit   int64
 	exceed  func() // called once when the limit is passed
 	refused func() // called when the command says that it cannot start a process
 
-	mu     sync.Mutex
-	text   []byte
-	part   bytes.Buffer
-	began  time.Time // of the part
-	stored int
-	url    string
-	total  int64
-	closed bool
-	short  []byte // all of it, where it goes with the result
+	mu    sync.Mutex
+	text  []byte
+	parts []*part // in their order; the last one grows
+	total int64
+	short []byte // all of it, where it goes with the result
 
 	storing sync.Mutex
 }
+
+// part is a part of a log.
+type part struct {
+	content bytes.Buffer
+	began   time.Time
+	url     string
+	stored  int    // bytes
+	file    string // where its content is instead; it grows no more
+	size    int    // of the file
+}
+
+func newOutput(r *runner, o order) *output {
+	first := &part{url: o.Log}
+	if o.Log != "" {
+		first.began = time.Unix(0, o.Began)
+	}
+	out := &output{api: r.api, key: o.Key, mask: newMasker(o.Mask), limit: o.Spec.Limits.Output, parts: []*part{first}}
+	if r.api.places == nil {
+		out.spool = filepath.Join(r.work, "log-"+o.Key)
+	}
+	return out
+}
+
+// last is the part that grows.
+func (o *output) last() *part { return o.parts[len(o.parts)-1] }
 
 // Write takes output as it comes. It never fails: a command must not block on its log.
 func (o *output) Write(p []byte) (int, error) {
@@ -70,22 +94,35 @@ func (o *output) add(p []byte) {
 	if len(p) == 0 {
 		return
 	}
-	if o.began.IsZero() {
-		o.began = time.Now()
+	if o.last().began.IsZero() {
+		o.last().began = time.Now()
 	}
 	if o.text = append(o.text, p...); len(o.text) >= gathered {
 		o.compress()
 	}
 }
 
+// compress puts the text into the last part. One that has become large although it should
+// have been stored goes to the disk, so that a log takes no memory while the API is away.
 func (o *output) compress() {
 	if len(o.text) == 0 {
 		return
 	}
-	w := gzip.NewWriter(&o.part) // to memory: no errors
+	p := o.last()
+	w := gzip.NewWriter(&p.content) // to memory: no errors
 	w.Write(o.text)
 	w.Close()
 	o.text = o.text[:0]
+	if o.spool == "" || p.content.Len() < 2*partSize {
+		return
+	}
+	file := o.spool + "-" + strconv.FormatInt(p.began.UnixNano(), 10)
+	if err := os.WriteFile(file, p.content.Bytes(), 0o600); err != nil {
+		os.Remove(file)
+		return // it stays in memory
+	}
+	p.file, p.size, p.content = file, p.content.Len(), bytes.Buffer{}
+	o.parts = append(o.parts, &part{began: time.Now()})
 }
 
 // follow sends what is new until ctx ends.
@@ -99,34 +136,62 @@ func (o *output) follow(ctx context.Context) {
 
 // close sends the rest.
 func (o *output) close(ctx context.Context) error {
+	defer o.discard()
 	o.mu.Lock()
 	o.add(o.mask.rest())
-	o.closed = true
 	o.mu.Unlock()
 	if o.api.places != nil && o.keepShort() {
 		return nil
 	}
-	var err error
-	for try := range 6 {
-		if err = o.store(ctx); err == nil || errors.Is(err, errOver) || !sleep(ctx, backOff(try)) {
-			break
-		}
-	}
-	return err
+	return o.api.insist(ctx, func() error { return o.store(ctx) })
 }
 
-// store puts the part as it is now; a full one is followed by another.
+// discard removes what was not delivered.
+func (o *output) discard() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range o.parts {
+		if p.file != "" {
+			os.Remove(p.file)
+		}
+	}
+}
+
+// store puts the parts as they are now, in their order; a full one is followed by another.
 func (o *output) store(ctx context.Context) error {
 	o.storing.Lock()
 	defer o.storing.Unlock()
-	o.mu.Lock()
-	o.compress()
-	content := bytes.Clone(o.part.Bytes())
-	url, began, same := o.url, o.began, len(content) == o.stored
-	o.mu.Unlock()
-	if same {
-		return nil
+	for {
+		o.mu.Lock()
+		o.compress()
+		p := o.parts[0]
+		content, err := p.now()
+		url, began, same := p.url, p.began, len(content) == p.stored
+		o.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		if !same {
+			if err := o.put(ctx, p, url, began, content); err != nil {
+				return err
+			}
+		}
+		if !o.next(p) {
+			return nil
+		}
 	}
+}
+
+// now is the content of a part as it is now; the lock of its log is held.
+func (p *part) now() ([]byte, error) {
+	if p.file != "" {
+		return os.ReadFile(p.file)
+	}
+	return bytes.Clone(p.content.Bytes()), nil
+}
+
+// put stores content as a part.
+func (o *output) put(ctx context.Context, p *part, url string, began time.Time, content []byte) error {
 	if url == "" {
 		g, err := o.api.place(ctx, wanted{o.key, upload{Kind: "log", Began: began.UnixNano()}})
 		if err != nil {
@@ -134,22 +199,35 @@ func (o *output) store(ctx context.Context) error {
 		}
 		url = g.URL
 	}
-	if err := o.api.put(ctx, url, "application/gzip", content); err != nil {
-		o.mu.Lock()
-		o.url = "" // it may have expired
-		o.mu.Unlock()
-		return err
-	}
+	err := o.api.put(ctx, url, "application/gzip", content)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.url, o.stored = url, len(content)
-	if len(content) >= o.api.partSize() {
-		rest := bytes.Clone(o.part.Bytes()[len(content):])
-		o.part.Reset()
-		o.part.Write(rest)
-		o.began, o.stored, o.url = time.Now(), 0, ""
+	if err != nil {
+		p.url = "" // it may have expired
+		return err
 	}
+	p.url, p.stored = url, len(content)
 	return nil
+}
+
+// next goes on to the part after one that was just stored, if there is one, or if that one has
+// become as large as a part may be.
+func (o *output) next(p *part) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case p.file != "" && p.stored == p.size:
+		os.Remove(p.file)
+		o.parts = o.parts[1:]
+		return true
+	case p.file != "": // it grew before it went to the disk
+		return true
+	case p.stored > 0 && p.stored >= o.api.partSize():
+		after := &part{began: time.Now()}
+		after.content.Write(p.content.Bytes()[p.stored:])
+		o.parts = []*part{after}
+	}
+	return false
 }
 
 // masker leaves secrets out of a text that comes in pieces.

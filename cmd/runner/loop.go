@@ -18,6 +18,7 @@ type runner struct {
 	api      *api
 	archives *archives
 	users    *users
+	carryOut func(context.Context, order) result // execute
 
 	wake    chan struct{} // a command is over: poll at once
 	mu      sync.Mutex
@@ -34,7 +35,7 @@ func newRunner(env func(string) string) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"ZERODAG_URL", "ZERODAG_TOKEN", "ZERODAG_SLOTS", "ZERODAG_WORK", "ZERODAG_IMAGE", "ZERODAG_GRACE"} {
+	for _, name := range []string{"ZERODAG_URL", "ZERODAG_TICKET", "ZERODAG_SLOTS", "ZERODAG_WORK", "ZERODAG_IMAGE", "ZERODAG_GRACE"} {
 		os.Unsetenv(name)
 	}
 	u := newUsers()
@@ -42,13 +43,21 @@ func newRunner(env func(string) string) (*runner, error) {
 		s.slots = 1 // commands of one user are not safe from each other
 	}
 	a := newAPI(s)
-	return &runner{settings: s, api: a, archives: newArchives(a, s.work), users: u, wake: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}, active: time.Now()}, nil
+	r := &runner{settings: s, api: a, archives: newArchives(a, s.work), users: u, wake: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}, active: time.Now()}
+	r.carryOut = r.execute
+	return r, nil
 }
 
 // run polls until it is told to leave, is asked to end, or is deaf.
 func (r *runner) run(ctx context.Context) error {
 	defer r.archives.remove()
 	fmt.Printf("runner %s: up to %d commands at a time, each under a user of its own: %v\n", version, r.slots, r.users.separate)
+	if err := r.api.join(ctx); errors.Is(err, errOver) || ctx.Err() != nil {
+		fmt.Println("runner: it is not needed any more")
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("join: %w", err)
+	}
 	work, stop := context.WithCancelCause(context.Background())
 	var commands sync.WaitGroup
 	err := r.poll(ctx, func(o order) { r.begin(work, &commands, o) })
@@ -57,7 +66,8 @@ func (r *runner) run(ctx context.Context) error {
 	return err
 }
 
-// poll asks for orders and carries them out until it is over.
+// poll asks for orders and has them carried out until it is over. An answer of any kind but an
+// order and the word that all is over is none: the gateway throttles, or the API is away.
 func (r *runner) poll(ctx context.Context, begin func(order)) error {
 	heard := time.Now()
 	for try := 0; ; {
@@ -78,12 +88,15 @@ func (r *runner) poll(ctx context.Context, begin func(order)) error {
 			if try == 0 {
 				fmt.Fprintln(os.Stderr, "runner:", err)
 			}
-			sleep(ctx, min(backOff(try), 2*time.Second))
+			sleep(ctx, backOff(try))
 			try++
 			continue
 		case o.Leave:
 			fmt.Println("runner: nothing to do")
 			return nil
+		}
+		if try > 0 {
+			fmt.Printf("runner: heard again after %v\n", time.Since(heard).Round(time.Second))
 		}
 		heard, try = time.Now(), 0
 		for _, key := range o.Kill {
@@ -127,7 +140,7 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	r.mu.Unlock()
 	all.Go(func() {
 		defer cancel(nil)
-		res := r.execute(ctx, o)
+		res := r.carryOut(ctx, o)
 		if !errors.Is(context.Cause(ctx), errKilled) {
 			r.finish(ctx, o.Key, res)
 		}
@@ -142,9 +155,10 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	})
 }
 
-// finish tells how a command ended. What cannot be told for long is run again elsewhere.
+// finish tells how a command ended. What cannot be told until the runner gives up is run again
+// elsewhere.
 func (r *runner) finish(ctx context.Context, key string, res result) {
-	err := r.api.retry(ctx, "finish", finished{key, res}, nil)
+	err := r.api.insist(ctx, func() error { return r.api.call(ctx, "finish", finished{key, res}, nil) })
 	if err != nil && !errors.Is(err, errOver) {
 		fmt.Fprintf(os.Stderr, "runner: the end of command %s could not be told: %v\n", key, err)
 	}

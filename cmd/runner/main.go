@@ -5,8 +5,10 @@
 // and leaves when there are no more.
 //
 // It is put into images that know nothing of it, so it is static and uses the standard
-// library only. Its settings are ZERODAG_URL, where it finds the API, ZERODAG_TOKEN, which
-// nothing that it starts may see, and ZERODAG_SLOTS, how many commands it runs at a time.
+// library only. Its settings are ZERODAG_URL, where it finds the API, ZERODAG_TICKET, which is
+// good for one pass that only its memory has, and ZERODAG_SLOTS, how many commands it runs at a
+// time. While the API does not answer, or throttles it, its commands go on, and what they say is
+// kept on its disk.
 // Package sandbox is the other side.
 package main
 
@@ -54,24 +56,24 @@ func main() {
 
 // settings are read once; the environment is cleared of them.
 type settings struct {
-	url, token string
-	slots      int
-	work       string        // folder of workspaces
-	image      string        // for messages
-	grace      time.Duration // between TERM and KILL
+	url, ticket string
+	slots       int
+	work        string        // folder of workspaces
+	image       string        // for messages
+	grace       time.Duration // between TERM and KILL
 }
 
-// Times of the runner. It must give up before the server does (sandbox.silence): then the
-// commands are run elsewhere.
+// Times of the runner. It must give up before the server does (sandbox.deafTime), which then
+// ends the machine and, when that is over, has the commands run elsewhere.
 const (
 	defaultGrace = 4 * time.Second
-	deafTime     = 30 * time.Second
+	deafTime     = 15 * time.Minute
 )
 
 func readSettings(env func(string) string) (settings, error) {
-	s := settings{url: strings.TrimSuffix(env("ZERODAG_URL"), "/"), token: env("ZERODAG_TOKEN"), work: env("ZERODAG_WORK"), image: env("ZERODAG_IMAGE"), slots: 1, grace: defaultGrace}
-	if s.url == "" || s.token == "" {
-		return s, fmt.Errorf("ZERODAG_URL and ZERODAG_TOKEN must be set: this program is started by zerodag, not by hand")
+	s := settings{url: strings.TrimSuffix(env("ZERODAG_URL"), "/"), ticket: env("ZERODAG_TICKET"), work: env("ZERODAG_WORK"), image: env("ZERODAG_IMAGE"), slots: 1, grace: defaultGrace}
+	if s.url == "" || s.ticket == "" {
+		return s, fmt.Errorf("ZERODAG_URL and ZERODAG_TICKET must be set: this program is started by zerodag, not by hand")
 	}
 	if text := env("ZERODAG_SLOTS"); text != "" {
 		n, err := strconv.Atoi(text)

@@ -200,7 +200,7 @@ func (o *output) keepShort() bool {
 	defer o.storing.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.part.Len() > 0 || o.stored > 0 || len(o.api.places.began) > 0 {
+	if p := o.last(); len(o.parts) > 1 || p.content.Len() > 0 || p.stored > 0 || len(o.api.places.began) > 0 {
 		return false
 	}
 	o.short = o.text

@@ -7,6 +7,14 @@ import "time"
 // The forms of the protocol: package sandbox has the same ones, and a test runs this program
 // against it.
 
+type joining struct {
+	Secret string `json:"secret"`
+}
+
+type joined struct {
+	Pass string `json:"pass"`
+}
+
 type beat struct {
 	Free    int      `json:"free"`
 	Running []string `json:"running"`

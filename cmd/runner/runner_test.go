@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -217,6 +218,45 @@ func TestEnds(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestAway proves that a command goes on while the API throttles its machine or is away, and
+// that its log, its output and its end are delivered when it is back; its links to the store
+// have expired by then.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	marks := t.TempDir()
+	os.Chmod(marks, 0o777)
+	os.Chmod(filepath.Dir(marks), 0o755)
+	present := func(name string) bool { _, err := os.Stat(filepath.Join(marks, name)); return err == nil }
+	statuses := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusNotFound, http.StatusInternalServerError, http.StatusBadGateway}
+	var refused atomic.Int64
+	over := func() bool { // for as long as it runs, and a second more
+		info, err := os.Stat(filepath.Join(marks, "end"))
+		return err == nil && time.Since(info.ModTime()) > time.Second
+	}
+	w.Away(func(*http.Request) int {
+		if !present("begin") || over() {
+			return 0
+		}
+		return statuses[int(refused.Add(1))%len(statuses)]
+	})
+	w.Store.Refuse = func(*http.Request) bool { return present("begin") && !over() }
+	script := fmt.Sprintf(`echo first; touch %[1]s/begin; head -c 4000000 /dev/urandom | od -An -v -tx1 > noise; sed 1000000q noise; sleep 1; head -c 300000 /dev/zero > .digdag/tmp/x/output.json; echo last; touch %[1]s/end; exit 5`, marks)
+	exit, err := w.Run(within(t, time.Minute), sandboxtest.Task(1, 2, 1), sh(script))
+	if err != nil || exit.Code != 5 || exit.Why != "" || len(exit.Outputs["output.json"]) != 300000 {
+		t.Errorf("got code %d %q with %d bytes, %v", exit.Code, exit.Why, len(exit.Outputs["output.json"]), err)
+	}
+	if log, want := w.Store.LogOf(1, "+w+t2"), 4000000*3+4000000/16+len("first\nlast\n"); len(log) != want || !strings.HasPrefix(log, "first\n") || !strings.HasSuffix(log, "\nlast\n") {
+		t.Errorf("its log has %d bytes, want %d", len(log), want)
+	}
+	if n := len(w.Machines.All()); n != 1 || refused.Load() < 5 {
+		t.Errorf("%d machines, %d requests were refused", n, refused.Load())
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.Machines.All()[0].Dir, "work", "log-*")); len(left) > 0 {
+		t.Errorf("left on the disk: %v", left)
+	}
 }
 
 // TestMachineLost proves that a command whose machine is killed runs again once, alone.

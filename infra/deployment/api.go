@@ -35,7 +35,8 @@ func (d *Deployment) createAPI() {
 		Authorizer: awsapigatewayv2authorizers.NewHttpIamAuthorizer()})...)
 	limits := map[string]any{}
 	if d.commands != nil { // runners ask often, and must not be in the way of people, nor people in theirs
-		routes = append(routes, *d.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/runner/{path+}"), Methods: all, Integration: function})...)
+		runners := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("RunnersFunction"), d.functions["runners"], nil)
+		routes = append(routes, *d.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/runner/{path+}"), Methods: all, Integration: runners})...)
 		limits["ANY /runner/{path+}"] = map[string]any{"ThrottlingRateLimit": runnerRate, "ThrottlingBurstLimit": 2 * runnerRate}
 	}
 	stage := d.createStage(limits)

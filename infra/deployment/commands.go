@@ -90,8 +90,13 @@ func (d *Deployment) commandSettings() env.Commands {
 	return env.Commands{Cluster: *c.cluster.AttrArn(), Subnets: values(c.subnets), SecurityGroups: values(c.groups), PublicIP: !d.Placed() || d.PublicIP,
 		ExecutionRole: *c.execution.RoleArn(), Roles: d.TaskRoles, LogGroup: *c.log.LogGroupName(), Architecture: d.CommandArchitecture, URL: *d.api.ApiEndpoint(),
 		Program: env.Object{Bucket: *c.program.S3BucketName(), Key: *c.program.S3ObjectKey(), SHA256: c.sum},
+		Keys:    d.runnerKeys(),
 		Image:   d.Image, CPU: d.CommandCPU, Memory: d.CommandMemory, Spot: d.Spot}
 }
+
+// runnerKeys is the name of the parameter with the keys that sign what machines show: not below
+// that of secrets, which other functions may read and write. Who launches the first machine makes it.
+func (d *Deployment) runnerKeys() string { return "/zerodag-keys/" + d.Stage + "/runners" }
 
 func values(list []*string) []string {
 	out := make([]string, len(list))
@@ -149,8 +154,9 @@ func (d *Deployment) ofCommands(f func(*commands) []*string) []*string {
 	return f(d.commands)
 }
 
-// launch are the rights of who launches and stops machines.
+// launch are the rights of who launches and stops machines, and asks ECS what became of them.
 func launch() []right {
-	return []right{{[]string{"ecs:RunTask"}, onDefinitions}, {[]string{"ecs:StopTask"}, onMachines}, {[]string{"iam:PassRole"}, onTaskRoles},
-		{[]string{"ecs:DescribeTaskDefinition", "ecs:RegisterTaskDefinition"}, onAllDefinitions}}
+	return []right{{[]string{"ecs:RunTask"}, onDefinitions}, {[]string{"ecs:StopTask", "ecs:DescribeTasks"}, onMachines}, {[]string{"iam:PassRole"}, onTaskRoles},
+		{[]string{"ecs:DescribeTaskDefinition", "ecs:RegisterTaskDefinition"}, onAllDefinitions}, {[]string{"ecs:ListTasks"}, onAllDefinitions},
+		{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onRunnerKeys}}
 }

@@ -63,6 +63,11 @@ func onDead(d *Deployment) []*string {
 }
 func onBus(d *Deployment) []*string   { return []*string{d.bus.EventBusArn()} }
 func onTopic(d *Deployment) []*string { return []*string{d.topic.TopicArn()} }
+func onRunnerKeys(d *Deployment) []*string {
+	return d.ofCommands(func(*commands) []*string {
+		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String(d.runnerKeys()[1:])})}
+	})
+}
 func onSecrets(d *Deployment) []*string {
 	return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String("zerodag/" + d.Stage + "/*")})}
 }
@@ -97,6 +102,9 @@ func functions() []function {
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}})},
+		{name: "runners", timeout: 20, memory: 512, reserved: 50, may: []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
+			{[]string{"s3:GetObject"}, onKeys("archives/", "log/", "state/")}, {[]string{"s3:PutObject"}, onKeys("log/")}, {[]string{"s3:ListBucket"}, onArchiveList},
+			{[]string{"s3:PutObject"}, onLogs}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey}, {readSecrets, onSecrets}, {[]string{"ssm:GetParameter"}, onRunnerKeys}}},
 		{name: "upload", timeout: 5 * 60, reserved: 10, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
 			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
@@ -154,7 +162,7 @@ func (d *Deployment) conditions(r right) *map[string]any {
 	switch r.actions[0] {
 	case "iam:PassRole":
 		return &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}} // #nosec G101 -- it names a condition of IAM, not a credential
-	case "ecs:RunTask":
+	case "ecs:RunTask", "ecs:ListTasks":
 		return &map[string]any{"ArnEquals": map[string]any{"ecs:cluster": d.commands.cluster.AttrArn()}}
 	case "kms:Decrypt":
 		return &map[string]any{

@@ -16,7 +16,7 @@ import (
 func TestWarehouse(t *testing.T) {
 	defer jsii.Close()
 	assets, out := t.TempDir(), t.TempDir()
-	for _, name := range []string{"api/bootstrap", "upload/bootstrap", "tick/bootstrap", "executor/bootstrap", "agent/bootstrap", "runner/runner"} {
+	for _, name := range []string{"api/bootstrap", "upload/bootstrap", "tick/bootstrap", "executor/bootstrap", "agent/bootstrap", "runners/bootstrap", "runner/runner"} {
 		file := filepath.Join(assets, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)

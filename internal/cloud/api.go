@@ -25,7 +25,9 @@ type API struct {
 	engine  *Engine
 	byToken http.Handler
 	byIAM   http.Handler
-	runners http.Handler // nil: there are none
+	// runners answers machines of the release before until its route leads to their own function
+	// (Engine.Runners); nil: there are none. One release later it can go.
+	runners http.Handler
 }
 
 // Limits of a request and an answer that pass through API Gateway and Lambda: 6 MB, of

@@ -113,12 +113,13 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	}
 	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime, Looks: 16}.WithDefaults()
 	e.lease = limits.Lease
+	tasks := network(account)
 	e.Node = node.New(node.Options{
 		Shared: true, FiredByMessages: true, Notices: notices,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
 		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
 		Blobs: e.Blobs, Secrets: secrets, Logs: logStore,
-		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{},
+		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: tasks}, Network: tasks,
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 			s := workspaces.Of(ctx, w.Archive, id, nil)
 			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave, Wrong: s.Wrong}, nil

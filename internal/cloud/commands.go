@@ -3,7 +3,10 @@ package cloud
 import (
 	"context"
 	"encoding/json"
+	"net/http"
+	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"zerodag/engine/param"
@@ -11,9 +14,12 @@ import (
 	"zerodag/internal/fargate"
 	"zerodag/internal/host"
 	"zerodag/internal/lambda"
+	"zerodag/internal/notice"
 	"zerodag/internal/placement"
 	"zerodag/internal/s3"
 	"zerodag/internal/sandbox"
+	"zerodag/internal/sns"
+	"zerodag/internal/ssm"
 	"zerodag/operators"
 )
 
@@ -22,15 +28,45 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 	if c.Cluster == "" {
 		return nil
 	}
+	keys := ssm.NewParameter(account, c.Keys)
 	return sandbox.New(sandbox.Options{
 		Commands: e.DB.Commands(), Runners: e.DB, Links: links, Secrets: secrets.ProjectSecrets, Logger: e.Logger,
 		Launcher: fargate.New(account, fargate.Options{Stage: e.Config.Stage, Cluster: c.Cluster, Subnets: c.Subnets, SecurityGroups: c.SecurityGroups,
 			PublicIP: c.PublicIP, ExecutionRole: c.ExecutionRole, Allows: c.Allows, LogGroup: c.LogGroup, Architecture: c.Architecture, URL: c.URL, SHA256: c.Program.SHA256}),
+		Keys: &sandbox.Keyring{Read: keys.Read, Make: keys.Make}, Alarm: e.alarm(account),
 		Default: sandbox.Class{Image: c.Image, CPU: c.CPU, Memory: c.Memory, Spot: c.Spot},
 		Program: func(ctx context.Context) (string, error) { return links.Object(ctx, c.Program.Bucket, c.Program.Key) },
 		Attempt: e.DB.Attempt,
 		Wake:    e.Wake,
 	})
+}
+
+// alarm tells people by the topic of notices; nil where there is none.
+func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
+	if e.Config.Topic == "" {
+		return nil
+	}
+	topic := sns.New(account, sns.Options{ARN: e.Config.Topic, Stage: e.Config.Stage})
+	return func(ctx context.Context, text string) error {
+		return topic.Send(ctx, notice.Fields(host.Notice{Message: text}, time.Now()))
+	}
+}
+
+// Runners answers the machines of commands: what their own function is called with.
+func (e *Engine) Runners() func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	handler := http.NotFoundHandler()
+	if e.Sandbox != nil {
+		handler = e.Sandbox.Handler()
+	}
+	return func(ctx context.Context, call events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		r, err := request(ctx, call)
+		if err != nil {
+			return events.APIGatewayV2HTTPResponse{}, err
+		}
+		w := newRecorder()
+		handler.ServeHTTP(w, r)
+		return answer(w)
+	}
 }
 
 // function makes what runs commands on a function, if the deployment has one.

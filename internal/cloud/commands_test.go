@@ -3,10 +3,17 @@ package cloud
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"zerodag/engine/param"
+	"zerodag/internal/egress"
+	"zerodag/internal/sandbox"
 	"zerodag/operators"
 )
 
@@ -49,5 +56,46 @@ func TestPlaced(t *testing.T) {
 	}
 	if err := with("fargate", "lambda").Stop(t.Context(), nil); err == nil || err.Error() != "fargate" {
 		t.Errorf("a command is stopped by %v, which does not know its machine", err)
+	}
+}
+
+// TestRunnersEvent proves that what API Gateway hands over of a machine is answered by the service
+// of machines, and that without one there is nothing.
+func TestRunnersEvent(t *testing.T) {
+	t.Parallel()
+	var call events.APIGatewayV2HTTPRequest
+	called(t, "runners", &call)
+	with := &Engine{Sandbox: sandbox.New(sandbox.Options{Keys: &sandbox.Keyring{Read: func(context.Context) (string, error) { return sandbox.NewKey(), nil }}})}
+	for want, e := range map[int]*Engine{http.StatusGone: with, http.StatusNotFound: {}} {
+		if a, err := e.Runners()(t.Context(), call); err != nil || a.StatusCode != want {
+			t.Errorf("%+v, %v, want %d", a, err, want)
+		}
+	}
+}
+
+// TestNetwork proves that a task on AWS cannot reach the machine of its function, nor the
+// metadata of one.
+func TestNetwork(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	own := listener.Addr().String()
+	elsewhere := "https://192.0.2.1:8000"
+	for _, account := range []aws.Config{{}, {BaseEndpoint: &elsewhere}} {
+		for _, address := range []string{own, strings.Replace(own, "127.0.0.1", "localhost", 1), "169.254.169.254:80", "169.254.170.2:80", "[fd00:ec2::254]:80"} {
+			c, err := network(account).DialContext(t.Context(), "tcp", address)
+			var refused *egress.Refused
+			if !errors.As(err, &refused) {
+				t.Errorf("%s: %v, %v", address, c, err)
+			}
+		}
+	}
+	for _, here := range []string{"http://127.0.0.1:4566", "http://localhost:4566"} {
+		if n := network(aws.Config{BaseEndpoint: &here}); n != nil {
+			t.Errorf("%s: %v", here, n)
+		}
 	}
 }

@@ -73,7 +73,7 @@ func TestQueueEvents(t *testing.T) {
 // that what Lambda says of an earlier receive reaches the delivery.
 func TestVisibilities(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../infra/testdata/template.json")
+	text, err := os.ReadFile("../../infra/deployment/testdata/template.json")
 	if err != nil {
 		t.Fatal(err)
 	}

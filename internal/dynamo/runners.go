@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"zerodag/internal/host"
@@ -44,44 +47,69 @@ func placeOf(name string) (k key, id string, err error) {
 	if err != nil {
 		return key{}, "", fmt.Errorf("%w: %w", host.ErrNotFound, err)
 	}
-	return runnerKey(p.Attempt, p.Class, p.Slot), p.ID, nil
+	return runnerKey(p), p.ID, nil
 }
 
-// Runners lists the runners of an attempt, or all.
+// Runners lists the runners of an attempt, or all, as they were a second ago.
 func (db *DB) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, error) {
-	w := where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(runners)}}
 	if attempt != 0 {
-		w.text += " AND begins_with(#s, :a)"
-		w.names = append(w.names, aSort)
-		w.values[":a"] = text(ordered(attempt) + "#")
+		return db.runnersIn(ctx, ordered(attempt)+"#", runnerList(attempt%runnerShards), earlierRunners)
 	}
-	items, err := db.find(ctx, query{where: w})
-	var list []sandbox.Runner
-	for _, it := range items {
+	lists := []string{earlierRunners}
+	for shard := range int64(runnerShards) {
+		lists = append(lists, runnerList(shard))
+	}
+	return db.runnersIn(ctx, "", lists...)
+}
+
+// Earlier lists the runners that the release before made.
+func (db *DB) Earlier(ctx context.Context) ([]sandbox.Runner, error) {
+	return db.runnersIn(ctx, "", earlierRunners)
+}
+
+// runnersIn reads the runners of lists whose sort key begins so, side by side; of "" it reads
+// what was there a second ago.
+func (db *DB) runnersIn(ctx context.Context, begin string, lists ...string) ([]sandbox.Runner, error) {
+	found, failed := make([][]item, len(lists)), make([]error, len(lists))
+	var all sync.WaitGroup
+	for i, list := range lists {
+		q := query{stale: begin == "", where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(list)}}}
+		if begin != "" {
+			q.where.text += " AND begins_with(#s, :a)"
+			q.where.names = append(q.where.names, aSort)
+			q.where.values[":a"] = text(begin)
+		}
+		all.Go(func() { found[i], failed[i] = db.find(ctx, q) })
+	}
+	all.Wait()
+	err := errors.Join(failed...)
+	var runners []sandbox.Runner
+	for _, it := range slices.Concat(found...) {
 		r, e := runnerOf(it)
 		err = errors.Join(err, e)
-		list = append(list, r)
+		runners = append(runners, r)
 	}
-	return list, err
+	return runners, err
 }
 
-// changeRunner changes a runner that may still do something, and has the hash, if that
-// matters; and returns it.
-func (db *DB) changeRunner(ctx context.Context, name string, change where, hash []byte) (sandbox.Runner, error) {
+// changeRunner changes a runner that may still do something and is as it must be, if that
+// matters; and returns it. ErrConflict comes with the runner as it is.
+func (db *DB) changeRunner(ctx context.Context, name string, change, must where) (sandbox.Runner, error) {
 	k, id, err := placeOf(name)
 	if err != nil {
 		return sandbox.Runner{}, err
 	}
 	is := where{text: "#id = :id AND attribute_not_exists(#fe)", names: []string{rID, rFenced}, values: item{":id": text(id)}}
-	if hash != nil {
-		is.text += " AND #hs = :hs"
-		is.names = append(is.names, rHash)
-		is.values[":hs"] = binaryOf(hash)
+	if must.text != "" {
+		is.text += " AND " + must.text
+		is.names = append(is.names, must.names...)
+		maps.Copy(is.values, must.values)
 	}
 	it, err := db.updated(ctx, k, change, is)
 	switch {
 	case errors.Is(err, errCondition) && it.str(rID) == id:
-		return sandbox.Runner{}, fmt.Errorf("runner %s is ended: %w", name, host.ErrConflict)
+		r, e := runnerOf(it)
+		return r, errors.Join(fmt.Errorf("runner %s is not as it must be: %w", name, host.ErrConflict), e)
 	case errors.Is(err, errCondition):
 		return sandbox.Runner{}, fmt.Errorf("runner %s: %w", name, host.ErrNotFound)
 	case err != nil:
@@ -91,9 +119,9 @@ func (db *DB) changeRunner(ctx context.Context, name string, change where, hash 
 }
 
 // living is changeRunner for those who need not know whether it is gone or ended.
-func (db *DB) living(ctx context.Context, name string, change where, hash []byte) (sandbox.Runner, error) {
-	r, err := db.changeRunner(ctx, name, change, hash)
-	if errors.Is(err, host.ErrConflict) {
+func (db *DB) living(ctx context.Context, name string, change, must where) (sandbox.Runner, error) {
+	r, err := db.changeRunner(ctx, name, change, must)
+	if errors.Is(err, host.ErrConflict) && r.Fenced {
 		err = fmt.Errorf("runner %s is ended: %w", name, host.ErrNotFound)
 	}
 	return r, err
@@ -101,32 +129,38 @@ func (db *DB) living(ctx context.Context, name string, change where, hash []byte
 
 // Ask notes that a command waits for the runner.
 func (db *DB) Ask(ctx context.Context, name string) error {
-	_, err := db.living(ctx, name, where{text: "ADD #as :one", names: []string{rAsked}, values: item{":one": number(1)}}, nil)
+	_, err := db.living(ctx, name, where{text: "ADD #as :one", names: []string{rAsked}, values: item{":one": number(1)}}, where{})
 	return err
 }
 
+// Join notes the hash of the secret that a runner has chosen, once.
+func (db *DB) Join(ctx context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
+	return db.living(ctx, name, where{text: "SET #hs = :hs, #se = if_not_exists(#se, :se)", names: []string{rHash, rSeen}, values: item{":hs": binaryOf(hash), ":se": micros(at)}},
+		where{text: "(attribute_not_exists(#hs) OR #hs = :hs)", names: []string{rHash}, values: item{":hs": binaryOf(hash)}})
+}
+
 // Beat notes a sign of life.
-func (db *DB) Beat(ctx context.Context, name string, hash []byte, at time.Time, load int) (sandbox.Runner, error) {
+func (db *DB) Beat(ctx context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
 	return db.living(ctx, name, where{text: "SET #se = :se, #ld = :ld", names: []string{rSeen, rLoad},
-		values: item{":se": micros(at), ":ld": number(int64(load))}}, hash)
+		values: item{":se": micros(at), ":ld": number(int64(load))}}, where{})
 }
 
 // Launched notes what the launcher calls the runner.
 func (db *DB) Launched(ctx context.Context, name, task string, at time.Time) error {
-	_, err := db.living(ctx, name, where{text: "SET #tk = :tk, #la = :la REMOVE #sc, #rf", names: []string{rTask, rLaunched, rSecret, rRefused},
-		values: item{":tk": text(task), ":la": micros(at)}}, nil)
+	_, err := db.living(ctx, name, where{text: "SET #tk = :tk, #la = :la REMOVE #rf", names: []string{rTask, rLaunched, rRefused},
+		values: item{":tk": text(task), ":la": micros(at)}}, where{})
 	return err
 }
 
 // Refused notes why the runner could not be launched.
 func (db *DB) Refused(ctx context.Context, name, why string, at time.Time) error {
-	_, err := db.living(ctx, name, where{text: "SET #rf = :rf, #la = :la", names: []string{rRefused, rLaunched}, values: item{":rf": text(why), ":la": micros(at)}}, nil)
+	_, err := db.living(ctx, name, where{text: "SET #rf = :rf, #la = :la", names: []string{rRefused, rLaunched}, values: item{":rf": text(why), ":la": micros(at)}}, where{})
 	return err
 }
 
-// Fence takes all rights from the runner.
-func (db *DB) Fence(ctx context.Context, name string) (sandbox.Runner, error) {
-	return db.changeRunner(ctx, name, where{text: "SET #fe = :fe", names: []string{rFenced}, values: item{":fe": yes()}}, nil)
+// Fence takes all rights from the runner, and notes why.
+func (db *DB) Fence(ctx context.Context, name, why string) (sandbox.Runner, error) {
+	return db.changeRunner(ctx, name, where{text: "SET #fe = :fe, #wy = :wy", names: []string{rFenced, rWhy}, values: item{":fe": yes(), ":wy": text(why)}}, where{})
 }
 
 // Remove deletes the runner.

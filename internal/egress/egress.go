@@ -20,7 +20,7 @@ import (
 type Refused struct{ Address string }
 
 func (r *Refused) Error() string {
-	return fmt.Sprintf("%s is an address of the server's own machine or of its cloud's metadata: this server lets no task connect there (security.local_addresses)", r.Address)
+	return fmt.Sprintf("%s is an address of the machine that runs this task, or of its cloud's metadata: no task may connect there (on a server: security.local_addresses)", r.Address)
 }
 
 // Lasting says to a caller who asks in vain that another try would be refused as well.

@@ -40,16 +40,19 @@ type Commands struct {
 	SecurityGroups []string `json:"securityGroups,omitempty"`
 	PublicIP       bool     `json:"publicIp,omitempty"`
 	ExecutionRole  string   `json:"executionRole,omitempty"` // ARN
-	Roles          []string `json:"roles,omitempty"`         // ARNs that commands may have
-	LogGroup       string   `json:"logGroup,omitempty"`
-	Architecture   string   `json:"architecture,omitempty"`
-	URL            string   `json:"url,omitempty"` // of the API
-	Program        Object   `json:"program"`
-	Image          string   `json:"image,omitempty"` // of commands that name none
-	CPU            int      `json:"cpu,omitempty"`   // 1024 is a vCPU
-	Memory         int      `json:"memory,omitempty"`
-	Spot           bool     `json:"spot,omitempty"`
-	Function       Function `json:"function,omitzero"`
+	// Roles are those that commands may have: SITE/PROJECT=ARN is for a project, by name,
+	// SITE/*=ARN for all of a site, an ARN alone for all of all sites.
+	Roles        []string `json:"roles,omitempty"`
+	LogGroup     string   `json:"logGroup,omitempty"`
+	Architecture string   `json:"architecture,omitempty"`
+	URL          string   `json:"url,omitempty"` // of the API
+	Program      Object   `json:"program"`
+	Keys         string   `json:"keys,omitempty"`  // parameter of the keys that sign what machines show
+	Image        string   `json:"image,omitempty"` // of commands that name none
+	CPU          int      `json:"cpu,omitempty"`   // 1024 is a vCPU
+	Memory       int      `json:"memory,omitempty"`
+	Spot         bool     `json:"spot,omitempty"`
+	Function     Function `json:"function,omitzero"`
 }
 
 // Function is the one that runs commands: none, when Name is empty.

@@ -9,7 +9,6 @@ import (
 	"zerodag/internal/env"
 	"zerodag/internal/fargate"
 	"zerodag/internal/sandbox"
-	"zerodag/operators"
 )
 
 // TestRoleOfAnotherProject proves that a project's commands have the roles that are listed for it,
@@ -25,7 +24,7 @@ func TestRoleOfAnotherProject(t *testing.T) {
 		site          int64
 		allowed       bool
 	}{{l, "sales", sales, 0, true}, {l, "sales", other, 0, false}, {l, "sales", sales, 1, false}, {l, "sales", "", 1, true}, {none, "sales", sales, 0, false}, {none, "sales", "", 0, true}} {
-		err := x.launcher.Check(operators.Identity{SiteID: x.site, ProjectName: x.project}, sandbox.Class{Role: x.role})
+		err := x.launcher.Check(sandbox.Class{Role: x.role}, sandbox.Owner{Site: x.site, Project: x.project})
 		if (err == nil) != x.allowed {
 			t.Errorf("role %q for %s of site %d: %v", x.role, x.project, x.site, err)
 		}

@@ -36,14 +36,23 @@ const (
 )
 
 // fetch puts the program onto the volume, if it is the one that it must be; and certificates,
-// which many images lack.
+// which many images lack. While the API throttles the machine, or is away, it tries again for
+// eight minutes, and then says so by its exit code.
 const fetch = `set -e
-wget -q -O ` + folder + `/runner "$PROGRAM"
+end=$(($(date +%s)+480))
+until wget -q -T 15 -O ` + folder + `/runner "$PROGRAM"; do
+  [ $(date +%s) -lt $end ] || exit 75
+  sleep 5
+done
 echo "$SHA256  ` + folder + `/runner" | sha256sum -c -
 chmod 755 ` + folder + `/runner
 cp /etc/ssl/cert.pem ` + folder + `/ca.pem || true
 mkdir -p ` + folder + `/work
 chmod 711 ` + folder + `/work`
+
+// unreached is the exit code of fetch when the API could not be reached: another machine would
+// fare no better now.
+const unreached = 75
 
 // stopTimeout is what a machine has to end its commands and to store their logs, in seconds.
 const stopTimeout = 30

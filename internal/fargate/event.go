@@ -3,6 +3,7 @@ package fargate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"zerodag/internal/sandbox"
@@ -17,15 +18,17 @@ type Stopped struct {
 
 // detail is the form of the event.
 type detail struct {
-	StartedBy     string `json:"startedBy"`
-	LastStatus    string `json:"lastStatus"`
-	StopCode      string `json:"stopCode"`
-	StoppedReason string `json:"stoppedReason"`
-	Containers    []struct {
-		Name     string `json:"name"`
-		ExitCode *int   `json:"exitCode"`
-		Reason   string `json:"reason"`
-	} `json:"containers"`
+	StartedBy     string      `json:"startedBy"`
+	LastStatus    string      `json:"lastStatus"`
+	StopCode      string      `json:"stopCode"`
+	StoppedReason string      `json:"stoppedReason"`
+	Containers    []container `json:"containers"`
+}
+
+type container struct {
+	Name     string `json:"name"`
+	ExitCode *int   `json:"exitCode"`
+	Reason   string `json:"reason"`
 }
 
 // ParseEvent reads the detail of an "ECS Task State Change". false when it is about nothing
@@ -42,7 +45,7 @@ func ParseEvent(text []byte) (Stopped, bool, error) {
 	switch {
 	case isFinal(s.Why):
 		s.Ending = sandbox.Final
-	case isRefusal(s.Why):
+	case isRefusal(s.Why), d.unreached():
 		s.Ending = sandbox.NoRoom
 	}
 	return s, true, nil
@@ -71,6 +74,13 @@ func (d detail) why() string {
 		return "the machine has ended: " + d.StopCode
 	}
 	return reason
+}
+
+// unreached says that the machine could not fetch its program, since the API did not answer.
+func (d detail) unreached() bool {
+	return slices.ContainsFunc(d.Containers, func(c container) bool {
+		return c.Name == fetcher && c.ExitCode != nil && *c.ExitCode == unreached
+	})
 }
 
 // isFinal says that an image is not there or not allowed. A registry that does not answer, or

@@ -17,7 +17,6 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/border"
 	"zerodag/internal/sandbox"
-	"zerodag/operators"
 )
 
 // Options are what a Launcher is made of.
@@ -53,20 +52,20 @@ func New(c aws.Config, o Options) *Launcher {
 
 // Check refuses a role that the project of the task may not have. It names no other role: those of
 // other projects are not the asker's business.
-func (l *Launcher) Check(task operators.Identity, class sandbox.Class) error {
-	if class.Role == "" || l.Allows != nil && l.Allows(task.SiteID, task.ProjectName, class.Role) {
+func (l *Launcher) Check(class sandbox.Class, of sandbox.Owner) error {
+	if class.Role == "" || l.Allows != nil && l.Allows(of.Site, of.Project, class.Role) {
 		return nil
 	}
-	return param.Errorf("sandbox: role %s is not allowed for project %s of site %d: this deployment does not list it for them (taskRoles in the file of the stage)", class.Role, task.ProjectName, task.SiteID)
+	return param.Errorf("sandbox: role %s is not allowed for project %s of site %d: this deployment does not list it for them (taskRoles in the file of the stage)", class.Role, of.Project, of.Site)
 }
 
 // Launch runs a task for a runner. Repeated, it is the same task.
-func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner) (string, error) {
+func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) (string, error) {
 	definition, err := l.definition(ctx, r.Of)
 	if err != nil {
 		return "", err
 	}
-	in := l.task(r, definition)
+	in := l.task(r, definition, ticket)
 	out, err := l.client.RunTask(ctx, in)
 	if err != nil {
 		return "", refusal(r, err)
@@ -81,7 +80,9 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner) (string, error)
 }
 
 // task is the request: always the same for a runner, since its client token allows no other.
-func (l *Launcher) task(r sandbox.Runner, definition string) *ecs.RunTaskInput {
+// Who may describe tasks, or gets their events, reads what is in it: the ticket is good for one
+// exchange, and no token of the machine is there.
+func (l *Launcher) task(r sandbox.Runner, definition, ticket string) *ecs.RunTaskInput {
 	token := sha256.Sum256([]byte(r.Name()))
 	public := types.AssignPublicIpDisabled
 	if l.PublicIP {
@@ -93,8 +94,8 @@ func (l *Launcher) task(r sandbox.Runner, definition string) *ecs.RunTaskInput {
 		NetworkConfiguration: &types.NetworkConfiguration{AwsvpcConfiguration: &types.AwsVpcConfiguration{
 			Subnets: l.Subnets, SecurityGroups: l.SecurityGroups, AssignPublicIp: public}},
 		Overrides: &types.TaskOverride{ContainerOverrides: []types.ContainerOverride{
-			{Name: aws.String(fetcher), Environment: variables("PROGRAM", l.URL+sandbox.HandlerPath+"program?token="+r.Token())},
-			{Name: aws.String(command), Environment: variables("ZERODAG_URL", l.URL, "ZERODAG_TOKEN", r.Token(),
+			{Name: aws.String(fetcher), Environment: variables("PROGRAM", l.URL+sandbox.HandlerPath+"program?token="+ticket)},
+			{Name: aws.String(command), Environment: variables("ZERODAG_URL", l.URL, "ZERODAG_TICKET", ticket,
 				"ZERODAG_SLOTS", strconv.Itoa(r.Of.Slots()), "ZERODAG_IMAGE", r.Of.Image)},
 		}},
 	}
@@ -133,9 +134,13 @@ func isRefusal(reason string) bool {
 		func(word string) bool { return strings.Contains(reason, word) })
 }
 
-// Stop stops a task.
-func (l *Launcher) Stop(ctx context.Context, task, why string) error {
-	_, err := l.client.StopTask(ctx, &ecs.StopTaskInput{Cluster: &l.Cluster, Task: &task, Reason: aws.String(why[:min(len(why), 255)])})
+// Stop asks the task of a runner to stop.
+func (l *Launcher) Stop(ctx context.Context, r sandbox.Runner, why string) error {
+	task, err := l.taskOf(ctx, r)
+	if err != nil || task == "" {
+		return err
+	}
+	_, err = l.client.StopTask(ctx, &ecs.StopTaskInput{Cluster: &l.Cluster, Task: &task, Reason: aws.String(why[:min(len(why), 255)])})
 	if border.Code(err) == "InvalidParameterException" { // ECS has forgotten it
 		return nil
 	}

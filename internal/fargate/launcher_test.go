@@ -3,6 +3,8 @@ package fargate_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,7 +37,7 @@ func cluster(t *testing.T) (*fargate.Launcher, localstack.ECS) {
 }
 
 func runner(slot int, of sandbox.Class) sandbox.Runner {
-	return sandbox.Runner{Attempt: 5, Class: of.Key(), Slot: slot, ID: "abc", Of: of, Secret: "s"}
+	return sandbox.Runner{Attempt: 5, Class: of.Key(), Slot: slot, ID: "abc", Of: of}
 }
 
 func class(image string) sandbox.Class { return sandbox.Class{Image: image, CPU: 256, Memory: 512} }
@@ -45,19 +47,19 @@ func class(image string) sandbox.Class { return sandbox.Class{Image: image, CPU:
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	l, bed := cluster(t)
-	first, err := l.Launch(t.Context(), runner(0, class("i")))
+	first, err := l.Launch(t.Context(), runner(0, class("i")), "ticket")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := l.Launch(t.Context(), runner(0, class("i"))); err != nil || again != first {
+	if again, err := l.Launch(t.Context(), runner(0, class("i")), "ticket"); err != nil || again != first {
 		t.Errorf("launched again: %s instead of %s, %v", again, first, err)
 	}
-	if other, err := l.Launch(t.Context(), runner(1, class("i"))); err != nil || other == first {
+	if other, err := l.Launch(t.Context(), runner(1, class("i")), "ticket"); err != nil || other == first {
 		t.Errorf("another one: %s, %v", other, err)
 	}
 	spot := class("i")
 	spot.Spot = true
-	if _, err := l.Launch(t.Context(), runner(0, spot)); err != nil {
+	if _, err := l.Launch(t.Context(), runner(0, spot), "ticket"); err != nil {
 		t.Errorf("Spot: %v", err)
 	}
 	list := bed.Tasks(t)
@@ -68,13 +70,25 @@ func TestLaunch(t *testing.T) {
 	if len(list) != 3 || len(definitions) != 1 || list[0].StartedBy != runner(0, class("i")).Name() || list[2].Provider != "FARGATE_SPOT" {
 		t.Errorf("%d tasks of %d definitions: %+v", len(list), len(definitions), list)
 	}
+	known, cutOff, gone, never := runner(0, class("i")), runner(1, class("i")), runner(2, class("i")), runner(3, class("i"))
+	known.Task, gone.Task = first, first[:len(first)-4]+"0000"
+	if over, err := l.Ended(t.Context(), []sandbox.Runner{known, cutOff, gone, never}); err != nil || over[gone.Name()] == "" || over[never.Name()] == "" {
+		t.Errorf("those that are not there: %v, %v", over, err)
+	}
 	for range 2 {
-		if err := l.Stop(t.Context(), first, strings.Repeat("because ", 100)); err != nil {
-			t.Errorf("stop: %v", err)
+		for _, r := range []sandbox.Runner{known, cutOff, gone, never} {
+			if err := l.Stop(t.Context(), r, strings.Repeat("because ", 100)); err != nil {
+				t.Errorf("stop of %s: %v", r.Name(), err)
+			}
 		}
 	}
-	if err := l.Stop(t.Context(), first[:len(first)-4]+"0000", "x"); err != nil {
-		t.Errorf("stop of one that ECS has forgotten: %v", err)
+	for len(bed.Tasks(t)) > 0 && slices.ContainsFunc(bed.Tasks(t), func(x localstack.ECSTask) bool { return x.Provider != "FARGATE_SPOT" && x.Status != "STOPPED" }) {
+		if t.Context().Err() != nil {
+			t.Fatal("they do not end")
+		}
+	}
+	if over, err := l.Ended(t.Context(), []sandbox.Runner{known, cutOff}); err != nil || over[known.Name()] == "" || over[cutOff.Name()] != over[known.Name()] {
+		t.Errorf("when they have ended: %v, %v", over, err)
 	}
 }
 
@@ -84,12 +98,12 @@ func TestRefused(t *testing.T) {
 	l, bed := cluster(t)
 	for _, faults := range []map[string]any{{"capacity": 1, "capacity_kind": "capacity"}, {"capacity": 1, "capacity_kind": "eni"}, {"capacity": 1, "capacity_kind": "exception"}, {"throttle": 9}} {
 		bed.Faults(t, faults)
-		if _, err := l.Launch(t.Context(), runner(0, class("i"))); !errors.Is(err, sandbox.ErrBusy) {
+		if _, err := l.Launch(t.Context(), runner(0, class("i")), "ticket"); !errors.Is(err, sandbox.ErrBusy) {
 			t.Errorf("%v: %v", faults, err)
 		}
 	}
 	bed.Faults(t, map[string]any{"capacity": 0, "throttle": 0})
-	if _, err := l.Launch(t.Context(), runner(0, sandbox.Class{Image: "i", CPU: 300, Memory: 1})); err == nil || errors.Is(err, sandbox.ErrBusy) || !strings.Contains(err.Error(), "image i") {
+	if _, err := l.Launch(t.Context(), runner(0, sandbox.Class{Image: "i", CPU: 300, Memory: 1}), "ticket"); err == nil || errors.Is(err, sandbox.ErrBusy) || !strings.Contains(err.Error(), "image i") {
 		t.Errorf("a size that there is not: %v", err)
 	}
 }
@@ -99,6 +113,7 @@ func TestRefused(t *testing.T) {
 func TestDefinition(t *testing.T) {
 	t.Parallel()
 	var asked *ecs.RegisterTaskDefinitionInput
+	var started *ecs.RunTaskInput
 	c := aws.Config{Region: "eu-central-1", Credentials: aws.AnonymousCredentials{}, APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error {
 		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("answer", func(_ context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			switch p := in.Parameters.(type) {
@@ -106,6 +121,7 @@ func TestDefinition(t *testing.T) {
 				asked = p
 				return middleware.InitializeOutput{Result: &ecs.RegisterTaskDefinitionOutput{TaskDefinition: &types.TaskDefinition{TaskDefinitionArn: aws.String("d")}}}, middleware.Metadata{}, nil
 			case *ecs.RunTaskInput:
+				started = p
 				return middleware.InitializeOutput{Result: &ecs.RunTaskOutput{Tasks: []types.Task{{TaskArn: aws.String("t")}}}}, middleware.Metadata{}, nil
 			}
 			return middleware.InitializeOutput{}, middleware.Metadata{}, &smithy.GenericAPIError{Code: "ClientException"}
@@ -113,8 +129,11 @@ func TestDefinition(t *testing.T) {
 	}}}
 	l := fargate.New(c, fargate.Options{Stage: "s", Cluster: "c", ExecutionRole: "arn:aws:iam::1:role/x", LogGroup: "/g", Architecture: "arm64", URL: "https://api", SHA256: "abc"})
 	of := sandbox.Class{Image: "i", CPU: 1024, Memory: 2048, Disk: 40, Role: "r"}
-	if task, err := l.Launch(t.Context(), runner(0, of)); err != nil || task != "t" {
+	if task, err := l.Launch(t.Context(), runner(0, of), "ticket"); err != nil || task != "t" {
 		t.Fatal(task, err)
+	}
+	if text := fmt.Sprint(*started.Overrides.ContainerOverrides[1].Environment[1].Name, *started.Overrides.ContainerOverrides[1].Environment[1].Value); text != "ZERODAG_TICKETticket" {
+		t.Errorf("it shows %s", text)
 	}
 	fetch, command := asked.ContainerDefinitions[0], asked.ContainerDefinitions[1]
 	if *fetch.Essential || !strings.Contains(fetch.Command[0], "sha256sum -c") || *fetch.Environment[0].Value != "abc" {

@@ -17,9 +17,12 @@ const HandlerPath = "/runner/"
 const maxBody = 1 << 20
 
 // Handler answers runners: JSON by POST, with the runner's token as bearer. 410 says that
-// something is over, and to be left; 5xx that it is to be said again.
+// something is over, and to be left; everything else but 200 that it is to be said again.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+HandlerPath+"join", serve(s, func(ctx context.Context, token string, j Joining) (any, error) {
+		return s.Join(ctx, token, j)
+	}))
 	mux.HandleFunc("POST "+HandlerPath+"poll", serve(s, func(ctx context.Context, token string, b Beat) (any, error) {
 		return s.Poll(ctx, token, b)
 	}))
@@ -37,18 +40,13 @@ func (s *Service) Handler() http.Handler {
 // program leads a machine that starts to the program that it is to run. Its token is in the
 // query: the tools of small images send a header on to wherever they are led.
 func (s *Service) program(w http.ResponseWriter, r *http.Request) {
-	_, err := s.runner(r.Context(), r.URL.Query().Get("token"))
-	if errors.Is(err, ErrGone) {
-		http.Error(w, err.Error(), http.StatusGone)
-		return
-	}
+	_, err := s.shown(r.Context(), r.URL.Query().Get("token"))
 	var url string
 	if err == nil {
 		url, err = s.Program(r.Context())
 	}
 	if err != nil {
-		s.Logger.Error("no link to the program of runners", "error", err)
-		http.Error(w, "not now", http.StatusServiceUnavailable)
+		s.refuse(w, r, err)
 		return
 	}
 	http.Redirect(w, r, url, http.StatusFound)
@@ -74,24 +72,35 @@ type Given struct {
 
 func serve[T any](s *Service, do func(context.Context, string, T) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if _, err := s.shown(r.Context(), token); err != nil { // before its body is read
+			s.refuse(w, r, err)
+			return
+		}
 		var body T
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&body); err != nil {
 			http.Error(w, "the request cannot be read: "+err.Error(), http.StatusBadRequest)
 			return
 		}
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		answer, err := do(r.Context(), token, body)
-		switch {
-		case errors.Is(err, ErrGone):
-			http.Error(w, err.Error(), http.StatusGone)
-		case errors.Is(err, host.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-			http.Error(w, "not now", http.StatusServiceUnavailable)
-		case err != nil:
-			s.Logger.Error("request of a runner failed", "path", r.URL.Path, "error", err)
-			http.Error(w, "internal error", http.StatusInternalServerError)
-		default:
-			w.Header().Set("Content-Type", "application/json")
-			json.NewEncoder(w).Encode(answer) //nolint:errcheck // the runner may be gone
+		if err != nil {
+			s.refuse(w, r, err)
+			return
 		}
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(answer) //nolint:errcheck // the runner may be gone
+	}
+}
+
+// refuse answers a request of a runner that has failed.
+func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, ErrGone):
+		http.Error(w, ErrGone.Error(), http.StatusGone)
+	case errors.Is(err, host.ErrUnavailable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+	default:
+		s.Logger.Error("request of a runner failed", "path", r.URL.Path, "error", err)
+		http.Error(w, "internal error", http.StatusInternalServerError)
 	}
 }

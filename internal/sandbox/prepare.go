@@ -21,12 +21,13 @@ func (s *Service) Prepare(ctx context.Context, id operators.Identity, b operator
 	}
 	list, err := s.Runners.Runners(ctx, id.AttemptID)
 	for _, r := range list {
-		if r.Class == class.Key() {
+		if r.Class == class.Key() && s.usable(r) {
 			return
 		}
 	}
-	if err == nil {
-		err = s.start(ctx, Command{Attempt: id.AttemptID, Class: class.Key(), Site: id.SiteID, Project: id.ProjectID}, class, 0)
+	free := freeSlots(list, class.Key())
+	if err == nil && len(free) > 0 {
+		err = s.start(ctx, Command{Attempt: id.AttemptID, Class: class.Key(), Site: id.SiteID, Project: id.ProjectID}, class, free[0])
 	}
 	if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, host.ErrUnavailable) {
 		s.Logger.Warn("no machine was launched early", "attempt", id.AttemptID, "error", err)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 	}
 	var list []Runner
 	for _, r := range all {
-		if r.Class == c.Class && !r.Fenced {
+		if r.Class == c.Class && s.usable(r) {
 			list = append(list, r)
 		}
 	}
@@ -45,7 +46,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 			asked = err == nil
 		}
 		room += max(0, class.depth()-r.Load)
-		p.warm = p.warm || r.Load < class.Slots() && s.Now().Sub(r.Seen) < silence
+		p.warm = p.warm || r.Load < class.Slots() && !r.Seen.IsZero()
 	}
 	if asked {
 		waiting, err := s.Commands.Waiting(ctx, c.Attempt, c.Class, room+1)
@@ -53,10 +54,21 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 			return p, err
 		}
 	}
-	if free := freeSlots(list, c.Class); len(free) > 0 {
+	if free := freeSlots(all, c.Class); len(free) > 0 {
 		return p, p.tried(s.start(ctx, c, class, free[0]))
 	}
 	return p, nil // there are as many as there may be: they take it in turn
+}
+
+// usable says whether commands may be expected to run on a runner: it comes up, or was heard
+// lately.
+func (s *Service) usable(r Runner) bool {
+	return !r.Fenced && !s.silent(r) && (r.Task != "" || !r.earlier())
+}
+
+// silent says that a runner which was heard has said nothing for a while.
+func (s *Service) silent(r Runner) bool {
+	return !r.Seen.IsZero() && s.Now().Sub(r.Seen) > silence
 }
 
 // freeSlots are those that none of the runners of a class has, in their order.
@@ -95,7 +107,11 @@ func (s *Service) start(ctx context.Context, c Command, class Class, slot int) e
 }
 
 func (s *Service) launch(ctx context.Context, r Runner) error {
-	task, err := s.Launcher.Launch(ctx, r)
+	ticket, err := s.Keys.sign(ctx, ticketKind, r.Name())
+	if err != nil {
+		return err
+	}
+	task, err := s.Launcher.Launch(ctx, r, ticket)
 	switch {
 	case errors.Is(err, host.ErrUnavailable):
 		return err // the row stays: who comes next tries again
@@ -115,28 +131,49 @@ func (s *Service) launch(ctx context.Context, r Runner) error {
 
 // dismiss ends a runner: from now on nothing that it says counts.
 func (s *Service) dismiss(ctx context.Context, r Runner, why string) error {
-	if _, err := s.Runners.Fence(ctx, r.Name()); err != nil && !errors.Is(err, host.ErrConflict) && !errors.Is(err, host.ErrNotFound) {
-		return err
-	}
-	return s.bury(ctx, r, why, "")
+	return s.end(ctx, r, why, fate{})
 }
 
-// bury does what is to be done about a runner that is fenced: the machine is stopped, its
-// commands are lost, those that wait for it are told. Cut off, it is done again.
-func (s *Service) bury(ctx context.Context, r Runner, why, trouble string) error {
-	var failed error
-	if r.Task != "" {
-		failed = s.Launcher.Stop(ctx, r.Task, why)
+// fate is what is known of the end of a runner.
+type fate struct {
+	over    bool   // its machine has ended
+	trouble string // it never came up: why, for the commands that wait for one
+}
+
+// end takes all rights from a runner, and does what is to be done about that.
+func (s *Service) end(ctx context.Context, r Runner, why string, e fate) error {
+	fenced, err := s.Runners.Fence(ctx, r.Name(), why)
+	switch {
+	case errors.Is(err, host.ErrNotFound):
+		return nil
+	case err == nil:
+		s.Logger.Warn("a runner is ended", "runner", r.Name(), "attempt", r.Attempt, "why", why)
+	case !errors.Is(err, host.ErrConflict):
+		return err
 	}
+	return s.bury(ctx, fenced, e)
+}
+
+// bury does what is to be done about a runner that is fenced: the machine is stopped and, once
+// it has ended, its commands are lost and those that wait for it are told. What a machine runs
+// never runs elsewhere before that. Cut off, it is done again, by the next Check.
+func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
+	var failed error
+	if !e.over {
+		failed = s.Launcher.Stop(ctx, r, r.Why)
+		if !r.Seen.IsZero() {
+			return failed
+		}
+	} // one that has not joined has no commands, and can have none
 	list, err := s.Commands.Claimed(ctx, r.Attempt, r.Name())
 	if err != nil {
 		return errors.Join(failed, err)
 	}
 	for _, c := range list {
-		over, err := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Lost: true, Why: why})
+		over, err := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Lost: true, Why: cmp.Or(r.Why, "its runner was ended")})
 		failed = errors.Join(failed, s.told(ctx, over, err))
 	}
-	failed = errors.Join(failed, s.tell(ctx, r, trouble))
+	failed = errors.Join(failed, s.tell(ctx, r, e.trouble))
 	if failed != nil {
 		return fmt.Errorf("end runner %s: %w", r.Name(), failed)
 	}

@@ -64,30 +64,26 @@ type Runner struct {
 	Project  int64
 	Launched time.Time // or tried to be
 	Refused  string    // why the last try was not possible; "" when it was, or was not made yet
-	Seen     time.Time // zero until its first poll
+	Seen     time.Time // zero until it joined; then up to seenTime old while it is heard
 	Load     int       // commands it has, as it said last
 	Asked    int       // how many commands came since; it leaves only if it has seen them all
 	Task     string    // what the launcher calls it; "" until it is launched
-	Secret   string    // of its token, until it is launched
-	Hash     []byte    // of Secret
+	Hash     []byte    // of the secret that it chose when it joined; nil before
 	Fenced   bool      // it may do nothing more
+	Why      string    // it was fenced
 }
 
 // MaxRunners is how many an attempt may have of one class.
 const MaxRunners = 10
 
 func newRunner(attempt int64, class Class, slot int, at time.Time) Runner {
-	secret := rand.Text()
-	return Runner{Attempt: attempt, Class: class.Key(), Slot: slot, ID: strings.ToLower(rand.Text()[:12]), Of: class, Launched: at, Secret: secret, Hash: hashed(secret)}
+	return Runner{Attempt: attempt, Class: class.Key(), Slot: slot, ID: strings.ToLower(rand.Text()[:16]), Of: class, Launched: at}
 }
 
 // Name tells a runner from all others; its letters are those that ECS takes.
 func (r Runner) Name() string {
 	return fmt.Sprintf("%d-%s-%d-%s", r.Attempt, r.Class, r.Slot, r.ID)
 }
-
-// Token is what the runner shows.
-func (r Runner) Token() string { return r.Name() + "." + r.Secret }
 
 func (r Runner) accepts(secret string) bool {
 	return subtle.ConstantTimeCompare(hashed(secret), r.Hash) == 1

@@ -43,25 +43,32 @@ type Order struct {
 	Mask  []string `json:"mask,omitempty"` // what its log leaves out
 }
 
-// runner checks a token.
-func (s *Service) runner(ctx context.Context, token string) (Runner, error) {
-	name, secret, _ := strings.Cut(token, ".")
-	r, err := s.Runners.Runner(ctx, name)
-	if errors.Is(err, host.ErrNotFound) || errors.Is(err, errUnknownRunner) || err == nil && (r.Fenced || !r.accepts(secret)) {
+// runner checks a pass, first without the store.
+func (s *Service) runner(ctx context.Context, pass string) (Runner, error) {
+	t, err := s.shown(ctx, pass)
+	if err != nil {
+		return Runner{}, err
+	}
+	if t.kind == ticketKind {
+		return Runner{}, ErrGone
+	}
+	r, err := s.Runners.Runner(ctx, t.name)
+	if errors.Is(err, host.ErrNotFound) || err == nil && (r.Fenced || !r.accepts(t.secret)) {
 		return r, ErrGone
 	}
 	return r, err
 }
 
 // Poll is a sign of life of a runner, and asks for commands.
-func (s *Service) Poll(ctx context.Context, token string, b Beat) (Orders, error) {
-	name, secret, _ := strings.Cut(token, ".")
-	r, err := s.Runners.Beat(ctx, name, hashed(secret), s.Now(), len(b.Running))
-	if errors.Is(err, host.ErrNotFound) {
-		return Orders{}, ErrGone
-	} else if err != nil {
+func (s *Service) Poll(ctx context.Context, pass string, b Beat) (Orders, error) {
+	r, err := s.runner(ctx, pass)
+	if err == nil {
+		r, err = s.seen(ctx, r, len(b.Running))
+	}
+	if err != nil {
 		return Orders{}, err
 	}
+	name := r.Name()
 	o := Orders{Wait: waitFor(b)}
 	for _, key := range b.Running {
 		c, err := s.Commands.Command(ctx, r.Attempt, key)
@@ -86,6 +93,19 @@ func (s *Service) Poll(ctx context.Context, token string, b Beat) (Orders, error
 		o.Leave, err = s.leave(ctx, r, time.Duration(b.Idle)*time.Millisecond)
 	}
 	return o, err
+}
+
+// seen notes that a runner was heard, and what it has, if that is news.
+func (s *Service) seen(ctx context.Context, r Runner, load int) (Runner, error) {
+	now := s.Now()
+	if r.Load == load && now.Sub(r.Seen) < seenTime {
+		return r, nil
+	}
+	r, err := s.Runners.Beat(ctx, r.Name(), now, load)
+	if errors.Is(err, host.ErrNotFound) {
+		err = ErrGone
+	}
+	return r, err
 }
 
 // handOver repeats the commands that a runner has claimed and does not know of.
@@ -115,12 +135,17 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 	return err == nil, err
 }
 
-// waitFor is how long a runner may be silent: short while commands are likely to come.
+// waitFor is how long a runner waits until its next poll, in milliseconds: short while
+// commands are likely to come, and a third more each time.
 func waitFor(b Beat) int64 {
-	if b.Free == 0 {
-		return 10_000
+	most := int64(10_000)
+	switch {
+	case b.Free == 0:
+		return most
+	case len(b.Running) == 0: // it leaves soon, or has something to do soon
+		most = 4_000
 	}
-	return min(max(b.Idle/4, 5), map[bool]int64{true: 2_000, false: 5_000}[len(b.Running) == 0])
+	return min(max(b.Idle/3, 20), most)
 }
 
 // claim takes commands for a runner. What is claimed and cannot be handed over is lost: an
@@ -200,8 +225,8 @@ func (s *Service) order(ctx context.Context, r Runner, c Command) (Order, error)
 }
 
 // Finish is how a command ended, as its runner says. ErrGone when that counts no more.
-func (s *Service) Finish(ctx context.Context, token, key string, result Result) error {
-	r, err := s.runner(ctx, token)
+func (s *Service) Finish(ctx context.Context, pass, key string, result Result) error {
+	r, err := s.runner(ctx, pass)
 	if err != nil {
 		return err
 	}
@@ -232,8 +257,8 @@ type Upload struct {
 
 // URL gives a runner a place to put a part of the log of a command that it has, or a file of
 // output, and the key of that.
-func (s *Service) URL(ctx context.Context, token, key string, p Upload) (url, blob string, err error) {
-	r, err := s.runner(ctx, token)
+func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blob string, err error) {
+	r, err := s.runner(ctx, pass)
 	if err != nil {
 		return "", "", err
 	}

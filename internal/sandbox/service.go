@@ -24,6 +24,10 @@ type Options struct {
 	// Secrets are those of a project, for the commands that need some.
 	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
 	Links   Links
+	// Keys sign what machines show.
+	Keys *Keyring
+	// Alarm tells people what they must look at; nil is nobody.
+	Alarm func(ctx context.Context, text string) error
 	// Program is a link to the program of runners, for who starts one.
 	Program func(ctx context.Context) (string, error)
 	// Default is the class of commands that ask for nothing, but for their image: Default.Image
@@ -49,8 +53,15 @@ type Links interface {
 
 // Times of the protocol.
 const (
-	// silence is how long a runner may say nothing before it counts as lost.
+	// seenTime is how old the last sign of life of a runner may be that is heard: a poll that
+	// comes sooner writes nothing.
+	seenTime = 10 * time.Second
+	// silence is how long a runner may say nothing before nothing is expected of it, and it is asked
+	// for whether its machine has ended. What it runs goes on.
 	silence = 40 * time.Second
+	// deafTime is how long a runner may say nothing although its machine runs before that is
+	// stopped: the runner itself has given up two minutes before (cmd/runner: deafTime).
+	deafTime = 17 * time.Minute
 	// startTime is how long a machine may take to come up.
 	startTime = 10 * time.Minute
 	// impatience is how long commands may wait before another runner is launched for them.
@@ -73,8 +84,12 @@ const (
 	maxTroubles = 5
 )
 
-// Service runs commands on runners. It is safe for concurrent use, and keeps nothing.
-type Service struct{ Options }
+// Service runs commands on runners. It is safe for concurrent use, and keeps nothing that it
+// would not read again.
+type Service struct {
+	Options
+	earlier earlier
+}
 
 // New makes a Service.
 func New(o Options) *Service {
@@ -87,7 +102,7 @@ func New(o Options) *Service {
 	o.Default.CPU = cmp.Or(o.Default.CPU, 1024)
 	o.Default.Memory = cmp.Or(o.Default.Memory, 2048)
 	o.Default.Disk = cmp.Or(o.Default.Disk, 20)
-	return &Service{o}
+	return &Service{Options: o}
 }
 
 // killed says whether an attempt is to end, or has ended, as far as that can be read. Agents

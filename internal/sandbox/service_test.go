@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -22,30 +23,59 @@ import (
 // fake launches nothing, and remembers what it was asked for.
 type fake struct {
 	mu       sync.Mutex
-	runners  []sandbox.Runner
+	runners  []machine
 	stopped  []string
+	over     map[string]string // by name of the runner: why its machine has ended
 	refuse   error
 	launches int
 }
 
-func (f *fake) Check(operators.Identity, sandbox.Class) error { return nil }
+// machine is one that was launched, and the pass that it has got.
+type machine struct {
+	sandbox.Runner
+	ticket string
+	pass   *string
+}
 
-func (f *fake) Launch(_ context.Context, r sandbox.Runner) (string, error) {
+func (m machine) Token() string { return *m.pass }
+
+func (f *fake) Check(sandbox.Class, sandbox.Owner) error { return nil }
+
+func (f *fake) Launch(_ context.Context, r sandbox.Runner, ticket string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.launches++
 	if f.refuse != nil {
 		return "", f.refuse
 	}
-	f.runners = append(f.runners, r)
+	f.runners = append(f.runners, machine{r, ticket, new("")})
 	return r.Name(), nil
 }
 
-func (f *fake) Stop(_ context.Context, task, _ string) error {
+func (f *fake) Stop(_ context.Context, r sandbox.Runner, _ string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.stopped = append(f.stopped, task)
+	f.stopped = append(f.stopped, r.Name())
 	return nil
+}
+
+func (f *fake) Ended(_ context.Context, runners []sandbox.Runner) (map[string]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	over := map[string]string{}
+	for _, r := range runners {
+		if why, ended := f.over[r.Name()]; ended {
+			over[r.Name()] = why
+		}
+	}
+	return over, nil
+}
+
+// ends is the end of a machine.
+func (f *fake) ends(m machine, why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.over[m.Name()] = why
 }
 
 // links give nothing but names.
@@ -65,17 +95,22 @@ type bench struct {
 	t       *testing.T
 	memory  *sandboxtest.Memory
 	fake    *fake
+	mu      sync.Mutex
 	woke    []engine.Run
+	alarms  []string
 	secrets map[string]string
 	done    bool
 }
 
 func newBench(t *testing.T) *bench {
-	b := &bench{t: t, memory: sandboxtest.NewMemory(), fake: &fake{}, secrets: map[string]string{}}
-	b.Service = sandbox.New(sandbox.Options{Commands: b.memory, Runners: b.memory, Launcher: b.fake, Links: links{}, Default: sandbox.Class{Image: "i"},
+	b := &bench{t: t, memory: sandboxtest.NewMemory(), fake: &fake{over: map[string]string{}}, secrets: map[string]string{}}
+	b.Service = sandbox.New(sandbox.Options{Commands: b.memory, Runners: b.memory, Launcher: b.fake, Links: links{}, Default: sandbox.Class{Image: "i"}, Keys: sandboxtest.Keys(),
+		Alarm:   func(_ context.Context, text string) error { b.alarms = append(b.alarms, text); return nil },
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return b.secrets, nil },
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{Done: b.done}, nil },
 		Wake: func(_ context.Context, _ int64, run engine.Run) error {
+			b.mu.Lock()
+			defer b.mu.Unlock()
 			b.woke = append(b.woke, run)
 			return nil
 		}})
@@ -102,8 +137,22 @@ func (b *bench) again(task int64, dispatch int, p *operators.Pending) (operators
 	return b.For(sandboxtest.Task(1, task, dispatch), "a").Run(b.t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard, Status: p.Status})
 }
 
-func (b *bench) poll(r sandbox.Runner, beat sandbox.Beat) sandbox.Orders {
+// join has a machine join, unless it has.
+func (b *bench) join(m machine) {
 	b.t.Helper()
+	if *m.pass != "" {
+		return
+	}
+	joined, err := b.Join(b.t.Context(), m.ticket, sandbox.Joining{Secret: rand.Text()})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	*m.pass = joined.Pass
+}
+
+func (b *bench) poll(r machine, beat sandbox.Beat) sandbox.Orders {
+	b.t.Helper()
+	b.join(r)
 	o, err := b.Poll(b.t.Context(), r.Token(), beat)
 	if err != nil {
 		b.t.Fatal(err)
@@ -236,9 +285,10 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// TestSilence proves that the commands of a silent machine run again alone, and fail with the
-// third machine that is lost.
-func TestSilence(t *testing.T) {
+// TestLost proves that the commands of a machine that has ended run again alone, and fail
+// with the third machine that is lost; and that a machine that is told to end because nothing
+// was heard of it for too long loses its commands when it has ended, and not before.
+func TestLost(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
 		p := b.submit(2)
@@ -247,24 +297,35 @@ func TestSilence(t *testing.T) {
 			if o := b.poll(r, sandbox.Beat{Free: 1}); len(o.Commands) != 1 {
 				t.Fatalf("machine %d has %+v", n, o)
 			}
-			time.Sleep(30 * time.Second)
-			b.poll(r, sandbox.Beat{Running: []string{fmt.Sprintf("2.%d", n)}})
-			if err := b.check(); err != nil || len(b.fake.stopped) != n {
-				t.Fatalf("a machine that is heard was stopped: %v, %v", b.fake.stopped, err)
+			key := fmt.Sprintf("2.%d", n)
+			for range 15 * 3 { // the API is away for as long as a machine stays
+				time.Sleep(20 * time.Second)
+				if err := b.check(); err != nil || len(b.fake.stopped) != n {
+					t.Fatalf("a machine that runs was stopped: %v, %v", b.fake.stopped, err)
+				}
 			}
-			time.Sleep(41 * time.Second)
-			if err := b.check(); err != nil || len(b.fake.stopped) != n+1 {
-				t.Fatalf("a silent machine: %v, %v", b.fake.stopped, err)
+			b.poll(r, sandbox.Beat{Running: []string{key}})
+			time.Sleep(17*time.Minute + time.Second)
+			woke := len(b.woke)
+			for range 3 {
+				if err := b.check(); err != nil || len(b.fake.stopped) == n || len(b.woke) != woke || len(b.fake.runners) != n+1 {
+					t.Fatalf("a machine that has not ended: stopped %v, woke %v, %v", b.fake.stopped, b.woke, err)
+				}
 			}
+			b.fake.stopped = b.fake.stopped[:n+1]
 			if _, err := b.Poll(t.Context(), r.Token(), sandbox.Beat{}); !errors.Is(err, sandbox.ErrGone) {
 				t.Errorf("a machine that was given up is heard: %v", err)
 			}
-			if err := b.Finish(t.Context(), r.Token(), fmt.Sprintf("2.%d", n), sandbox.Result{}); !errors.Is(err, sandbox.ErrGone) {
+			if err := b.Finish(t.Context(), r.Token(), key, sandbox.Result{}); !errors.Is(err, sandbox.ErrGone) {
 				t.Errorf("its result counts: %v", err)
+			}
+			b.fake.ends(r, "it was asked to")
+			if err := b.check(); err != nil || len(b.woke) == woke {
+				t.Fatalf("a machine that has ended: %v, woke %v", err, b.woke)
 			}
 			_, err := b.again(2, n+2, p)
 			if !errors.As(err, &p) {
-				if n != 2 || err == nil || !strings.Contains(err.Error(), "lost 3 times") {
+				if n != 2 || err == nil || !strings.Contains(err.Error(), "lost 3 times") || !strings.Contains(err.Error(), "17m") {
 					t.Errorf("after %d losses: %v", n+1, err)
 				}
 				return
@@ -272,6 +333,31 @@ func TestSilence(t *testing.T) {
 			if b.fake.runners[n+1].Of.Alone == "" {
 				t.Error("it is not alone")
 			}
+		}
+	})
+}
+
+// TestUnheard proves that a command that comes while a machine is not heard has another one, and
+// that a machine that ends without a word is noticed by the look after all of them.
+func TestUnheard(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 4})
+		time.Sleep(41 * time.Second)
+		b.submit(3)
+		if len(b.fake.runners) != 2 {
+			t.Fatalf("%d machines", len(b.fake.runners))
+		}
+		if o := b.poll(r, sandbox.Beat{Free: 3, Running: []string{"2.0"}}); len(o.Commands) != 1 || len(o.Kill) != 0 {
+			t.Errorf("when it is heard again: %+v", o)
+		}
+		time.Sleep(41 * time.Second)
+		b.fake.ends(r, "its host is gone")
+		woke := len(b.woke)
+		if err := b.check(); err != nil || len(b.woke) != woke+2 || len(b.fake.stopped) != 0 {
+			t.Errorf("woke %v, stopped %v, %v", b.woke, b.fake.stopped, err)
 		}
 	})
 }
@@ -508,33 +594,6 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
-// TestForged proves that nothing is answered to who shows no valid token, and that a runner
-// cannot speak for commands that it has not claimed, nor name blobs of others as its output.
-func TestForged(t *testing.T) {
-	timed(t, func(t *testing.T) {
-		b := newBench(t)
-		b.submit(2)
-		b.submit(3, func(c *operators.Command) { c.Sandbox.Fresh = true })
-		one, other := b.fake.runners[0], b.fake.runners[1]
-		b.poll(one, sandbox.Beat{Free: 1})
-		b.poll(other, sandbox.Beat{Free: 1})
-		for _, token := range []string{"", "x", one.Name(), one.Name() + ".", one.Name() + "." + other.Secret, strings.Replace(one.Token(), "1-", "2-", 1)} {
-			if _, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1}); !errors.Is(err, sandbox.ErrGone) {
-				t.Errorf("token %q: %v", token, err)
-			}
-		}
-		if err := b.Finish(t.Context(), one.Token(), "3.0", sandbox.Result{}); !errors.Is(err, sandbox.ErrGone) {
-			t.Errorf("the end of another one's command: %v", err)
-		}
-		if _, _, err := b.URL(t.Context(), one.Token(), "3.0", sandbox.Upload{Kind: "log"}); !errors.Is(err, sandbox.ErrGone) {
-			t.Errorf("the log of another one's command: %v", err)
-		}
-		if err := b.Finish(t.Context(), one.Token(), "2.0", sandbox.Result{Blobs: map[string]string{"o": "archives/secret"}}); !errors.Is(err, sandbox.ErrGone) {
-			t.Errorf("a blob of another as output: %v", err)
-		}
-	})
-}
-
 // TestSealed proves that secrets are in no row, come with the claim exactly as they were, and
 // that a secret that is gone ends the command with a reason.
 func TestSealed(t *testing.T) {
@@ -577,11 +636,15 @@ func TestCutOff(t *testing.T) {
 		p := b.submit(2)
 		r := b.fake.runners[0]
 		b.poll(r, sandbox.Beat{Free: 1})
-		if _, err := b.memory.Fence(t.Context(), r.Name()); err != nil {
+		if _, err := b.memory.Fence(t.Context(), r.Name(), "because"); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.check(); err != nil || len(b.woke) != 1 || len(b.fake.stopped) != 1 {
+		if err := b.check(); err != nil || len(b.woke) != 0 || len(b.fake.stopped) != 1 {
 			t.Errorf("the check: %v, woke %v, stopped %v", err, b.woke, b.fake.stopped)
+		}
+		b.fake.ends(r, "it was asked to")
+		if err := b.check(); err != nil || len(b.woke) != 1 {
+			t.Errorf("the check when it has ended: %v, woke %v", err, b.woke)
 		}
 		if _, err := b.memory.Runner(t.Context(), r.Name()); !errors.Is(err, host.ErrNotFound) {
 			t.Errorf("its row is left: %v", err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"zerodag/operators"
 )
 
 // Commands keeps commands. Every method may be repeated after an error. Errors are the
@@ -44,29 +42,44 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 	// Ask notes that a command waits, so that the runner does not leave. ErrNotFound when it
 	// has left, or is fenced.
 	Ask(ctx context.Context, name string) error
-	// Beat notes a sign of life of the one that has this hash, and returns it. ErrNotFound as Ask.
-	Beat(ctx context.Context, name string, hash []byte, at time.Time, load int) (Runner, error)
-	// Launched notes when it was launched and what the launcher calls it, and forgets its secret.
+	// Earlier lists those of all attempts that the release before made: Place.Earlier.
+	Earlier(ctx context.Context) ([]Runner, error)
+	// Join notes the hash of the secret that the runner has chosen, and when; the same again
+	// changes nothing. ErrConflict when another secret was chosen before, ErrNotFound as Ask.
+	Join(ctx context.Context, name string, hash []byte, at time.Time) (Runner, error)
+	// Beat notes a sign of life, and returns the runner. ErrNotFound as Ask.
+	Beat(ctx context.Context, name string, at time.Time, load int) (Runner, error)
+	// Launched notes when it was launched and what the launcher calls it.
 	Launched(ctx context.Context, name, task string, at time.Time) error
 	// Refused notes when it was tried to launch it, and why that was not possible then.
 	Refused(ctx context.Context, name, why string, at time.Time) error
-	// Fence takes all rights from it. ErrConflict when that was done before.
-	Fence(ctx context.Context, name string) (Runner, error)
+	// Fence takes all rights from it, and notes why. ErrConflict, with the runner as it is, when
+	// that was done before.
+	Fence(ctx context.Context, name, why string) (Runner, error)
 	// Remove deletes it, if Asked is still asked, or whatever it is when asked is negative.
 	// ErrConflict; one that is gone is no error.
 	Remove(ctx context.Context, name string, asked int) error
 }
 
-// Launcher starts machines.
+// Owner is whose commands a machine runs.
+type Owner struct {
+	Site    int64
+	Project string // its name
+}
+
+// Launcher starts machines, and is the judge of whether one has ended.
 type Launcher interface {
-	// Check says whether machines of the class can be launched for a task at all: a role that its
-	// project may not have, say. The error is for the user.
-	Check(task operators.Identity, class Class) error
+	// Check says whether machines of the class can be launched at all: a role that is not allowed,
+	// say, which projects of some sites may have. The error is for the user.
+	Check(class Class, of Owner) error
 	// Launch starts a runner and returns what to call it; repeated for the same runner it
 	// starts no other. ErrBusy when it is to be tried later. Other errors are for the user.
-	Launch(ctx context.Context, r Runner) (task string, err error)
-	// Stop ends a machine; one that is gone is no error.
-	Stop(ctx context.Context, task, why string) error
+	Launch(ctx context.Context, r Runner, ticket string) (task string, err error)
+	// Stop asks the machine of a runner to end; one that is gone is no error.
+	Stop(ctx context.Context, r Runner, why string) error
+	// Ended says which machines of runners have ended, and why, by the names of the runners: of
+	// those nothing runs any more. A machine about which nothing is known has ended.
+	Ended(ctx context.Context, runners []Runner) (map[string]string, error)
 }
 
 // ErrBusy says that nothing could be launched now; with why.

@@ -169,7 +169,7 @@ func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, 
 	if b.Fresh || losses > 0 {
 		class.Alone = key
 	}
-	return class, s.Launcher.Check(s.id, class)
+	return class, s.Launcher.Check(class, Owner{Site: s.id.SiteID, Project: s.id.ProjectName})
 }
 
 // add puts the command and returns it as it is.

@@ -4,52 +4,106 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 
 	"zerodag/internal/host"
 )
 
-// Check looks after all runners: what is silent is lost, what never came up is given up, and
-// where commands have waited for long another runner is launched. It says how many there
-// were. It is called every 20 seconds while there are some, else every minute; overlap and
-// pauses are harmless.
+// Check looks after all runners: one whose machine has ended is lost, what never came up is
+// given up, and where commands have waited for long another runner is launched. It says how
+// many there were. It is called every 20 seconds while there are some, else every minute;
+// overlap and pauses are harmless.
 func (s *Service) Check(ctx context.Context) (runners int, err error) {
 	list, err := s.Runners.Runners(ctx, 0)
 	if err != nil {
 		return 0, fmt.Errorf("read runners: %w", err)
 	}
-	var failed error
-	crowded := map[string]bool{}
+	over, failed := s.ended(ctx, list)
+	groups := map[string][]Runner{}
 	for _, r := range list {
-		failed = errors.Join(failed, s.check(ctx, r, crowded))
+		name := fmt.Sprint(r.Attempt, r.Class)
+		groups[name] = append(groups[name], r)
 	}
-	return len(list), failed
+	names := slices.Sorted(maps.Keys(groups))
+	return len(list), errors.Join(failed, sideBySide(names, func(name string) error { return s.checkGroup(ctx, groups[name], over) }))
 }
 
-func (s *Service) check(ctx context.Context, r Runner, crowded map[string]bool) error {
+// abreast is how many groups of runners are looked after at a time.
+const abreast = 16
+
+// sideBySide does something about each of a list, some at a time.
+func sideBySide[T any](list []T, do func(T) error) error {
+	var all sync.WaitGroup
+	room, failed := make(chan struct{}, abreast), make([]error, len(list))
+	for i, x := range list {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			failed[i] = do(x)
+		})
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// ended asks whether the machines have ended of which nothing is heard, or of which nothing may
+// be heard any more. Who cannot be asked has not ended.
+func (s *Service) ended(ctx context.Context, list []Runner) (map[string]string, error) {
+	quiet := slices.DeleteFunc(slices.Clone(list), func(r Runner) bool { return r.Seen.IsZero() || !r.Fenced && !s.silent(r) })
+	if len(quiet) == 0 {
+		return nil, nil
+	}
+	over, err := s.Launcher.Ended(ctx, quiet)
+	if err != nil {
+		return over, fmt.Errorf("ask for the machines of %d runners: %w", len(quiet), err)
+	}
+	return over, nil
+}
+
+// checkGroup looks after the runners of a class of an attempt.
+func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[string]string) error {
+	var failed error
+	coming, lost := false, false
+	for _, r := range group {
+		failed = errors.Join(failed, s.check(ctx, r, over, &lost))
+		coming = coming || r.Seen.IsZero() && !r.Fenced
+	}
+	if coming || lost { // one that is to come up may be enough, and who was told looks for itself
+		return failed
+	}
+	waiting, err := s.Commands.Waiting(ctx, group[0].Attempt, group[0].Class, 1)
+	if err != nil || len(waiting) == 0 || s.Now().Sub(waiting[0].CreatedAt) < impatience {
+		return errors.Join(failed, err)
+	}
+	return errors.Join(failed, s.grow(ctx, group[0]))
+}
+
+// check looks after one runner; lost is set when it has come to an end.
+func (s *Service) check(ctx context.Context, r Runner, over map[string]string, lost *bool) error {
 	now := s.Now()
+	why, ended := over[r.Name()]
 	switch {
-	case r.Fenced: // the process that did so was cut off
-		return s.bury(ctx, r, "its runner was ended", "")
+	case r.Fenced:
+		*lost = ended || r.Seen.IsZero()
+		return s.bury(ctx, r, fate{over: ended})
+	case ended:
+		*lost = true
+		return s.end(ctx, r, why, fate{over: true})
+	case r.Task == "" && r.earlier() && r.Seen.IsZero():
+		*lost = true
+		return s.end(ctx, r, "it was never launched", fate{})
 	case r.Task == "" && !s.fresh(r):
-		crowded[fmt.Sprint(r.Attempt, r.Class)] = true
 		return s.revive(ctx, r)
 	case r.Seen.IsZero() && now.Sub(r.Launched) > startTime:
-		return s.lose(ctx, r, fmt.Sprintf("the machine did not come up within %v", startTime), true)
-	case !r.Seen.IsZero() && now.Sub(r.Seen) > silence:
-		return s.lose(ctx, r, fmt.Sprintf("the machine has said nothing for %v", silence), false)
+		*lost = true
+		why := fmt.Sprintf("the machine did not come up within %v", startTime)
+		return s.end(ctx, r, why, fate{trouble: why})
+	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
+		return s.end(ctx, r, fmt.Sprintf("the machine has said nothing for %v", deafTime), fate{})
 	}
-	group := fmt.Sprint(r.Attempt, r.Class)
-	if crowded[group] || r.Seen.IsZero() {
-		crowded[group] = true // one that is to come up may be enough
-		return nil
-	}
-	crowded[group] = true
-	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 1)
-	if err != nil || len(waiting) == 0 || now.Sub(waiting[0].CreatedAt) < impatience {
-		return err
-	}
-	return s.grow(ctx, r)
+	return nil
 }
 
 // revive launches a runner that could not be launched before, unless no command waits for it.
@@ -94,21 +148,6 @@ func (s *Service) grow(ctx context.Context, like Runner) error {
 	return err
 }
 
-// lose ends a runner that is gone: its commands run again elsewhere.
-func (s *Service) lose(ctx context.Context, r Runner, why string, start bool) error {
-	if _, err := s.Runners.Fence(ctx, r.Name()); errors.Is(err, host.ErrNotFound) {
-		return nil
-	} else if err != nil && !errors.Is(err, host.ErrConflict) {
-		return err
-	}
-	s.Logger.Warn("a runner was lost", "runner", r.Name(), "attempt", r.Attempt, "why", why)
-	trouble := ""
-	if start {
-		trouble = why
-	}
-	return s.bury(ctx, r, why, trouble)
-}
-
 // Ending says what the end of a machine means for the next one.
 type Ending int
 
@@ -120,17 +159,17 @@ const (
 )
 
 // Stopped is told that the machine of a runner has ended, and why.
-func (s *Service) Stopped(ctx context.Context, name, why string, ending Ending) error {
+func (s *Service) Stopped(ctx context.Context, name, why string, how Ending) error {
 	r, err := s.Runners.Runner(ctx, name)
-	if errors.Is(err, host.ErrNotFound) || errors.Is(err, errUnknownRunner) {
+	if errors.Is(err, host.ErrNotFound) {
 		return nil // it has left
 	} else if err != nil {
 		return err
 	}
 	if !r.Seen.IsZero() {
-		return s.lose(ctx, r, why, false)
+		return s.end(ctx, r, why, fate{over: true})
 	}
-	switch ending {
+	switch how {
 	case Final:
 		err = s.fail(ctx, r, why)
 	case NoRoom:
@@ -139,7 +178,11 @@ func (s *Service) Stopped(ctx context.Context, name, why string, ending Ending) 
 	if err != nil {
 		return err
 	}
-	return s.lose(ctx, r, why, ending != NoRoom)
+	e := fate{over: true, trouble: why}
+	if how == NoRoom {
+		e.trouble = ""
+	}
+	return s.end(ctx, r, why, e)
 }
 
 // keepPlace puts a runner in place of one that found no room, which Check launches in a

@@ -211,12 +211,18 @@ func (m *Memory) Runners(_ context.Context, attempt int64) ([]sandbox.Runner, er
 	return list, nil
 }
 
-// alter changes a runner that is there and not fenced, and has the hash, if that matters.
-func (m *Memory) alter(name string, hash []byte, do func(*sandbox.Runner)) (sandbox.Runner, error) {
+// Earlier implements sandbox.Runners.
+func (m *Memory) Earlier(ctx context.Context) ([]sandbox.Runner, error) {
+	list, err := m.Runners(ctx, 0)
+	return slices.DeleteFunc(list, func(r sandbox.Runner) bool { return !(sandbox.Place{ID: r.ID}).Earlier() }), err
+}
+
+// alter changes a runner that is there and not fenced.
+func (m *Memory) alter(name string, do func(*sandbox.Runner)) (sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, _ := m.found(name)
-	if r == nil || r.Fenced || hash != nil && !bytes.Equal(hash, r.Hash) {
+	if r == nil || r.Fenced {
 		return sandbox.Runner{}, host.ErrNotFound
 	}
 	do(r)
@@ -225,29 +231,43 @@ func (m *Memory) alter(name string, hash []byte, do func(*sandbox.Runner)) (sand
 
 // Ask implements sandbox.Runners.
 func (m *Memory) Ask(_ context.Context, name string) error {
-	_, err := m.alter(name, nil, func(r *sandbox.Runner) { r.Asked++ })
+	_, err := m.alter(name, func(r *sandbox.Runner) { r.Asked++ })
 	return err
 }
 
+// Join implements sandbox.Runners.
+func (m *Memory) Join(_ context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
+	conflict := false
+	r, err := m.alter(name, func(r *sandbox.Runner) {
+		if conflict = r.Hash != nil && !bytes.Equal(r.Hash, hash); !conflict && r.Hash == nil {
+			r.Hash, r.Seen = hash, at
+		}
+	})
+	if conflict {
+		err = host.ErrConflict
+	}
+	return r, err
+}
+
 // Beat implements sandbox.Runners.
-func (m *Memory) Beat(_ context.Context, name string, hash []byte, at time.Time, load int) (sandbox.Runner, error) {
-	return m.alter(name, hash, func(r *sandbox.Runner) { r.Seen, r.Load = at, load })
+func (m *Memory) Beat(_ context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
+	return m.alter(name, func(r *sandbox.Runner) { r.Seen, r.Load = at, load })
 }
 
 // Launched implements sandbox.Runners.
 func (m *Memory) Launched(_ context.Context, name, task string, at time.Time) error {
-	_, err := m.alter(name, nil, func(r *sandbox.Runner) { r.Task, r.Secret, r.Refused, r.Launched = task, "", "", at })
+	_, err := m.alter(name, func(r *sandbox.Runner) { r.Task, r.Refused, r.Launched = task, "", at })
 	return err
 }
 
 // Refused implements sandbox.Runners.
 func (m *Memory) Refused(_ context.Context, name, why string, at time.Time) error {
-	_, err := m.alter(name, nil, func(r *sandbox.Runner) { r.Refused, r.Launched = why, at })
+	_, err := m.alter(name, func(r *sandbox.Runner) { r.Refused, r.Launched = why, at })
 	return err
 }
 
 // Fence implements sandbox.Runners.
-func (m *Memory) Fence(_ context.Context, name string) (sandbox.Runner, error) {
+func (m *Memory) Fence(_ context.Context, name, why string) (sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, _ := m.found(name)
@@ -257,7 +277,7 @@ func (m *Memory) Fence(_ context.Context, name string) (sandbox.Runner, error) {
 	case r.Fenced:
 		return *r, host.ErrConflict
 	}
-	r.Fenced = true
+	r.Fenced, r.Why = true, why
 	return *r, nil
 }
 
@@ -274,4 +294,18 @@ func (m *Memory) Remove(_ context.Context, name string, asked int) error {
 	}
 	delete(m.runners, key)
 	return nil
+}
+
+// Keys makes a ring with a key of its own.
+func Keys() *sandbox.Keyring {
+	text := ""
+	return &sandbox.Keyring{
+		Read: func(context.Context) (string, error) {
+			if text == "" {
+				return "", host.ErrNotFound
+			}
+			return text, nil
+		},
+		Make: func(_ context.Context, made string) error { text = made; return nil },
+	}
 }

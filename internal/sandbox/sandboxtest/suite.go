@@ -32,7 +32,9 @@ func Suite(t *testing.T, s Stores) {
 		"a slot has one runner":                   slots,
 		"a runner leaves only if no command came": leave,
 		"a fenced runner has no rights":           fence,
-		"a runner forgets its secret when it can": launched,
+		"a launch is noted":                       launched,
+		"a runner joins with one secret":          join,
+		"runners of the release before are found": earlier,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -226,7 +228,7 @@ func large(t *testing.T, s Stores) {
 func runnerIn(attempt int64, slot int, id string) sandbox.Runner {
 	of := sandbox.Class{Image: "i", CPU: 1024, Memory: 2048}
 	return sandbox.Runner{Attempt: attempt, Class: of.Key(), Slot: slot, ID: id, Of: of, Site: 3, Project: 7, Launched: time.Now().UTC().Truncate(time.Microsecond),
-		Secret: "s", Hash: []byte{1, 2}, Asked: 1}
+		Asked: 1}
 }
 
 func (s Stores) runner(t *testing.T, r sandbox.Runner) string {
@@ -274,10 +276,7 @@ func leave(t *testing.T, s Stores) {
 	a := s.Attempt()
 	name := s.runner(t, runnerIn(a, 0, "one"))
 	at := time.Now().UTC().Truncate(time.Microsecond)
-	if _, err := s.Runners.Beat(t.Context(), name, []byte{9}, at.Add(time.Hour), 9); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("another one's word: %v", err)
-	}
-	r, err := s.Runners.Beat(t.Context(), name, []byte{1, 2}, at, 3)
+	r, err := s.Runners.Beat(t.Context(), name, at, 3)
 	if err != nil || !r.Seen.Equal(at) || r.Load != 3 || r.Asked != 1 {
 		t.Errorf("beat: %+v, %v", r, err)
 	}
@@ -308,13 +307,16 @@ func leave(t *testing.T, s Stores) {
 func fence(t *testing.T, s Stores) {
 	a := s.Attempt()
 	name := s.runner(t, runnerIn(a, 0, "one"))
-	if r, err := s.Runners.Fence(t.Context(), name); err != nil || !r.Fenced {
+	if r, err := s.Runners.Fence(t.Context(), name, "because"); err != nil || !r.Fenced || r.Why != "because" {
 		t.Errorf("fenced: %+v, %v", r, err)
 	}
-	if _, err := s.Runners.Fence(t.Context(), name); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("fenced twice: %v", err)
+	if r, err := s.Runners.Fence(t.Context(), name, "again"); !errors.Is(err, host.ErrConflict) || r.Name() != name || r.Why != "because" {
+		t.Errorf("fenced twice: %+v, %v", r, err)
 	}
-	_, beat := s.Runners.Beat(t.Context(), name, []byte{1, 2}, time.Now(), 0)
+	if _, err := s.Runners.Join(t.Context(), name, []byte{1}, time.Now()); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("it joins: %v", err)
+	}
+	_, beat := s.Runners.Beat(t.Context(), name, time.Now(), 0)
 	if ask, launched := s.Runners.Ask(t.Context(), name), s.Runners.Launched(t.Context(), name, "t", time.Now()); !errors.Is(beat, host.ErrNotFound) || !errors.Is(ask, host.ErrNotFound) || !errors.Is(launched, host.ErrNotFound) {
 		t.Errorf("it has rights: %v, %v, %v", beat, ask, launched)
 	}
@@ -324,7 +326,7 @@ func fence(t *testing.T, s Stores) {
 	if err := s.Runners.Remove(t.Context(), name, -1); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Runners.Fence(t.Context(), name); !errors.Is(err, host.ErrNotFound) {
+	if _, err := s.Runners.Fence(t.Context(), name, "x"); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("one that is gone: %v", err)
 	}
 }
@@ -332,21 +334,71 @@ func fence(t *testing.T, s Stores) {
 func launched(t *testing.T, s Stores) {
 	a := s.Attempt()
 	name := s.runner(t, runnerIn(a, 0, "one"))
-	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "s" || r.Task != "" {
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Task != "" {
 		t.Errorf("before: %+v, %v", r, err)
 	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	if err := s.Runners.Refused(t.Context(), name, "no room", at); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "s" || r.Task != "" || r.Refused != "no room" || !r.Launched.Equal(at) {
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Task != "" || r.Refused != "no room" || !r.Launched.Equal(at) {
 		t.Errorf("refused: %+v, %v", r, err)
 	}
 	at = at.Add(time.Second)
 	if err := s.Runners.Launched(t.Context(), name, "task", at); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Secret != "" || r.Task != "task" || r.Refused != "" || !r.Launched.Equal(at) || string(r.Hash) != "\x01\x02" {
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Task != "task" || r.Refused != "" || !r.Launched.Equal(at) || r.Hash != nil {
 		t.Errorf("after: %+v, %v", r, err)
+	}
+}
+
+func join(t *testing.T, s Stores) {
+	a := s.Attempt()
+	name := s.runner(t, runnerIn(a, 0, "one"))
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Hash != nil || !r.Seen.IsZero() {
+		t.Errorf("before: %+v, %v", r, err)
+	}
+	at := time.Now().UTC().Truncate(time.Microsecond)
+	for range 2 {
+		if r, err := s.Runners.Join(t.Context(), name, []byte{1, 2}, at); err != nil || !r.Seen.Equal(at) || r.Of.Image != "i" {
+			t.Errorf("it joins: %+v, %v", r, err)
+		}
+	}
+	if _, err := s.Runners.Join(t.Context(), name, []byte{3}, at); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("another one joins: %v", err)
+	}
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || string(r.Hash) != "\x01\x02" || !r.Seen.Equal(at) {
+		t.Errorf("then: %+v, %v", r, err)
+	}
+	if _, err := s.Runners.Join(t.Context(), runnerIn(a, 0, "other").Name(), []byte{1}, at); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("one that is not there: %v", err)
+	}
+}
+
+func earlier(t *testing.T, s Stores) {
+	a := s.Attempt()
+	old, later := runnerIn(a, 0, "bymaqjfrkp5t"), runnerIn(a, 1, "bymaqjfrkp5tabcd")
+	old.Hash = []byte{1, 2}
+	s.runner(t, old)
+	s.runner(t, later)
+	list, err := s.Runners.Earlier(t.Context())
+	var mine []sandbox.Runner
+	for _, r := range list {
+		if r.Attempt == a {
+			mine = append(mine, r)
+		}
+	}
+	if err != nil || len(mine) != 1 || mine[0].Name() != old.Name() || string(mine[0].Hash) != "\x01\x02" {
+		t.Errorf("of the release before: %+v, %v", mine, err)
+	}
+	if list, err := s.Runners.Runners(t.Context(), a); err != nil || len(list) != 2 {
+		t.Errorf("of both: %+v, %v", list, err)
+	}
+	if r, err := s.Runners.Beat(t.Context(), old.Name(), time.Now(), 2); err != nil || r.Load != 2 {
+		t.Errorf("it is heard: %+v, %v", r, err)
+	}
+	if err := s.Runners.Remove(t.Context(), old.Name(), old.Asked); err != nil {
+		t.Errorf("it leaves: %v", err)
 	}
 }

@@ -40,6 +40,15 @@ type World struct {
 	t    testing.TB
 	mu   sync.Mutex
 	woke []engine.Run
+	away func(*http.Request) int
+}
+
+// Away has f say with what status requests of machines are refused before they are carried out:
+// as a gateway does that throttles them, or whose function is gone. 0 is not.
+func (w *World) Away(f func(*http.Request) int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = f
 }
 
 // New makes a World whose machines run the program runner, in a folder of their own.
@@ -47,7 +56,7 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	w := &World{Memory: NewMemory(), t: t, Secrets: map[string]string{}}
 	w.Store = newStore(t)
 	w.Machines = &Machines{runner: runner, t: t, Env: []string{"ZERODAG_GRACE=500ms"}}
-	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"},
+	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"}, Keys: Keys(),
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return w.Secrets, nil },
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil },
 		Wake: func(_ context.Context, _ int64, run engine.Run) error {
@@ -60,7 +69,19 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 		change(&o)
 	}
 	w.Service = sandbox.New(o)
-	w.API = httptest.NewServer(w.Handler())
+	handler := w.Handler()
+	w.API = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		away := w.away
+		w.mu.Unlock()
+		if away != nil {
+			if status := away(r); status != 0 {
+				http.Error(out, http.StatusText(status), status)
+				return
+			}
+		}
+		handler.ServeHTTP(out, r)
+	}))
 	w.Machines.url = w.API.URL
 	t.Cleanup(func() {
 		w.Machines.end()
@@ -159,10 +180,10 @@ func (m *Machine) Kill() { m.cmd.Process.Kill() }
 func (m *Machine) Pid() int { return m.cmd.Process.Pid }
 
 // Check implements sandbox.Launcher.
-func (m *Machines) Check(operators.Identity, sandbox.Class) error { return nil }
+func (m *Machines) Check(sandbox.Class, sandbox.Owner) error { return nil }
 
 // Launch implements sandbox.Launcher.
-func (m *Machines) Launch(_ context.Context, r sandbox.Runner) (string, error) {
+func (m *Machines) Launch(_ context.Context, r sandbox.Runner, ticket string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, there := range m.list {
@@ -181,7 +202,7 @@ func (m *Machines) Launch(_ context.Context, r sandbox.Runner) (string, error) {
 	}
 	os.Chmod(dir, 0o755)
 	c := exec.Command(m.runner)
-	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "ZERODAG_URL=" + m.url, "ZERODAG_TOKEN=" + r.Token(), "ZERODAG_IMAGE=" + r.Of.Image,
+	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "ZERODAG_URL=" + m.url, "ZERODAG_TICKET=" + ticket, "ZERODAG_IMAGE=" + r.Of.Image,
 		fmt.Sprintf("ZERODAG_SLOTS=%d", r.Of.Slots()), "ZERODAG_WORK=" + filepath.Join(dir, "work")}, m.Env...)
 	c.Dir = dir
 	var said bytes.Buffer
@@ -206,12 +227,38 @@ func (m *Machines) Launch(_ context.Context, r sandbox.Runner) (string, error) {
 }
 
 // Stop implements sandbox.Launcher.
-func (m *Machines) Stop(_ context.Context, task, _ string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var i int
-	fmt.Sscan(task, &i)
-	m.list[i].cmd.Process.Signal(syscall.SIGTERM)
+func (m *Machines) Stop(_ context.Context, r sandbox.Runner, _ string) error {
+	if machine := m.of(r); machine != nil {
+		machine.cmd.Process.Signal(syscall.SIGTERM)
+	}
+	return nil
+}
+
+// Ended implements sandbox.Launcher.
+func (m *Machines) Ended(_ context.Context, runners []sandbox.Runner) (map[string]string, error) {
+	over := map[string]string{}
+	for _, r := range runners {
+		machine := m.of(r)
+		if machine == nil {
+			over[r.Name()] = "there is no such machine"
+			continue
+		}
+		select {
+		case <-machine.Ended:
+			over[r.Name()] = "the machine has ended"
+		default:
+		}
+	}
+	return over, nil
+}
+
+// of is the machine of a runner; nil when none was launched for it.
+func (m *Machines) of(r sandbox.Runner) *Machine {
+	for _, x := range m.All() {
+		if x.Of.Name() == r.Name() {
+			return x
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,232 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+	"zerodag/internal/sandbox"
+	"zerodag/internal/sandbox/sandboxtest"
+	"zerodag/operators"
+)
+
+// fleet is a service whose machines run the loop of this program on a simulated clock, with
+// commands that only take time.
+type fleet struct {
+	*sandbox.Service
+	t       *testing.T
+	away    func() bool // whether the API is
+	handler http.Handler
+
+	mu       sync.Mutex
+	machines map[string]*machine // by runner
+	woke     map[engine.Run]bool
+	runs     map[string]int // how often the command of a task was begun
+	running  map[string]int // how many of it run now
+	twice    []string       // tasks of which two ran at the same time
+}
+
+type machine struct {
+	stop  context.CancelFunc
+	ended chan struct{}
+}
+
+func newFleet(t *testing.T) *fleet {
+	memory := sandboxtest.NewMemory()
+	f := &fleet{t: t, away: func() bool { return false }, machines: map[string]*machine{}, woke: map[engine.Run]bool{}, runs: map[string]int{}, running: map[string]int{}}
+	f.Service = sandbox.New(sandbox.Options{Commands: memory, Runners: memory, Launcher: f, Links: nowhere{}, Keys: sandboxtest.Keys(), Default: sandbox.Class{Image: "i"},
+		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil },
+		Wake: func(_ context.Context, _ int64, run engine.Run) error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.woke[run] = true
+			return nil
+		}})
+	f.handler = f.Handler()
+	return f
+}
+
+// RoundTrip is the way from a machine to the API, which a gateway answers while that is away.
+func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	if f.away() {
+		http.Error(w, "Too Many Requests", http.StatusTooManyRequests)
+	} else {
+		f.handler.ServeHTTP(w, r)
+	}
+	return w.Result(), nil
+}
+
+func (f *fleet) Check(sandbox.Class, sandbox.Owner) error { return nil }
+
+func (f *fleet) Launch(_ context.Context, r sandbox.Runner, ticket string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.machines[r.Name()] != nil {
+		return r.Name(), nil
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	m := &machine{stop, make(chan struct{})}
+	f.machines[r.Name()] = m
+	a := &api{url: "http://api", token: ticket, client: &http.Client{Transport: f}}
+	x := &runner{settings: settings{slots: r.Of.Slots()}, api: a, archives: newArchives(a, f.t.TempDir()), users: &users{}, carryOut: f.command,
+		wake: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}, active: time.Now()}
+	go func() {
+		defer close(m.ended)
+		sleep(ctx, 30*time.Second) // until it is up
+		x.run(ctx)
+	}()
+	return r.Name(), nil
+}
+
+func (f *fleet) Stop(_ context.Context, r sandbox.Runner, _ string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.machines[r.Name()].stop()
+	return nil
+}
+
+func (f *fleet) Ended(_ context.Context, runners []sandbox.Runner) (map[string]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	over := map[string]string{}
+	for _, r := range runners {
+		select {
+		case <-f.machines[r.Name()].ended:
+			over[r.Name()] = "it has ended"
+		default:
+		}
+	}
+	return over, nil
+}
+
+// command takes a quarter of an hour, some a good deal longer; to be ended takes it
+// half a minute more.
+func (f *fleet) command(ctx context.Context, o order) result {
+	task, _, _ := strings.Cut(o.Key, ".")
+	f.mu.Lock()
+	f.runs[task]++
+	if f.running[task]++; f.running[task] > 1 {
+		f.twice = append(f.twice, task)
+	}
+	f.mu.Unlock()
+	takes := 15 * time.Minute
+	if strings.HasSuffix(task, "1") || strings.HasSuffix(task, "3") || strings.HasSuffix(task, "5") {
+		takes = 40 * time.Minute
+	}
+	if !sleep(ctx, takes) {
+		time.Sleep(30 * time.Second)
+	}
+	f.mu.Lock()
+	f.running[task]--
+	f.mu.Unlock()
+	return result{Code: 7}
+}
+
+// task is a task with a command: it is run again each time that it is told, until that is over.
+func (f *fleet) task(n int64) {
+	id := sandboxtest.Task(1, n, 1)
+	c := operators.Command{Args: []string{"sh"}, Stdout: io.Discard}
+	for {
+		exit, err := f.For(id, "a").Run(f.t.Context(), c)
+		var p *operators.Pending
+		if !errors.As(err, &p) {
+			if err != nil || exit.Code != 7 {
+				f.t.Errorf("task %d: %+v, %v", n, exit, err)
+			}
+			return
+		}
+		c.Status = p.Status
+		id.Dispatch++
+		id.RetryCount++
+		run, due := engine.Run{Task: engine.TaskID(n), Dispatch: id.Dispatch}, time.Now().Add(p.After)
+		for woken := false; !woken && time.Now().Before(due); time.Sleep(time.Second) {
+			f.mu.Lock()
+			woken = f.woke[run]
+			f.mu.Unlock()
+		}
+	}
+}
+
+// all runs tasks side by side, with the looks after the machines, and then ends these.
+func (f *fleet) all(tasks int) {
+	ctx, stop := context.WithCancel(f.t.Context())
+	go func() {
+		for sleep(ctx, 20*time.Second) {
+			if _, err := f.Service.Check(ctx); err != nil && ctx.Err() == nil {
+				f.t.Error(err)
+			}
+		}
+	}()
+	var all sync.WaitGroup
+	for n := range tasks {
+		all.Go(func() { f.task(int64(n + 2)) })
+	}
+	all.Wait()
+	stop()
+	for _, m := range f.machines {
+		m.stop()
+		<-m.ended
+	}
+}
+
+// nowhere gives links that nobody follows.
+type nowhere struct{}
+
+func (nowhere) Blob(context.Context, string) (string, error)          { return "", nil }
+func (nowhere) Put(context.Context, string, []byte) error             { return nil }
+func (nowhere) Output(context.Context, string, int64) (string, error) { return "", nil }
+func (nowhere) Read(context.Context, string) ([]byte, error)          { return nil, nil }
+func (nowhere) Log(context.Context, sandbox.LogID, string, time.Time) (string, error) {
+	return "", nil
+}
+
+// TestAPIAway proves that no command is run again because the API was away, or throttled all
+// machines, for ten minutes while twenty ran, of which many ended meanwhile; and that after 20 minutes, when the machines have given
+// up, each is run again once, and never while it still runs elsewhere.
+func TestAPIAway(t *testing.T) {
+	t.Parallel()
+	for minutes, runs := range map[int]int{10: 1, 20: 2} {
+		t.Run(fmt.Sprint(minutes), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				began := time.Now()
+				f.away = func() bool {
+					at := time.Since(began)
+					return at > 10*time.Minute && at < time.Duration(10+minutes)*time.Minute
+				}
+				go func() {
+					time.Sleep(10 * time.Minute)
+					f.mu.Lock()
+					defer f.mu.Unlock()
+					if len(f.runs) != 20 {
+						t.Errorf("%d commands run when the API goes away", len(f.runs))
+					}
+				}()
+				f.all(20)
+				for task, n := range f.runs {
+					if n != runs {
+						t.Errorf("the command of task %s was run %d times, want %d", task, n, runs)
+					}
+				}
+				if len(f.runs) != 20 || len(f.twice) > 0 {
+					t.Errorf("%d commands were run, two at a time of tasks %v", len(f.runs), f.twice)
+				}
+				t.Logf("the API was away for %d minutes: %d machines were launched, all is over after %v", minutes, len(f.machines), time.Since(began).Round(time.Second))
+			})
+		})
+	}
+}

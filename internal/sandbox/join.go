@@ -1,0 +1,76 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zerodag/internal/host"
+)
+
+// Joining is what a runner says first.
+type Joining struct {
+	// Secret was chosen by the machine; said again it joins once.
+	Secret string `json:"secret"`
+}
+
+// Joined is the answer.
+type Joined struct {
+	Pass string `json:"pass"` // the token of everything else
+}
+
+// Join gives a runner its pass for its ticket. A ticket can be read by whoever may look at
+// the account's machines, so it is good once: when it is shown by a second one, nobody knows
+// which of them is the machine, and the runner is fenced.
+func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, error) {
+	t, err := s.shown(ctx, ticket)
+	if err != nil {
+		return Joined{}, err
+	}
+	if t.kind != ticketKind || !isSecret(j.Secret) {
+		return Joined{}, ErrGone
+	}
+	_, err = s.Runners.Join(ctx, t.name, hashed(j.Secret), s.Now())
+	switch {
+	case errors.Is(err, host.ErrConflict):
+		return Joined{}, s.usedTwice(ctx, t.name)
+	case errors.Is(err, host.ErrNotFound):
+		return Joined{}, ErrGone
+	case err != nil:
+		return Joined{}, err
+	}
+	pass, err := s.Keys.sign(ctx, passKind, t.name, j.Secret)
+	return Joined{Pass: pass}, err
+}
+
+// usedTwice ends a runner whose ticket was shown by two, and says so aloud.
+func (s *Service) usedTwice(ctx context.Context, name string) error {
+	r, err := s.Runners.Fence(ctx, name, "its ticket was shown twice")
+	switch {
+	case errors.Is(err, host.ErrConflict), errors.Is(err, host.ErrNotFound):
+		return ErrGone // it has been said
+	case err != nil:
+		return err
+	}
+	text := fmt.Sprintf("The ticket of machine %s (attempt %d) was shown by two: somebody may have read it from the account's ECS tasks or events. "+
+		"The machine is ended and its commands run again; whoever was first may have had commands of this attempt with their secrets.", name, r.Attempt)
+	s.Logger.Error("a ticket was shown twice", "runner", name, "attempt", r.Attempt, "project", r.Project)
+	if s.Alarm != nil {
+		if err := s.Alarm(ctx, text); err != nil {
+			s.Logger.Error("nobody could be told that a ticket was shown twice", "runner", name, "error", err)
+		}
+	}
+	return ErrGone
+}
+
+// shown checks a token without a store, but for what is kept of keys and of the release before.
+func (s *Service) shown(ctx context.Context, text string) (token, error) {
+	t, err := parseToken(text)
+	if err != nil {
+		return t, ErrGone
+	}
+	if t.kind == earlierKind {
+		return t, s.checkEarlier(ctx, t)
+	}
+	return t, s.Keys.check(ctx, t)
+}

@@ -1,0 +1,222 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// The kinds of tokens. Each is signed by a key of the deployment, so that a forged one is
+// refused before any store is asked: docs/adr/0029-tickets-and-passes.md.
+const (
+	// ticketKind is in what a machine is started with, where others can read it: it is good for
+	// one Join.
+	ticketKind = "t1"
+	// passKind is what Join gives for it; only the machine's memory has it.
+	passKind = "p1"
+	// earlierKind is a token of the release before: a runner's name and its secret, not signed.
+	earlierKind = ""
+)
+
+// token is what a runner shows.
+type token struct {
+	kind   string
+	key    string // id of the key that has signed it
+	name   string // Runner.Name
+	secret string // of a pass: the machine has chosen it
+	text   string // what is signed
+	mac    []byte
+}
+
+// The length of a signature in base64, and of a text that rand.Text makes.
+const (
+	macLetters    = 43
+	secretLetters = 26
+)
+
+// parseToken takes a token apart; it says nothing about whether it is genuine.
+func parseToken(text string) (token, error) {
+	parts := strings.Split(text, ".")
+	t := token{kind: parts[0], text: text[:max(0, strings.LastIndexByte(text, '.'))]}
+	switch {
+	case t.kind == ticketKind && len(parts) == 4:
+		t.key, t.name = parts[1], parts[2]
+	case t.kind == passKind && len(parts) == 5:
+		t.key, t.name, t.secret = parts[1], parts[2], parts[3]
+		if !isSecret(t.secret) {
+			return token{}, errNoToken
+		}
+	case len(parts) == 2:
+		t.kind, t.name, t.secret = earlierKind, parts[0], parts[1]
+		p, err := ParseName(t.name)
+		if err != nil || !p.Earlier() {
+			return token{}, errNoToken
+		}
+		return t, nil
+	default:
+		return token{}, errNoToken
+	}
+	last := parts[len(parts)-1]
+	mac, err := base64.RawURLEncoding.Strict().DecodeString(last)
+	if _, e := ParseName(t.name); err != nil || e != nil || len(last) != macLetters {
+		return token{}, errNoToken
+	}
+	t.mac = mac
+	return t, nil
+}
+
+// isSecret says whether a text is one that rand.Text may have made.
+func isSecret(text string) bool {
+	return len(text) == secretLetters && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '2' || c > '7') })
+}
+
+// errNoToken is said about a text that is no token of any form.
+var errNoToken = errors.New("this is no token of a runner")
+
+// Keyring has the keys that sign what machines show. The text that it reads holds one key or
+// more, each of 32 bytes in base64, by spaces: the first one signs, all are believed, so that
+// keys can be changed while machines run. It is safe for concurrent use.
+type Keyring struct {
+	// Read returns the text of the keys: host.ErrNotFound when none were made yet.
+	Read func(ctx context.Context) (string, error)
+	// Make stores a text of keys unless there is one: then it is no error.
+	Make func(ctx context.Context, text string) error
+	Now  func() time.Time // time.Now when nil
+
+	mu    sync.Mutex
+	keys  []signingKey
+	asked time.Time // when Read was called last
+}
+
+type signingKey struct {
+	id    string
+	bytes []byte
+}
+
+// How long keys are believed without being read again, and how often they are read at most
+// when somebody shows a key that is not known.
+const (
+	keysKept   = 5 * time.Minute
+	keysPaused = 10 * time.Second
+)
+
+// keyLength is that of a key, in bytes.
+const keyLength = 32
+
+// NewKey makes the text of a key.
+func NewKey() string {
+	key := make([]byte, keyLength)
+	rand.Read(key) // never fails
+	return base64.StdEncoding.EncodeToString(key)
+}
+
+// parseKeys reads the text of keys.
+func parseKeys(text string) ([]signingKey, error) {
+	var keys []signingKey
+	for _, word := range strings.Fields(text) {
+		key, err := base64.StdEncoding.Strict().DecodeString(word)
+		if err != nil || len(key) != keyLength { // the word is not said: it may nearly be a key
+			return nil, fmt.Errorf("key %d of runners is not 32 bytes in base64", len(keys)+1)
+		}
+		id := sha256.Sum256(append([]byte("zerodag runner key "), key...))
+		keys = append(keys, signingKey{hex.EncodeToString(id[:4]), key})
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is no key of runners")
+	}
+	return keys, nil
+}
+
+func (k *Keyring) now() time.Time {
+	if k.Now == nil {
+		return time.Now()
+	}
+	return k.Now()
+}
+
+// known returns the keys; those of a moment ago when they cannot be read now. want is the id of
+// one that the caller needs: "" is any.
+func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	has := len(k.keys) > 0 && (want == "" || slices.ContainsFunc(k.keys, func(x signingKey) bool { return x.id == want }))
+	if age := now.Sub(k.asked); has && age < keysKept || !k.asked.IsZero() && age < keysPaused {
+		return k.keys, nil
+	}
+	k.asked = now
+	text, err := k.Read(ctx)
+	if err == nil {
+		var keys []signingKey
+		if keys, err = parseKeys(text); err == nil {
+			k.keys = keys
+		}
+	}
+	if err != nil && !has {
+		return k.keys, fmt.Errorf("read the keys of runners: %w", err)
+	}
+	return k.keys, nil
+}
+
+// make has a key made, if there is none yet: by who launches machines.
+func (k *Keyring) make(ctx context.Context) ([]signingKey, error) {
+	keys, err := k.known(ctx, "")
+	if len(keys) > 0 || !errors.Is(err, host.ErrNotFound) {
+		return keys, err
+	}
+	if err := k.Make(ctx, NewKey()); err != nil {
+		return nil, fmt.Errorf("make the key of runners: %w", err)
+	}
+	k.mu.Lock()
+	k.asked = time.Time{}
+	k.mu.Unlock()
+	return k.known(ctx, "")
+}
+
+// sign makes a token of its parts.
+func (k *Keyring) sign(ctx context.Context, kind string, parts ...string) (string, error) {
+	keys, err := k.make(ctx)
+	if err == nil && len(keys) == 0 {
+		err = fmt.Errorf("no key of runners is known yet: %w", host.ErrUnavailable)
+	}
+	if err != nil {
+		return "", err
+	}
+	text := strings.Join(append([]string{kind, keys[0].id}, parts...), ".")
+	return text + "." + base64.RawURLEncoding.EncodeToString(macOf(keys[0].bytes, text)), nil
+}
+
+func macOf(key []byte, text string) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(text)) // never fails
+	return h.Sum(nil)
+}
+
+// check says whether a token was signed here: ErrGone when it was not, host.ErrUnavailable
+// when that cannot be said, since its key is not known: the keys may have been changed a moment ago.
+func (k *Keyring) check(ctx context.Context, t token) error {
+	keys, err := k.known(ctx, t.key)
+	if err != nil {
+		return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
+	}
+	for _, x := range keys {
+		if x.id == t.key {
+			if hmac.Equal(macOf(x.bytes, t.text), t.mac) {
+				return nil
+			}
+			return ErrGone
+		}
+	}
+	return fmt.Errorf("the key of a runner's token is not known: %w", host.ErrUnavailable)
+}

@@ -1,0 +1,390 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/sandbox"
+	"zerodag/internal/sandbox/sandboxtest"
+	"zerodag/operators"
+)
+
+// counted counts what is asked of stores.
+type counted struct {
+	*sandboxtest.Memory
+	calls []string
+}
+
+func (c *counted) count(name string) { c.calls = append(c.calls, name) }
+
+func (c *counted) Runner(ctx context.Context, name string) (sandbox.Runner, error) {
+	c.count("Runner")
+	return c.Memory.Runner(ctx, name)
+}
+
+func (c *counted) Join(ctx context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
+	c.count("Join")
+	return c.Memory.Join(ctx, name, hash, at)
+}
+
+func (c *counted) Beat(ctx context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
+	c.count("Beat")
+	return c.Memory.Beat(ctx, name, at, load)
+}
+
+func (c *counted) Earlier(ctx context.Context) ([]sandbox.Runner, error) {
+	c.count("Earlier")
+	return c.Memory.Earlier(ctx)
+}
+
+func (c *counted) Command(ctx context.Context, attempt int64, key string) (sandbox.Command, error) {
+	c.count("Command")
+	return c.Memory.Command(ctx, attempt, key)
+}
+
+func (c *counted) Waiting(ctx context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
+	c.count("Waiting")
+	return c.Memory.Waiting(ctx, attempt, class, n)
+}
+
+func (c *counted) of(name string) (n int) {
+	for _, x := range c.calls {
+		if x == name {
+			n++
+		}
+	}
+	return n
+}
+
+// counting has the stores of a bench counted from now on.
+func (b *bench) counting() *counted {
+	c := &counted{Memory: b.memory}
+	b.Service.Commands, b.Service.Runners = c, c
+	return c
+}
+
+// ask sends a request of a runner to the handler.
+func (b *bench) ask(path, token string, body any) *httptest.ResponseRecorder {
+	text, err := json.Marshal(body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(b.t.Context(), http.MethodPost, sandbox.HandlerPath+path, bytes.NewReader(text))
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	b.Handler().ServeHTTP(w, r)
+	return w
+}
+
+// TestForgedPolls proves that 2,000 requests with tokens that were not signed here ask no store
+// for anything, but one list, every five seconds, of the machines of the release before.
+func TestForgedPolls(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 1})
+		c := b.counting()
+		pass := r.Token()
+		for i := range 2000 {
+			forged := []string{
+				strings.Replace(pass, "p1.", "t1.", 1),
+				pass[:len(pass)-43] + rand.Text() + rand.Text()[:17],
+				strings.Replace(pass, r.Name(), fmt.Sprintf("%d-%s-%d-%s", i, r.Class, 0, r.ID), 1),
+				fmt.Sprintf("%d-%s-0-bymaqjfrkp5t.%s", i, r.Class, rand.Text()),
+				"p1.00000000." + r.Name() + "." + rand.Text() + pass[strings.LastIndex(pass, "."):],
+				"", "x", r.Name(), "." + rand.Text(),
+			}[i%9]
+			path := []string{"poll", "finish", "url", "join"}[i%4]
+			if w := b.ask(path, forged, map[string]any{"free": 1}); w.Code != http.StatusGone && w.Code != http.StatusServiceUnavailable {
+				t.Fatalf("%s with %q is answered: %d %s", path, forged, w.Code, w.Body)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		if len(c.calls) > 2 || c.of("Earlier") != len(c.calls) {
+			t.Errorf("within ten seconds the stores were asked %d times: %v", len(c.calls), c.calls)
+		}
+		if o := b.poll(r, sandbox.Beat{Free: 0, Running: []string{"2.0"}}); len(o.Kill) != 0 {
+			t.Errorf("the machine itself: %+v", o)
+		}
+	})
+}
+
+// TestForged proves that a runner cannot speak for commands that it has not claimed, nor name
+// blobs of others as its output, and that a ticket is good for nothing but to join.
+func TestForged(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		b.submit(3, func(c *operators.Command) { c.Sandbox.Fresh = true })
+		one, other := b.fake.runners[0], b.fake.runners[1]
+		b.poll(one, sandbox.Beat{Free: 1})
+		b.poll(other, sandbox.Beat{Free: 1})
+		if _, err := b.Poll(t.Context(), one.ticket, sandbox.Beat{Free: 1}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("a ticket polls: %v", err)
+		}
+		if _, err := b.Join(t.Context(), one.Token(), sandbox.Joining{Secret: rand.Text()}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("a pass joins: %v", err)
+		}
+		for _, secret := range []string{"", "x", strings.ToLower(rand.Text()), rand.Text() + "."} {
+			if _, err := b.Join(t.Context(), one.ticket, sandbox.Joining{Secret: secret}); !errors.Is(err, sandbox.ErrGone) || len(b.alarms) > 0 {
+				t.Errorf("the secret %q: %v, %v", secret, err, b.alarms)
+			}
+		}
+		if err := b.Finish(t.Context(), one.Token(), "3.0", sandbox.Result{}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("the end of another one's command: %v", err)
+		}
+		if _, _, err := b.URL(t.Context(), one.Token(), "3.0", sandbox.Upload{Kind: "log"}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("the log of another one's command: %v", err)
+		}
+		if err := b.Finish(t.Context(), one.Token(), "2.0", sandbox.Result{Blobs: map[string]string{"o": "archives/secret"}}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("a blob of another as output: %v", err)
+		}
+	})
+}
+
+// TestTicket proves that a machine joins once however often it has to say so, that the ticket
+// alone says nothing, and that a second one who shows it ends the runner for both and is told
+// about once: its commands run again, and its own word counts no more.
+func TestTicket(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		secret := rand.Text()
+		first, err := b.Join(t.Context(), r.ticket, sandbox.Joining{Secret: secret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := b.Join(t.Context(), r.ticket, sandbox.Joining{Secret: secret}); err != nil || again != first {
+			t.Errorf("said again: %+v instead of %+v, %v", again, first, err)
+		}
+		if o, err := b.Poll(t.Context(), first.Pass, sandbox.Beat{Free: 1}); err != nil || len(o.Commands) != 1 {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		for range 2 {
+			if second, err := b.Join(t.Context(), r.ticket, sandbox.Joining{Secret: rand.Text()}); !errors.Is(err, sandbox.ErrGone) || second.Pass != "" {
+				t.Errorf("a second one has %+v, %v", second, err)
+			}
+		}
+		if len(b.alarms) != 1 || !strings.Contains(b.alarms[0], "shown by two") || strings.Contains(b.alarms[0], secret) {
+			t.Errorf("told: %q", b.alarms)
+		}
+		if _, err := b.Poll(t.Context(), first.Pass, sandbox.Beat{Running: []string{"2.0"}}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("the first one is heard: %v", err)
+		}
+		if err := b.check(); err != nil || len(b.fake.stopped) != 1 || len(b.woke) != 0 {
+			t.Errorf("stopped %v, woke %v, %v", b.fake.stopped, b.woke, err)
+		}
+		b.fake.ends(r, "it was asked to")
+		if err := b.check(); err != nil || len(b.woke) != 1 {
+			t.Errorf("woke %v, %v", b.woke, err)
+		}
+		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 2 || b.fake.runners[1].ticket == r.ticket {
+			t.Errorf("it does not run again: %v", err)
+		}
+	})
+}
+
+// TestReleaseBefore proves that a machine of the release before, whose token is not signed, goes
+// on to its end, and that one whose launch was never told is given up.
+func TestReleaseBefore(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		class := sandbox.Class{Image: "i", CPU: 1024, Memory: 2048, Disk: 20}
+		hash := sha256.Sum256([]byte("secret"))
+		old := sandbox.Runner{Attempt: 1, Class: class.Key(), Slot: 0, ID: "bymaqjfrkp5t", Of: class, Project: 7, Launched: time.Now(), Hash: hash[:], Task: "t"}
+		lost := old
+		lost.Slot, lost.ID, lost.Task = 1, "bymaqjfrkp5u", ""
+		for _, r := range []sandbox.Runner{old, lost} {
+			if err := b.memory.AddRunner(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Poll(t.Context(), old.Name()+".other", sandbox.Beat{Free: 1}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("another secret: %v", err)
+		}
+		token := old.Name() + ".secret"
+		if o, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1}); err != nil || len(o.Commands) != 0 {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		b.submit(2)
+		if len(b.fake.runners) != 0 {
+			t.Errorf("launched: %+v", b.fake.runners)
+		}
+		if o, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1}); err != nil || len(o.Commands) != 1 {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		if err := b.Finish(t.Context(), token, "2.0", sandbox.Result{Code: 4}); err != nil {
+			t.Error(err)
+		}
+		if err := b.check(); err != nil {
+			t.Error(err)
+		}
+		if list, err := b.memory.Runners(t.Context(), 1); err != nil || len(list) != 1 || list[0].Name() != old.Name() {
+			t.Errorf("left: %+v, %v", list, err)
+		}
+		b.done = true
+		if o, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1, Idle: 1000}); err != nil || !o.Leave {
+			t.Errorf("it does not leave: %+v, %v", o, err)
+		}
+		time.Sleep(6 * time.Second)
+		if _, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1}); !errors.Is(err, sandbox.ErrGone) {
+			t.Errorf("when it has left: %v", err)
+		}
+	})
+}
+
+// TestKeysChange proves that keys can be changed while machines run: what an earlier key has
+// signed is believed as long as that is there, and a key that cannot be read ends nothing.
+func TestKeysChange(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		text, broken, reads := sandbox.NewKey(), error(nil), 0
+		b.Keys = &sandbox.Keyring{Read: func(context.Context) (string, error) { reads++; return text, broken }}
+		b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 1})
+		was := text
+		text = sandbox.NewKey() + "\n" + was
+		time.Sleep(5 * time.Minute)
+		b.poll(r, sandbox.Beat{Running: []string{"2.0"}})
+		b.submit(3, func(c *operators.Command) { c.Sandbox.Fresh = true })
+		if ticket := b.fake.runners[1].ticket; strings.Split(ticket, ".")[1] == strings.Split(r.ticket, ".")[1] {
+			t.Error("the first key does not sign")
+		}
+		broken = host.ErrUnavailable
+		time.Sleep(time.Hour)
+		before := reads
+		for range 100 {
+			b.poll(r, sandbox.Beat{Running: []string{"2.0"}})
+		}
+		if reads > before+1 {
+			t.Errorf("keys that cannot be read were asked for %d times", reads-before)
+		}
+		text, broken = sandbox.NewKey(), nil
+		time.Sleep(5 * time.Minute)
+		if _, err := b.Poll(t.Context(), r.Token(), sandbox.Beat{}); !errors.Is(err, host.ErrUnavailable) {
+			t.Errorf("without its key: %v", err)
+		}
+	})
+}
+
+// TestKeysMade proves that two which launch machines at the same time have the same key, and
+// that a text which holds no keys is refused without being said.
+func TestKeysMade(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		one := sandboxtest.Keys()
+		two := &sandbox.Keyring{Read: one.Read, Make: func(ctx context.Context, text string) error {
+			return one.Make(ctx, sandbox.NewKey()) // the other one was first
+		}}
+		first, second := newBench(t), newBench(t)
+		first.Keys, second.Keys = two, one
+		first.submit(2)
+		second.submit(2)
+		if a, b := first.fake.runners[0], second.fake.runners[0]; strings.Split(a.ticket, ".")[1] != strings.Split(b.ticket, ".")[1] {
+			t.Errorf("two keys: %s and %s", a.ticket, b.ticket)
+		}
+		for _, text := range []string{"", " ", "c2hvcnQ=", "not base64 but secret", sandbox.NewKey() + " secret"} {
+			b := newBench(t)
+			b.Keys = &sandbox.Keyring{Read: func(context.Context) (string, error) { return text, nil }}
+			_, err := b.For(sandboxtest.Task(1, 2, 1), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}})
+			var p *operators.Pending
+			if err == nil || errors.As(err, &p) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	})
+}
+
+// TestPolls prints and bounds what a machine asks for in a minute, and what that costs the
+// table: one that is busy or has nothing to do writes six times at most.
+func TestPolls(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		for _, x := range []struct {
+			what         string
+			running      int
+			polls, beats int
+		}{
+			{"all its places are taken", 4, 6, 6},
+			{"two of four are taken, nothing new for ten minutes", 2, 6, 6},
+			{"nothing to do, the first minute", 0, 36, 6},
+		} {
+			b := newBench(t)
+			for i := range max(1, x.running) {
+				b.submit(int64(i + 2))
+			}
+			r := b.fake.runners[0]
+			beat := sandbox.Beat{Free: 4, Running: []string{}}
+			for _, o := range b.poll(r, beat).Commands {
+				if x.running > 0 {
+					beat.Running = append(beat.Running, o.Key)
+				} else if err := b.Finish(t.Context(), r.Token(), o.Key, sandbox.Result{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			beat.Free = 4 - len(beat.Running)
+			b.poll(r, beat)
+			c := b.counting()
+			began, idle := time.Now(), time.Duration(0)
+			if x.running > 0 {
+				idle = 10 * time.Minute
+			}
+			polls := 0
+			for at := idle; time.Since(began) < time.Minute; at = idle + time.Since(began) {
+				beat.Idle = at.Milliseconds()
+				o := b.poll(r, beat)
+				polls++
+				time.Sleep(time.Duration(o.Wait) * time.Millisecond)
+			}
+			t.Logf("%s: %d polls a minute, %d writes and %d reads of its row, %d reads of commands, %d looks for commands", x.what, polls, c.of("Beat"), c.of("Runner"), c.of("Command"), c.of("Waiting"))
+			if polls > x.polls || c.of("Beat") > x.beats {
+				t.Errorf("%s: %d polls and %d writes, want at most %d and %d", x.what, polls, c.of("Beat"), x.polls, x.beats)
+			}
+		}
+	})
+}
+
+// FuzzToken proves that no text but one that was signed here is taken for a token: whatever else
+// is shown is refused, and no store is asked for the machine that it names.
+func FuzzToken(f *testing.F) {
+	ctx := context.Background()
+	keys := sandboxtest.Keys()
+	memory := sandboxtest.NewMemory()
+	var genuine []string
+	launcher := &fake{over: map[string]string{}}
+	s := sandbox.New(sandbox.Options{Commands: memory, Runners: memory, Launcher: launcher, Links: links{}, Keys: keys, Default: sandbox.Class{Image: "i"},
+		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil }})
+	s.Prepare(ctx, sandboxtest.Task(1, 2, 1), operators.Sandbox{})
+	r := launcher.runners[0]
+	joined, err := s.Join(ctx, r.ticket, sandbox.Joining{Secret: rand.Text()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	genuine = append(genuine, joined.Pass)
+	f.Add(r.ticket)
+	f.Add(joined.Pass)
+	f.Add(r.Name() + ".secret")
+	f.Add("1-ad0c6671dcdd55d8-0-bymaqjfrkp5t.secret")
+	f.Add("p1..1-k-0-x..")
+	c := &counted{Memory: memory}
+	s.Runners = c
+	f.Fuzz(func(t *testing.T, text string) {
+		c.calls = nil
+		_, err := s.Poll(ctx, text, sandbox.Beat{Free: 1})
+		if text != genuine[0] && (err == nil || c.of("Runner") > 0) {
+			t.Errorf("%q is taken for a token: %v, %v", text, err, c.calls)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package ssm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/ssm/types"
+
+	"zerodag/internal/border"
+	"zerodag/internal/host"
+)
+
+// Parameter is one SecureString of the deployment itself, which no project sees. It is safe for
+// concurrent use.
+type Parameter struct {
+	name   string
+	client *ssm.Client
+}
+
+// NewParameter makes a Parameter of a full name.
+func NewParameter(c aws.Config, name string) *Parameter {
+	return &Parameter{name: name, client: ssm.NewFromConfig(c, func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })}
+}
+
+// Read returns its value: host.ErrNotFound when it was not made yet.
+func (p *Parameter) Read(ctx context.Context) (string, error) {
+	out, err := p.client.GetParameter(ctx, &ssm.GetParameterInput{Name: &p.name, WithDecryption: aws.Bool(true)})
+	if border.Code(err) == "ParameterNotFound" {
+		return "", fmt.Errorf("parameter %s: %w", p.name, host.ErrNotFound)
+	}
+	if err != nil {
+		return "", translate("read parameter "+p.name, err)
+	}
+	return aws.ToString(out.Parameter.Value), nil
+}
+
+// Make stores a value, unless there is one: that is no error.
+func (p *Parameter) Make(ctx context.Context, value string) error {
+	_, err := p.client.PutParameter(ctx, &ssm.PutParameterInput{Name: &p.name, Value: &value, Type: types.ParameterTypeSecureString, Overwrite: aws.Bool(false)})
+	if border.Code(err) == "ParameterAlreadyExists" {
+		return nil
+	}
+	return translate("make parameter "+p.name, err)
+}
