@@ -34,7 +34,7 @@ func accesses(c Call, r *http.Request, body []byte) ([]iam.Access, error) {
 		Entries                                      []struct{ EventBusName string }
 	}
 	if len(body) > 0 {
-		json.Unmarshal(body, &in) //nolint:errcheck // forms and payloads of functions are not of this shape
+		json.Unmarshal(body, &in) // forms and payloads of functions are not of this shape
 	}
 	action := c.Service + ":" + c.Operation
 	one := func(resource string) ([]iam.Access, error) {
