@@ -27,6 +27,7 @@ type Job struct {
 	Vars   *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
 	Scope  expr.Scope
 	Cancel bool        // the attempt was killed: clean up, do not run
+	Away   int         // how often this run was postponed, see Resume
 	Vault  SecretStore // all secrets of the project; `_secrets` is applied here
 
 	// EvalStored evaluates what operators stored as the original does: again before each task,

@@ -73,11 +73,12 @@ func Code(err error) string {
 // time is host.ErrUnavailable, also when it ended with one of codes.
 func Translate(doing string, err error, codes ...string) error {
 	var network net.Error
+	var dial *net.OpError // its time-out says of itself that it is that of a context
 	var api smithy.APIError
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &dial):
 	case retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary,
 		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary,
 		retryables(codes).IsErrorRetryable(err) == aws.TrueTernary,

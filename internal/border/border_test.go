@@ -29,6 +29,8 @@ func TestTranslate(t *testing.T) {
 		"too much":        {api("ProvisionedThroughputExceededException", smithy.FaultClient), host.ErrUnavailable},
 		"AWS is broken":   {api("InternalServerError", smithy.FaultServer), host.ErrUnavailable},
 		"no way":          {&net.OpError{Op: "dial", Err: errors.New("refused")}, host.ErrUnavailable},
+		"no answer":       {&net.OpError{Op: "dial", Err: timeout{}}, host.ErrUnavailable},
+		"too late":        {fmt.Errorf("late: %w", context.DeadlineExceeded), context.DeadlineExceeded},
 		"cut off":         {io.ErrUnexpectedEOF, nil},
 		"one of ours":     {api("TooManyUpdates", smithy.FaultClient), host.ErrUnavailable},
 		"a mistake":       {api("ValidationException", smithy.FaultClient), nil},
@@ -44,6 +46,14 @@ func TestTranslate(t *testing.T) {
 		t.Error("a success became an error")
 	}
 }
+
+// timeout is the one of a connection: it says of itself that it is a context's.
+type timeout struct{}
+
+func (timeout) Error() string        { return "i/o timeout" }
+func (timeout) Timeout() bool        { return true }
+func (timeout) Temporary() bool      { return true }
+func (timeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // TestWait proves that waits grow, differ and stay short.
 func TestWait(t *testing.T) {

@@ -33,8 +33,9 @@ func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.To
 }
 
 // Notify tells people about an attempt, in the background: it may be tried again and again for
-// minutes. Settle waits for that.
+// minutes, and goes on when ctx is over, which is that of what was done. Settle waits for that.
 func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
+	ctx = context.WithoutCancel(ctx)
 	n := host.Notice{Message: message, Attempt: a}
 	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
 		n.Revision = w.Revision.Name

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	awsevents "github.com/aws/aws-lambda-go/events"
 
 	"zerodag/events"
+	"zerodag/internal/host"
 )
 
 // Tick is what EventBridge calls: each minute for what became due, and for what starts
@@ -26,7 +28,7 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 		e.Logger.Error("event starts nothing", "error", err)
 		return nil
 	case d == nil:
-		return errors.Join(e.Ticker.Once(ctx), e.tickMachines(ctx))
+		return e.tick(ctx)
 	}
 	return e.StartByEvent(ctx, *d, named)
 }
@@ -57,6 +59,18 @@ func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ erro
 		d.Time = call.Time
 	}
 	return &d, false, nil
+}
+
+// tick does what is due each minute: machines are looked after also when the rest takes all of the time.
+func (e *Engine) tick(ctx context.Context) error {
+	var machines error
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		machines = host.Recover(e.Logger, "machines", func() error { return e.tickMachines(ctx) })
+	})
+	err := e.Ticker.Once(ctx)
+	beside.Wait()
+	return errors.Join(err, machines)
 }
 
 // tickMachines looks after the machines of commands, if there are any.

@@ -25,23 +25,24 @@ type job struct {
 func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 	row, r := l.row, &w.Runtime
 	t, a := l.state.Task(run.Task), &row
+	state, count, away := operators.Resume(t.Progress.Params, t.RetryCount)
 	id := operators.Identity{
 		SiteID: a.Site, ProjectID: a.Project.ID, ProjectName: a.Project.Name, Revision: l.workflow.Revision.Name,
 		Workflow: a.Workflow.Name, SessionID: a.SessionID, SessionUUID: a.SessionUUID,
 		SessionTime: a.SessionTime.In(l.state.Definition().Zone), Zone: a.Zone, AttemptID: a.ID,
 		RetryAttemptName: a.RetryName, TaskID: int64(t.ID), TaskName: t.Name,
-		Dispatch: t.Dispatch, RetryCount: t.RetryCount, StartedAt: t.StartedAt,
+		Dispatch: t.Dispatch, RetryCount: count, StartedAt: t.StartedAt,
 	}
 	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
-			Identity: id, State: t.Progress.Params, Now: now, TaskLimit: w.Limits.Tasks,
+			Identity: id, State: state, Now: now, TaskLimit: w.Limits.Tasks,
 			Store: r.Store(a.Site), Notifier: notifier{r.Notices, a, l.workflow.Revision.Name}, HTTP: r.HTTP, Network: r.Network,
 			Config: r.Config, Workflows: required{w.Catalogue, a},
 		},
 		Own:    t.Config,
 		Vars:   l.state.ParamsOf(t.ID),
 		Scope:  expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: execution.Seed(id)},
-		Cancel: t.Cancel, EvalStored: r.Stored.Evaluated(l.workflow.Config),
+		Cancel: t.Cancel, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
 	}}
 }
 

@@ -2,6 +2,8 @@ package fargate
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,61 +20,113 @@ const maxDescribed = 100
 // forgotten is said about a task that ECS does not know: it knows one for an hour after its end.
 const forgotten = "its machine is gone"
 
-// Ended says which machines have ended, as ECS has it, and why.
+// Ended says which machines have ended, as ECS has it, and why. Of one that cannot be asked for it says
+// nothing, and of the others it does.
 func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[string]string, error) {
 	over := map[string]string{}
 	names := map[string]string{} // of runners, by task
+	var cutOff []string          // those whose task was not noted and does not run
+	var failed error
 	for _, r := range runners {
-		task, err := l.taskOf(ctx, r)
-		if err != nil {
-			return over, err
-		}
-		if task == "" {
-			over[r.Name()] = forgotten
+		if r.Task != "" {
+			names[r.Task] = r.Name()
 			continue
 		}
-		names[task] = r.Name()
+		task, err := l.running(ctx, r)
+		if err != nil {
+			failed = errors.Join(failed, err)
+		} else if task == "" {
+			cutOff = append(cutOff, r.Name())
+		}
 	}
-	var tasks []string
-	for task := range names {
-		tasks = append(tasks, task)
-	}
+	failed = errors.Join(failed, l.describe(ctx, slices.Collect(maps.Keys(names)), func(t types.Task) {
+		if name := names[aws.ToString(t.TaskArn)]; name != "" && aws.ToString(t.LastStatus) == stopped {
+			over[name] = described(t).why()
+		}
+	}, func(task string) {
+		if name := names[task]; name != "" {
+			over[name] = forgotten
+		}
+	}))
+	return over, errors.Join(failed, l.endedUnnoted(ctx, cutOff, over))
+}
+
+// stopped is the last status of a task.
+const stopped = "STOPPED"
+
+// describe asks for tasks, and tells those that are there and those that ECS does not know.
+func (l *Launcher) describe(ctx context.Context, tasks []string, there func(types.Task), missing func(task string)) error {
 	for part := range slices.Chunk(tasks, maxDescribed) {
 		out, err := l.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &l.Cluster, Tasks: part})
 		if err != nil {
-			return over, border.Translate("look at machines", err, "ThrottlingException")
+			return border.Translate("look at machines", err, "ThrottlingException")
 		}
 		for _, t := range out.Tasks {
-			if aws.ToString(t.LastStatus) == "STOPPED" {
-				over[names[aws.ToString(t.TaskArn)]] = described(t).why()
-			}
+			there(t)
 		}
 		for _, f := range out.Failures {
 			if aws.ToString(f.Reason) == "MISSING" {
-				over[names[aws.ToString(f.Arn)]] = forgotten
+				missing(aws.ToString(f.Arn))
 			}
 		}
 	}
-	delete(over, "") // a task that nobody has asked for
-	return over, nil
+	return nil
+}
+
+// endedUnnoted says which of the runners have ended whose task was not noted and is not to run: one that
+// still stops has not. Who started a task that is to stop can only be seen by looking at all of them.
+func (l *Launcher) endedUnnoted(ctx context.Context, names []string, over map[string]string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	stops := map[string]bool{} // by runner
+	pages := ecs.NewListTasksPaginator(l.client, &ecs.ListTasksInput{Cluster: &l.Cluster, DesiredStatus: types.DesiredStatusStopped})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return border.Translate("look for machines that stop", err, "ThrottlingException")
+		}
+		err = l.describe(ctx, page.TaskArns, func(t types.Task) {
+			name := aws.ToString(t.StartedBy)
+			if !slices.Contains(names, name) {
+				return
+			}
+			if stops[name] = true; aws.ToString(t.LastStatus) == stopped {
+				over[name] = described(t).why()
+			}
+		}, func(string) {})
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if !stops[name] {
+			over[name] = forgotten
+		}
+	}
+	return nil
 }
 
 // taskOf is the task of a runner, also of one whose launch was cut off before that was noted;
-// "" when there is none that ECS knows.
+// "" when none is to run.
 func (l *Launcher) taskOf(ctx context.Context, r sandbox.Runner) (string, error) {
 	if r.Task != "" {
 		return r.Task, nil
 	}
-	for _, status := range []types.DesiredStatus{types.DesiredStatusRunning, types.DesiredStatusStopped} {
-		out, err := l.client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: &l.Cluster, StartedBy: aws.String(r.Name()), DesiredStatus: status})
-		if err != nil {
-			return "", border.Translate("look for the machine of "+r.Name(), err, "ThrottlingException")
-		}
-		if len(out.TaskArns) > 0 {
-			return out.TaskArns[0], nil
-		}
+	return l.running(ctx, r)
+}
+
+// running is the task of a runner that is to run; "" when there is none. ECS takes no other filter
+// beside that of who started a task.
+func (l *Launcher) running(ctx context.Context, r sandbox.Runner) (string, error) {
+	out, err := l.client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: &l.Cluster, StartedBy: aws.String(r.Name())})
+	if err != nil {
+		return "", border.Translate("look for the machine of "+r.Name(), err, "ThrottlingException")
 	}
-	return "", nil
+	if len(out.TaskArns) == 0 {
+		return "", nil
+	}
+	return out.TaskArns[0], nil
 }
 
 // described is a task in the form of its event.

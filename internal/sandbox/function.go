@@ -243,15 +243,25 @@ func (f *calls) busy(ctx context.Context, t try, row Command, why error) (operat
 	return operators.Exit{}, &operators.Pending{Status: param.New(statusLosses, t.losses, statusBusy, t.busy+1), After: later(int(t.busy))}
 }
 
-// end keeps how the command ended, so that no other run of the task has it run again.
+// end keeps how the command ended, so that no other run of the task has it run again: it is tried for as
+// long as this run may take, since nobody else knows.
 func (f *calls) end(ctx context.Context, row Command, r Result) (Command, error) {
-	over, err := f.Commands.End(ctx, row.Attempt, row.Key, row.Runner, r)
-	if errors.Is(err, host.ErrConflict) { // it was given up, or the attempt was killed
-		return f.Commands.Command(ctx, row.Attempt, row.Key)
-	} else if err != nil {
-		return over, err
+	for tries := 0; ; tries++ {
+		over, err := f.Commands.End(ctx, row.Attempt, row.Key, row.Runner, r)
+		switch {
+		case err == nil:
+			return over, f.wake(ctx, over)
+		case errors.Is(err, host.ErrConflict): // it was given up, or the attempt was killed
+			return f.Commands.Command(ctx, row.Attempt, row.Key)
+		case !errors.Is(err, host.ErrUnavailable):
+			return over, err
+		}
+		select {
+		case <-time.After(min(time.Second<<min(tries, 4), killTime*4)):
+		case <-ctx.Done():
+			return over, err
+		}
 	}
-	return over, f.wake(ctx, over)
 }
 
 // look returns the end of a command, or waits for the call that has it.

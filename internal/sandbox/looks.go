@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -20,12 +21,12 @@ func IsLook(d host.Delivery) bool { return strings.HasPrefix(d.ID, looksMark) }
 // Tick looks after the machines of commands, and has it done again before the next tick while
 // there are some.
 func (s *Service) Tick(ctx context.Context, tasks host.Queue) error {
-	n, err := s.Check(ctx)
-	if err != nil {
-		return fmt.Errorf("look after machines: %w", err)
+	n, failed := s.Check(ctx)
+	if failed != nil { // what is wrong with one machine takes the looks from none
+		failed = fmt.Errorf("look after machines: %w", failed)
 	}
 	if n == 0 {
-		return nil
+		return failed
 	}
 	var list []host.Message
 	for _, after := range []time.Duration{20 * time.Second, 40 * time.Second} {
@@ -33,7 +34,7 @@ func (s *Service) Tick(ctx context.Context, tasks host.Queue) error {
 		list = append(list, host.Message{ID: fmt.Sprint(looksMark, due.Unix()), Body: events.EncodeTask(events.Task{}), Due: due})
 	}
 	if err := tasks.Send(ctx, list...); err != nil {
-		return fmt.Errorf("have machines looked after: %w", err)
+		failed = errors.Join(failed, fmt.Errorf("have machines looked after: %w", err))
 	}
-	return nil
+	return failed
 }

@@ -180,6 +180,9 @@ func (s *Service) take(ctx context.Context, r Runner, commands []Command, n int)
 			return list, err
 		}
 		o, err := s.order(ctx, r, c)
+		if errors.Is(err, host.ErrUnavailable) || ctx.Err() != nil {
+			return list, err // it stays claimed: the runner asks for what it has not got
+		}
 		if err != nil {
 			over, e := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Why: "The command could not be handed over: " + err.Error()})
 			if e == nil {

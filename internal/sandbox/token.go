@@ -181,7 +181,10 @@ func (k *Keyring) make(ctx context.Context) ([]signingKey, error) {
 	k.mu.Lock()
 	k.asked = time.Time{}
 	k.mu.Unlock()
-	return k.known(ctx, "")
+	if keys, err = k.known(ctx, ""); errors.Is(err, host.ErrNotFound) {
+		err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // what was just made is read a moment later
+	}
+	return keys, err
 }
 
 // sign makes a token of its parts.

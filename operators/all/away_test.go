@@ -123,7 +123,7 @@ func TestStoresThatAreAway(t *testing.T) {
 			}
 			own.Set("_retry", int64(3))
 			w.Files, w.Commands, w.Store, w.Workflows, w.Notifier = ports, ports, ports, ports, ports
-			w.State = param.New("mine", int64(1))
+			w.State, w.Identity.RetryCount = param.New("mine", int64(1)), 7
 			j := &operators.Job{Task: w.Task, Own: own, Vars: param.New(), Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}, Vault: ports}
 			out := registry.Run(t.Context(), evaluate, j)
 			if alone := slices.Contains(aloneTasks(), name); alone != (len(ports.calls) == 0) {
@@ -132,11 +132,22 @@ func TestStoresThatAreAway(t *testing.T) {
 			if len(ports.calls) == 0 {
 				return
 			}
-			if out.Later == nil || !errors.Is(out.Later.Err, operators.ErrUnavailable) || out.Later.After < time.Second || param.Text(out.Later.State) != `{"mine":1}` {
+			if out.Later == nil || !errors.Is(out.Later.Err, operators.ErrUnavailable) || out.Later.After < time.Second || !resumes(out.Later.State, `{"mine":1}`) {
 				t.Errorf("after %v the run ended with %+v\nlog:\n%s", ports.calls, out, w.Output)
 			}
 		})
 	}
+}
+
+// resumes says that the next run of a postponed seventh one is still the seventh, with the state that
+// the operator had, also when the state was stored meanwhile.
+func resumes(state *param.Map, want string) bool {
+	stored, err := param.ParseJSON(param.Text(state))
+	if err != nil {
+		return false
+	}
+	own, run, away := operators.Resume(stored.(*param.Map), 8)
+	return param.Text(own) == want && run == 7 && away == 1
 }
 
 // TestWaitsForStores proves that the time between two runs that meet a store which is away grows and
@@ -144,10 +155,10 @@ func TestStoresThatAreAway(t *testing.T) {
 func TestWaitsForStores(t *testing.T) {
 	t.Parallel()
 	for count, most := range map[int]time.Duration{0: 2 * time.Second, 1: 4 * time.Second, 4: 32 * time.Second, 5: time.Minute, 1000: time.Minute} {
-		j := operators.Job{Task: operators.Task{Identity: operators.Identity{RetryCount: count}}}
+		j := operators.Job{Away: count}
 		later := j.Postponed(fmt.Errorf("away: %w", operators.ErrUnavailable))
 		if later == nil || later.After < most/2 || later.After > most {
-			t.Errorf("run %d comes after %+v, want between %v and %v", count, later, most/2, most)
+			t.Errorf("after %d it comes after %+v, want between %v and %v", count, later, most/2, most)
 		}
 	}
 	if later := (&operators.Job{}).Postponed(errors.New("its own fault")); later != nil {

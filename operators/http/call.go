@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"mime"
 	"strings"
 
@@ -44,7 +45,11 @@ func runCall(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	return load(t, definition)
+	result, err := load(t, definition)
+	if errors.Is(err, operators.ErrUnavailable) && !r.retry {
+		err = operators.Failf("The answer of %s could not be kept: %v", r.method, err) // to ask again would do again what was asked
+	}
+	return result, err
 }
 
 // load logs a fetched definition, keeps it and makes sub-tasks of it.

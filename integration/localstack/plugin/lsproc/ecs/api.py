@@ -49,6 +49,8 @@ def describe_tasks(context, request):
 def list_tasks(context, request):
     cluster = cluster_of(context, request).arn
     want, family, by, kind = (request.get(k) for k in ("desiredStatus", "family", "startedBy", "launchType"))
+    if by and (want or family or kind):
+        raise parameter("cannot specify startedBy with other arguments")
     return page(request, "taskArns", [
         t.arn for t in list(TASKS.values())
         if t.base["clusterArn"] == cluster and t.desired == (want or "RUNNING") and shown(t)

@@ -1,0 +1,66 @@
+package http_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/param"
+	"zerodag/internal/evaluators/evaluator"
+	"zerodag/operators"
+	"zerodag/operators/all"
+	"zerodag/operators/operatortest"
+)
+
+// awayOnce cannot write the first time.
+type awayOnce struct {
+	operators.Files
+	n int
+}
+
+func (a *awayOnce) Write(name string, content []byte) error {
+	if a.n > 0 {
+		a.n--
+		return fmt.Errorf("read project archive: %w", operators.ErrUnavailable)
+	}
+	return a.Files.Write(name, content)
+}
+
+// TestCallOnce proves that a request which changes something is not sent again because its answer could
+// not be kept.
+func TestCallOnce(t *testing.T) {
+	t.Parallel()
+	posts := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			posts++
+		}
+		w.Header().Set("Content-Type", "application/x-yaml")
+		fmt.Fprint(w, "+a:\n  echo>: x\n")
+	}))
+	defer server.Close()
+	files := &awayOnce{n: 1}
+	var state *param.Map
+	for n := range 3 {
+		w := operatortest.New(t, `{"_command": "x"}`)
+		files.Files = w.Task.Files
+		w.Files, w.State, w.Identity.RetryCount = files, state, n
+		j := &operators.Job{Task: w.Task, Own: param.New("http_call>", server.URL, "method", "POST"), Vars: param.New(), Vault: noVault{}, Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}}
+		out := all.Registry().Run(t.Context(), evaluator.InProcess(nil), j)
+		t.Logf("run %d: %+v error %v\n%s", n, out.Later, out.Error, w.Output)
+		if out.Later == nil {
+			break
+		}
+		state = out.Later.State
+	}
+	if posts != 1 {
+		t.Errorf("%d requests were sent", posts)
+	}
+}
+
+type noVault struct{}
+
+func (noVault) Secret(string) (string, bool, error) { return "", false, nil }
