@@ -95,11 +95,20 @@ func (db *DB) runnersIn(ctx context.Context, begin string, lists ...string) ([]s
 // changeRunner changes a runner that may still do something and is as it must be, if that
 // matters; and returns it. ErrConflict comes with the runner as it is.
 func (db *DB) changeRunner(ctx context.Context, name string, change, must where) (sandbox.Runner, error) {
+	free := where{text: "attribute_not_exists(#fe)", names: append([]string{rFenced}, must.names...), values: must.values}
+	if must.text != "" {
+		free.text += " AND " + must.text
+	}
+	return db.alterRunner(ctx, name, change, free)
+}
+
+// alterRunner is changeRunner also for a runner that may do nothing more.
+func (db *DB) alterRunner(ctx context.Context, name string, change, must where) (sandbox.Runner, error) {
 	k, id, err := placeOf(name)
 	if err != nil {
 		return sandbox.Runner{}, err
 	}
-	is := where{text: "#id = :id AND attribute_not_exists(#fe)", names: []string{rID, rFenced}, values: item{":id": text(id)}}
+	is := where{text: "#id = :id", names: []string{rID}, values: item{":id": text(id)}}
 	if must.text != "" {
 		is.text += " AND " + must.text
 		is.names = append(is.names, must.names...)
@@ -161,6 +170,18 @@ func (db *DB) Refused(ctx context.Context, name, why string, at time.Time) error
 // Fence takes all rights from the runner, and notes why.
 func (db *DB) Fence(ctx context.Context, name, why string) (sandbox.Runner, error) {
 	return db.changeRunner(ctx, name, where{text: "SET #fe = :fe, #wy = :wy", names: []string{rFenced, rWhy}, values: item{":fe": yes(), ":wy": text(why)}}, where{})
+}
+
+// ShownTwice notes that the runner's ticket was shown by two, and takes all rights from it.
+func (db *DB) ShownTwice(ctx context.Context, name, why string) (sandbox.Runner, error) {
+	return db.alterRunner(ctx, name, where{text: "SET #tw = :yes, #fe = :yes, #wy = if_not_exists(#wy, :wy)", names: []string{rTwice, rFenced, rWhy},
+		values: item{":yes": yes(), ":wy": text(why)}}, where{})
+}
+
+// Told notes that people know that.
+func (db *DB) Told(ctx context.Context, name string) error {
+	_, err := db.alterRunner(ctx, name, where{text: "SET #to = :to", names: []string{rTold}, values: item{":to": yes()}}, where{})
+	return err
 }
 
 // Remove deletes the runner.

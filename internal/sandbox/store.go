@@ -56,6 +56,11 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 	// Fence takes all rights from it, and notes why. ErrConflict, with the runner as it is, when
 	// that was done before.
 	Fence(ctx context.Context, name, why string) (Runner, error)
+	// ShownTwice notes that its ticket was shown by two, fences it unless it is, with why, and
+	// returns it; the same again changes nothing. ErrNotFound.
+	ShownTwice(ctx context.Context, name, why string) (Runner, error)
+	// Told notes that people know that its ticket was shown by two. ErrNotFound.
+	Told(ctx context.Context, name string) error
 	// Remove deletes it, if Asked is still asked, or whatever it is when asked is negative.
 	// ErrConflict; one that is gone is no error.
 	Remove(ctx context.Context, name string, asked int) error

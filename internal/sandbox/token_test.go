@@ -197,6 +197,52 @@ func TestTicket(t *testing.T) {
 	})
 }
 
+// cutOff is a store whose write that a ticket was shown twice is carried out, and whose caller
+// ends before he has the answer.
+type cutOff struct{ *sandboxtest.Memory }
+
+func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runner, error) {
+	c.Memory.ShownTwice(ctx, name, why)
+	return sandbox.Runner{}, host.ErrUnavailable
+}
+
+// TestToldAtLast proves that people are told once of a ticket that was shown by two, whatever
+// comes in between: an answer of the store that is lost, a process that is cut off, a topic that
+// is away, the end of the machine meanwhile.
+func TestToldAtLast(t *testing.T) {
+	for name, hinder := range map[string]func(*bench){
+		"cut off":    func(b *bench) { b.Service.Runners = cutOff{b.memory} },
+		"topic away": func(b *bench) { b.Alarm = func(context.Context, string) error { return host.ErrUnavailable } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			timed(t, func(t *testing.T) {
+				b := newBench(t)
+				b.submit(2)
+				r := b.fake.runners[0]
+				b.join(r)
+				tell := b.Alarm
+				hinder(b)
+				if _, err := b.Join(t.Context(), r.ticket, sandbox.Joining{Secret: rand.Text()}); err == nil || len(b.alarms) != 0 {
+					t.Fatalf("a second one joins: %v, %q", err, b.alarms)
+				}
+				b.fake.ends(r, "it was asked to")
+				if name == "topic away" && b.check() == nil {
+					t.Error("nobody knows that the topic is away")
+				}
+				b.Service.Runners, b.Alarm = b.memory, tell
+				for range 3 {
+					if err := b.check(); err != nil {
+						t.Error(err)
+					}
+				}
+				if _, err := b.memory.Runner(t.Context(), r.Name()); len(b.alarms) != 1 || !errors.Is(err, host.ErrNotFound) {
+					t.Errorf("told: %q; its row: %v", b.alarms, err)
+				}
+			})
+		})
+	}
+}
+
 // TestReleaseBefore proves that a machine of the release before, whose token is not signed, goes
 // on to its end, and that one whose launch was never told is given up.
 func TestReleaseBefore(t *testing.T) {

@@ -281,6 +281,33 @@ func (m *Memory) Fence(_ context.Context, name, why string) (sandbox.Runner, err
 	return *r, nil
 }
 
+// ShownTwice implements sandbox.Runners.
+func (m *Memory) ShownTwice(_ context.Context, name, why string) (sandbox.Runner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	if r == nil {
+		return sandbox.Runner{}, host.ErrNotFound
+	}
+	if !r.Fenced {
+		r.Fenced, r.Why = true, why
+	}
+	r.Twice = true
+	return *r, nil
+}
+
+// Told implements sandbox.Runners.
+func (m *Memory) Told(_ context.Context, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	if r == nil {
+		return host.ErrNotFound
+	}
+	r.Told = true
+	return nil
+}
+
 // Remove implements sandbox.Runners.
 func (m *Memory) Remove(_ context.Context, name string, asked int) error {
 	m.mu.Lock()
