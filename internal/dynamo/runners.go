@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -144,8 +145,12 @@ func (db *DB) Ask(ctx context.Context, name string) error {
 
 // Join notes the hash of the secret that a runner has chosen, once.
 func (db *DB) Join(ctx context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
-	return db.living(ctx, name, where{text: "SET #hs = :hs, #se = if_not_exists(#se, :se)", names: []string{rHash, rSeen}, values: item{":hs": binaryOf(hash), ":se": micros(at)}},
+	r, err := db.changeRunner(ctx, name, where{text: "SET #hs = :hs, #se = if_not_exists(#se, :se)", names: []string{rHash, rSeen}, values: item{":hs": binaryOf(hash), ":se": micros(at)}},
 		where{text: "(attribute_not_exists(#hs) OR #hs = :hs)", names: []string{rHash}, values: item{":hs": binaryOf(hash)}})
+	if errors.Is(err, host.ErrConflict) && (r.Hash == nil || bytes.Equal(r.Hash, hash)) {
+		err = fmt.Errorf("runner %s is ended: %w", name, host.ErrNotFound)
+	}
+	return r, err
 }
 
 // Beat notes a sign of life.
@@ -170,6 +175,13 @@ func (db *DB) Refused(ctx context.Context, name, why string, at time.Time) error
 // Fence takes all rights from the runner, and notes why.
 func (db *DB) Fence(ctx context.Context, name, why string) (sandbox.Runner, error) {
 	return db.changeRunner(ctx, name, where{text: "SET #fe = :fe, #wy = :wy", names: []string{rFenced, rWhy}, values: item{":fe": yes(), ":wy": text(why)}}, where{})
+}
+
+// Leave takes all rights from the runner, which goes by itself.
+func (db *DB) Leave(ctx context.Context, name string, asked int) error {
+	_, err := db.living(ctx, name, where{text: "SET #fe = :yes, #lv = :yes", names: []string{rFenced, rLeft}, values: item{":yes": yes()}},
+		where{text: "#as = :as", names: []string{rAsked}, values: item{":as": number(int64(asked))}})
+	return err
 }
 
 // ShownTwice notes that the runner's ticket was shown by two, and takes all rights from it.

@@ -21,7 +21,8 @@ type Joined struct {
 
 // Join gives a runner its pass for its ticket. A ticket can be read by whoever may look at
 // the account's machines, so it is good once: when it is shown by a second one, nobody knows
-// which of them is the machine, and the runner is fenced.
+// which of them is the machine, and the runner is fenced. That counts also when the first one
+// has left, or was ended, before the second one came.
 func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, error) {
 	t, err := s.shown(ctx, ticket)
 	if err != nil {

@@ -87,6 +87,9 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 	switch {
 	case r.Fenced:
 		*lost = ended || r.Seen.IsZero()
+		if r.Left && !r.Twice && !ended && now.Sub(r.Launched) <= startTime {
+			return nil // its machine ends by itself, or has yet to show the ticket that another one has used
+		}
 		return s.bury(ctx, r, fate{over: ended})
 	case ended:
 		*lost = true

@@ -237,16 +237,18 @@ func (m *Memory) Ask(_ context.Context, name string) error {
 
 // Join implements sandbox.Runners.
 func (m *Memory) Join(_ context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
-	conflict := false
-	r, err := m.alter(name, func(r *sandbox.Runner) {
-		if conflict = r.Hash != nil && !bytes.Equal(r.Hash, hash); !conflict && r.Hash == nil {
-			r.Hash, r.Seen = hash, at
-		}
-	})
-	if conflict {
-		err = host.ErrConflict
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	switch {
+	case r != nil && r.Hash != nil && !bytes.Equal(r.Hash, hash):
+		return *r, host.ErrConflict
+	case r == nil || r.Fenced:
+		return sandbox.Runner{}, host.ErrNotFound
+	case r.Hash == nil:
+		r.Hash, r.Seen = hash, at
 	}
-	return r, err
+	return *r, nil
 }
 
 // Beat implements sandbox.Runners.
@@ -279,6 +281,20 @@ func (m *Memory) Fence(_ context.Context, name, why string) (sandbox.Runner, err
 	}
 	r.Fenced, r.Why = true, why
 	return *r, nil
+}
+
+// Leave implements sandbox.Runners.
+func (m *Memory) Leave(_ context.Context, name string, asked int) error {
+	conflict := false
+	_, err := m.alter(name, func(r *sandbox.Runner) {
+		if conflict = r.Asked != asked; !conflict {
+			r.Fenced, r.Left = true, true
+		}
+	})
+	if conflict {
+		err = host.ErrConflict
+	}
+	return err
 }
 
 // ShownTwice implements sandbox.Runners.

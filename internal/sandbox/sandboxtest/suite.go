@@ -284,14 +284,24 @@ func leave(t *testing.T, s Stores) {
 	if err := s.Runners.Ask(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Runners.Remove(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
+	if err := s.Runners.Leave(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("it left although it was asked: %v", err)
 	}
-	if err := s.Runners.Remove(t.Context(), name, 2); err != nil {
+	if err := s.Runners.Remove(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("removed although it was asked: %v", err)
+	}
+	if err := s.Runners.Leave(t.Context(), name, 2); err != nil {
 		t.Errorf("it cannot leave: %v", err)
 	}
-	if err := s.Runners.Ask(t.Context(), name); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("asked when it had left: %v", err)
+	ask, left := s.Runners.Ask(t.Context(), name), s.Runners.Leave(t.Context(), name, 2)
+	if !errors.Is(ask, host.ErrNotFound) || !errors.Is(left, host.ErrNotFound) {
+		t.Errorf("asked when it had left: %v; it leaves again: %v", ask, left)
+	}
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Fenced || !r.Left {
+		t.Errorf("when it has left: %+v, %v", r, err)
+	}
+	if err := s.Runners.Remove(t.Context(), name, 2); err != nil {
+		t.Errorf("it cannot be removed: %v", err)
 	}
 	if err := s.Runners.Remove(t.Context(), name, 2); err != nil {
 		t.Errorf("removed twice: %v", err)
@@ -395,6 +405,13 @@ func join(t *testing.T, s Stores) {
 	}
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || string(r.Hash) != "\x01\x02" || !r.Seen.Equal(at) {
 		t.Errorf("then: %+v, %v", r, err)
+	}
+	if _, err := s.Runners.Fence(t.Context(), name, "because"); err != nil {
+		t.Fatal(err)
+	}
+	_, other := s.Runners.Join(t.Context(), name, []byte{3}, at)
+	if _, err := s.Runners.Join(t.Context(), name, []byte{1, 2}, at); !errors.Is(err, host.ErrNotFound) || !errors.Is(other, host.ErrConflict) {
+		t.Errorf("of one that is fenced joins itself: %v, and another one: %v", err, other)
 	}
 	if _, err := s.Runners.Join(t.Context(), runnerIn(a, 0, "other").Name(), []byte{1}, at); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
