@@ -59,8 +59,8 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 	Fence(ctx context.Context, name, why string) (Runner, error)
 	// Leave fences one that goes by itself, if Asked is still asked. ErrConflict, ErrNotFound as Ask.
 	Leave(ctx context.Context, name string, asked int) error
-	// ShownTwice notes that its ticket was shown by two, fences it unless it is, with why, and
-	// returns it; the same again changes nothing. ErrNotFound.
+	// ShownTwice notes that its ticket was shown by two, fences it, with why if no reason was noted
+	// before, and returns it; the same again changes nothing. ErrNotFound.
 	ShownTwice(ctx context.Context, name, why string) (Runner, error)
 	// Told notes that people know that its ticket was shown by two. ErrNotFound.
 	Told(ctx context.Context, name string) error

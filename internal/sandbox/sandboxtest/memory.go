@@ -4,6 +4,7 @@ package sandboxtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -305,10 +306,7 @@ func (m *Memory) ShownTwice(_ context.Context, name, why string) (sandbox.Runner
 	if r == nil {
 		return sandbox.Runner{}, host.ErrNotFound
 	}
-	if !r.Fenced {
-		r.Fenced, r.Why = true, why
-	}
-	r.Twice = true
+	r.Fenced, r.Twice, r.Why = true, true, cmp.Or(r.Why, why)
 	return *r, nil
 }
 

@@ -344,11 +344,14 @@ func fence(t *testing.T, s Stores) {
 
 func shownTwice(t *testing.T, s Stores) {
 	a := s.Attempt()
-	free, fenced := s.runner(t, runnerIn(a, 0, "one")), s.runner(t, runnerIn(a, 1, "two"))
+	free, fenced, left := s.runner(t, runnerIn(a, 0, "one")), s.runner(t, runnerIn(a, 1, "two")), s.runner(t, runnerIn(a, 2, "three"))
 	if _, err := s.Runners.Fence(t.Context(), fenced, "because"); err != nil {
 		t.Fatal(err)
 	}
-	for name, why := range map[string]string{free: "twice", fenced: "because"} {
+	if err := s.Runners.Leave(t.Context(), left, 1); err != nil {
+		t.Fatal(err)
+	}
+	for name, why := range map[string]string{free: "twice", fenced: "because", left: "twice"} {
 		for range 2 {
 			if r, err := s.Runners.ShownTwice(t.Context(), name, "twice"); err != nil || !r.Fenced || !r.Twice || r.Told || r.Why != why || r.Name() != name {
 				t.Errorf("shown twice: %+v, %v", r, err)
