@@ -83,6 +83,9 @@ const (
 	rHash     = "hs"
 	rFenced   = "fe"
 	rWhy      = "wy"
+	rLeft     = "lv"
+	rTwice    = "tw"
+	rTold     = "to"
 )
 
 func runnerList(shard int64) string { return "RUN#" + decimal(shard) }
@@ -118,7 +121,7 @@ func runnerItem(r sandbox.Runner) (item, error) {
 func runnerOf(it item) (sandbox.Runner, error) {
 	r := sandbox.Runner{Attempt: it.num("at"), Class: it.str(cClass), Slot: int(it.num("sl")), ID: it.str(rID), Site: it.num(aSite), Project: it.num(cProject),
 		Launched: it.time(rLaunched), Refused: it.str(rRefused), Seen: it.time(rSeen), Load: int(it.num(rLoad)), Asked: int(it.num(rAsked)), Task: it.str(rTask),
-		Hash: it.bytes(rHash), Fenced: it.bool(rFenced), Why: it.str(rWhy)}
+		Hash: it.bytes(rHash), Fenced: it.bool(rFenced), Why: it.str(rWhy), Left: it.bool(rLeft), Twice: it.bool(rTwice), Told: it.bool(rTold)}
 	if err := json.Unmarshal([]byte(it.str(rOf)), &r.Of); err != nil {
 		return r, fmt.Errorf("decode runner %s: %w", r.Name(), err)
 	}

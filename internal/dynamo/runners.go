@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,11 +96,20 @@ func (db *DB) runnersIn(ctx context.Context, begin string, lists ...string) ([]s
 // changeRunner changes a runner that may still do something and is as it must be, if that
 // matters; and returns it. ErrConflict comes with the runner as it is.
 func (db *DB) changeRunner(ctx context.Context, name string, change, must where) (sandbox.Runner, error) {
+	free := where{text: "attribute_not_exists(#fe)", names: append([]string{rFenced}, must.names...), values: must.values}
+	if must.text != "" {
+		free.text += " AND " + must.text
+	}
+	return db.alterRunner(ctx, name, change, free)
+}
+
+// alterRunner is changeRunner also for a runner that may do nothing more.
+func (db *DB) alterRunner(ctx context.Context, name string, change, must where) (sandbox.Runner, error) {
 	k, id, err := placeOf(name)
 	if err != nil {
 		return sandbox.Runner{}, err
 	}
-	is := where{text: "#id = :id AND attribute_not_exists(#fe)", names: []string{rID, rFenced}, values: item{":id": text(id)}}
+	is := where{text: "#id = :id", names: []string{rID}, values: item{":id": text(id)}}
 	if must.text != "" {
 		is.text += " AND " + must.text
 		is.names = append(is.names, must.names...)
@@ -135,8 +145,12 @@ func (db *DB) Ask(ctx context.Context, name string) error {
 
 // Join notes the hash of the secret that a runner has chosen, once.
 func (db *DB) Join(ctx context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
-	return db.living(ctx, name, where{text: "SET #hs = :hs, #se = if_not_exists(#se, :se)", names: []string{rHash, rSeen}, values: item{":hs": binaryOf(hash), ":se": micros(at)}},
+	r, err := db.changeRunner(ctx, name, where{text: "SET #hs = :hs, #se = if_not_exists(#se, :se)", names: []string{rHash, rSeen}, values: item{":hs": binaryOf(hash), ":se": micros(at)}},
 		where{text: "(attribute_not_exists(#hs) OR #hs = :hs)", names: []string{rHash}, values: item{":hs": binaryOf(hash)}})
+	if errors.Is(err, host.ErrConflict) && (r.Hash == nil || bytes.Equal(r.Hash, hash)) {
+		err = fmt.Errorf("runner %s is ended: %w", name, host.ErrNotFound)
+	}
+	return r, err
 }
 
 // Beat notes a sign of life.
@@ -161,6 +175,25 @@ func (db *DB) Refused(ctx context.Context, name, why string, at time.Time) error
 // Fence takes all rights from the runner, and notes why.
 func (db *DB) Fence(ctx context.Context, name, why string) (sandbox.Runner, error) {
 	return db.changeRunner(ctx, name, where{text: "SET #fe = :fe, #wy = :wy", names: []string{rFenced, rWhy}, values: item{":fe": yes(), ":wy": text(why)}}, where{})
+}
+
+// Leave takes all rights from the runner, which goes by itself.
+func (db *DB) Leave(ctx context.Context, name string, asked int) error {
+	_, err := db.living(ctx, name, where{text: "SET #fe = :yes, #lv = :yes", names: []string{rFenced, rLeft}, values: item{":yes": yes()}},
+		where{text: "#as = :as", names: []string{rAsked}, values: item{":as": number(int64(asked))}})
+	return err
+}
+
+// ShownTwice notes that the runner's ticket was shown by two, and takes all rights from it.
+func (db *DB) ShownTwice(ctx context.Context, name, why string) (sandbox.Runner, error) {
+	return db.alterRunner(ctx, name, where{text: "SET #tw = :yes, #fe = :yes, #wy = if_not_exists(#wy, :wy)", names: []string{rTwice, rFenced, rWhy},
+		values: item{":yes": yes(), ":wy": text(why)}}, where{})
+}
+
+// Told notes that people know that.
+func (db *DB) Told(ctx context.Context, name string) error {
+	_, err := db.alterRunner(ctx, name, where{text: "SET #to = :to", names: []string{rTold}, values: item{":to": yes()}}, where{})
+	return err
 }
 
 // Remove deletes the runner.

@@ -21,7 +21,8 @@ type Joined struct {
 
 // Join gives a runner its pass for its ticket. A ticket can be read by whoever may look at
 // the account's machines, so it is good once: when it is shown by a second one, nobody knows
-// which of them is the machine, and the runner is fenced.
+// which of them is the machine, and the runner is fenced. That counts also when the first one
+// has left, or was ended, before the second one came.
 func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, error) {
 	t, err := s.shown(ctx, ticket)
 	if err != nil {
@@ -43,24 +44,39 @@ func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, e
 	return Joined{Pass: pass}, err
 }
 
-// usedTwice ends a runner whose ticket was shown by two, and says so aloud.
+// usedTwice ends a runner whose ticket was shown by two, and says so aloud. That people are to
+// be told is noted first: who is cut off, or cannot reach them, leaves it to the next Check.
 func (s *Service) usedTwice(ctx context.Context, name string) error {
-	r, err := s.Runners.Fence(ctx, name, "its ticket was shown twice")
-	switch {
-	case errors.Is(err, host.ErrConflict), errors.Is(err, host.ErrNotFound):
-		return ErrGone // it has been said
-	case err != nil:
+	r, err := s.Runners.ShownTwice(ctx, name, "its ticket was shown twice")
+	if errors.Is(err, host.ErrNotFound) {
+		return ErrGone
+	} else if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("The ticket of machine %s (attempt %d) was shown by two: somebody may have read it from the account's ECS tasks or events. "+
-		"The machine is ended and its commands run again; whoever was first may have had commands of this attempt with their secrets.", name, r.Attempt)
-	s.Logger.Error("a ticket was shown twice", "runner", name, "attempt", r.Attempt, "project", r.Project)
-	if s.Alarm != nil {
-		if err := s.Alarm(ctx, text); err != nil {
-			s.Logger.Error("nobody could be told that a ticket was shown twice", "runner", name, "error", err)
-		}
+	if err := s.warn(ctx, r); err != nil {
+		s.Logger.Error("nobody could be told yet that a ticket was shown twice", "runner", name, "error", err)
 	}
 	return ErrGone
+}
+
+// warn tells people that the ticket of a runner was shown by two, if they are still to be told:
+// rather twice than never.
+func (s *Service) warn(ctx context.Context, r Runner) error {
+	if !r.Twice || r.Told {
+		return nil
+	}
+	text := fmt.Sprintf("The ticket of machine %s (attempt %d) was shown by two: somebody may have read it from the account's ECS tasks or events. "+
+		"The machine is ended and its commands run again; whoever was first may have had commands of this attempt with their secrets.", r.Name(), r.Attempt)
+	s.Logger.Error("a ticket was shown twice", "runner", r.Name(), "attempt", r.Attempt, "project", r.Project)
+	if s.Alarm != nil {
+		if err := s.Alarm(ctx, text); err != nil {
+			return fmt.Errorf("tell people of the ticket of runner %s: %w", r.Name(), err)
+		}
+	}
+	if err := s.Runners.Told(ctx, r.Name()); !errors.Is(err, host.ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 // shown checks a token without a store, but for what is kept of keys and of the release before.

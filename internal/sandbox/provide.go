@@ -156,11 +156,12 @@ func (s *Service) end(ctx context.Context, r Runner, why string, e fate) error {
 
 // bury does what is to be done about a runner that is fenced: the machine is stopped and, once
 // it has ended, its commands are lost and those that wait for it are told. What a machine runs
-// never runs elsewhere before that. Cut off, it is done again, by the next Check.
+// never runs elsewhere before that. The row stays until people know what they must be told of
+// it. Cut off, it is done again, by the next Check.
 func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
-	var failed error
+	failed := s.warn(ctx, r)
 	if !e.over {
-		failed = s.Launcher.Stop(ctx, r, r.Why)
+		failed = errors.Join(failed, s.Launcher.Stop(ctx, r, r.Why))
 		if !r.Seen.IsZero() {
 			return failed
 		}

@@ -71,6 +71,9 @@ type Runner struct {
 	Hash     []byte    // of the secret that it chose when it joined; nil before
 	Fenced   bool      // it may do nothing more
 	Why      string    // it was fenced
+	Left     bool      // it is fenced since it has left by itself, as it said
+	Twice    bool      // its ticket was shown by two
+	Told     bool      // people know that
 }
 
 // MaxRunners is how many an attempt may have of one class.

@@ -118,7 +118,8 @@ func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, erro
 	return s.take(ctx, r, claimed, len(claimed))
 }
 
-// leave lets a runner go that is not needed any more.
+// leave lets a runner go that is not needed any more. Its row stays until its machine has ended:
+// one that read the ticket may be who leaves, and the machine itself is still to come.
 func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool, error) {
 	if idle < pauseTime {
 		return false, nil
@@ -128,9 +129,12 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 			return false, err
 		}
 	}
-	err := s.Runners.Remove(ctx, r.Name(), r.Asked)
-	if errors.Is(err, host.ErrConflict) {
+	err := s.Runners.Leave(ctx, r.Name(), r.Asked)
+	switch {
+	case errors.Is(err, host.ErrConflict):
 		return false, nil // a command came in between
+	case errors.Is(err, host.ErrNotFound):
+		return false, ErrGone
 	}
 	return err == nil, err
 }

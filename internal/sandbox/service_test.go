@@ -430,6 +430,37 @@ func TestNoRoom(t *testing.T) {
 	})
 }
 
+// TestNoAPI proves that commands wait for as long as the API is away, however many machines come
+// up meanwhile and cannot join: each is stopped, the log says why the next one is waited for, and
+// the one that can join has the command.
+func TestNoAPI(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		for n := range 8 {
+			time.Sleep(10*time.Minute + time.Second)
+			if err := b.check(); err != nil || len(b.fake.stopped) != n+1 || len(b.woke) != n+1 {
+				t.Fatalf("%v; stopped %v, woke %v", err, b.fake.stopped, b.woke)
+			}
+			var log bytes.Buffer
+			_, err := b.For(sandboxtest.Task(1, 2, n+2), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: &log, Status: p.Status})
+			if !errors.As(err, &p) || !strings.Contains(log.String(), "did not come up") {
+				t.Fatalf("it does not wait: %v; its log is %q", err, &log)
+			}
+			time.Sleep(time.Minute)
+			if err := b.check(); err != nil || len(b.fake.runners) != n+2 {
+				t.Fatalf("%v; %d machines", err, len(b.fake.runners))
+			}
+		}
+		if o := b.poll(b.fake.runners[8], sandbox.Beat{Free: 4}); len(o.Commands) != 1 {
+			t.Errorf("the API is there again: %+v", o)
+		}
+		if list, err := b.memory.Runners(t.Context(), 0); err != nil || len(list) != 1 {
+			t.Errorf("left: %+v, %v", list, err)
+		}
+	})
+}
+
 // TestNobodyWaits proves that a machine that could not be launched is given up when no
 // command waits for it.
 func TestNobodyWaits(t *testing.T) {

@@ -45,7 +45,8 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 	// Earlier lists those of all attempts that the release before made: Place.Earlier.
 	Earlier(ctx context.Context) ([]Runner, error)
 	// Join notes the hash of the secret that the runner has chosen, and when; the same again
-	// changes nothing. ErrConflict when another secret was chosen before, ErrNotFound as Ask.
+	// changes nothing. ErrConflict when another secret was chosen before, also by one that has
+	// left or is fenced; ErrNotFound as Ask.
 	Join(ctx context.Context, name string, hash []byte, at time.Time) (Runner, error)
 	// Beat notes a sign of life, and returns the runner. ErrNotFound as Ask.
 	Beat(ctx context.Context, name string, at time.Time, load int) (Runner, error)
@@ -56,6 +57,13 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 	// Fence takes all rights from it, and notes why. ErrConflict, with the runner as it is, when
 	// that was done before.
 	Fence(ctx context.Context, name, why string) (Runner, error)
+	// Leave fences one that goes by itself, if Asked is still asked. ErrConflict, ErrNotFound as Ask.
+	Leave(ctx context.Context, name string, asked int) error
+	// ShownTwice notes that its ticket was shown by two, fences it, with why if no reason was noted
+	// before, and returns it; the same again changes nothing. ErrNotFound.
+	ShownTwice(ctx context.Context, name, why string) (Runner, error)
+	// Told notes that people know that its ticket was shown by two. ErrNotFound.
+	Told(ctx context.Context, name string) error
 	// Remove deletes it, if Asked is still asked, or whatever it is when asked is negative.
 	// ErrConflict; one that is gone is no error.
 	Remove(ctx context.Context, name string, asked int) error

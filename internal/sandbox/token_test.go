@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sandbox/sandboxtest"
@@ -195,6 +196,143 @@ func TestTicket(t *testing.T) {
 			t.Errorf("it does not run again: %v", err)
 		}
 	})
+}
+
+// TestFirstHasGone proves that people are told of a ticket that was shown by two also when the
+// first one was gone before the second one came: it handed in a result and left, or it was
+// ended. The machine is given the time to come up, and no row stays in the end.
+func TestFirstHasGone(t *testing.T) {
+	for name, gone := range map[string]func(*bench, string){
+		"left": func(b *bench, pass string) {
+			if err := b.Finish(b.t.Context(), pass, "2.0", sandbox.Result{}); err != nil {
+				b.t.Fatal(err)
+			}
+			if o, err := b.Poll(b.t.Context(), pass, sandbox.Beat{Free: 4, Idle: 61_000}); err != nil || !o.Leave {
+				b.t.Fatal(o, err)
+			}
+		},
+		"left a command": func(b *bench, pass string) {
+			if o, err := b.Poll(b.t.Context(), pass, sandbox.Beat{Idle: 61_000}); err != nil || !o.Leave {
+				b.t.Fatal(o, err)
+			}
+		},
+		"killed": func(b *bench, _ string) {
+			if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(b.t.Context(), param.New("command", "2.0")); err != nil {
+				b.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			timed(t, func(t *testing.T) {
+				b := newBench(t)
+				b.submit(2)
+				r := b.fake.runners[0]
+				if o := b.poll(r, sandbox.Beat{Free: 4}); len(o.Commands) != 1 {
+					t.Fatal(o)
+				}
+				gone(b, r.Token())
+				stopped := len(b.fake.stopped)
+				time.Sleep(9 * time.Minute)
+				if err := b.check(); err != nil || name != "killed" && len(b.fake.stopped) != stopped {
+					t.Errorf("the machine is stopped before it has come up: %v, %v", b.fake.stopped, err)
+				}
+				for range 2 {
+					if _, err := b.Join(t.Context(), r.ticket, sandbox.Joining{Secret: rand.Text()}); !errors.Is(err, sandbox.ErrGone) {
+						t.Errorf("the machine is told: %v", err)
+					}
+				}
+				if len(b.alarms) != 1 {
+					t.Errorf("people are told %q", b.alarms)
+				}
+				if err := b.check(); err != nil || len(b.fake.stopped) == stopped {
+					t.Errorf("the machine is not stopped: %v", err)
+				}
+				b.fake.ends(r, "it has ended")
+				if err := b.check(); err != nil {
+					t.Error(err)
+				}
+				row, err := b.memory.Command(t.Context(), 1, "2.0")
+				if _, there := b.memory.Runner(t.Context(), r.Name()); !errors.Is(there, host.ErrNotFound) || err != nil || row.State != sandbox.Over {
+					t.Errorf("its row: %v; the command: %+v, %v", there, row, err)
+				}
+			})
+		})
+	}
+}
+
+// TestLeftAndStays proves that the machine of one that has left is stopped when it does not end.
+func TestLeftAndStays(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 4})
+		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{}); err != nil {
+			t.Fatal(err)
+		}
+		if o := b.poll(r, sandbox.Beat{Free: 4, Idle: 61_000}); !o.Leave {
+			t.Fatal(o)
+		}
+		if exit, err := b.again(2, 2, p); err != nil || exit.Code != 0 {
+			t.Errorf("its command: %+v, %v", exit, err)
+		}
+		time.Sleep(11 * time.Minute)
+		if err := b.check(); err != nil || len(b.fake.stopped) != 1 || len(b.alarms) != 0 {
+			t.Errorf("stopped %v, told %q, %v", b.fake.stopped, b.alarms, err)
+		}
+		if err := b.Stopped(t.Context(), r.Name(), "it was asked to", sandbox.Lost); err != nil {
+			t.Error(err)
+		}
+		if list, err := b.memory.Runners(t.Context(), 0); err != nil || len(list) != 0 {
+			t.Errorf("left: %+v, %v", list, err)
+		}
+	})
+}
+
+// cutOff is a store whose write that a ticket was shown twice is carried out, and whose caller
+// ends before he has the answer.
+type cutOff struct{ *sandboxtest.Memory }
+
+func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runner, error) {
+	c.Memory.ShownTwice(ctx, name, why)
+	return sandbox.Runner{}, host.ErrUnavailable
+}
+
+// TestToldAtLast proves that people are told once of a ticket that was shown by two, whatever
+// comes in between: an answer of the store that is lost, a process that is cut off, a topic that
+// is away, the end of the machine meanwhile.
+func TestToldAtLast(t *testing.T) {
+	for name, hinder := range map[string]func(*bench){
+		"cut off":    func(b *bench) { b.Service.Runners = cutOff{b.memory} },
+		"topic away": func(b *bench) { b.Alarm = func(context.Context, string) error { return host.ErrUnavailable } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			timed(t, func(t *testing.T) {
+				b := newBench(t)
+				b.submit(2)
+				r := b.fake.runners[0]
+				b.join(r)
+				tell := b.Alarm
+				hinder(b)
+				if _, err := b.Join(t.Context(), r.ticket, sandbox.Joining{Secret: rand.Text()}); err == nil || len(b.alarms) != 0 {
+					t.Fatalf("a second one joins: %v, %q", err, b.alarms)
+				}
+				b.fake.ends(r, "it was asked to")
+				if name == "topic away" && b.check() == nil {
+					t.Error("nobody knows that the topic is away")
+				}
+				b.Service.Runners, b.Alarm = b.memory, tell
+				for range 3 {
+					if err := b.check(); err != nil {
+						t.Error(err)
+					}
+				}
+				if _, err := b.memory.Runner(t.Context(), r.Name()); len(b.alarms) != 1 || !errors.Is(err, host.ErrNotFound) {
+					t.Errorf("told: %q; its row: %v", b.alarms, err)
+				}
+			})
+		})
+	}
 }
 
 // TestReleaseBefore proves that a machine of the release before, whose token is not signed, goes

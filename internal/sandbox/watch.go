@@ -87,6 +87,9 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 	switch {
 	case r.Fenced:
 		*lost = ended || r.Seen.IsZero()
+		if r.Left && !r.Twice && !ended && now.Sub(r.Launched) <= startTime {
+			return nil // its machine ends by itself, or has yet to show the ticket that another one has used
+		}
 		return s.bury(ctx, r, fate{over: ended})
 	case ended:
 		*lost = true
@@ -98,12 +101,21 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 		return s.revive(ctx, r)
 	case r.Seen.IsZero() && now.Sub(r.Launched) > startTime:
 		*lost = true
-		why := fmt.Sprintf("the machine did not come up within %v", startTime)
-		return s.end(ctx, r, why, fate{trouble: why})
+		return s.late(ctx, r, fmt.Sprintf("the machine did not come up within %v", startTime))
 	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
 		return s.end(ctx, r, fmt.Sprintf("the machine has said nothing for %v", deafTime), fate{})
 	}
 	return nil
+}
+
+// late gives up a runner that has not come up. That is as if there was no room, and no trouble
+// that counts against its commands: a machine that could not be made would have ended, and one
+// that runs and cannot join says nothing of the image, but that the API is away.
+func (s *Service) late(ctx context.Context, r Runner, why string) error {
+	if err := s.keepPlace(ctx, r, why); err != nil {
+		return err
+	}
+	return s.end(ctx, r, why, fate{})
 }
 
 // revive launches a runner that could not be launched before, unless no command waits for it.

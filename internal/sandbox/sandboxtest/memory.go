@@ -4,6 +4,7 @@ package sandboxtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -237,16 +238,18 @@ func (m *Memory) Ask(_ context.Context, name string) error {
 
 // Join implements sandbox.Runners.
 func (m *Memory) Join(_ context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
-	conflict := false
-	r, err := m.alter(name, func(r *sandbox.Runner) {
-		if conflict = r.Hash != nil && !bytes.Equal(r.Hash, hash); !conflict && r.Hash == nil {
-			r.Hash, r.Seen = hash, at
-		}
-	})
-	if conflict {
-		err = host.ErrConflict
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	switch {
+	case r != nil && r.Hash != nil && !bytes.Equal(r.Hash, hash):
+		return *r, host.ErrConflict
+	case r == nil || r.Fenced:
+		return sandbox.Runner{}, host.ErrNotFound
+	case r.Hash == nil:
+		r.Hash, r.Seen = hash, at
 	}
-	return r, err
+	return *r, nil
 }
 
 // Beat implements sandbox.Runners.
@@ -279,6 +282,44 @@ func (m *Memory) Fence(_ context.Context, name, why string) (sandbox.Runner, err
 	}
 	r.Fenced, r.Why = true, why
 	return *r, nil
+}
+
+// Leave implements sandbox.Runners.
+func (m *Memory) Leave(_ context.Context, name string, asked int) error {
+	conflict := false
+	_, err := m.alter(name, func(r *sandbox.Runner) {
+		if conflict = r.Asked != asked; !conflict {
+			r.Fenced, r.Left = true, true
+		}
+	})
+	if conflict {
+		err = host.ErrConflict
+	}
+	return err
+}
+
+// ShownTwice implements sandbox.Runners.
+func (m *Memory) ShownTwice(_ context.Context, name, why string) (sandbox.Runner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	if r == nil {
+		return sandbox.Runner{}, host.ErrNotFound
+	}
+	r.Fenced, r.Twice, r.Why = true, true, cmp.Or(r.Why, why)
+	return *r, nil
+}
+
+// Told implements sandbox.Runners.
+func (m *Memory) Told(_ context.Context, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, _ := m.found(name)
+	if r == nil {
+		return host.ErrNotFound
+	}
+	r.Told = true
+	return nil
 }
 
 // Remove implements sandbox.Runners.

@@ -22,19 +22,20 @@ type Stores struct {
 // Suite is what every driver of the two ports passes.
 func Suite(t *testing.T, s Stores) {
 	for name, f := range map[string]func(*testing.T, Stores){
-		"a command is there once":                 addOnce,
-		"one claim wins":                          claimOnce,
-		"who waits is listed by class and age":    waiting,
-		"an end counts once":                      endOnce,
-		"to park after the end tells the end":     park,
-		"troubles are counted while it waits":     note,
-		"a large command comes back whole":        large,
-		"a slot has one runner":                   slots,
-		"a runner leaves only if no command came": leave,
-		"a fenced runner has no rights":           fence,
-		"a launch is noted":                       launched,
-		"a runner joins with one secret":          join,
-		"runners of the release before are found": earlier,
+		"a command is there once":                        addOnce,
+		"one claim wins":                                 claimOnce,
+		"who waits is listed by class and age":           waiting,
+		"an end counts once":                             endOnce,
+		"to park after the end tells the end":            park,
+		"troubles are counted while it waits":            note,
+		"a large command comes back whole":               large,
+		"a slot has one runner":                          slots,
+		"a runner leaves only if no command came":        leave,
+		"a fenced runner has no rights":                  fence,
+		"a ticket shown twice is kept until people know": shownTwice,
+		"a launch is noted":                              launched,
+		"a runner joins with one secret":                 join,
+		"runners of the release before are found":        earlier,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -283,14 +284,24 @@ func leave(t *testing.T, s Stores) {
 	if err := s.Runners.Ask(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Runners.Remove(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
+	if err := s.Runners.Leave(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("it left although it was asked: %v", err)
 	}
-	if err := s.Runners.Remove(t.Context(), name, 2); err != nil {
+	if err := s.Runners.Remove(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("removed although it was asked: %v", err)
+	}
+	if err := s.Runners.Leave(t.Context(), name, 2); err != nil {
 		t.Errorf("it cannot leave: %v", err)
 	}
-	if err := s.Runners.Ask(t.Context(), name); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("asked when it had left: %v", err)
+	ask, left := s.Runners.Ask(t.Context(), name), s.Runners.Leave(t.Context(), name, 2)
+	if !errors.Is(ask, host.ErrNotFound) || !errors.Is(left, host.ErrNotFound) {
+		t.Errorf("asked when it had left: %v; it leaves again: %v", ask, left)
+	}
+	if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Fenced || !r.Left {
+		t.Errorf("when it has left: %+v, %v", r, err)
+	}
+	if err := s.Runners.Remove(t.Context(), name, 2); err != nil {
+		t.Errorf("it cannot be removed: %v", err)
 	}
 	if err := s.Runners.Remove(t.Context(), name, 2); err != nil {
 		t.Errorf("removed twice: %v", err)
@@ -328,6 +339,33 @@ func fence(t *testing.T, s Stores) {
 	}
 	if _, err := s.Runners.Fence(t.Context(), name, "x"); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("one that is gone: %v", err)
+	}
+}
+
+func shownTwice(t *testing.T, s Stores) {
+	a := s.Attempt()
+	free, fenced, left := s.runner(t, runnerIn(a, 0, "one")), s.runner(t, runnerIn(a, 1, "two")), s.runner(t, runnerIn(a, 2, "three"))
+	if _, err := s.Runners.Fence(t.Context(), fenced, "because"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Runners.Leave(t.Context(), left, 1); err != nil {
+		t.Fatal(err)
+	}
+	for name, why := range map[string]string{free: "twice", fenced: "because", left: "twice"} {
+		for range 2 {
+			if r, err := s.Runners.ShownTwice(t.Context(), name, "twice"); err != nil || !r.Fenced || !r.Twice || r.Told || r.Why != why || r.Name() != name {
+				t.Errorf("shown twice: %+v, %v", r, err)
+			}
+		}
+		told, again := s.Runners.Told(t.Context(), name), s.Runners.Told(t.Context(), name)
+		if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Told || !r.Twice || told != nil || again != nil {
+			t.Errorf("told: %+v, %v, %v, %v", r, err, told, again)
+		}
+	}
+	other := runnerIn(a, 0, "other").Name()
+	_, err := s.Runners.ShownTwice(t.Context(), other, "twice")
+	if told := s.Runners.Told(t.Context(), other); !errors.Is(err, host.ErrNotFound) || !errors.Is(told, host.ErrNotFound) {
+		t.Errorf("one that is not there: %v, %v", err, told)
 	}
 }
 
@@ -370,6 +408,13 @@ func join(t *testing.T, s Stores) {
 	}
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || string(r.Hash) != "\x01\x02" || !r.Seen.Equal(at) {
 		t.Errorf("then: %+v, %v", r, err)
+	}
+	if _, err := s.Runners.Fence(t.Context(), name, "because"); err != nil {
+		t.Fatal(err)
+	}
+	_, other := s.Runners.Join(t.Context(), name, []byte{3}, at)
+	if _, err := s.Runners.Join(t.Context(), name, []byte{1, 2}, at); !errors.Is(err, host.ErrNotFound) || !errors.Is(other, host.ErrConflict) {
+		t.Errorf("of one that is fenced joins itself: %v, and another one: %v", err, other)
 	}
 	if _, err := s.Runners.Join(t.Context(), runnerIn(a, 0, "other").Name(), []byte{1}, at); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
