@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -155,20 +156,30 @@ func (a *api) place(ctx context.Context, w wanted) (g given, err error) {
 	return g, err
 }
 
+// unlinked takes the link out of an error: its query is a signature, and errors are printed, and
+// told to people.
+func unlinked(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
 // put stores content at a link.
-func (a *api) put(ctx context.Context, url, contentType string, content []byte) error {
+func (a *api) put(ctx context.Context, link, contentType string, content []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(content))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, link, bytes.NewReader(content))
 	if err != nil {
-		return err
+		return unlinked(err)
 	}
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
 	out, err := a.client.Do(r)
 	if err != nil {
-		return err
+		return fmt.Errorf("store: %w", unlinked(err))
 	}
 	defer out.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(out.Body, 300)) // for the message only
@@ -179,11 +190,11 @@ func (a *api) put(ctx context.Context, url, contentType string, content []byte) 
 }
 
 // get opens what is behind a link, and tries again what may pass.
-func (a *api) get(ctx context.Context, url string) (io.ReadCloser, error) {
+func (a *api) get(ctx context.Context, link string) (io.ReadCloser, error) {
 	for try := 0; ; try++ {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 		if err != nil {
-			return nil, err
+			return nil, unlinked(err)
 		}
 		out, err := a.client.Do(r)
 		if err == nil && out.StatusCode == http.StatusOK {
@@ -191,10 +202,10 @@ func (a *api) get(ctx context.Context, url string) (io.ReadCloser, error) {
 		}
 		if err == nil {
 			out.Body.Close()
-			err = fmt.Errorf("store: %s", out.Status)
+			err = errors.New(out.Status)
 		}
 		if try >= 5 || !sleep(ctx, backOff(try)) {
-			return nil, err
+			return nil, fmt.Errorf("store: %w", unlinked(err))
 		}
 	}
 }
