@@ -30,8 +30,9 @@ type api struct {
 // errOver is what the other side says of things that are over: they are to be left.
 var errOver = errors.New("this is over")
 
-// callTime bounds one call.
-const callTime = 15 * time.Second
+// callTime bounds one call. It is longer than the function of machines may take (20 s, see
+// infra/deployment): what was given up may still be carried out.
+const callTime = 25 * time.Second
 
 func newAPI(s settings) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()

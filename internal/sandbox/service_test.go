@@ -762,7 +762,8 @@ func (away) Ended(context.Context, []sandbox.Runner) (map[string]string, error) 
 	return nil, errors.New("ECS is away")
 }
 
-// TestAnswerLost proves that commands whose claim was answered in vain are handed over again.
+// TestAnswerLost proves that commands whose claim was answered in vain are handed over again, and
+// that a machine does not leave while such a claim may still come.
 func TestAnswerLost(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -778,6 +779,16 @@ func TestAnswerLost(t *testing.T) {
 		}
 		if o := b.poll(r, sandbox.Beat{Free: 0, Running: []string{"2.0", "3.0"}}); len(o.Commands)+len(o.Kill) != 0 {
 			t.Errorf("then: %+v", o)
+		}
+		for _, key := range []string{"2.0", "3.0"} {
+			if err := b.Finish(t.Context(), r.Token(), key, sandbox.Result{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, lost := range []bool{true, false} {
+			if o := b.poll(r, sandbox.Beat{Free: 2, Idle: 61_000, Lost: lost}); o.Leave == lost {
+				t.Errorf("an answer was lost lately: %v: %+v", lost, o)
+			}
 		}
 	})
 }
