@@ -30,6 +30,9 @@ type api struct {
 // errOver is what the other side says of things that are over: they are to be left.
 var errOver = errors.New("this is over")
 
+// errRefused is what the store says of a link that leads nowhere; another one may.
+var errRefused = errors.New("the store refuses it")
+
 // callTime bounds one call. It is longer than the function of machines may take (20 s, see
 // infra/deployment): what was given up may still be carried out.
 const callTime = 25 * time.Second
@@ -130,6 +133,28 @@ func (a *api) insist(ctx context.Context, do func() error) error {
 	}
 }
 
+// mostRefused is how often the store may refuse what a command has left, each time with a link of
+// its own, within a minute: the first may have expired, another one fares no better for good.
+const mostRefused = 10
+
+// deliver is insist for what a command has left, so that its end is told in any case: it gives up
+// what is refused again and again, and anything after as long as the API may be away.
+func (a *api) deliver(ctx context.Context, do func() error) error {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	began, refused := time.Now(), 0
+	return a.insist(ctx, func() error {
+		err := do()
+		if errors.Is(err, errRefused) {
+			refused++
+		}
+		if refused == mostRefused || time.Since(began) > deafTime {
+			giveUp()
+		}
+		return err
+	})
+}
+
 // backOff is how long to wait after a failure: 0.2 s, 0.4 s ... 10 s, and up to half as much
 // by chance.
 func backOff(try int) time.Duration {
@@ -184,10 +209,13 @@ func (a *api) put(ctx context.Context, link, contentType string, content []byte)
 	}
 	defer out.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(out.Body, 300)) // for the message only
-	if out.StatusCode/100 != 2 {
-		return fmt.Errorf("store: %s: %s", out.Status, bytes.TrimSpace(text))
+	switch {
+	case out.StatusCode/100 == 2:
+		return nil
+	case out.StatusCode/100 == 4 && out.StatusCode != http.StatusRequestTimeout && out.StatusCode != http.StatusTooManyRequests:
+		return fmt.Errorf("%w: %s: %s", errRefused, out.Status, bytes.TrimSpace(text))
 	}
-	return nil
+	return fmt.Errorf("store: %s: %s", out.Status, bytes.TrimSpace(text))
 }
 
 // get opens what is behind a link, and tries again what may pass.

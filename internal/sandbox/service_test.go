@@ -793,6 +793,25 @@ func TestAnswerLost(t *testing.T) {
 	})
 }
 
+// TestLogLost proves that a command whose log could not be stored ends as it ended, and that the log
+// of its task says what is missing.
+func TestLogLost(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 4})
+		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{LogLost: "the store refuses it: 403"}); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		exit, err := b.For(sandboxtest.Task(1, 2, 2), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: &log, Status: p.Status})
+		if err != nil || exit.Code != 0 || exit.Why != "" || log.String() != "zerodag: the end of this command's log is missing: the store refuses it: 403\n" {
+			t.Errorf("got %+v, %v; its log is %q", exit, err, &log)
+		}
+	})
+}
+
 // TestOutage proves that a task waits while the store cannot work, and goes on with the
 // command that it had asked for.
 func TestOutage(t *testing.T) {

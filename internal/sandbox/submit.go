@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -236,7 +237,7 @@ func (s *commands) await(ctx context.Context, wanted operators.Command, c Comman
 		}
 		return operators.Exit{}, &operators.Pending{Status: status(c.Key, a.losses, a.busy), After: after}
 	}
-	return s.exit(ctx, c)
+	return s.exit(ctx, wanted.Stdout, c)
 }
 
 // later is when to try again what was refused n times: 5 s, 10 s ... 80 s. It never ends:
@@ -283,10 +284,13 @@ func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
 }
 
 // exit is the end as operators see it.
-func (s *commands) exit(ctx context.Context, c Command) (operators.Exit, error) {
+func (s *commands) exit(ctx context.Context, stdout io.Writer, c Command) (operators.Exit, error) {
 	r := c.Result
 	if r.Stopped {
 		return operators.Exit{}, operators.Failf("The command was stopped")
+	}
+	if r.LogLost != "" { // the command did what it did: that is no reason to fail
+		fmt.Fprintf(stdout, "zerodag: the end of this command's log is missing: %s\n", r.LogLost)
 	}
 	outputs := map[string][]byte{}
 	for name, content := range r.Outputs {
