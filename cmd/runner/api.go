@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -29,8 +30,12 @@ type api struct {
 // errOver is what the other side says of things that are over: they are to be left.
 var errOver = errors.New("this is over")
 
-// callTime bounds one call.
-const callTime = 15 * time.Second
+// errRefused is what the store says of a link that leads nowhere; another one may.
+var errRefused = errors.New("the store refuses it")
+
+// callTime bounds one call. It is longer than the function of machines may take (20 s, see
+// infra/deployment): what was given up may still be carried out.
+const callTime = 25 * time.Second
 
 func newAPI(s settings) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -128,6 +133,28 @@ func (a *api) insist(ctx context.Context, do func() error) error {
 	}
 }
 
+// mostRefused is how often the store may refuse what a command has left, each time with a link of
+// its own, within a minute: the first may have expired, another one fares no better for good.
+const mostRefused = 10
+
+// deliver is insist for what a command has left, so that its end is told in any case: it gives up
+// what is refused again and again, and anything after as long as the API may be away.
+func (a *api) deliver(ctx context.Context, do func() error) error {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	began, refused := time.Now(), 0
+	return a.insist(ctx, func() error {
+		err := do()
+		if errors.Is(err, errRefused) {
+			refused++
+		}
+		if refused == mostRefused || time.Since(began) > deafTime {
+			giveUp()
+		}
+		return err
+	})
+}
+
 // backOff is how long to wait after a failure: 0.2 s, 0.4 s ... 10 s, and up to half as much
 // by chance.
 func backOff(try int) time.Duration {
@@ -155,35 +182,48 @@ func (a *api) place(ctx context.Context, w wanted) (g given, err error) {
 	return g, err
 }
 
+// unlinked takes the link out of an error: its query is a signature, and errors are printed, and
+// told to people.
+func unlinked(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
 // put stores content at a link.
-func (a *api) put(ctx context.Context, url, contentType string, content []byte) error {
+func (a *api) put(ctx context.Context, link, contentType string, content []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(content))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, link, bytes.NewReader(content))
 	if err != nil {
-		return err
+		return unlinked(err)
 	}
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
 	out, err := a.client.Do(r)
 	if err != nil {
-		return err
+		return fmt.Errorf("store: %w", unlinked(err))
 	}
 	defer out.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(out.Body, 300)) // for the message only
-	if out.StatusCode/100 != 2 {
-		return fmt.Errorf("store: %s: %s", out.Status, bytes.TrimSpace(text))
+	switch {
+	case out.StatusCode/100 == 2:
+		return nil
+	case out.StatusCode/100 == 4 && out.StatusCode != http.StatusRequestTimeout && out.StatusCode != http.StatusTooManyRequests:
+		return fmt.Errorf("%w: %s: %s", errRefused, out.Status, bytes.TrimSpace(text))
 	}
-	return nil
+	return fmt.Errorf("store: %s: %s", out.Status, bytes.TrimSpace(text))
 }
 
 // get opens what is behind a link, and tries again what may pass.
-func (a *api) get(ctx context.Context, url string) (io.ReadCloser, error) {
+func (a *api) get(ctx context.Context, link string) (io.ReadCloser, error) {
 	for try := 0; ; try++ {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 		if err != nil {
-			return nil, err
+			return nil, unlinked(err)
 		}
 		out, err := a.client.Do(r)
 		if err == nil && out.StatusCode == http.StatusOK {
@@ -191,10 +231,10 @@ func (a *api) get(ctx context.Context, url string) (io.ReadCloser, error) {
 		}
 		if err == nil {
 			out.Body.Close()
-			err = fmt.Errorf("store: %s", out.Status)
+			err = errors.New(out.Status)
 		}
 		if try >= 5 || !sleep(ctx, backOff(try)) {
-			return nil, err
+			return nil, fmt.Errorf("store: %w", unlinked(err))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,7 @@ type fleet struct {
 	*sandbox.Service
 	t       *testing.T
 	away    func() bool // whether the API is
+	slow    func() bool // whether a poll takes longer than its machine waits
 	handler http.Handler
 
 	mu       sync.Mutex
@@ -45,7 +47,7 @@ type machine struct {
 
 func newFleet(t *testing.T) *fleet {
 	memory := sandboxtest.NewMemory()
-	f := &fleet{t: t, away: func() bool { return false }, machines: map[string]*machine{}, woke: map[engine.Run]bool{}, runs: map[string]int{}, running: map[string]int{}}
+	f := &fleet{t: t, away: func() bool { return false }, slow: func() bool { return false }, machines: map[string]*machine{}, woke: map[engine.Run]bool{}, runs: map[string]int{}, running: map[string]int{}}
 	f.Service = sandbox.New(sandbox.Options{Commands: memory, Runners: memory, Launcher: f, Links: nowhere{}, Keys: sandboxtest.Keys(), Default: sandbox.Class{Image: "i"},
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil },
 		Wake: func(_ context.Context, _ int64, run engine.Run) error {
@@ -61,6 +63,15 @@ func newFleet(t *testing.T) *fleet {
 // RoundTrip is the way from a machine to the API, which a gateway answers while that is away.
 func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
+	if strings.HasSuffix(r.URL.Path, "/poll") && f.slow() {
+		late := r.Clone(context.WithoutCancel(r.Context()))
+		go func() {
+			time.Sleep(callTime + 10*time.Second)
+			f.handler.ServeHTTP(w, late)
+		}()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
 	if f.away() {
 		http.Error(w, "Too Many Requests", http.StatusTooManyRequests)
 	} else {
@@ -229,4 +240,46 @@ func TestAPIAway(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLateClaim proves that a command is begun, once, which a poll has claimed that its machine had
+// given up, after the next poll was answered.
+func TestLateClaim(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		submit := func(n int64) {
+			_, err := f.For(sandboxtest.Task(1, n, 1), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard})
+			var p *operators.Pending
+			if !errors.As(err, &p) {
+				t.Error(err)
+			}
+		}
+		runs := func(task string) int {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return f.runs[task]
+		}
+		var polls atomic.Int64 // after a minute: the first of those is slow
+		began := time.Now()
+		f.slow = func() bool { return time.Since(began) > time.Minute && polls.Add(1) == 1 }
+		submit(2)
+		for polls.Load() < 2 {
+			time.Sleep(time.Second)
+		}
+		if runs("2") != 1 {
+			t.Fatalf("the first command was run %d times", runs("2"))
+		}
+		time.Sleep(5 * time.Second) // the second poll was answered
+		before := polls.Load()
+		submit(3)
+		time.Sleep(time.Minute)
+		if before != 2 || runs("3") != 1 || len(f.machines) != 1 {
+			t.Errorf("after %d polls and %d more: the command was run %d times, on %d machines", before, polls.Load()-before, runs("3"), len(f.machines))
+		}
+		for _, m := range f.machines {
+			m.stop()
+			<-m.ended
+		}
+	})
 }

@@ -54,18 +54,14 @@ func (r *runner) execute(ctx context.Context, o order) result {
 	stop()
 	last, cancel := lasting(ctx)
 	defer cancel()
-	if err := c.log.close(last); err != nil && !errors.Is(err, errOver) {
-		fmt.Fprintf(os.Stderr, "runner: the end of the log of command %s could not be stored: %v\n", o.Key, err)
-	}
-	res.Log = c.log.short
-	return res
+	return c.log.complete(last, res)
 }
 
 // lastTime is how long a command that is ended may take to deliver what it has said.
 const lastTime = time.Minute
 
-// lasting ends a while after ctx: what a command has said is delivered however long that
-// takes, unless the command, or the runner, is ended.
+// lasting ends a while after ctx: what a command has said is delivered for as long as that may
+// take, unless the command, or the runner, is ended.
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -316,7 +312,7 @@ func readOutput(root *os.Root, name string) ([]byte, error) {
 }
 
 func (c *command) upload(ctx context.Context, name string, content []byte) (blob string, err error) {
-	err = c.api.insist(ctx, func() error {
+	err = c.api.deliver(ctx, func() error {
 		g, err := c.api.place(ctx, wanted{c.Key, upload{Kind: "output", Name: name, Size: int64(len(content))}})
 		if err != nil {
 			return err
@@ -324,7 +320,10 @@ func (c *command) upload(ctx context.Context, name string, content []byte) (blob
 		blob = g.Blob
 		return c.api.put(ctx, g.URL, "", content)
 	})
-	return blob, err
+	if err != nil {
+		return "", fmt.Errorf("it could not be stored: %w", err)
+	}
+	return blob, nil
 }
 
 // clear takes away what the command has left: its folders, and its files in folders that all

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -134,7 +135,7 @@ func (o *output) follow(ctx context.Context) {
 	}
 }
 
-// close sends the rest.
+// close sends the rest, unless that is refused for good.
 func (o *output) close(ctx context.Context) error {
 	defer o.discard()
 	o.mu.Lock()
@@ -143,7 +144,17 @@ func (o *output) close(ctx context.Context) error {
 	if o.api.places != nil && o.keepShort() {
 		return nil
 	}
-	return o.api.insist(ctx, func() error { return o.store(ctx) })
+	return o.api.deliver(ctx, func() error { return o.store(ctx) })
+}
+
+// complete adds the log to a result: what goes with it, or why its end is not where it belongs.
+func (o *output) complete(ctx context.Context, res result) result {
+	if err := o.close(ctx); err != nil && !errors.Is(err, errOver) {
+		fmt.Fprintf(os.Stderr, "runner: the end of the log of command %s could not be stored: %v\n", o.key, err)
+		res.LogLost = err.Error()
+	}
+	res.Log = o.short
+	return res
 }
 
 // discard removes what was not delivered.

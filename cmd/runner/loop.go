@@ -66,14 +66,18 @@ func (r *runner) run(ctx context.Context) error {
 	return err
 }
 
+// lostTime is for how long after a poll that failed its orders are asked for again: it may have
+// claimed commands after others were answered, and nobody else would begin those.
+const lostTime = 45 * time.Second
+
 // poll asks for orders and has them carried out until it is over. An answer of any kind but an
 // order and the word that all is over is none: the gateway throttles, or the API is away.
 func (r *runner) poll(ctx context.Context, begin func(order)) error {
-	heard := time.Now()
+	heard, failed := time.Now(), time.Time{}
 	for try := 0; ; {
 		var o orders
 		b := r.beat()
-		b.Lost = try > 0
+		b.Lost = time.Since(failed) < lostTime
 		err := r.api.call(ctx, "poll", b, &o)
 		switch {
 		case ctx.Err() != nil:
@@ -88,6 +92,7 @@ func (r *runner) poll(ctx context.Context, begin func(order)) error {
 			if try == 0 {
 				fmt.Fprintln(os.Stderr, "runner:", err)
 			}
+			failed = time.Now()
 			sleep(ctx, backOff(try))
 			try++
 			continue

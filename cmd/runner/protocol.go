@@ -72,6 +72,7 @@ type result struct {
 	Outputs map[string][]byte `json:"outputs,omitempty"`
 	Blobs   map[string]string `json:"blobs,omitempty"`
 	Log     []byte            `json:"log,omitempty"`
+	LogLost string            `json:"log_lost,omitempty"`
 }
 
 type call struct {

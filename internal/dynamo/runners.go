@@ -198,11 +198,21 @@ func (db *DB) Told(ctx context.Context, name string) error {
 
 // Remove deletes the runner.
 func (db *DB) Remove(ctx context.Context, name string, asked int) error {
+	return db.removeRunner(ctx, name, asked, where{text: "#id = :id", names: []string{rID}})
+}
+
+// Discard deletes the runner if it has not joined.
+func (db *DB) Discard(ctx context.Context, name string, asked int) error {
+	return db.removeRunner(ctx, name, asked, where{text: "#id = :id AND attribute_not_exists(#se)", names: []string{rID, rSeen}})
+}
+
+// removeRunner deletes a runner that is as it must be, of the id :id.
+func (db *DB) removeRunner(ctx context.Context, name string, asked int, is where) error {
 	k, id, err := placeOf(name)
 	if err != nil {
 		return err
 	}
-	is := where{text: "#id = :id", names: []string{rID}, values: item{":id": text(id)}}
+	is.values = item{":id": text(id)}
 	if asked >= 0 {
 		is.text += " AND #as = :as"
 		is.names = append(is.names, rAsked)

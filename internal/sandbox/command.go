@@ -42,13 +42,14 @@ type Command struct {
 // Result is how a command ended.
 type Result struct {
 	Code    int               `json:"code"`
-	Signal  int               `json:"signal,omitempty"`  // that ended it
-	Why     string            `json:"why,omitempty"`     // it was ended: why
-	Outputs map[string][]byte `json:"outputs,omitempty"` // small ones
-	Blobs   map[string]string `json:"blobs,omitempty"`   // keys of large ones, by name
-	Lost    bool              `json:"lost,omitempty"`    // its runner is gone
-	Stopped bool              `json:"stopped,omitempty"` // the attempt was killed
-	Log     []byte            `json:"log,omitempty"`     // of a command on a function: what it wrote, when that is short
+	Signal  int               `json:"signal,omitempty"`   // that ended it
+	Why     string            `json:"why,omitempty"`      // it was ended: why
+	Outputs map[string][]byte `json:"outputs,omitempty"`  // small ones
+	Blobs   map[string]string `json:"blobs,omitempty"`    // keys of large ones, by name
+	Lost    bool              `json:"lost,omitempty"`     // its runner is gone
+	Stopped bool              `json:"stopped,omitempty"`  // the attempt was killed
+	Log     []byte            `json:"log,omitempty"`      // of a command on a function: what it wrote, when that is short
+	LogLost string            `json:"log_lost,omitempty"` // why the end of its log is missing
 }
 
 // Spec is what a runner needs to know to run a command.

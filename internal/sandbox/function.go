@@ -288,7 +288,7 @@ func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, e
 		return f.again(ctx, t, row)
 	}
 	t.Stdout.Write(row.Result.Log) //nolint:errcheck // the log of a task never fails
-	return f.run.exit(ctx, row)
+	return f.run.exit(ctx, t.Stdout, row)
 }
 
 // again runs a command that was lost once more, under another key: a run has only one.

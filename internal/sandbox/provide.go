@@ -121,7 +121,11 @@ func (s *Service) launch(ctx context.Context, r Runner) error {
 		}
 		return err
 	case err != nil:
-		return errors.Join(err, s.Runners.Remove(ctx, r.Name(), -1))
+		e := s.Runners.Discard(ctx, r.Name(), -1)
+		if errors.Is(e, host.ErrConflict) { // an earlier launch, cut off before it was noted, has brought it up
+			return nil
+		}
+		return errors.Join(err, e)
 	}
 	if err := s.Runners.Launched(ctx, r.Name(), task, s.Now()); err != nil && !errors.Is(err, host.ErrNotFound) {
 		return err

@@ -118,3 +118,8 @@ func ParseName(name string) (Place, error) {
 	}
 	return Place{attempt, parts[1], slot, parts[3]}, nil
 }
+
+// runner is what the name of a runner says of it: whose row is gone has this only.
+func (p Place) runner() Runner {
+	return Runner{Attempt: p.Attempt, Class: p.Class, Slot: p.Slot, ID: p.ID}
+}

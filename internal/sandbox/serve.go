@@ -20,7 +20,7 @@ type Beat struct {
 	Free    int      `json:"free"`    // commands that it could take
 	Running []string `json:"running"` // keys of those it has
 	Idle    int64    `json:"idle_ms"` // since something happened last
-	Lost    bool     `json:"lost"`    // an answer: what came with it is not among Running
+	Lost    bool     `json:"lost"`    // an answer, lately: what came with it, or still comes, is not among Running
 }
 
 // Orders are the answer.
@@ -89,7 +89,7 @@ func (s *Service) Poll(ctx context.Context, pass string, b Beat) (Orders, error)
 	}
 	if len(o.Commands) > 0 {
 		o.Wait = 0
-	} else if len(b.Running) == 0 {
+	} else if len(b.Running) == 0 && !b.Lost { // a poll that it gave up may still claim
 		o.Leave, err = s.leave(ctx, r, time.Duration(b.Idle)*time.Millisecond)
 	}
 	return o, err

@@ -686,7 +686,115 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// TestAnswerLost proves that commands whose claim was answered in vain are handed over again.
+// listed is a store whose list of all runners is one of before.
+type listed struct {
+	*sandboxtest.Memory
+	before []sandbox.Runner
+}
+
+func (l listed) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, error) {
+	if attempt == 0 {
+		return l.before, nil
+	}
+	return l.Memory.Runners(ctx, attempt)
+}
+
+// TestOldList proves that a look after all machines which goes on with an old list takes no
+// machine away that has come up since.
+func TestOldList(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fake.refuse = sandbox.ErrBusy
+		b.submit(2)
+		time.Sleep(6 * time.Second)
+		before, err := b.memory.Runners(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.fake.refuse = nil
+		if err := b.check(); err != nil || len(b.fake.runners) != 1 {
+			t.Fatalf("%v, %d machines", err, len(b.fake.runners))
+		}
+		r := b.fake.runners[0]
+		time.Sleep(20 * time.Second)
+		if o := b.poll(r, sandbox.Beat{Free: 4}); len(o.Commands) != 1 {
+			t.Fatalf("orders: %+v", o)
+		}
+		b.Runners = listed{b.memory, before}
+		if err := b.check(); err != nil {
+			t.Error(err)
+		}
+		if o, err := b.Poll(t.Context(), r.Token(), sandbox.Beat{Running: []string{"2.0"}}); err != nil || len(o.Kill) != 0 {
+			t.Errorf("a machine at work is told %+v, %v", o, err)
+		}
+	})
+}
+
+// TestLaunchedUnnoted proves that a machine which has come up stays although its launch was not
+// noted, and a second one of the same runner is refused.
+func TestLaunchedUnnoted(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		if err := b.memory.Launched(t.Context(), r.Name(), "", time.Now()); err != nil { // as if it was cut off
+			t.Fatal(err)
+		}
+		if o := b.poll(r, sandbox.Beat{Free: 4}); len(o.Commands) != 1 {
+			t.Fatalf("orders: %+v", o)
+		}
+		b.submit(3)
+		b.fake.refuse = errors.New("no such image")
+		time.Sleep(6 * time.Second)
+		if err := b.check(); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.again(2, 2, p); !errors.As(err, &p) || b.fake.launches != 2 {
+			t.Errorf("its command: %v; %d launches", err, b.fake.launches)
+		}
+		if o, err := b.Poll(t.Context(), r.Token(), sandbox.Beat{Free: 3, Running: []string{"2.0"}}); err != nil || len(o.Commands) != 1 {
+			t.Errorf("a machine at work is told %+v, %v", o, err)
+		}
+	})
+}
+
+// TestRowGone proves that a command whose runner's row is gone runs elsewhere when the machine has
+// ended, and not before; nor while nobody can be asked about that.
+func TestRowGone(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		if o := b.poll(r, sandbox.Beat{Free: 4}); len(o.Commands) != 1 {
+			t.Fatalf("orders: %+v", o)
+		}
+		if err := b.memory.Remove(t.Context(), r.Name(), -1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.again(2, 2, p); !errors.As(err, &p) || len(b.fake.runners) != 1 {
+			t.Errorf("while its machine runs: %v, %d machines", err, len(b.fake.runners))
+		}
+		b.Launcher = away{b.fake}
+		if _, err := b.again(2, 3, p); !errors.As(err, &p) || p.After > time.Minute || len(b.fake.runners) != 1 {
+			t.Errorf("while nobody can be asked: %v, %d machines", err, len(b.fake.runners))
+		}
+		b.Launcher = b.fake
+		b.fake.ends(r, "it has left")
+		if _, err := b.again(2, 4, p); !errors.As(err, &p) || len(b.fake.runners) != 2 {
+			t.Errorf("when its machine has ended: %v, %d machines", err, len(b.fake.runners))
+		}
+	})
+}
+
+// away is a launcher that cannot be asked what has ended.
+type away struct{ *fake }
+
+func (away) Ended(context.Context, []sandbox.Runner) (map[string]string, error) {
+	return nil, errors.New("ECS is away")
+}
+
+// TestAnswerLost proves that commands whose claim was answered in vain are handed over again, and
+// that a machine does not leave while such a claim may still come.
 func TestAnswerLost(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -702,6 +810,35 @@ func TestAnswerLost(t *testing.T) {
 		}
 		if o := b.poll(r, sandbox.Beat{Free: 0, Running: []string{"2.0", "3.0"}}); len(o.Commands)+len(o.Kill) != 0 {
 			t.Errorf("then: %+v", o)
+		}
+		for _, key := range []string{"2.0", "3.0"} {
+			if err := b.Finish(t.Context(), r.Token(), key, sandbox.Result{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, lost := range []bool{true, false} {
+			if o := b.poll(r, sandbox.Beat{Free: 2, Idle: 61_000, Lost: lost}); o.Leave == lost {
+				t.Errorf("an answer was lost lately: %v: %+v", lost, o)
+			}
+		}
+	})
+}
+
+// TestLogLost proves that a command whose log could not be stored ends as it ended, and that the log
+// of its task says what is missing.
+func TestLogLost(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		p := b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 4})
+		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{LogLost: "the store refuses it: 403"}); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		exit, err := b.For(sandboxtest.Task(1, 2, 2), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: &log, Status: p.Status})
+		if err != nil || exit.Code != 0 || exit.Why != "" || log.String() != "zerodag: the end of this command's log is missing: the store refuses it: 403\n" {
+			t.Errorf("got %+v, %v; its log is %q", exit, err, &log)
 		}
 	})
 }

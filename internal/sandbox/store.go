@@ -67,6 +67,8 @@ type Runners interface { //nolint:interfacebloat // one row, one state machine: 
 	// Remove deletes it, if Asked is still asked, or whatever it is when asked is negative.
 	// ErrConflict; one that is gone is no error.
 	Remove(ctx context.Context, name string, asked int) error
+	// Discard is Remove of one that has not joined; ErrConflict when it has.
+	Discard(ctx context.Context, name string, asked int) error
 }
 
 // Owner is whose commands a machine runs.

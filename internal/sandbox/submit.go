@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -133,18 +134,30 @@ func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, fi
 	return s.await(ctx, c, row, class, a)
 }
 
-// confirm makes sure that a runner has a command that is claimed: who took its runner away
-// may have been cut off before he said so.
+// confirm makes sure that a runner has a command that is claimed: it may have left while a poll
+// of it, which it had given up, claimed. Nothing is lost before its machine has ended.
 func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 	_, err := s.Runners.Runner(ctx, c.Runner)
 	if !errors.Is(err, host.ErrNotFound) {
 		return c, err
 	}
-	over, err := s.Commands.End(ctx, c.Attempt, c.Key, c.Runner, Result{Lost: true, Why: "its machine is gone"})
+	place, err := ParseName(c.Runner)
+	if err != nil {
+		return c, fmt.Errorf("the runner of command %s: %w", c.Key, err)
+	}
+	over, err := s.Launcher.Ended(ctx, []Runner{place.runner()})
+	why, ended := over[c.Runner]
+	switch {
+	case err != nil: // who cannot be asked has not ended
+		return c, fmt.Errorf("ask for the machine of command %s: %w: %w", c.Key, host.ErrUnavailable, err)
+	case !ended:
+		return c, nil
+	}
+	lost, err := s.Commands.End(ctx, c.Attempt, c.Key, c.Runner, Result{Lost: true, Why: why})
 	if errors.Is(err, host.ErrConflict) {
 		return s.Commands.Command(ctx, c.Attempt, c.Key)
 	}
-	return over, err
+	return lost, err
 }
 
 // class is where the command may run. After a loss nothing else runs beside it.
@@ -224,7 +237,7 @@ func (s *commands) await(ctx context.Context, wanted operators.Command, c Comman
 		}
 		return operators.Exit{}, &operators.Pending{Status: status(c.Key, a.losses, a.busy), After: after}
 	}
-	return s.exit(ctx, c)
+	return s.exit(ctx, wanted.Stdout, c)
 }
 
 // later is when to try again what was refused n times: 5 s, 10 s ... 80 s. It never ends:
@@ -271,10 +284,13 @@ func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
 }
 
 // exit is the end as operators see it.
-func (s *commands) exit(ctx context.Context, c Command) (operators.Exit, error) {
+func (s *commands) exit(ctx context.Context, stdout io.Writer, c Command) (operators.Exit, error) {
 	r := c.Result
 	if r.Stopped {
 		return operators.Exit{}, operators.Failf("The command was stopped")
+	}
+	if r.LogLost != "" { // the command did what it did: that is no reason to fail
+		fmt.Fprintf(stdout, "zerodag: the end of this command's log is missing: %s\n", r.LogLost)
 	}
 	outputs := map[string][]byte{}
 	for name, content := range r.Outputs {

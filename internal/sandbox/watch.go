@@ -118,17 +118,18 @@ func (s *Service) late(ctx context.Context, r Runner, why string) error {
 	return s.end(ctx, r, why, fate{})
 }
 
-// revive launches a runner that could not be launched before, unless no command waits for it.
+// revive launches a runner that could not be launched before, unless no command waits for it. It
+// was listed a while ago, and another process may have launched it since: one that has joined stays.
 func (s *Service) revive(ctx context.Context, r Runner) error {
 	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 1)
 	if err != nil {
 		return err
 	}
 	if len(waiting) == 0 && r.Seen.IsZero() {
-		if err := s.Runners.Remove(ctx, r.Name(), r.Asked); !errors.Is(err, host.ErrConflict) {
+		if err := s.Runners.Discard(ctx, r.Name(), r.Asked); !errors.Is(err, host.ErrConflict) {
 			return err
 		}
-		return nil // a command came in between
+		return nil // a command came in between, or the machine
 	}
 	err = s.launch(ctx, r)
 	switch {

@@ -324,13 +324,22 @@ func (m *Memory) Told(_ context.Context, name string) error {
 
 // Remove implements sandbox.Runners.
 func (m *Memory) Remove(_ context.Context, name string, asked int) error {
+	return m.remove(name, asked, func(*sandbox.Runner) bool { return true })
+}
+
+// Discard implements sandbox.Runners.
+func (m *Memory) Discard(_ context.Context, name string, asked int) error {
+	return m.remove(name, asked, func(r *sandbox.Runner) bool { return r.Seen.IsZero() })
+}
+
+func (m *Memory) remove(name string, asked int, may func(*sandbox.Runner) bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, key := m.found(name)
 	if r == nil {
 		return nil
 	}
-	if asked >= 0 && r.Asked != asked {
+	if asked >= 0 && r.Asked != asked || !may(r) {
 		return host.ErrConflict
 	}
 	delete(m.runners, key)

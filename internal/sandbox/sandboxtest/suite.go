@@ -36,6 +36,7 @@ func Suite(t *testing.T, s Stores) {
 		"a launch is noted":                              launched,
 		"a runner joins with one secret":                 join,
 		"runners of the release before are found":        earlier,
+		"a runner that has joined stays":                 discard,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -312,6 +313,36 @@ func leave(t *testing.T, s Stores) {
 	}
 	if _, err := s.Runners.Runner(t.Context(), next); err != nil {
 		t.Errorf("the later one is gone: %v", err)
+	}
+}
+
+func discard(t *testing.T, s Stores) {
+	a := s.Attempt()
+	name := s.runner(t, runnerIn(a, 0, "one"))
+	if err := s.Runners.Discard(t.Context(), name, 0); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("it is gone although it was asked: %v", err)
+	}
+	if _, err := s.Runners.Join(t.Context(), name, []byte{1}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for _, asked := range []int{1, -1} {
+		if err := s.Runners.Discard(t.Context(), name, asked); !errors.Is(err, host.ErrConflict) {
+			t.Errorf("it is gone although it has joined: %v", err)
+		}
+	}
+	if _, err := s.Runners.Runner(t.Context(), name); err != nil {
+		t.Errorf("it does not stay: %v", err)
+	}
+	for slot, asked := range []int{1, -1} {
+		other := s.runner(t, runnerIn(a, slot+1, "two"))
+		for range 2 {
+			if err := s.Runners.Discard(t.Context(), other, asked); err != nil {
+				t.Errorf("one that has not joined: %v", err)
+			}
+		}
+		if _, err := s.Runners.Runner(t.Context(), other); !errors.Is(err, host.ErrNotFound) {
+			t.Errorf("it is there: %v", err)
+		}
 	}
 }
 
