@@ -19,13 +19,15 @@ import (
 )
 
 // escapes are commands that start a process which takes another session, parent, environment or
-// user. It notes that it is there in FILE and sleeps for SECONDS; most wait for it.
+// user. It notes that it is there in FILE and sleeps for SECONDS; most wait for it. Those that change
+// their soft limits, as su does, wait until the server has set the hard one: docs/commands.md says what
+// is so in the first moments.
 var escapes = map[string]string{
 	"another user":            `su - nobody -s /bin/sh -c 'touch FILE; sleep SECONDS; true'`,
 	"session and environment": `setsid -w env -i PATH="$PATH" sh -c 'touch FILE; sleep SECONDS; true'`,
 	"in the background":       `env -i PATH="$PATH" setsid sh -c 'touch FILE; sleep SECONDS; true' >/dev/null 2>&1 & sleep SECONDS`,
 	"forked twice":            `(setsid env -i PATH="$PATH" sh -c '(setsid sh -c "touch FILE; exec sleep SECONDS" &) &' >/dev/null 2>&1 &); sleep SECONDS`,
-	"another user, forked":    `su - nobody -s /bin/sh -c '(setsid env -i sh -c "touch FILE; exec sleep SECONDS" >/dev/null 2>&1 &) &'; sleep SECONDS`,
+	"another user, forked":    `sleep 1; su - nobody -s /bin/sh -c '(setsid env -i sh -c "touch FILE; exec sleep SECONDS" >/dev/null 2>&1 &) &'; sleep SECONDS`,
 	"soft limit reset":        `sleep 1; ({ ulimit -S -w 5 || ulimit -S -x 5; } 2>/dev/null; setsid env -i sh -c 'touch FILE; exec sleep SECONDS' >/dev/null 2>&1 &); sleep SECONDS`, // not in its first moments: docs/commands.md says what they allow
 }
 
