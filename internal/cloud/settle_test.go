@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,13 +18,13 @@ import (
 // slowNotices take a while, and give up when their context ends.
 type slowNotices struct {
 	takes time.Duration
-	told  int
+	told  atomic.Int64
 }
 
 func (n *slowNotices) Notify(ctx context.Context, _ host.Notice) error {
 	select {
 	case <-time.After(n.takes):
-		n.told++
+		n.told.Add(1)
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -58,7 +59,7 @@ func TestToldBeforeTheEnd(t *testing.T) {
 		},
 	}
 	for name, call := range handlers {
-		for takes, told := range map[time.Duration]int{2 * time.Second: 1, time.Hour: 0} {
+		for takes, told := range map[time.Duration]int64{2 * time.Second: 1, time.Hour: 0} {
 			synctest.Test(t, func(t *testing.T) {
 				notices, logger := &slowNotices{takes: takes}, slog.New(slog.DiscardHandler)
 				e := &Engine{Logger: logger, Node: node.New(node.Options{Notices: notices, Workflows: noWorkflows{}, Logger: logger})}
@@ -67,8 +68,8 @@ func TestToldBeforeTheEnd(t *testing.T) {
 				began := time.Now()
 				err := call(ctx, e)
 				end()
-				if took := time.Since(began); err != nil || notices.told != told || took > settling {
-					t.Errorf("%s: told %d times, want %d; after %v: %v", name, notices.told, told, took, err)
+				if took := time.Since(began); err != nil || notices.told.Load() != told || took > settling {
+					t.Errorf("%s: told %d times, want %d; after %v: %v", name, notices.told.Load(), told, took, err)
 				}
 				time.Sleep(takes) // what was begun goes on where the process does
 			})
