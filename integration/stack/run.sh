@@ -56,8 +56,8 @@ on_localstack() {
   local variables
   variables=$(integration/localstack/deploy.sh e2e -c commandFunction=true)
   eval "$variables"
-  # A new account has ten calls of functions at once, and what is refused comes again after a quarter of
-  # an hour: recordings of what takes seconds are no proof of anything there.
+  # A new account has ten calls of functions at once, and what is refused is tried again seconds later:
+  # recordings of what takes seconds are no proof of anything there.
   go run ./integration/localstack/bed -fresh "$ZERODAG_STAGE" integration/stack/run.sh list
   go run ./integration/localstack/bed "$ZERODAG_STAGE" integration/stack/run.sh cases
   alone

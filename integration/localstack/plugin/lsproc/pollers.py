@@ -4,17 +4,23 @@ LocalStack's poller waits for the end of each invocation before it receives agai
 behind a queue would never run beside itself, and no message would ever come a second time
 while its first receiver is still at work. AWS begins with five batches at once; a FIFO queue
 itself holds back what is behind a message in flight.
+
+Nor does LocalStack's poller try again what was throttled: the message would be away for the whole
+visibility of its queue. AWS's does, ever more slowly, until that time is over, and then gives it up.
 """
 
 import os
+import random
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
-from botocore.exceptions import ConnectionClosedError
+from botocore.exceptions import ClientError, ConnectionClosedError
 from localstack.services.lambda_.event_source_mapping import esm_worker
 from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
 
 AT_ONCE = int(os.environ.get("LSPROC_BATCHES", "5"))
+FIRST_WAIT, LONGEST_WAIT = 0.1, 5  # seconds between two tries of a throttled batch
 
 
 def side_by_side():
@@ -36,15 +42,36 @@ def side_by_side():
     def run(self, messages):
         try:
             try:
-                handle_messages(self, messages)
+                invoke(self, messages)
             except ConnectionClosedError:  # a kept connection of LocalStack's to itself had just ended
-                handle_messages(self, messages)
+                invoke(self, messages)
         except Exception as e:  # a failed batch comes again when its time is over
             sqs_poller.LOG.warning("Batch of %s failed: %s", self.source_arn, e)
         finally:
             self.lsproc_free.release()
 
+    def invoke(self, messages):
+        end, wait = None, FIRST_WAIT
+        while True:
+            try:
+                return handle_messages(self, messages)
+            except ClientError as e:
+                if e.response["Error"]["Code"] != "TooManyRequestsException":
+                    raise
+                if end is None:
+                    end = time.monotonic() + visibility(self)
+                if time.monotonic() + wait >= end:
+                    raise
+            time.sleep(wait * random.uniform(0.5, 1))
+            wait = min(2 * wait, LONGEST_WAIT)
+
     poller.poll_events, poller.handle_messages = poll, handle
+
+
+def visibility(poller):
+    """How many seconds a message of the poller's queue stays away once it was received."""
+    attributes = poller.source_client.get_queue_attributes(QueueUrl=poller.queue_url, AttributeNames=["VisibilityTimeout"])
+    return int(attributes["Attributes"]["VisibilityTimeout"])
 
 
 def at_once():
