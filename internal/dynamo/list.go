@@ -22,6 +22,7 @@ type list struct {
 	descending bool
 	page       int // ids asked of a shard at once
 	shards     []*shard
+	reached    int64 // the sort key of the last id that was handed out
 }
 
 type shard struct {
@@ -120,6 +121,7 @@ func (l *list) next(ctx context.Context, n int) ([]key, error) {
 			break
 		}
 		keys = append(keys, keyOf(first.found[0]))
+		l.reached = first.found[0].num(l.index.Sort)
 		first.found = first.found[1:]
 	}
 	return keys, nil

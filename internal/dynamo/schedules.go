@@ -1,9 +1,11 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"zerodag/internal/env"
@@ -103,17 +105,31 @@ func (db *DB) EachDue(ctx context.Context, from, until time.Time, do func([]host
 	})
 }
 
+// eachDue hands out the earliest first. A schedule that was moved on while its list was read waits for
+// those of its new time: whoever notes how far he has come must not pass others by.
 func (db *DB) eachDue(ctx context.Context, from, until time.Time, n int, do func([]host.Schedule) (enough bool, err error)) error {
-	return db.listOf(env.Due(), span{max(0, from.UnixMicro()+1), until.UnixMicro()}, false, n, byShard(dueSchedules)).rows(ctx, func(rows []item) (bool, error) {
-		var list []host.Schedule
+	l := db.listOf(env.Due(), span{max(0, from.UnixMicro()+1), until.UnixMicro()}, false, n, byShard(dueSchedules))
+	var moved []host.Schedule
+	content := false
+	err := l.rows(ctx, func(rows []item) (enough bool, err error) {
+		list := moved
 		for _, it := range rows {
 			// The index may be a moment behind.
 			if s := scheduleOf(it); it.has(aListDue) && s.Times.Run.After(from) && !s.Times.Run.After(until) {
 				list = append(list, s)
 			}
 		}
-		return do(list)
+		slices.SortStableFunc(list, func(a, b host.Schedule) int { return a.Times.Run.Compare(b.Times.Run) })
+		reached, _ := slices.BinarySearchFunc(list, l.reached+1, func(s host.Schedule, at int64) int { return cmp.Compare(s.Times.Run.UnixMicro(), at) })
+		moved = slices.Clone(list[reached:])
+		content, err = do(list[:reached])
+		return content, err
 	})
+	if err != nil || content || len(moved) == 0 {
+		return err
+	}
+	_, err = do(moved)
+	return err
 }
 
 // NextDue is when the next enabled schedule is due; zero when none ever is.
