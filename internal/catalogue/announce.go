@@ -40,8 +40,9 @@ func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
 	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
 		n.Revision = w.Revision.Name
 	}
-	c.telling.Go(func() {
-		if err := c.o.Notices.Notify(ctx, n); err != nil {
+	c.telling.begin(func() {
+		err := host.Recover(c.o.Logger, fmt.Sprintf("notice of attempt %d", a.ID), func() error { return c.o.Notices.Notify(ctx, n) })
+		if err != nil {
 			c.o.Logger.Error("notification not delivered", "attempt", a.ID, "message", message, "error", err)
 		}
 	})

@@ -79,7 +79,7 @@ type Catalogue struct {
 type stores struct {
 	o       Options
 	counts  counters
-	telling sync.WaitGroup // notices under way
+	telling telling // notices under way
 }
 
 // reading is what the API shows as it is stored.
@@ -107,16 +107,50 @@ func New(o Options) *Catalogue {
 // Settle waits for notices that are under way, until ctx ends at most: where processes stop when their
 // call returns, what is told in the background must be told before.
 func (c *stores) Settle(ctx context.Context) {
-	told := make(chan struct{})
-	go func() {
-		c.telling.Wait()
-		close(told)
-	}()
 	select {
-	case <-told:
+	case <-c.telling.none():
 	case <-ctx.Done():
 		c.o.Logger.Error("people are told of something only if this process goes on", "error", ctx.Err())
 	}
+}
+
+// telling is what goes on in the background. Unlike a sync.WaitGroup it may be added to while somebody
+// waits for what was there before.
+type telling struct {
+	mu   sync.Mutex
+	n    int
+	over chan struct{} // closed when n comes to 0
+}
+
+func (t *telling) begin(f func()) {
+	t.mu.Lock()
+	if t.n++; t.n == 1 {
+		t.over = make(chan struct{})
+	}
+	t.mu.Unlock()
+	go func() {
+		defer t.end()
+		f()
+	}()
+}
+
+func (t *telling) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n--; t.n == 0 {
+		close(t.over)
+	}
+}
+
+// none is closed once nothing is under way.
+func (t *telling) none() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over == nil {
+		t.over = make(chan struct{})
+		close(t.over)
+	}
+	return t.over
 }
 
 // Counts are numbers for health and metrics, since the start of this process.

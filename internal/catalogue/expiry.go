@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,29 +30,36 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 		if err != nil {
 			return after, false, errors.Join(append(failed, err)...)
 		}
-		busy := map[int64]bool{} // sessions with an unfinished attempt: what waits for them begins at its end
+		busy := map[int64]bool{} // sessions with an unfinished attempt
 		for _, a := range list {
 			busy[a.SessionID] = true
 		}
-		wrong := each(c.o.Limits.Looks, list, func(a host.Attempt) error {
-			if busy[a.Waits] || ctx.Err() != nil {
-				return ctx.Err()
+		// A few at a time, so that a call which is cut off in the middle has come somewhere.
+		for some := range slices.Chunk(list, max(1, c.o.Limits.Looks)) {
+			wrong := c.lookAfterSome(ctx, some, busy, now)
+			if ctx.Err() != nil { // of these some were not looked at: all are looked at again
+				return after, false, errors.Join(failed...)
 			}
-			err := host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.lookAfter(ctx, a, now) })
-			if err != nil && !errors.Is(err, host.ErrGone) { // else it ended meanwhile
-				return fmt.Errorf("attempt %d: %w", a.ID, err)
-			}
-			return nil
-		})
-		if ctx.Err() != nil { // of this page some were not looked at: all of it is looked at again
-			break
+			failed, after = append(failed, wrong...), some[len(some)-1].ID
 		}
-		if failed = append(failed, wrong...); len(list) < atOnce {
+		if len(list) < atOnce {
 			return after, true, errors.Join(failed...)
 		}
-		after = list[len(list)-1].ID
 	}
-	return after, false, errors.Join(failed...)
+}
+
+// lookAfterSome looks after attempts side by side. Those that wait for a busy session begin at its end.
+func (c lifecycle) lookAfterSome(ctx context.Context, some []host.Attempt, busy map[int64]bool, now time.Time) []error {
+	return each(c.o.Limits.Looks, some, func(a host.Attempt) error {
+		if busy[a.Waits] || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err := host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.lookAfter(ctx, a, now) })
+		if err != nil && !errors.Is(err, host.ErrGone) { // else it ended meanwhile
+			return fmt.Errorf("attempt %d: %w", a.ID, err)
+		}
+		return nil
+	})
 }
 
 // lookAfter looks after one attempt: one that waits may begin, one that is too old is killed, and so is

@@ -34,7 +34,9 @@ func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 				young = append(young, a)
 			}
 		}
-		failed = append(failed, each(c.o.Limits.Looks, young, func(a host.Attempt) error { return c.revive(ctx, a) })...)
+		failed = append(failed, each(c.o.Limits.Looks, young, func(a host.Attempt) error {
+			return host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.revive(ctx, a) })
+		})...)
 		if over {
 			return errors.Join(failed...)
 		}

@@ -27,6 +27,7 @@ type fake struct {
 	stopped  []string
 	over     map[string]string // by name of the runner: why its machine has ended
 	refuse   error
+	unsaid   error // what is answered to a launch that was carried out
 	launches int
 }
 
@@ -49,6 +50,9 @@ func (f *fake) Launch(_ context.Context, r sandbox.Runner, ticket string) (strin
 		return "", f.refuse
 	}
 	f.runners = append(f.runners, machine{r, ticket, new("")})
+	if f.unsaid != nil {
+		return "", f.unsaid
+	}
 	return r.Name(), nil
 }
 
@@ -333,6 +337,25 @@ func TestLost(t *testing.T) {
 			if b.fake.runners[n+1].Of.Alone == "" {
 				t.Error("it is not alone")
 			}
+		}
+	})
+}
+
+// TestNotNotedAndDeaf proves that a machine whose launch was never noted, and which has come up and then
+// says nothing for longer than it may, is stopped like any other, and not launched once more.
+func TestNotNotedAndDeaf(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fake.unsaid = fmt.Errorf("the answer is lost: %w", host.ErrUnavailable)
+		_, err := b.For(sandboxtest.Task(1, 2, 1), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard})
+		if len(b.fake.runners) != 1 {
+			t.Fatalf("%d machines: %v", len(b.fake.runners), err)
+		}
+		b.poll(b.fake.runners[0], sandbox.Beat{Free: 1})
+		time.Sleep(17*time.Minute + time.Second)
+		launches := b.fake.launches
+		if err := b.check(); err != nil || len(b.fake.stopped) != 1 || b.fake.launches != launches {
+			t.Errorf("stopped %v, launched %d times more: %v", b.fake.stopped, b.fake.launches-launches, err)
 		}
 	})
 }

@@ -97,13 +97,13 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 	case r.Task == "" && r.earlier() && r.Seen.IsZero():
 		*lost = true
 		return s.end(ctx, r, "it was never launched", fate{})
-	case r.Task == "" && !s.fresh(r):
+	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
+		return s.end(ctx, r, fmt.Sprintf("the machine has said nothing for %v", deafTime), fate{})
+	case r.Task == "" && !s.fresh(r): // it was not launched, or who launched it did not come to note it
 		return s.revive(ctx, r)
 	case r.Seen.IsZero() && now.Sub(r.Launched) > startTime:
 		*lost = true
 		return s.late(ctx, r, fmt.Sprintf("the machine did not come up within %v", startTime))
-	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
-		return s.end(ctx, r, fmt.Sprintf("the machine has said nothing for %v", deafTime), fate{})
 	}
 	return nil
 }
