@@ -212,29 +212,38 @@ func (a *api) put(ctx context.Context, link, contentType string, content []byte)
 	switch {
 	case out.StatusCode/100 == 2:
 		return nil
-	case out.StatusCode/100 == 4 && out.StatusCode != http.StatusRequestTimeout && out.StatusCode != http.StatusTooManyRequests:
+	case refused(out.StatusCode):
 		return fmt.Errorf("%w: %s: %s", errRefused, out.Status, bytes.TrimSpace(text))
 	}
 	return fmt.Errorf("store: %s: %s", out.Status, bytes.TrimSpace(text))
 }
 
-// get opens what is behind a link, and tries again what may pass.
+// get opens what is behind a link. That the store is away or throttles passes, and is waited for as long
+// as the API may be away, which is as long as the link is good; a function has no time for that.
 func (a *api) get(ctx context.Context, link string) (io.ReadCloser, error) {
+	began := time.Now()
 	for try := 0; ; try++ {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
 		if err != nil {
 			return nil, unlinked(err)
 		}
+		few := a.places != nil
 		out, err := a.client.Do(r)
-		if err == nil && out.StatusCode == http.StatusOK {
-			return out.Body, nil
-		}
 		if err == nil {
+			if out.StatusCode == http.StatusOK {
+				return out.Body, nil
+			}
 			out.Body.Close()
+			few = few || refused(out.StatusCode)
 			err = errors.New(out.Status)
 		}
-		if try >= 5 || !sleep(ctx, backOff(try)) {
+		if few && try+1 >= fewTries || time.Since(began) > deafTime || !sleep(ctx, backOff(try)) {
 			return nil, fmt.Errorf("store: %w", unlinked(err))
 		}
 	}
+}
+
+// refused says of a status that asking again will not help.
+func refused(status int) bool {
+	return status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
 }

@@ -72,8 +72,9 @@ func (a *archives) fetch(ctx context.Context, key, url string) (string, error) {
 	}
 	part := name + ".part" // a download that is cut off leaves no half of an archive under its name
 	var err error
+	began := time.Now()
 	for range 3 { // a connection may break in the middle
-		if err = a.download(ctx, url, part); err == nil || ctx.Err() != nil {
+		if err = a.download(ctx, url, part); err == nil || ctx.Err() != nil || time.Since(began) > deafTime {
 			break
 		}
 	}

@@ -95,3 +95,47 @@ func TestStoreRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestStoreAway proves that a machine waits for the project of a command while the store is away or
+// throttles, and for as long as its link is good; that it does not wait for what is refused; and that a
+// function gives up soon.
+func TestStoreAway(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name            string
+		status          int
+		passes          time.Duration
+		function        bool
+		atLeast, atMost time.Duration
+		lost            bool
+	}{
+		{"away for long", 503, 14 * time.Minute, false, 14 * time.Minute, deafTime, false},
+		{"throttled", 429, 5 * time.Minute, false, 5 * time.Minute, 6 * time.Minute, false},
+		{"away for good", 503, time.Hour, false, deafTime, deafTime + time.Minute, true},
+		{"refused", 403, time.Hour, false, 0, time.Minute, true},
+		{"a function", 503, time.Hour, true, 0, time.Minute, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				a := &api{client: &http.Client{Transport: &store{kept: map[string]bool{}, says: func() int {
+					if time.Since(began) < c.passes {
+						return c.status
+					}
+					return http.StatusOK
+				}}}}
+				if c.function {
+					a.places = &places{}
+				}
+				in, err := a.get(t.Context(), "http://store/archive")
+				if err == nil {
+					in.Close()
+				}
+				if took := time.Since(began); (err != nil) != c.lost || took < c.atLeast || took > c.atMost {
+					t.Errorf("after %v: %v", took, err)
+				}
+			})
+		})
+	}
+}
