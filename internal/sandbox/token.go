@@ -104,11 +104,12 @@ type signingKey struct {
 	bytes []byte
 }
 
-// How long keys are believed without being read again, and how often they are read at most
-// when somebody shows a key that is not known.
+// How long keys are believed without being read again, how often they are read at most when
+// somebody shows a key that is not known, and how long that may take: a machine waits for its answer.
 const (
 	keysKept   = 5 * time.Minute
 	keysPaused = 10 * time.Second
+	keysTime   = 5 * time.Second
 )
 
 // keyLength is that of a key, in bytes.
@@ -156,6 +157,8 @@ func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) 
 		return k.keys, nil
 	}
 	k.asked = now
+	ctx, cancel := context.WithTimeout(ctx, keysTime)
+	defer cancel()
 	text, err := k.Read(ctx)
 	if err == nil {
 		var keys []signingKey

@@ -419,6 +419,32 @@ func TestKeysChange(t *testing.T) {
 	})
 }
 
+// TestKeysThatHang proves that a machine whose key is known has its answer within seconds where the store
+// of the keys never answers.
+func TestKeysThatHang(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		text, hangs := sandbox.NewKey(), false
+		b.Keys = &sandbox.Keyring{Read: func(ctx context.Context) (string, error) {
+			if hangs {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+			return text, nil
+		}}
+		b.submit(2)
+		r := b.fake.runners[0]
+		b.poll(r, sandbox.Beat{Free: 1})
+		hangs = true
+		time.Sleep(10 * time.Minute)
+		began := time.Now()
+		b.poll(r, sandbox.Beat{Running: []string{"2.0"}})
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it was answered after %v", took)
+		}
+	})
+}
+
 // TestKeysMade proves that two which launch machines at the same time have the same key, and
 // that a text which holds no keys is refused without being said.
 func TestKeysMade(t *testing.T) {
