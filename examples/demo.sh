@@ -17,26 +17,22 @@ trap 'kill $server 2>/dev/null || true; wait $server 2>/dev/null || true' EXIT
 for _ in $(seq 100); do [ -s "$data/runtime.json" ] && break; sleep 0.05; done
 [ -s "$data/runtime.json" ] || { cat "$data/server.log"; exit 1; }
 port=$(sed -E 's/.*"port":([0-9]+).*/\1/' "$data/runtime.json")
-z() { local command=$1; shift; "$zerodag" "$command" -e "http://127.0.0.1:$port" "$@" 2>/dev/null; }
+z() { printf '\033[2m$ zerodag %s\033[0m\n' "$*"; "$zerodag" "$@" -e "http://127.0.0.1:$port"; }
 cat "$data/server.log"
 
 say "2. Push the project examples/daily-report"
 z push reports --project "$here/daily-report" -r first
 
 say "3. A day on which the rate service is down"
-id=$(z start reports daily-report --session 2024-02-29 -p broken=true | sed -n 's/^  attempt id: //p')
-z log "$id" -f | grep -E 'orders on|no report|Task failed|day:' | cut -c1-160 || true
-z attempt "$id" | grep -E 'session time|status'
+z start reports daily-report --session 2024-02-29 -p broken=true --follow || true
 
 say "4. The service is back: run the rest of that day, what succeeded is kept"
-again=$(z retry "$id" --latest-revision --resume -p broken= | sed -n 's/^  attempt id: //p')
-z log "$again" -f | grep -vE '\[(INFO|ERROR)\]|^(Error|Traceback|ConnectionError)|^\s|^$' || true
-z attempt "$again" | grep -E 'session time|retry attempt name|status'
-z tasks "$again" | grep -E '^   (name|state):' | paste - - | sed 's/   name: //; s/   state: /  /'
+z retry 1 --latest-revision --resume -p broken= --follow
+z tasks 2
 
 say "5. Where to look"
-z schedules | grep -E 'workflow|next' || true
-echo "  the API:     http://127.0.0.1:$port/api/attempts/$again (ends with this demo)"
+z status
+echo "  the API:     http://127.0.0.1:$port/api/attempts/2 (ends with this demo)"
 echo "  the data:    $data"
 echo "  run it on:   $zerodag server -o $data"
-echo "  then:        $zerodag sessions; $zerodag log $again; $zerodag start reports daily-report --session daily"
+echo "  then:        $zerodag sessions; $zerodag log 2; $zerodag start reports daily-report --session daily"

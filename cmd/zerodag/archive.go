@@ -11,7 +11,7 @@ import (
 
 // newArchive writes a project's archive to a file; no server is asked.
 func newArchive(s streams) *cobra.Command {
-	r := &remote{streams: s, format: "text"}
+	r := &remote{streams: s, format: textForm}
 	project, output, copyLinks := "", "", false
 	c := &cobra.Command{Use: "archive", Short: "Write an archive of a project's folder"}
 	c.Flags().StringVar(&project, "project", "", "the project's `DIR` (default: the current one)")

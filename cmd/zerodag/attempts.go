@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"zerodag/engine/param"
 	"zerodag/internal/client"
 )
 
@@ -30,15 +33,28 @@ func newAttempts(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		slices.Reverse(list)
-		return r.show(list, func(p printer) {
+		if !r.ours() { // the original shows the newest at the end
+			slices.Reverse(list)
+		}
+		return r.list(list, func(p printer) {
 			p.line("Session attempts:")
 			for _, a := range list {
 				p.attempt(a)
 			}
 			r.hintStart(len(list))
-		})
+		}, attemptTable(time.Now(), list), "There are no attempts. `zerodag start` starts one.")
 	})
+}
+
+func attemptTable(now time.Time, list []client.Attempt) *table {
+	t := newTable(column{title: "ATTEMPT"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "SESSION TIME"},
+		column{title: "STATUS", ink: statusInk}, column{title: "STARTED"}, column{title: "TOOK"},
+		column{title: "SESSION", wide: true}, column{title: "RETRY NAME", wide: true}, column{title: "PARAMS", wide: true})
+	for _, a := range list {
+		t.add(string(a.ID), a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime), a.Status, shortTime(&a.CreatedAt), took(now, &a.CreatedAt, a.FinishedAt),
+			string(a.SessionID), shown(a.RetryAttemptName), shown(a.Params))
+	}
+	return t
 }
 
 // openAttempt reads the id of an attempt, before the server is asked anything.
@@ -63,7 +79,19 @@ func newAttempt(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.show(a, func(p printer) { p.attempt(a) })
+		var failed []failure
+		if r.ours() && a.Done && !a.Success {
+			if failed, err = r.failures(ctx, a, lastLines); err != nil {
+				return err
+			}
+		}
+		return r.show(a, func(p printer) {
+			p.attempt(a)
+			if r.ours() && a.Done {
+				_, ink := r.look()
+				p.WriteString(outcomeText(a, failed, ink))
+			}
+		})
 	})
 }
 
@@ -108,13 +136,48 @@ func newTasks(s streams) *cobra.Command {
 				return err
 			}
 		}
-		return r.show(list, func(p printer) {
+		return r.list(list, func(p printer) {
 			for _, t := range list {
 				p.block("   ", "id", t.ID, "name", t.FullName, "state", t.State, "started", t.StartedAt, "updated", t.UpdatedAt,
 					"config", t.Config, "parent", t.ParentID, "upstreams", t.Upstreams, "export params", t.ExportParams,
 					"store params", t.StoreParams, "state params", t.StateParams)
 			}
 			p.line("%d entries.", len(list))
-		})
+		}, taskTable(time.Now(), list), "There are no tasks.")
 	})
+}
+
+// taskTable lists tasks as a tree, with their tries and what went wrong.
+func taskTable(now time.Time, list []client.Task) *table {
+	t := newTable(column{title: "ID"}, column{title: "TASK", name: true}, column{title: "STATE", ink: statusInk}, column{title: "TRIES"}, column{title: "STARTED"}, column{title: "TOOK"},
+		column{title: "ERROR", name: true}, column{title: "UPDATED", wide: true}, column{title: "STORED", wide: true})
+	for _, one := range list {
+		t.add(string(one.ID), one.FullName, one.State, tries(one), shortTime(one.StartedAt), taskTook(now, one), errorOf(one), shortTime(&one.UpdatedAt), shown(one.StoreParams))
+	}
+	return t
+}
+
+// tries is how often a task has run or its group has begun; "" when there is nothing to tell.
+func tries(t client.Task) string {
+	if again, ok := t.StateParams.Get("retry_count"); ok {
+		if n, err := strconv.Atoi(param.Text(again)); err == nil {
+			return strconv.Itoa(n + 1)
+		}
+	}
+	return ""
+}
+
+func taskTook(now time.Time, t client.Task) string {
+	switch t.State {
+	case "running", "ready", "retry_waiting", "group_retry_waiting", "planned":
+		return took(now, t.StartedAt, nil)
+	}
+	return took(now, t.StartedAt, &t.UpdatedAt)
+}
+
+// errorOf is what went wrong in a task; "" when nothing did, or only below it.
+func errorOf(t client.Task) string {
+	text, _ := t.Error.Get("message")
+	message, _ := text.(string)
+	return briefly(message)
 }

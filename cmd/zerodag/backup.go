@@ -25,12 +25,12 @@ keep the file as safe as the secrets. "zerodag restore" makes a server's data of
 		if err := r.open(ctx); err != nil {
 			return err
 		}
+		defer r.watch(r.Client)()
 		in, err := r.Backup(ctx)
 		if err != nil {
 			return err
 		}
 		defer in.Close()
-		defer r.progress.end()
 		size, err := save(args[0], in)
 		if err != nil {
 			return err

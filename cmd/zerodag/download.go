@@ -75,6 +75,7 @@ func generous() files.Limits {
 // download unpacks beside the files that are there already and then moves into place:
 // what is broken touches nothing.
 func (r *remote) download(ctx context.Context, project client.ID, revision, output string) ([]string, error) {
+	defer r.watch(r.Client)()
 	archive, err := r.Archive(ctx, project, revision)
 	if client.IsMissing(err) {
 		return nil, fmt.Errorf("Project archive of revision '%s' does not exist.", revision)
@@ -83,7 +84,6 @@ func (r *remote) download(ctx context.Context, project client.ID, revision, outp
 		return nil, err
 	}
 	defer archive.Close()
-	defer r.progress.end()
 	if err := os.MkdirAll(output, 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
 		return nil, fmt.Errorf("download: %w", err)
 	}

@@ -100,12 +100,12 @@ func sameMD5(a, b client.Revision) bool {
 
 // fetch gets an archive into a temporary file.
 func (c *importCommand) fetch(ctx context.Context, project client.ID, revision string) (*os.File, error) {
+	defer c.watch(c.source)()
 	archive, err := c.source.Archive(ctx, project, revision)
 	if err != nil {
 		return nil, err
 	}
 	defer archive.Close()
-	defer c.progress.end()
 	file, err := os.CreateTemp("", "zerodag-import-*.tar.gz")
 	if err != nil {
 		return nil, fmt.Errorf("keep archive: %w", err)

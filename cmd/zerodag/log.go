@@ -21,14 +21,30 @@ type logCommand struct {
 	verbose, follow, urls bool
 	files                 map[string]*logRead // by name
 	level                 *regexp.Regexp
+	view                  *logView // nil shows lines as they are, as the original does
+	held                  []heldLine
+}
+
+// mostHeld is how many lines are put in order at once.
+const mostHeld = 50_000
+
+// heldLine is a line that was found in a round of following, and is shown with the others of that round
+// in the order of their times.
+type heldLine struct {
+	at   time.Time
+	file client.LogFile
+	text string
 }
 
 // logRead is how far a log file was shown.
 type logRead struct {
-	size     int64 // of the file when it was read
-	lines    int   // that were shown or filtered
-	torn     bool  // the last line had no end
-	filtered bool  // the last line with a level was not shown
+	size     int64     // of the file when it was read
+	lines    int       // that were shown or filtered
+	shown    int       // that were of the engine
+	last     time.Time // of the last line that has one
+	torn     bool      // the last line had no end
+	failed   bool      // a line has said why the task failed
+	filtered bool      // the last line with a level was not shown
 }
 
 // newLog shows the logs of an attempt.
@@ -48,18 +64,72 @@ func newLog(s streams) *cobra.Command {
 			prefix = args[1]
 		}
 		c.level = levelPattern()
-		if c.urls || c.format != "text" {
-			return c.list(ctx, id, prefix)
+		if c.urls || !c.forPeople() {
+			return c.listFiles(ctx, id, prefix)
 		}
-		return c.read(ctx, id, prefix)
+		if !c.ours() {
+			return c.read(ctx, id, prefix)
+		}
+		return c.showLog(ctx, id, prefix)
 	})
+}
+
+// showLog shows the log to people. Who follows it to the end of the attempt is told how it ended.
+func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) error {
+	_, ink := c.look()
+	c.view = &logView{out: c.out, ink: ink, verbose: c.verbose, runs: map[string]int{}}
+	if err := c.read(ctx, id, prefix); err != nil || !c.follow || prefix != "" {
+		return err
+	}
+	a, err := c.Attempt(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.tellOutcome(ctx, a, 0)
+}
+
+// waitFlags let a command that starts an attempt wait for its end.
+type waitFlags struct{ wait, follow bool }
+
+func (f *waitFlags) register(c *cobra.Command) {
+	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the end of the attempt: exit code 0 only if it is a success")
+	c.Flags().BoolVar(&f.follow, "follow", false, "like --wait, and show the log meanwhile")
+}
+
+// check refuses what would mix a log with a result for programs.
+func (f *waitFlags) check(r *remote) error {
+	if f.follow && !r.forPeople() {
+		return usageError{fmt.Errorf("--follow shows the log among the result: with --output %s use --wait", r.format)}
+	}
+	return nil
+}
+
+// until waits for the end of an attempt, if that was asked for.
+func (f *waitFlags) until(ctx context.Context, r *remote, a client.Attempt) error {
+	defer func() {
+		if ctx.Err() != nil {
+			r.hint("The attempt goes on: `zerodag log %s --follow` shows its log again.", a.ID)
+		}
+	}()
+	switch {
+	case f.follow:
+		c := &logCommand{remote: *r, follow: true, files: map[string]*logRead{}, level: levelPattern()}
+		return c.showLog(ctx, a.ID, "")
+	case f.wait:
+		a, err := r.await(ctx, a.ID)
+		if err != nil {
+			return err
+		}
+		return r.tellOutcome(ctx, a, lastLines)
+	}
+	return nil
 }
 
 // levelPattern finds the level in a line like "2016-04-06 17:07:16 -0700 [INFO] ...".
 func levelPattern() *regexp.Regexp { return regexp.MustCompile(`^[0-9: \-+.]*\[([A-Za-z]+)\]`) }
 
-// list shows which files there are.
-func (c *logCommand) list(ctx context.Context, id client.ID, prefix string) error {
+// listFiles shows which files there are.
+func (c *logCommand) listFiles(ctx context.Context, id client.ID, prefix string) error {
 	handles, err := c.LogFiles(ctx, id, prefix)
 	if err != nil {
 		return err
@@ -131,6 +201,9 @@ func (c *logCommand) update(ctx context.Context, id client.ID, prefix string, la
 	if err != nil {
 		return false, err
 	}
+	if c.view != nil {
+		c.view.fit(handles)
+	}
 	for _, h := range byTask(handles) {
 		at := c.files[h.FileName]
 		if at == nil {
@@ -147,7 +220,19 @@ func (c *logCommand) update(ctx context.Context, id client.ID, prefix string, la
 		at.size = h.FileSize
 		news = news || more
 	}
-	return news, nil
+	return news, c.showHeld()
+}
+
+// showHeld shows what a round of following has found, in the order of its times.
+func (c *logCommand) showHeld() error {
+	slices.SortStableFunc(c.held, func(a, b heldLine) int { return a.at.Compare(b.at) })
+	for _, l := range c.held {
+		if err := c.view.show(l.file, c.files[l.file.FileName], l.text); err != nil {
+			return err
+		}
+	}
+	c.held = c.held[:0]
+	return nil
 }
 
 // byTask puts the files of each task together, tasks in the order of their first file's
@@ -196,7 +281,7 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFil
 		}
 		if n >= at.lines {
 			at.lines, news = n+1, true
-			if err := c.showLine(at, strings.TrimRight(line, "\r\n")); err != nil {
+			if err := c.showLine(h, at, strings.TrimRight(line, "\r\n")); err != nil {
 				return news, err
 			}
 		}
@@ -205,7 +290,24 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFil
 
 // showLine shows a line of level info and above. A line without a level goes with the one
 // before it.
-func (c *logCommand) showLine(at *logRead, line string) error {
+func (c *logCommand) showLine(h client.LogFile, at *logRead, line string) error {
+	if c.view != nil && c.follow {
+		if at.last.IsZero() {
+			at.last = h.FileTime
+		}
+		if m := logLine().FindStringSubmatch(line); m != nil {
+			if t, err := time.Parse(logTime, m[1]); err == nil {
+				at.last = t
+			}
+		}
+		if c.held = append(c.held, heldLine{at.last, h, line}); len(c.held) >= mostHeld {
+			return c.showHeld()
+		}
+		return nil
+	}
+	if c.view != nil {
+		return c.view.show(h, at, line)
+	}
 	if m := c.level.FindStringSubmatch(line); m != nil {
 		switch strings.ToUpper(m[1]) {
 		case "DEBUG", "TRACE":

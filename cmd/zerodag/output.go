@@ -15,26 +15,45 @@ import (
 	"zerodag/internal/client"
 )
 
+// The forms of a result. digdagForm is that of the original, which its scripts parse.
+const (
+	textForm   = "text"
+	wideForm   = "wide"
+	digdagForm = "digdag"
+	jsonForm   = "json"
+	yamlForm   = "yaml"
+)
+
 // registerFormat adds --output, or --format where --output is a path already.
 func (r *remote) registerFormat(c *cobra.Command) {
 	name := "output"
 	if c.Flags().Lookup(name) != nil {
 		name = "format"
 	}
-	c.Flags().StringVar(&r.format, name, "text", "`FORMAT` of the result: text, json or yaml")
+	usual := textForm
+	if asDigdag() {
+		usual = digdagForm
+	}
+	c.Flags().StringVar(&r.format, name, usual, "`FORMAT` of the result: text, wide (more columns), json, yaml, or digdag (as the original)")
 }
 
 func (r *remote) checkFormat() error {
 	switch r.format {
-	case "text", "json", "yaml":
+	case textForm, wideForm, digdagForm, jsonForm, yamlForm:
 		return nil
 	}
-	return usageError{fmt.Errorf("unknown format %q: it must be text, json or yaml", r.format)}
+	return usageError{fmt.Errorf("unknown format %q: it must be text, wide, json, yaml or digdag", r.format)}
 }
+
+// forPeople says that the result is no object of the API.
+func (r *remote) forPeople() bool { return r.format != jsonForm && r.format != yamlForm }
+
+// ours says that the result is for people, and not as the original shows it.
+func (r *remote) ours() bool { return r.format == textForm || r.format == wideForm }
 
 // notes is where lines go that are no result: away from a result for programs.
 func (r *remote) notes() io.Writer {
-	if r.format == "text" {
+	if r.forPeople() {
 		return r.out
 	}
 	return r.err
@@ -49,16 +68,16 @@ func (r *remote) hint(format string, args ...any) {
 func (r *remote) show(v any, text func(printer)) error {
 	var b bytes.Buffer
 	switch r.format {
-	case "text":
+	default:
 		text(printer{&b})
-	case "json":
+	case jsonForm:
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
 		if err := e.Encode(v); err != nil {
 			return fmt.Errorf("write result: %w", err)
 		}
-	case "yaml":
+	case yamlForm:
 		asJSON, err := json.Marshal(v)
 		if err != nil {
 			return fmt.Errorf("write result: %w", err)
@@ -73,6 +92,31 @@ func (r *remote) show(v any, text func(printer)) error {
 		return fmt.Errorf("write result: %w", err)
 	}
 	return nil
+}
+
+// list writes a list: as a table for people, as the original does, or as the API's objects.
+func (r *remote) list(v any, original func(printer), t *table, none string) error {
+	if !r.ours() {
+		return r.show(v, original)
+	}
+	return r.show(v, func(p printer) {
+		if len(t.rows) == 0 {
+			p.line("%s", none)
+			return
+		}
+		columns, ink := r.look()
+		p.WriteString(t.text(r.format == wideForm, columns, ink))
+	})
+}
+
+// look is how wide the terminal is that the result goes to, and its colours; nothing where it is none.
+func (r *remote) look() (columns int, ink palette) {
+	file, ok := terminalOf(r.out)
+	if !ok || !watched(file) {
+		return 0, palette{}
+	}
+	columns, _ = terminalSize(file)()
+	return columns, newPalette()
 }
 
 // printer writes the lines that scripts parse (wire.md 3.6). It writes to memory.

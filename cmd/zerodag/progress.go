@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"zerodag/internal/client"
 )
 
 // progress is a bar on a terminal for transfers that take a while.
@@ -50,11 +52,23 @@ func progressLine(done, total int64) string {
 
 func megabytes(n int64) float64 { return float64(n) / 1e6 }
 
-// end removes the bar; nil is a progress that is not watched.
-func (p *progress) end() {
-	if p == nil {
-		return
+// watch shows a bar, where a person looks on, for the transfers of a client until the returned function
+// is called.
+func (s streams) watch(c *client.Client) (end func()) {
+	file, ok := terminalOf(s.err)
+	if !ok || !watched(file) {
+		return func() {}
 	}
+	p := &progress{out: file}
+	c.Progress = p.tell
+	return func() {
+		c.Progress = nil
+		p.end()
+	}
+}
+
+// end removes the bar.
+func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.shown.IsZero() {

@@ -34,13 +34,17 @@ func newProjects(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = r.show(list, func(p printer) {
+		t := newTable(column{title: "PROJECT", name: true}, column{title: "ID"}, column{title: "REVISION", name: true}, column{title: "UPDATED"}, column{title: "CREATED", wide: true}, column{title: "ARCHIVE TYPE", wide: true})
+		for _, one := range list {
+			t.add(one.Name, string(one.ID), one.Revision, shortTime(&one.UpdatedAt), shortTime(&one.CreatedAt), one.ArchiveType)
+		}
+		err = r.list(list, func(p printer) {
 			p.line("Projects")
 			for _, project := range list {
 				p.block("  ", "name", project.Name, "id", project.ID, "revision", project.Revision, "archive type", project.ArchiveType,
 					"project created at", project.CreatedAt, "revision updated at", project.UpdatedAt)
 			}
-		})
+		}, t, "There are no projects.")
 		r.hint("Use `zerodag workflows <project-name>` to show details.")
 		return err
 	})

@@ -188,7 +188,7 @@ func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.Fil
 
 // upload sends an archive.
 func (r *remote) upload(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
-	defer r.progress.end()
+	defer r.watch(r.Client)()
 	info, err := archive.Stat()
 	if err != nil {
 		return client.Project{}, fmt.Errorf("read archive: %w", err)

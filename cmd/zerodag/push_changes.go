@@ -134,7 +134,7 @@ func (c *pushCommand) showChanges(ctx context.Context, folder files.Project, p c
 	list := compare(before, workflows, after)
 	c.tellChanges(list)
 	c.hint("Project '%s' is not pushed.", p.Project)
-	if c.format == "text" {
+	if c.forPeople() {
 		return nil
 	}
 	return c.show(list, func(printer) {})

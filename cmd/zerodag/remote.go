@@ -27,7 +27,6 @@ type remote struct {
 	noCheck, noCert            bool
 	format                     string
 	settings                   settings
-	progress                   *progress
 	*client.Client
 }
 
@@ -35,7 +34,7 @@ type remote struct {
 func clientCommands(s streams) []*cobra.Command {
 	return []*cobra.Command{
 		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newKill(s), newDelete(s),
-		newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
+		newStatus(s), newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
 		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
 		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newSecrets(s), newImport(s), newTokens(s), newAdmin(s), newWhoami(s), newVersion(s),
 	}
@@ -71,7 +70,9 @@ func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.
 
 // begin reads the configuration, before anything is done.
 func (r *remote) begin() error {
-	banner(r.err)
+	if !r.ours() {
+		banner(r.err)
+	}
 	var err error
 	r.settings, err = r.load()
 	return err
@@ -121,10 +122,6 @@ func (r *remote) connect() error {
 	}
 	if way.iam {
 		o.Sign = iam.New(context.Background()).Sign
-	}
-	if file, ok := terminalOf(r.err); ok && watched(file) {
-		r.progress = &progress{out: file}
-		o.Progress = r.progress.tell
 	}
 	r.Client, err = client.New(o)
 	return err

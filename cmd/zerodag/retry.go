@@ -16,6 +16,7 @@ type retryCommand struct {
 	remote
 	name, revision, from      string
 	latest, keep, all, resume bool
+	waiting                   waitFlags
 }
 
 // newRetry starts another attempt of a session.
@@ -30,9 +31,10 @@ func newRetry(s streams) *cobra.Command {
 	flags.BoolVar(&c.all, "all", false, "run all tasks")
 	flags.BoolVar(&c.resume, "resume", false, "run only tasks that did not succeed")
 	flags.StringVar(&c.from, "resume-from", "", "run from this `+TASK` on")
+	c.waiting.register(cmd)
 	c.registerParams(cmd)
 	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
-		if err := c.checkChoices(); err != nil {
+		if err := errors.Join(c.checkChoices(), c.waiting.check(&c.remote)); err != nil {
 			return err
 		}
 		id, err := idArgument("attempt-id", args[0])
@@ -103,7 +105,10 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 	if err != nil {
 		return err
 	}
-	return c.showStarted(a)
+	if err := c.showStarted(a, c.waiting); err != nil {
+		return err
+	}
+	return c.waiting.until(ctx, &c.remote, a)
 }
 
 // workflowOf finds the definition of the revision that was chosen.

@@ -22,17 +22,30 @@ func newSchedules(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = r.show(list, func(p printer) {
+		err = r.list(list, func(p printer) {
 			p.line("Schedules:")
 			for _, one := range list {
 				p.block("  ", "id", one.ID, "project", one.Project.Name, "workflow", one.Workflow.Name, "disabled at", showAway(now, one.DisabledAt),
 					"next session time", offsetTime(one.NextScheduleTime), "next scheduled to run at", showAway(now, &one.NextRunTime))
 			}
 			p.line("%d entries.", len(list))
-		})
+		}, scheduleTable(now, list), "There are no schedules.")
 		r.hint("Use `zerodag workflows [project-name] [name]` to show workflow details.")
 		return err
 	})
+}
+
+func scheduleTable(now time.Time, list []client.Schedule) *table {
+	t := newTable(column{title: "SCHEDULE"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "NEXT SESSION"}, column{title: "RUNS AT"},
+		column{title: "RUNS"}, column{title: "DISABLED AT"})
+	for _, s := range list {
+		runs := ago(now, &s.NextRunTime)
+		if s.DisabledAt != nil {
+			runs = ""
+		}
+		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.NextScheduleTime), shortTime(&s.NextRunTime), runs, shortTime(s.DisabledAt))
+	}
+	return t
 }
 
 // newEnable and newDisable switch schedules.

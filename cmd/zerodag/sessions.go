@@ -41,14 +41,46 @@ func newSessions(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.show(list, func(p printer) {
+		if r.ours() {
+			slices.Reverse(list)
+		}
+		return r.list(list, func(p printer) {
 			p.line("Sessions:")
 			for _, one := range list {
 				p.session(one)
 			}
 			r.hintStart(len(list))
-		})
+		}, sessionTable(list), "There are no sessions. `zerodag start` starts one.")
 	})
+}
+
+func sessionTable(list []client.Session) *table {
+	t := newTable(column{title: "SESSION"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "SESSION TIME"},
+		column{title: "STATUS", ink: statusInk}, column{title: "LAST ATTEMPT"}, column{title: "STARTED"},
+		column{title: "RETRY NAME", wide: true}, column{title: "UUID", wide: true}, column{title: "PARAMS", wide: true})
+	for _, s := range list {
+		var a client.Last
+		started, params := "", ""
+		if s.LastAttempt != nil {
+			a = *s.LastAttempt
+			started, params = shortTime(&a.CreatedAt), shown(a.Params)
+		}
+		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.SessionTime), sessionStatus(s), string(a.ID), started, shown(a.RetryAttemptName), s.SessionUUID, params)
+	}
+	return t
+}
+
+// sessionStatus is that of a session's last attempt.
+func sessionStatus(s client.Session) string {
+	switch a := s.LastAttempt; {
+	case a == nil:
+		return "pending"
+	case a.Success:
+		return "success"
+	case a.Done:
+		return "error"
+	}
+	return "running"
 }
 
 // listSessions returns them oldest first.
@@ -78,22 +110,12 @@ func (r *remote) hintStart(n int) {
 
 func (p printer) session(s client.Session) {
 	var a client.Last
-	created, status := "", "pending"
+	created, params := "", ""
 	if s.LastAttempt != nil {
 		a = *s.LastAttempt
-		created, status = shown(a.CreatedAt), "running"
-	}
-	switch {
-	case a.Success:
-		status = "success"
-	case a.Done:
-		status = "error"
-	}
-	params := ""
-	if s.LastAttempt != nil {
-		params = shown(a.Params)
+		created, params = shown(a.CreatedAt), shown(a.Params)
 	}
 	p.block("  ", "session id", s.ID, "attempt id", a.ID, "uuid", s.SessionUUID, "project", s.Project.Name, "workflow", s.Workflow.Name,
 		"session time", offsetTime(s.SessionTime), "retry attempt name", a.RetryAttemptName, "params", params,
-		"created at", created, "kill requested", a.CancelRequested, "status", status)
+		"created at", created, "kill requested", a.CancelRequested, "status", sessionStatus(s))
 }

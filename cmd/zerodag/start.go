@@ -16,6 +16,7 @@ type startCommand struct {
 	remote
 	session, revision, retry string
 	dryRun                   bool
+	waiting                  waitFlags
 }
 
 // newStart starts a session of a workflow.
@@ -32,10 +33,14 @@ func newStart(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&c.revision, "revision", "", "use this `REVISION` instead of the latest")
 	cmd.Flags().StringVar(&c.retry, "retry", "", "`NAME` of a further attempt of the same session")
 	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
+	c.waiting.register(cmd)
 	c.registerParams(cmd)
 	return c.command(cmd, 2, 2, func(ctx context.Context, args []string) error {
 		if c.session == "" {
 			return usageError{errors.New("--session option is required")}
+		}
+		if err := c.waiting.check(&c.remote); err != nil {
+			return err
 		}
 		return c.start(ctx, args[0], args[1])
 	})
@@ -95,7 +100,10 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if err != nil {
 		return err
 	}
-	return c.showStarted(a)
+	if err := c.showStarted(a, c.waiting); err != nil {
+		return err
+	}
+	return c.waiting.until(ctx, &c.remote, a)
 }
 
 func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, params *param.Map) error {
@@ -117,12 +125,15 @@ func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, para
 }
 
 // showStarted is what `start` and `retry` print.
-func (r *remote) showStarted(a client.Attempt) error {
+func (r *remote) showStarted(a client.Attempt, waiting waitFlags) error {
 	err := r.show(a, func(p printer) {
 		p.line("Started a session attempt:")
 		p.block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
 			"session time", offsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params, "created at", a.CreatedAt)
 	})
+	if waiting != (waitFlags{}) {
+		return err
+	}
 	r.hint("* Use `zerodag session %s` to show session status.", a.SessionID)
 	r.hint("* Use `zerodag task %s` and `zerodag log %s` to show task status and logs.", a.ID, a.ID)
 	return err

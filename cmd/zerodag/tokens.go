@@ -61,13 +61,17 @@ func newTokenList(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.show(list, func(p printer) {
+		all := newTable(column{title: "TOKEN"}, column{title: "NAME", name: true}, column{title: "ROLE"}, column{title: "SITE"}, column{title: "CREATED"})
+		for _, t := range list {
+			all.add(shown(t.ID), t.Name, shown(t.Role), shown(t.Site), shortTime(&t.CreatedAt))
+		}
+		return r.list(list, func(p printer) {
 			p.line("Tokens:")
 			for _, t := range list {
 				p.token(t)
 			}
 			p.line("%d entries.", len(list))
-		})
+		}, all, "There are no tokens.")
 	})
 }
 

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"zerodag/internal/client"
+)
+
+// lastLines is how much of its log is shown of a task that failed.
+const lastLines = 10
+
+// mostFailures is how many tasks that failed are shown with their logs.
+const mostFailures = 3
+
+// failure is a task that failed, and not one that only contains such a task.
+type failure struct {
+	task    client.Task
+	message string
+	lines   []string // the end of the log of its last run
+}
+
+// failures are the tasks because of which an attempt failed, the first to fail first, with so many lines
+// of their logs.
+func (r *remote) failures(ctx context.Context, a client.Attempt, lines int) ([]failure, error) {
+	tasks, err := r.Tasks(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	var list []failure
+	for _, t := range tasks {
+		if message := errorOf(t); t.State == "error" && message != "" {
+			list = append(list, failure{task: t, message: message})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b failure) int { return a.task.UpdatedAt.Compare(b.task.UpdatedAt) })
+	for i := range min(len(list), mostFailures) {
+		if lines > 0 {
+			if list[i].lines, err = r.tail(ctx, a.ID, list[i].task.FullName, lines); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// tail is the end of what a task printed when it ran last.
+func (r *remote) tail(ctx context.Context, id client.ID, task string, n int) ([]string, error) {
+	handles, err := r.LogFiles(ctx, id, task)
+	if err != nil {
+		return nil, err
+	}
+	handles = slices.DeleteFunc(handles, func(h client.LogFile) bool { return h.TaskName != task })
+	if len(handles) == 0 {
+		return nil, nil
+	}
+	h := slices.MaxFunc(handles, func(a, b client.LogFile) int {
+		return cmp.Or(a.FileTime.Compare(b.FileTime), cmp.Compare(a.FileName, b.FileName))
+	})
+	file, err := r.Log(ctx, id, h)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", h.FileName, err)
+	}
+	var lines []string
+	for in := bufio.NewReader(z); ; {
+		line, err := in.ReadString('\n')
+		if text := strings.TrimRight(line, "\r\n"); text != "" && logLine().FindStringSubmatch(text) == nil {
+			if lines = append(lines, text); len(lines) > n {
+				lines = lines[1:]
+			}
+		}
+		if err != nil { // a file that is being written ends anywhere
+			return lines, nil
+		}
+	}
+}
+
+// outcomeText says how an attempt has ended and, if it failed, which task, why, the last that it printed
+// and what resumes it.
+func outcomeText(a client.Attempt, failed []failure, ink palette) string {
+	var b strings.Builder
+	end := a.Status
+	if a.FinishedAt != nil {
+		end += " after " + shortDuration(a.FinishedAt.Sub(a.CreatedAt))
+	}
+	fmt.Fprintf(&b, "Attempt %s of %s/%s: %s%s%s\n", a.ID, a.Project.Name, a.Workflow.Name, statusInk(ink, a.Status), end, ink.reset)
+	for i, f := range failed {
+		if i == mostFailures {
+			fmt.Fprintf(&b, "  ... and %d more: zerodag tasks %s\n", len(failed)-i, a.ID)
+			break
+		}
+		fmt.Fprintf(&b, "  %s%s%s: %s\n", ink.red, f.task.FullName, ink.reset, strings.ReplaceAll(briefly(f.message), "\n", "\n    "))
+		for _, line := range f.lines {
+			fmt.Fprintf(&b, "    %s| %s%s\n", ink.dim, line, ink.reset)
+		}
+	}
+	if a.Done && !a.Success {
+		fmt.Fprintf(&b, "Mend it, push it, and run what is left with: zerodag retry %s --latest-revision --resume\n", a.ID)
+	}
+	return asCalled(b.String())
+}
+
+// briefly is a message without what says where in a program it came from.
+func briefly(message string) string {
+	message, _, _ = strings.Cut(message, "\n\t")
+	return strings.TrimSpace(message)
+}
+
+// await waits until an attempt is over.
+func (r *remote) await(ctx context.Context, id client.ID) (client.Attempt, error) {
+	for pause := followFirst; ; pause = min(2*pause, followLast) {
+		a, err := r.Attempt(ctx, id)
+		if err != nil || a.Done {
+			return a, err
+		}
+		if err := r.Wait(ctx, pause); err != nil {
+			return a, err
+		}
+	}
+}
+
+// tellOutcome says on the error output how an attempt has ended. The error ends the program with code 1
+// if that is no success.
+func (r *remote) tellOutcome(ctx context.Context, a client.Attempt, lines int) error {
+	var failed []failure
+	if !a.Success {
+		var err error
+		if failed, err = r.failures(ctx, a, lines); err != nil {
+			return err
+		}
+	}
+	ink := palette{}
+	if file, ok := terminalOf(r.err); ok && watched(file) {
+		ink = newPalette()
+	}
+	fmt.Fprint(r.err, outcomeText(a, failed, ink))
+	if !a.Success {
+		return errShown
+	}
+	return nil
+}

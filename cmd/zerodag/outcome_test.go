@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/client"
+)
+
+// failing is a server with one attempt that runs for some polls and then fails in a task of three tries.
+type failing struct{ polls int }
+
+func (s *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/api/attempts/7":
+		over := s.polls == 0
+		if !over {
+			s.polls--
+		}
+		end := "null"
+		status := "running"
+		if over {
+			end, status = `"2024-01-01T00:00:05Z"`, "error"
+		}
+		fmt.Fprintf(w, `{"id":"7","project":{"name":"p"},"workflow":{"name":"w"},"done":%t,"success":false,"status":%q,"createdAt":"2024-01-01T00:00:00Z","finishedAt":%s}`, over, status, end)
+	case "/api/attempts/7/tasks":
+		fmt.Fprint(w, `{"tasks":[{"id":"1","fullName":"+w","isGroup":true,"state":"group_error","error":{},"updatedAt":"2024-01-01T00:00:05Z"},
+			{"id":"2","fullName":"+w+a","state":"success","error":{},"updatedAt":"2024-01-01T00:00:01Z"},
+			{"id":"3","fullName":"+w+b","state":"error","stateParams":{"retry_count":2},"error":{"message":"Command failed with code 3 (runtime)"},"updatedAt":"2024-01-01T00:00:04Z"}]}`)
+	case "/api/logs/7/files":
+		file := func(task string, second int) string {
+			return fmt.Sprintf(`{"fileName":"%s.%d","taskName":%q,"fileSize":100,"fileTime":"2024-01-01T00:00:0%dZ","direct":null}`, task, second, task, second)
+		}
+		fmt.Fprintf(w, `{"files":[%s]}`, strings.Join([]string{file("+w+a", 1), file("+w+b", 2), file("+w+b", 3), file("+w+b", 4), file("+w+b2", 5)}, ","))
+	default:
+		name := strings.TrimPrefix(r.URL.Path, "/api/logs/7/files/")
+		task, second, _ := strings.Cut(name, ".")
+		level := "INFO"
+		if second > "2" {
+			level = "DEBUG" // as the heading of a further try
+		}
+		line := func(level, logger, text string) string {
+			return fmt.Sprintf("2024-01-01 00:00:0%s.000 +0000 [%s] (0001@[0:p:1:7]%s) io.digdag.core.agent.%s: %s\n", second, level, task, logger, text)
+		}
+		text := line(level, "OperatorManager", "sh>: work")
+		for i := range 12 {
+			text += fmt.Sprintf("try at %s says %d\n", second, i)
+		}
+		if task == "+w+b" {
+			text += line("DEBUG", "Other", "not for people") + line("ERROR", "OperatorManager", "Task failed")
+		}
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		io.WriteString(z, text)
+		z.Close()
+		w.Write(b.Bytes())
+	}
+}
+
+// opened is a remote of the server; what it prints goes to out and said.
+func (s *failing) opened(t *testing.T) (r remote, out, said *bytes.Buffer) {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	connection, err := client.New(client.Options{Endpoint: server.URL, Wait: func(context.Context, time.Duration) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(connection.Close)
+	out, said = new(bytes.Buffer), new(bytes.Buffer)
+	return remote{streams: streams{out: out, err: said}, format: textForm, Client: connection}, out, said
+}
+
+// TestOutcome proves that who waits for an attempt that fails is told which task failed, why, the last
+// that its last try printed, and what runs the rest, and that the program ends with an error.
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	r, out, said := (&failing{polls: 2}).opened(t)
+	if err := (&waitFlags{wait: true}).until(t.Context(), &r, client.Attempt{ID: "7"}); !errors.Is(err, errShown) {
+		t.Errorf("it ends with %v", err)
+	}
+	want := "Attempt 7 of p/w: error after 5.0s\n  +w+b: Command failed with code 3 (runtime)\n"
+	for i := 2; i < 12; i++ {
+		want += fmt.Sprintf("    | try at 4 says %d\n", i)
+	}
+	want += "Mend it, push it, and run what is left with: zerodag retry 7 --latest-revision --resume\n"
+	if diff := cmp.Diff(want, said.String()); diff != "" || out.Len() > 0 {
+		t.Errorf("%s\n%s", diff, out)
+	}
+}
+
+// TestLogForPeople proves that each line stands beside its task, that every try shows what it printed
+// under a heading of its own, and that of the engine's own lines those of level debug are left out.
+func TestLogForPeople(t *testing.T) {
+	t.Parallel()
+	for _, follow := range []bool{false, true} {
+		r, out, said := (&failing{polls: 1}).opened(t)
+		c := &logCommand{remote: r, follow: follow, files: map[string]*logRead{}, level: levelPattern()}
+		err := c.showLog(t.Context(), "7", "")
+		if follow != errors.Is(err, errShown) || !follow && err != nil {
+			t.Errorf("follow %v: %v", follow, err)
+		}
+		text := out.String()
+		for _, want := range []string{"+w+b  | ", "sh>: work\n", "try 2 sh>: work\n", "try 3 sh>: work\n", "+w+b  | try at 2 says 0\n", "+w+b  | try at 4 says 11\n", "+w+b  | Task failed\n", "+w+b2 | try at 5 says 3\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("follow %v: %q is missing:\n%s", follow, want, text)
+			}
+		}
+		if strings.Contains(text, "not for people") || strings.Contains(text, "io.digdag") {
+			t.Errorf("follow %v: it shows what is for programs:\n%s", follow, text)
+		}
+		if n := strings.Count(text, "\n"); n != 5*13+3 {
+			t.Errorf("follow %v: %d lines:\n%s", follow, n, text)
+		}
+		if told := strings.Contains(said.String(), "Attempt 7 of p/w: error"); told != follow {
+			t.Errorf("follow %v: %s", follow, said)
+		}
+	}
+}
+
+// TestTaskTable proves that a list of tasks shows tries and errors.
+func TestTaskTable(t *testing.T) {
+	t.Parallel()
+	r, _, _ := (&failing{}).opened(t)
+	tasks, err := r.Tasks(t.Context(), "7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := taskTable(time.Now(), tasks).text(false, 0, palette{})
+	line := strings.Fields(strings.Split(text, "\n")[3])
+	if diff := cmp.Diff([]string{"3", "+w+b", "error", "3", "Command", "failed", "with", "code", "3", "(runtime)"}, line); diff != "" {
+		t.Errorf("%s\n%s", diff, text)
+	}
+}
+
+// TestStatusParts proves which schedules are late and which come next, and that a long list is read page by
+// page until the rest is too old, or too much.
+func TestStatusParts(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	schedule := func(id int, in time.Duration) client.Schedule {
+		return client.Schedule{ID: client.ID(fmt.Sprint(id)), NextRunTime: now.Add(in)}
+	}
+	off := schedule(3, -time.Hour)
+	off.DisabledAt = &now
+	var s status
+	s.divide([]client.Schedule{schedule(1, time.Hour), schedule(2, -time.Hour), off, schedule(4, -30*time.Second)}, now)
+	if len(s.Late) != 1 || s.Late[0].ID != "2" || len(s.Next) != 2 || s.Next[0].ID != "4" {
+		t.Errorf("late %v, next %v", s.Late, s.Next)
+	}
+	for _, c := range []struct {
+		all, old, reads int
+		cut             bool
+	}{{250, 120, 2, false}, {50, 100, 1, false}, {5000, 5000, 10, true}} {
+		reads, seen := 0, 0
+		cut, err := pages(func(p client.Page) ([]int, error) {
+			reads++
+			list := make([]int, min(p.Count, c.all-seen))
+			return list, nil
+		}, func(int) (client.ID, bool) { seen++; return "1", seen > c.old })
+		if err != nil || cut != c.cut || reads != c.reads {
+			t.Errorf("%+v: %d pages, cut %v: %v", c, reads, cut, err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// table is a list for people: one line for each thing, its columns aligned. On a terminal the status is
+// coloured, and the widest names are cut so that a line stays a line.
+type table struct {
+	columns []column
+	rows    [][]string
+}
+
+// column is one of a table; those that are wide are shown by --output wide only.
+type column struct {
+	title string
+	wide  bool
+	name  bool // it may be cut
+	ink   func(palette, string) string
+}
+
+func newTable(columns ...column) *table { return &table{columns: columns} }
+
+// add appends a row: a text for each column.
+func (t *table) add(cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.Join(strings.Fields(c), " ") // a line of what others have written stays a line
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// gap is between two columns.
+const gap = "  "
+
+// narrowest is how short a name may be cut.
+const narrowest = 12
+
+// text draws the table in at most so many columns of a terminal; 0 is as wide as it is.
+func (t *table) text(wide bool, columns int, ink palette) string {
+	var shown []int
+	for i, c := range t.columns {
+		if !c.wide || wide {
+			shown = append(shown, i)
+		}
+	}
+	widths := t.widths(shown, columns)
+	var b strings.Builder
+	line := func(cell func(i int) (text, begin string)) {
+		for n, i := range shown {
+			text, begin := cell(i)
+			text = shorten(text, widths[i])
+			pad := ""
+			if n < len(shown)-1 {
+				pad = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + gap
+			}
+			if begin != "" {
+				text = begin + text + ink.reset
+			}
+			b.WriteString(text + pad)
+		}
+		b.WriteByte('\n')
+	}
+	line(func(i int) (string, string) { return t.columns[i].title, ink.dim })
+	for _, row := range t.rows {
+		line(func(i int) (string, string) {
+			if colour := t.columns[i].ink; colour != nil {
+				return row[i], colour(ink, row[i])
+			}
+			return row[i], ""
+		})
+	}
+	return b.String()
+}
+
+// widths are those of the columns that are shown, by their places.
+func (t *table) widths(shown []int, most int) map[int]int {
+	widths, sum := map[int]int{}, 0
+	for n, i := range shown {
+		widths[i] = utf8.RuneCountInString(t.columns[i].title)
+		for _, row := range t.rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+		if sum += widths[i]; n > 0 {
+			sum += len(gap)
+		}
+	}
+	for ; most > 0 && sum > most; sum-- {
+		widest := -1
+		for _, i := range shown {
+			if t.columns[i].name && widths[i] > narrowest && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
+
+// shorten cuts a text in its middle, where names differ least.
+func shorten(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most || most < 1 {
+		return text
+	}
+	begin := (most - 1) / 2
+	return string(runes[:begin]) + "…" + string(runes[len(runes)-(most-1-begin):])
+}
+
+// statusInk colours the status of an attempt, or the state of a task.
+func statusInk(ink palette, status string) string {
+	switch status {
+	case "success":
+		return ink.green
+	case "error", "group_error":
+		return ink.red
+	case "running", "ready":
+		return ink.cyan
+	case "killed", "canceled", "retry_waiting", "group_retry_waiting", "pending":
+		return ink.yellow
+	}
+	return ink.dim
+}
+
+// took is how long something lasted, or has lasted so far; "" when it has not begun.
+func took(now time.Time, from, to *time.Time) string {
+	if from == nil {
+		return ""
+	}
+	if to != nil {
+		now = *to
+	}
+	return shortDuration(max(0, now.Sub(*from)))
+}
+
+// shortTime is a time of this machine's zone as lists show it.
+func shortTime(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+// ago is how far away a time is.
+func ago(now time.Time, t *time.Time) string {
+	switch {
+	case t == nil:
+		return ""
+	case t.After(now):
+		return "in " + shortDuration(t.Sub(now).Truncate(time.Second))
+	}
+	return shortDuration(now.Sub(*t).Truncate(time.Second)) + " ago"
+}
