@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -56,7 +57,7 @@ func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.
 		return err
 	}
 	flags := c.Flags()
-	flags.StringVarP(&r.endpoint, "endpoint", "e", "", "`URL` of the server (default: "+client.DefaultEndpoint+")")
+	flags.StringVarP(&r.endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, client.http.endpoint of the configuration, or "+client.DefaultEndpoint+")")
 	flags.StringArrayVarP(&r.headers, "header", "H", nil, "add a header: `KEY=VALUE[,KEY=VALUE...]` (may be repeated)")
 	flags.StringVar(&r.basicAuth, "basic-auth", "", "`USER:PASSWORD`")
 	flags.StringVar(&r.token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
@@ -107,10 +108,7 @@ func (r *remote) connect() error {
 	if way == (access{}) && header.Get("Authorization") != "" {
 		way.source = "the header Authorization that was given"
 	}
-	endpoint := r.endpoint
-	if endpoint == "" {
-		endpoint = r.settings["client.http.endpoint"]
-	}
+	endpoint := cmp.Or(r.endpoint, os.Getenv("ZERODAG_ENDPOINT"), r.settings["client.http.endpoint"])
 	o := client.Options{
 		Endpoint: endpoint,
 		Header:   header,

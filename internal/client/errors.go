@@ -77,7 +77,7 @@ type Unreachable struct {
 }
 
 func (e *Unreachable) Error() string {
-	return fmt.Sprintf("no server answers at %s: %v\nhint: start one with `zerodag server`, or name another with --endpoint URL, or with client.http.endpoint in the configuration file", e.URL, e.cause)
+	return fmt.Sprintf("no server answers at %s: %v\nhint: start one with `zerodag server`, or name another with --endpoint URL, with ZERODAG_ENDPOINT, or with client.http.endpoint in the configuration file", e.URL, e.cause)
 }
 
 func (e *Unreachable) Unwrap() error { return e.cause }
