@@ -186,6 +186,23 @@ func (s *State) Task(id TaskID) *Task {
 	return s.tasks[id-1]
 }
 
+// Failure is the first task that failed for good, and what is said of that; "" when none did. Groups only
+// contain such a task.
+func (s *State) Failure() (task, message string) {
+	var first *Task
+	for _, t := range s.tasks {
+		if t != nil && t.State == Failed && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) {
+			first = t
+		}
+	}
+	if first == nil {
+		return "", ""
+	}
+	text, _ := first.Error.Get("message")
+	message, _ = text.(string)
+	return first.Name, message
+}
+
 // Tasks returns all tasks in the order of their ids.
 func (s *State) Tasks() []*Task {
 	all := make([]*Task, 0, len(s.tasks))

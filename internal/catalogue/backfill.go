@@ -54,6 +54,11 @@ func (c scheduling) Backfill(ctx context.Context, site, id int64, r BackfillRequ
 		return host.Schedule{}, nil, fmt.Errorf("start backfill: %w", err)
 	}
 	c.counts.started.Add(int64(len(attempts)))
+	for _, a := range attempts {
+		if a.Waits == 0 {
+			c.began(a)
+		}
+	}
 	return p.Schedule, attempts, nil
 }
 

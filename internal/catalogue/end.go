@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"zerodag/engine"
 	"zerodag/events"
@@ -28,6 +29,7 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		// As the store has it: a kill that was requested stays noted. One that was over before stays as
 		// it ended, whatever made its caller end it again.
 		a.Done, a.Success, a.Canceled, a.FinishedAt = true, e.Success, a.Canceled || e.Canceled, e.At
+		c.ended(a, e)
 		if e.GivenUp {
 			c.Notify(ctx, a, "Workflow session attempt failed")
 		}
@@ -44,6 +46,16 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		topic = events.AttemptKilled
 	}
 	return a, c.Announce(ctx, a, topic, a.FinishedAt)
+}
+
+// ended says in the program's own log how an attempt has ended and, of one that failed, why.
+func (c *stores) ended(a host.Attempt, e host.End) {
+	line := append(named(a), "status", a.Status(), "took", a.FinishedAt.Sub(a.CreatedAt).Round(time.Millisecond))
+	if a.Success || a.Canceled {
+		c.o.Logger.Info("attempt ended", line...)
+		return
+	}
+	c.o.Logger.Warn("attempt failed", append(line, "task", e.Failed, "error", e.Why)...)
 }
 
 // startWaiting begins attempts that wait for a session, once all of its attempts have ended.
@@ -91,6 +103,7 @@ func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 	err = c.o.Attempts.Begin(ctx, a.ID, first, host.StartMessage())
 	switch {
 	case err == nil:
+		c.began(a)
 		return nil
 	case !errors.Is(err, host.ErrConflict):
 		return fmt.Errorf("begin attempt %d: %w", a.ID, err)

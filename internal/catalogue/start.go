@@ -88,7 +88,16 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 		return host.Attempt{}, fmt.Errorf("start attempt: %w", err)
 	}
 	c.counts.started.Add(1)
+	c.began(list[0])
 	return list[0], nil
+}
+
+// began says in the program's own log that an attempt has begun.
+func (c *stores) began(a host.Attempt) { c.o.Logger.Info("attempt started", named(a)...) }
+
+// named is an attempt in a line of the program's own log.
+func named(a host.Attempt) []any {
+	return []any{"attempt", a.ID, "project", a.Project.Name, "workflow", a.Workflow.Name, "session", a.SessionTime.UTC().Format(time.RFC3339)}
 }
 
 // mayStart says whether the site may have n more attempts of a workflow.

@@ -210,6 +210,10 @@ func (w *Worker) finish(ctx context.Context, a *attempt) error {
 		return err
 	}
 	s := a.state
-	a.row, err = w.Catalogue.End(ctx, a.row, host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text})
+	end := host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text}
+	if !end.Success {
+		end.Failed, end.Why = s.Failure()
+	}
+	a.row, err = w.Catalogue.End(ctx, a.row, end)
 	return err
 }

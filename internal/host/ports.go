@@ -260,6 +260,9 @@ type End struct {
 	Archive  []byte // the final state, engine.EncodeState
 	// GivenUp: it could not go on, and people are told. Stores need not keep that.
 	GivenUp bool
+	// Failed is the task because of which the attempt failed, and Why what is said of that; for people.
+	// Stores need not keep them: they are part of the archive.
+	Failed, Why string
 }
 
 // Sessions lists sessions and attempts.
