@@ -61,8 +61,9 @@ const pack = 25
 // An agent has 15 minutes: a run that it begins has ten of them, and after three it leaves
 // further tasks to others.
 const (
-	runTime   = 10 * time.Minute
-	chainTime = 3 * time.Minute
+	processTime = 15 * time.Minute
+	runTime     = 10 * time.Minute
+	chainTime   = 3 * time.Minute
 )
 
 // maxArchive is how large an archive in a slot may be, in bytes; unpacked it may have as
@@ -111,7 +112,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
 	}
-	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime, Looks: 16}.WithDefaults()
+	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ProcessTime: processTime, ChainTime: chainTime, Looks: 16}.WithDefaults()
 	e.lease = limits.Lease
 	tasks := network(account)
 	e.Node = node.New(node.Options{
