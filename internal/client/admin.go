@@ -70,7 +70,7 @@ func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error
 // Redrive sends dead letters of the server's queues back, and says how many there were.
 func (c *Client) Redrive(ctx context.Context) (int, error) {
 	var answer struct{ Messages int }
-	err := c.send(ctx, http.MethodPost, "/api/redrive", nil, nil, &answer)
+	err := c.send(ctx, http.MethodPost, "/api/redrive", nil, struct{}{}, &answer)
 	return answer.Messages, err
 }
 
@@ -91,7 +91,7 @@ func (c *Client) Revive(ctx context.Context) (sum Revived, err error) {
 			LastID                          ID
 			Together                        bool
 		}
-		if err := c.send(ctx, http.MethodPost, "/api/revive", query("last_id", string(last)), nil, &part); err != nil {
+		if err := c.send(ctx, http.MethodPost, "/api/revive", query("last_id", string(last)), struct{}{}, &part); err != nil {
 			return sum, err
 		}
 		sum.Attempts, sum.Messages = sum.Attempts+part.Attempts, sum.Messages+part.Messages

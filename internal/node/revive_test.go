@@ -50,3 +50,26 @@ func TestReviveAll(t *testing.T) {
 		})
 	}
 }
+
+// TestRevivedBacklog proves that a run whose message only waited for an agent is made once: who
+// receives the message takes the run over, so that the revival does not.
+func TestRevivedBacklog(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("a", lasting(14*time.Minute))
+		o := w.options()
+		o.Limits = host.Limits{ProcessTime: 15 * time.Minute, Lease: time.Hour}
+		p := w.serveParts(node.New(o), node.Parts{Executor: true})
+		a := p.run("+a: {work>: a}\n")
+		pass(time.Minute)
+		if _, err := p.ReviveAll(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		pass(18 * time.Minute) // the queue of tasks has a backlog
+		p = w.serveParts(node.New(o), node.Parts{Executor: true, Agent: true})
+		want(t, "status", p.end(a), "success")
+		want(t, "runs", len(w.ran()), 1)
+		pass(time.Hour)
+		want(t, "runs", len(w.ran()), 1)
+	})
+}
