@@ -22,6 +22,7 @@ type Limits struct {
 	ProcessTime  time.Duration // that a process which runs tasks lives at most; 0 is no limit
 	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
+	KeepAttempts time.Duration // how long attempts are kept after their end; 0 is for ever
 	StoreRetry   time.Duration // most time between two tries of what the store could not do: 1 min
 	Looks        int           // attempts that are looked after side by side: 1
 	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
