@@ -37,12 +37,7 @@ func (db *DB) Old(ctx context.Context, t time.Time, after int64, n int) ([]host.
 	var out []host.Attempt
 	err = db.listOf(env.BySite(), s, false, n, partitions).rows(ctx, func(rows []item) (bool, error) {
 		for _, it := range rows {
-			delete(it, aParamsBlob) // to read it would be a call for each
-			a, err := db.attemptOf(ctx, it)
-			if err != nil {
-				return false, err
-			}
-			out = append(out, a)
+			out = append(out, rowOf(it, nil)) // large parameters would be a call for each
 		}
 		return n > 0 && len(out) >= n, nil
 	})
@@ -125,17 +120,7 @@ func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]it
 		if !it.has(aFinished) || !it.time(aFinished).Before(t) || it.num(aSite) != site {
 			return nil, nil, nil
 		}
-		plain := item{}
-		for name, v := range it {
-			if name != aParamsBlob {
-				plain[name] = v
-			}
-		}
-		a, err := db.attemptOf(ctx, plain)
-		if err != nil {
-			return nil, nil, err
-		}
-		list = append(list, a)
+		list = append(list, rowOf(it, nil))
 	}
 	waiting, err := db.find(ctx, query{limit: 1, where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(waitKey(session, 0).partition)}}})
 	if err != nil || len(waiting) > 0 {
