@@ -139,7 +139,7 @@ func (l *Logs) Remove(_ context.Context, list []host.Attempt) error {
 				return fmt.Errorf("remove logs of attempt %d: %w", a.ID, err)
 			}
 		}
-		os.Remove(filepath.Dir(folder)) //nolint:errcheck // the folder of the day stays while it has others
+		os.Remove(filepath.Dir(folder)) // which stays while the day has others
 	}
 	return nil
 }

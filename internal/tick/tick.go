@@ -167,8 +167,8 @@ func (o *once) forget(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	from := o.mark(host.Forgetting)
-	for next, over, failed := from, false, error(nil); ; from = next {
-		next, over, failed = o.Node.Forget(bounded, from)
+	for {
+		next, over, failed := o.Node.Forget(bounded, from)
 		if next != from {
 			failed = errors.Join(failed, o.Horizon.Move(ctx, host.Forgetting, from, next))
 		}
@@ -178,6 +178,7 @@ func (o *once) forget(ctx context.Context) error {
 		case failed != nil || next == from || bounded.Err() != nil:
 			return failed
 		}
+		from = next
 	}
 }
 
