@@ -83,6 +83,26 @@ func (s *State) Outstanding(guard string) []Effect {
 	return list
 }
 
+// Owed lists what all messages together still owe, in the order of task ids. It changes nothing.
+func (s *State) Owed() []Effect {
+	if s.ended {
+		return []Effect{End{Success: s.Succeeded()}}
+	}
+	var list []Effect
+	for _, t := range s.tasks {
+		if t != nil && t.owes() {
+			list = append(list, s.effectOf(t))
+		}
+	}
+	if !s.slaAt.IsZero() {
+		list = append(list, SLATimer{At: s.slaAt})
+	}
+	if len(s.growing) > 0 {
+		list = append(list, Continue{})
+	}
+	return list
+}
+
 // stillOwed appends to ids the tasks of a debt that its guard owes, ascending and once each.
 func (s *State) stillOwed(ids []TaskID, d *debt, guard string) []TaskID {
 	for _, id := range d.tasks {

@@ -74,6 +74,14 @@ type Lost struct {
 	Crashes   int  `json:"crashes,omitempty"`
 }
 
+// Fenced says that nobody knows whether the run goes on. Nothing ends it and its result counts, but the
+// guard of this event answers for it from now on: a host does not begin a run that is fenced, it takes
+// it over as Lost.
+type Fenced struct {
+	By
+	Run
+}
+
 // Kill requests the end of the attempt: nothing further runs, and no `_error`.
 type Kill struct{ By }
 

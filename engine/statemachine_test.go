@@ -99,6 +99,7 @@ func events() [][2]string {
 		{"Later", "a run wants to be called again: a poll or a retry"},
 		{"Due", "the time of a waiting task has come"},
 		{"Lost", "the holder of the run or of the timer is gone"},
+		{"Fenced", "nobody knows whether the run goes on: another message answers for it"},
 		{"Kill", "the attempt must end"},
 		{"GoOn", "the next portion of generated tasks is to be made"},
 		{"SLADue", "the time of `sla:` has come"},

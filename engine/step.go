@@ -40,6 +40,8 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 		d.due(s.task(e.Task))
 	case Lost:
 		d.lost(s.task(e.Task), e)
+	case Fenced:
+		d.fenced(s.task(e.Task))
 	case Kill:
 		d.kill()
 	case GoOn:
@@ -74,6 +76,8 @@ func (s *State) refuse(e Event) Refusal {
 		return s.stale(e.Run)
 	case Lost:
 		return s.stale(e.Run)
+	case Fenced:
+		return s.noFence(e)
 	case Kill:
 		if s.canceled {
 			return Again
@@ -105,6 +109,20 @@ func (s *State) stale(r Run) Refusal {
 		return NoTask
 	case !t.owes() || t.Dispatch != r.Dispatch:
 		return Stale
+	}
+	return ""
+}
+
+// noFence says why a run is not fenced: one that waits is not under way.
+func (s *State) noFence(e Fenced) Refusal {
+	if why := s.stale(e.Run); why != "" {
+		return why
+	}
+	switch t := s.task(e.Task); {
+	case t.State != Running:
+		return Stale
+	case t.Guard == e.Guard:
+		return Again
 	}
 	return ""
 }

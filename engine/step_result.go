@@ -148,6 +148,11 @@ func (d *decision) lost(t *Task, e Lost) {
 	})
 }
 
+// fenced lets another guard answer for a run, which goes on if it does.
+func (d *decision) fenced(t *Task) {
+	d.move(t, t.State, nil, func(p *Progress) { p.Guard = d.guard })
+}
+
 // crashed is what is said of a task that the only server may not survive.
 func crashed(times int) string {
 	return fmt.Sprintf("The server ended unexpectedly %d times in a row while this task ran: it is not run again. "+

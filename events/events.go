@@ -87,7 +87,8 @@ type Event struct {
 	Kind    Kind        `json:"event"`
 	Run     *engine.Run `json:"run,omitempty"`
 	Results []Result    `json:"results,omitempty"`
-	Logs    []Log       `json:"logs,omitempty"` // of Results: short ones, which are not stored yet
+	Logs    []Log       `json:"logs,omitempty"`  // of Results: short ones, which are not stored yet
+	Guard   string      `json:"guard,omitempty"` // of TakeOver: that which fenced the runs
 }
 
 // Log is the log of a run, gzip, by the name of its file.
@@ -121,6 +122,9 @@ const (
 	Later     Kind = "later"   // a poll or a retry was asked for
 	Results   Kind = "results" // of runs that ended side by side
 	Check     Kind = "check"   // the executor should look whether the attempt ever began
+	Fenced    Kind = "fenced"
+	Revive    Kind = "revive"    // the executor should see to it that all that the attempt waits for has a message
+	TakeOver  Kind = "take_over" // what a revival fenced and nobody has ended since is lost
 )
 
 // Of describes an event of the engine.
@@ -138,6 +142,8 @@ func Of(e engine.Event) Event {
 		return Event{Kind: Due, Run: &e.Run}
 	case engine.Lost:
 		return Event{Kind: Lost, Run: &e.Run}
+	case engine.Fenced:
+		return Event{Kind: Fenced, Run: &e.Run}
 	case engine.Succeeded:
 		return Event{Kind: Succeeded, Run: &e.Run}
 	case engine.Errored:
@@ -194,7 +200,12 @@ func (r Result) engine(by engine.By) engine.Event {
 
 func (e Event) check() error {
 	switch e.Kind {
-	case Start, GoOn, Kill, SLADue, Check:
+	case Start, GoOn, Kill, SLADue, Check, Revive:
+		return nil
+	case TakeOver:
+		if e.Guard == "" {
+			return fmt.Errorf("event %q names no guard", e.Kind)
+		}
 		return nil
 	case Results:
 		for _, r := range e.Results {

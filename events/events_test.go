@@ -24,7 +24,9 @@ func TestForms(t *testing.T) {
 		`{"v":1,"fire":[{"id":7,"run":60},{"site":2,"id":8,"run":60}]}`: events.EncodeTask(events.Task{Fire: []events.Firing{{Schedule: 7, Run: 60}, {Site: 2, Schedule: 8, Run: 60}}}),
 		`{"v":1,"event":"results","results":[{"event":"later","run":{"task":3,"d":2},"after":5,"state":{}}]}`: events.Encode(events.Event{Kind: events.Results, Results: []events.Result{
 			events.ResultOf(engine.Later{Run: run, After: 5, State: param.New()})}}),
-		`{"v":1,"event":"kill"}`: events.Encode(events.Event{Kind: events.Kill}),
+		`{"v":1,"event":"revive"}`:                                                             events.Encode(events.Event{Kind: events.Revive}),
+		`{"v":1,"event":"take_over","guard":"fence-1"}`:                                        events.Encode(events.Event{Kind: events.TakeOver, Guard: "fence-1"}),
+		`{"v":1,"event":"kill"}`:                                                               events.Encode(events.Event{Kind: events.Kill}),
 		`[{"event":"start"},{"event":"succeeded","run":{"task":3,"d":2}}]`:                     events.EncodeList([]events.Event{{Kind: events.Start}, events.Of(engine.Succeeded{Run: run})}),
 		`[{"event":"failed","run":{"task":3,"d":2}},{"event":"later","run":{"task":3,"d":2}}]`: events.EncodeList([]events.Event{events.Of(engine.Errored{Run: run}), events.Of(engine.Later{Run: run})}),
 	} {
@@ -84,7 +86,7 @@ func TestResults(t *testing.T) {
 // must come back to one that does.
 func TestRefused(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`{"v":2,"event":"kill"}`, `{"event":"kill"}`, `{"v":1,"event":"explode"}`, `{"v":1,"event":"due"}`, `{"v":1,"event":"results","results":[{"event":"kill","run":{"task":1,"d":1}}]}`, `{`, ``} {
+	for _, text := range []string{`{"v":2,"event":"kill"}`, `{"event":"kill"}`, `{"v":1,"event":"explode"}`, `{"v":1,"event":"due"}`, `{"v":1,"event":"take_over"}`, `{"v":1,"event":"results","results":[{"event":"kill","run":{"task":1,"d":1}}]}`, `{`, ``} {
 		if e, err := events.Decode([]byte(text)); err == nil {
 			t.Errorf("%s was read as %v", text, e)
 		}

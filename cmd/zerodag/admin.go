@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -10,10 +11,10 @@ import (
 func newAdmin(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "admin",
-		Short: "Look after a deployment on AWS",
+		Short: "Look after a deployment",
 		RunE:  func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
 	}
-	c.AddCommand(newRedrive(s))
+	c.AddCommand(newRedrive(s), newRevive(s))
 	return c
 }
 
@@ -34,5 +35,33 @@ itself, ever more slowly: this is for when the cause is mended.`}
 			Messages int `json:"messages"`
 		}{n}
 		return r.show(result, func(p printer) { p.line("Sent %d messages back.", n) })
+	})
+}
+
+func newRevive(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "revive", Short: "Send everything anew that unfinished attempts wait for",
+		Long: `Send everything anew that unfinished attempts wait for: after the table of a deployment
+on AWS was restored, or its queues were lost. It is safe at any time and as often as one
+likes: nothing runs twice for it. Tasks that were running go on when it is sure that no
+function is at them any more.`}
+	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		sum, err := r.Revive(ctx)
+		if err != nil {
+			return err
+		}
+		return r.show(sum, func(p printer) {
+			if sum.Together {
+				p.line("Nothing was sent: this server keeps its queues with its attempts, so no message can be missing.")
+				return
+			}
+			p.line("Looked at %d unfinished attempts and sent %d messages.", sum.Attempts, sum.Messages)
+			if sum.Messages > 0 {
+				p.line("Tasks that were running, and that nobody ends before, run again in about %v.", time.Duration(sum.WaitSeconds)*time.Second)
+			}
+		})
 	})
 }

@@ -247,6 +247,11 @@ func (in *interpreter) lost(a args, _ Step) (string, error) {
 	})
 }
 
+// fence says that nobody knows whether a run goes on: fence +task [d=N]
+func (in *interpreter) fence(a args, _ Step) (string, error) {
+	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event { return engine.Fenced{By: by, Run: run} })
+}
+
 func (in *interpreter) ofRun(a args, event func(engine.By, engine.Run) engine.Event) (string, error) {
 	if err := a.only(2, "d", "guard"); err != nil {
 		return "", err

@@ -127,6 +127,9 @@ func (s *Simulation) carryOut(wild bool) error {
 	}
 	switch e := effects[s.Choose("effect", len(effects))].(type) {
 	case engine.Dispatch:
+		if wild && e.At.IsZero() && s.one("fence", 20) {
+			return s.feed(engine.Fenced{By: s.by(), Run: e.Run})
+		}
 		if wild && !e.At.IsZero() && s.one("due", 2) {
 			return s.feed(engine.Due{By: s.by(), Run: e.Run})
 		}

@@ -46,7 +46,9 @@ func (s *Simulation) feed(e engine.Event) error {
 		if err := s.twice(e); err != nil {
 			return fail("%v", err)
 		}
-		if _, endless := e.(engine.GoOn); !endless {
+		switch e.(type) {
+		case engine.GoOn, engine.Fenced: // may happen any number of times
+		default:
 			s.past = append(s.past, e)
 		}
 		if model != nil {
@@ -123,7 +125,8 @@ func (s *Simulation) book(c engine.TaskChanged, guard string) {
 	switch c.Progress.State {
 	case engine.Running, engine.RetryWaiting, engine.GroupRetryWaiting:
 		waits, was := c.Progress.State != engine.Running, s.owed[c.Task]
-		if was.dispatch != c.Progress.Dispatch || was.waits && !waits { // who wakes it owes it
+		fenced := !was.waits && !waits && c.Progress.Guard == guard
+		if was.dispatch != c.Progress.Dispatch || was.waits && !waits || fenced { // who wakes it owes it
 			s.owed[c.Task] = owed{c.Progress.Dispatch, guard, waits}
 		}
 	default:

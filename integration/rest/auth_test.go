@@ -82,7 +82,7 @@ func TestRoles(t *testing.T) {
 	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
 	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "openUpload", "getUpload", "completeUpload"}
 	operator := []string{"startAttempt", "killAttempt", "forkAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList"}
-	owner := []string{"getBackup", "getMetrics", "redrive"}
+	owner := []string{"getBackup", "getMetrics", "redrive", "revive"}
 	for _, role := range []string{"viewer", "operator", "admin", "owner"} {
 		if role == "owner" && server.deployed() {
 			t.Log("NOT RUN on a deployed stack: an owner there is who signs")

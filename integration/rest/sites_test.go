@@ -95,6 +95,7 @@ func (v tenant) questions() map[string]asked {
 		"getAudit":               {},
 		"getBackup":              {want: 403},
 		"redrive":                {want: 403},
+		"revive":                 {want: 403},
 		"putProject":             {query: "project=strange&revision=r", body: v.project()},
 		"openUpload":             {query: "project=strange&revision=s", body: announce(v.project())},
 	}

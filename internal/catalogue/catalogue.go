@@ -33,7 +33,7 @@ type Live interface {
 	Over(id int64)
 }
 
-// Options are what a Catalogue is made of. Defaults may be nil, everything else is needed.
+// Options are what a Catalogue is made of. Defaults and what says so may be nil, everything else is needed.
 type Options struct {
 	Reader *replay.Reader
 	// Log is only read: entry 1 is written by Attempts.Start, all others by deliveries.
@@ -43,9 +43,13 @@ type Options struct {
 	Schedules host.Schedules
 	Attempts  host.Attempts
 	Sessions  host.Sessions
-	Blobs     host.Blobs
-	Secrets   host.Secrets
-	Logs      host.Logs
+	// Retention and RemoveLogs, which removes the logs of tasks of attempts that go; nil: nothing is
+	// removed, and logs expire by themselves.
+	Retention  host.Retention
+	RemoveLogs func(context.Context, []host.Attempt) error
+	Blobs      host.Blobs
+	Secrets    host.Secrets
+	Logs       host.Logs
 	// Events is where kills and wakes go: the catalogue asks, a delivery does.
 	Events host.Queue
 	// Notices reaches people in the background and after the fact; Bus is told before a message is
@@ -80,6 +84,12 @@ type stores struct {
 	o       Options
 	counts  counters
 	telling telling // notices under way
+
+	forgetting struct { // by LookAfter
+		sync.Mutex
+		after int64
+		begin time.Time // of the next round
+	}
 }
 
 // reading is what the API shows as it is stored.

@@ -13,11 +13,11 @@ import (
 )
 
 // LookAfter looks once after all attempts that have not ended, those that live too long and those
-// that wait, and deletes old logs. What is wrong with one attempt keeps it from none.
+// that wait, and deletes old logs and attempts. What is wrong with one attempt keeps it from none.
 func (c lifecycle) LookAfter(ctx context.Context) error {
 	_, _, failed := c.Sweep(ctx, 0)
 	_, err := c.o.Attempts.Expire(ctx, c.o.Now().Add(-c.o.Limits.Retention), atOnce)
-	return errors.Join(failed, err)
+	return errors.Join(failed, err, c.forgetSome(ctx))
 }
 
 // Sweep looks after the attempts with ids above after, as LookAfter does, until there are no more (over) or

@@ -43,6 +43,53 @@ func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 	}
 }
 
+// Revived is what one part of a revival came to.
+type Revived struct {
+	Attempts int // unfinished ones that were looked at
+	Messages int // sent to them
+	// Next is where the next part begins; 0 when this was the last one.
+	Next int64
+	// Together: queues and attempts are one store, so no message can be missing and none is sent.
+	Together bool
+	// Wait is after what time the last runs go on of which nobody knows whether they are under way.
+	Wait time.Duration
+}
+
+// revivedAtOnce is how many attempts one part of a revival looks at: their messages are sent in a few
+// seconds.
+const revivedAtOnce = 1000
+
+// ReviveAll sends a message to the unfinished attempts of all sites with ids above after, one part of them:
+// whatever they wait for has a message then, also when the queues were lost or the table was restored.
+// It may be done at any time and any number of times: nothing runs twice for it.
+func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) {
+	if c.o.Limits.ProcessTime == 0 {
+		return Revived{Together: true}, nil
+	}
+	list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: after, Count: revivedAtOnce})
+	if err != nil {
+		return Revived{}, fmt.Errorf("read active attempts: %w", err)
+	}
+	r := Revived{Attempts: len(list), Wait: c.o.Limits.FenceTime()}
+	name := strconv.FormatInt(c.o.Now().UnixMilli(), 10)
+	var messages []host.Message
+	for _, a := range list {
+		if a.Waits == 0 { // else it has nothing that waits, and begins when what it waits for is over
+			messages = append(messages, host.ReviveMessage(a.ID, name))
+		}
+	}
+	if len(messages) > 0 {
+		if err := c.o.Events.Send(ctx, messages...); err != nil {
+			return Revived{}, fmt.Errorf("revive attempts above %d: %w", after, err)
+		}
+	}
+	r.Messages = len(messages)
+	if len(list) == revivedAtOnce {
+		r.Next = list[len(list)-1].ID
+	}
+	return r, nil
+}
+
 // An attempt that should have begun long ago is looked at when it has just come to that age, and from
 // then on in every 24th round only: to look is to read its log.
 const (

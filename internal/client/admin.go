@@ -70,8 +70,37 @@ func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error
 // Redrive sends dead letters of the server's queues back, and says how many there were.
 func (c *Client) Redrive(ctx context.Context) (int, error) {
 	var answer struct{ Messages int }
-	err := c.send(ctx, http.MethodPost, "/api/redrive", nil, nil, &answer)
+	err := c.send(ctx, http.MethodPost, "/api/redrive", nil, struct{}{}, &answer)
 	return answer.Messages, err
+}
+
+// Revived is what a revival came to.
+type Revived struct {
+	Attempts    int  `json:"attempts"` // unfinished ones that were looked at
+	Messages    int  `json:"messages"` // sent to them
+	Together    bool `json:"together"` // queues and attempts are one store: nothing can be missing
+	WaitSeconds int  `json:"wait_seconds"`
+}
+
+// Revive has everything sent anew that unfinished attempts wait for, part by part until all are looked
+// at. After an error it may be done again, from the beginning.
+func (c *Client) Revive(ctx context.Context) (sum Revived, err error) {
+	for last := ID(""); ; {
+		var part struct {
+			Attempts, Messages, WaitSeconds int
+			LastID                          ID
+			Together                        bool
+		}
+		if err := c.send(ctx, http.MethodPost, "/api/revive", query("last_id", string(last)), struct{}{}, &part); err != nil {
+			return sum, err
+		}
+		sum.Attempts, sum.Messages = sum.Attempts+part.Attempts, sum.Messages+part.Messages
+		sum.Together, sum.WaitSeconds = part.Together, part.WaitSeconds
+		if part.LastID == "" {
+			return sum, nil
+		}
+		last = part.LastID
+	}
 }
 
 // Tokens lists the tokens of a site; "" is the caller's own.

@@ -324,3 +324,27 @@ func TestInsecure(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRevive proves that a revival goes on part by part, from where the one before came to, and is told as one.
+func TestRevive(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.String())
+		if r.URL.Query().Get("last_id") == "" {
+			fmt.Fprint(w, `{"attempts":1000,"messages":990,"lastId":"77","together":false,"waitSeconds":1200}`)
+			return
+		}
+		fmt.Fprint(w, `{"attempts":3,"messages":2,"together":false,"waitSeconds":1200}`)
+	})
+	got, err := c.Revive(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Revived{Attempts: 1003, Messages: 992, WaitSeconds: 1200}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if diff := cmp.Diff([]string{"POST /api/revive", "POST /api/revive?last_id=77"}, asked); diff != "" {
+		t.Error(diff)
+	}
+}

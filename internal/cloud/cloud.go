@@ -61,8 +61,9 @@ const pack = 25
 // An agent has 15 minutes: a run that it begins has ten of them, and after three it leaves
 // further tasks to others.
 const (
-	runTime   = 10 * time.Minute
-	chainTime = 3 * time.Minute
+	processTime = 15 * time.Minute
+	runTime     = 10 * time.Minute
+	chainTime   = 3 * time.Minute
 )
 
 // maxArchive is how large an archive in a slot may be, in bytes; unpacked it may have as
@@ -111,13 +112,13 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
 	}
-	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ChainTime: chainTime, Looks: 16}.WithDefaults()
+	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ProcessTime: processTime, KeepAttempts: config.KeepAttempts, ChainTime: chainTime, Looks: 16}.WithDefaults()
 	e.lease = limits.Lease
 	tasks := network(account)
 	e.Node = node.New(node.Options{
 		Shared: true, FiredByMessages: true, Notices: notices,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
-		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB,
+		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB,
 		Blobs: e.Blobs, Secrets: secrets, Logs: logStore,
 		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: tasks}, Network: tasks,
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
@@ -131,7 +132,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		Limits: limits,
 	})
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
-		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Now: time.Now, Logger: e.Logger}
+		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Forgets: limits.KeepAttempts > 0, Now: time.Now, Logger: e.Logger}
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)

@@ -27,6 +27,7 @@ type attempt struct {
 	// state is as the log has it, or nil. Between a Step and the append of what it changed it is
 	// ahead of the log; the lock is held all that time, and after a failure it is nil.
 	state    *engine.State
+	known    time.Time // when state was surely what the log had
 	seq      int64     // of the last entry
 	at       time.Time // of the last entry
 	snapshot int       // bytes of the last snapshot

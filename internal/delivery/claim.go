@@ -60,8 +60,8 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 			c.events = append(c.events, engine.Due{By: engine.By{Guard: c.guard}, Run: r})
 		case t.State == engine.Running && c.waits && !slices.Contains(c.guards(), t.Guard):
 			c.stray = true // another message woke it
-		case t.State == engine.Running && c.again:
-			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.blameless, Crashes: c.crashes})
+		case t.State == engine.Running && (c.again || fenced(t)):
+			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.blameless || fenced(t), Crashes: c.crashes})
 		case t.State == engine.Running && c.waits:
 			c.taken = true // another delivery of this message woke it
 		case t.State == engine.Running:
@@ -155,6 +155,9 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Ru
 	a := d.attempt
 	if d.message.Count > 1 && a.claimed[c.guard] != d.message.Count {
 		return nil, errSuperseded // while this one waited for the store
+	}
+	if most := d.Limits.ProcessTime; most > 0 && d.Now().Sub(a.known) > oldest {
+		a.state = nil // a run may be fenced
 	}
 	if a.state != nil && !c.again && !c.decided && p.doubt.Nonce == "" {
 		if _, applies := c.plan(a.state); applies && len(c.events) == 0 {

@@ -12,17 +12,28 @@ func (d *delivery) event(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.message.Count > 1 || e.Kind == events.Check {
+	if d.message.Count > 1 || alone(e.Kind) {
 		d.attempt.forget() // what an earlier receiver of the message, or any process, did must be seen
+	}
+	if e.Kind == events.Revive {
+		return d.revive(ctx)
 	}
 	d.keepShort(d.attempt.id, e.Logs)
 	p := &proposal{guards: []string{d.guard}, crashed: d.message.Crashed}
 	p.bring(e.Engine(d.guard))
 	p.noteKind(e.Kind)
-	if e.Kind == events.Check {
+	switch e.Kind {
+	case events.Check:
 		p.takeOverStart(d.attempt, d.guard)
+	case events.TakeOver:
+		p.takeOver(e.Guard, d.guard)
 	}
 	return d.apply(ctx, d.attempt, p)
+}
+
+// alone says that an event is about what is in the log as it is, and is handled by itself.
+func alone(k events.Kind) bool {
+	return k == events.Check || k == events.Revive || k == events.TakeOver
 }
 
 // fire handles a message that names schedules whose time has come.

@@ -92,7 +92,7 @@ func join(list []host.Delivery) (joined, bool) {
 			return joined{}, false
 		}
 		e, err := events.Decode(d.Body)
-		if err != nil || e.Kind == events.Check {
+		if err != nil || alone(e.Kind) {
 			return joined{}, false
 		}
 		j.attempt, j.logs = id, append(j.logs, e.Logs...)

@@ -56,6 +56,7 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 	}
 	for read := false; ; {
 		if a.state == nil {
+			asked := w.Now()
 			stored, err := a.load(ctx)
 			if err == nil {
 				err = p.resolveDoubt(ctx, a, stored)
@@ -63,7 +64,7 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 			if err != nil {
 				return err
 			}
-			read = true
+			a.known, read = asked, true
 		}
 		err := w.advance(ctx, a, p, read)
 		switch {
@@ -218,7 +219,7 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 		return fmt.Errorf("append entry %d of attempt %d: %w", e.Seq, a.id, err)
 	}
 	p.applied = p.applied || t.planned
-	a.seq, a.at = e.Seq, now
+	a.seq, a.at, a.known = e.Seq, now, w.Now()
 	clear(a.logged)
 	a.since += len(text)
 	if e.Snapshot != nil {

@@ -17,6 +17,9 @@ func (d *delivery) task(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if m.Then != nil && m.Then.Kind == events.TakeOver {
+		return d.takeOverSoon(ctx, *m.Then)
+	}
 	if m.Then != nil {
 		p := propose(d.guard, m.Then.Engine(d.guard)...)
 		p.sla = m.Then.Kind == events.SLADue

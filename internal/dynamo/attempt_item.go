@@ -95,10 +95,15 @@ func (db *DB) attemptOf(ctx context.Context, it item) (host.Attempt, error) {
 	if err != nil {
 		return host.Attempt{}, fmt.Errorf("decode params of attempt %d: %w", it.num(aID), err)
 	}
+	return rowOf(it, params), nil
+}
+
+// rowOf is the attempt of an item, with parameters that were read from it or nil.
+func rowOf(it item, params *param.Map) host.Attempt {
 	return host.Attempt{ID: it.num(aID), Site: it.num(aSite), SessionID: it.num(aSession), SessionUUID: it.str(aUUID), SessionTime: it.time(aSessionTime),
 		Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)}, Workflow: host.Ref{ID: it.num(aWorkflow), Name: it.str(aName)},
 		Index: int(it.num(aIndex)), RetryName: it.str(aRetryName), Zone: it.str(aZone), Params: params, CreatedAt: it.time(aCreated), FinishedAt: it.time(aFinished),
-		Canceled: it.bool(aCanceled), Done: it.has(aFinished), Success: it.bool(aSuccess), Waits: it.num(aWaits)}, nil
+		Canceled: it.bool(aCanceled), Done: it.has(aFinished), Success: it.bool(aSuccess), Waits: it.num(aWaits)}
 }
 
 func (db *DB) attemptsOf(ctx context.Context, list []item) ([]host.Attempt, error) {

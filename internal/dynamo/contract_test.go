@@ -57,7 +57,7 @@ func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *localstack.Counter) {
 }
 
 func stores(db *dynamo.DB, events host.Queue) hosttest.Stores {
-	return hosttest.Stores{Log: db, Events: events, Tasks: events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db,
+	return hosttest.Stores{Log: db, Events: events, Tasks: events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db, Retention: db,
 		Users: db, Audit: db, ParamStore: db.ParamStore, ShortLogs: db, Horizon: db, Now: time.Now, Expires: true}
 }
 

@@ -18,6 +18,7 @@ import (
 type Blobs interface {
 	Put(ctx context.Context, key string, r io.Reader, size int64) error
 	Open(ctx context.Context, key string) (io.ReadCloser, int64, error)
+	Delete(ctx context.Context, key string) error
 }
 
 // Options are what a DB is made of.

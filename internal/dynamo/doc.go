@@ -39,6 +39,8 @@
 //	begin what waited                        1 get, 1 transaction
 //	end an attempt                           1 q (for short logs), 1 update   3 WRU and the state
 //	attempt, project, schedule by id         1 get                        1 RRU
+//	remove a session of one attempt          3 q, 1 b, 2 gets, 1 transaction   8 WRU
+//	look for old attempts                    9 q, 1 b for each 100
 //	definition by id                         2 gets                       2 RRU
 //	session by id                            1 get, 1 b (2 when retried)
 //	project by name                          2 gets

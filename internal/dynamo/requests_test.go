@@ -113,6 +113,27 @@ func TestRequestsOfAttempts(t *testing.T) {
 	b.is("archive", "GetItem 1", 1, 0, err)
 }
 
+// TestRequestsOfRetention proves what it costs to look for old attempts and to remove one.
+func TestRequestsOfRetention(t *testing.T) {
+	t.Parallel()
+	db, _, p, b := started(t)
+	ctx := t.Context()
+	_, err := db.Old(ctx, time.Now(), 0, 100)
+	b.is("nothing old", "Query 9", 4.5, 0, err)
+	b.is("nothing left", "Query 1", 0.5, 0, db.Clear(ctx))
+	for session := range int64(2) {
+		list, err := db.Start(ctx, newAttempt(p, session, ""))
+		b.is("start", "TransactWriteItems 1", 0, 0, err)
+		b.is("end", "Query 1, UpdateItem 1", 0, 0, db.Finish(ctx, list[0].ID, host.End{At: instant(70), Success: true, Archive: []byte("state")}))
+	}
+	old, err := db.Old(ctx, time.Now().Add(time.Hour), 0, 100)
+	b.is("two that are old", "BatchGetItem 1, Query 9", 0, 0, err)
+	_, err = db.Forget(ctx, 1, old[0].SessionID, instant(100), nil)
+	b.is("one goes", "BatchGetItem 1, GetItem 2, Query 3, TransactWriteItems 1", 6, 8, err)
+	_, err = db.Forget(ctx, 1, old[1].SessionID, instant(100), nil)
+	b.is("the last one stays", "BatchGetItem 1, Query 3", 3, 0, err)
+}
+
 // TestRequestsOfLists proves the number of calls of what is asked about attempts.
 func TestRequestsOfLists(t *testing.T) {
 	t.Parallel()

@@ -23,11 +23,13 @@ type Config struct {
 	Topic                 string // ARN of the topic of notices; "" for none
 	Announce              string // what is put on the bus: all, ends, failures or none
 
-	Attempts  int           // unfinished attempts of a site; 0 is the default
-	TaskLimit int           // tasks of an attempt; 0 is the default
-	Lease     time.Duration // of a task; 0 is the default
-	SmallLogs bool          // also small logs go to the bucket
-	Commands  Commands      // where commands run
+	Attempts int // unfinished attempts of a site; 0 is the default
+	// KeepAttempts is how long attempts are kept after their end; 0 is for ever.
+	KeepAttempts time.Duration
+	TaskLimit    int           // tasks of an attempt; 0 is the default
+	Lease        time.Duration // of a task; 0 is the default
+	SmallLogs    bool          // also small logs go to the bucket
+	Commands     Commands      // where commands run
 }
 
 // Evaluator is the name of the program beside a function's own that evaluates expressions.
@@ -101,6 +103,8 @@ func fields() []field {
 		number("TASK_LIMIT", func(c *Config) *int { return &c.TaskLimit }),
 		{"ZERODAG_LEASE", func(c *Config) string { return c.Lease.String() },
 			func(c *Config, s string) (err error) { c.Lease, err = time.ParseDuration(s); return err }},
+		{"ZERODAG_KEEP_ATTEMPTS", func(c *Config) string { return c.KeepAttempts.String() },
+			func(c *Config, s string) (err error) { c.KeepAttempts, err = time.ParseDuration(s); return err }},
 		{"ZERODAG_SMALL_LOGS", func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
 			func(c *Config, s string) (err error) { c.SmallLogs, err = strconv.ParseBool(s); return err }},
 		{"ZERODAG_COMMANDS", func(c *Config) string { return c.Commands.text() },

@@ -14,7 +14,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n", DeadEvents: "de", DeadTasks: "dt", Announce: "ends",
-		Attempts: 7, TaskLimit: 8, Lease: 5 * time.Second, SmallLogs: true,
+		Attempts: 7, TaskLimit: 8, KeepAttempts: 90 * 24 * time.Hour, Lease: 5 * time.Second, SmallLogs: true,
 		Commands: env.Commands{Cluster: "c", Subnets: []string{"s1", "s2"}, Roles: []string{"0/p=r"}, Keys: "/k", PublicIP: true, Program: env.Object{Bucket: "b", Key: "k", SHA256: "h"}, CPU: 1024, Function: env.Function{Name: "f", Memory: 1769}}}
 	variables := want.Variables()
 	got, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })

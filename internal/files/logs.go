@@ -126,6 +126,24 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, ctx.Err()
 }
 
+// Remove deletes all logs of attempts but those that Short keeps. To do so twice is no error.
+func (l *Logs) Remove(_ context.Context, list []host.Attempt) error {
+	for _, a := range list {
+		folder, err := folderOfAttempt(a)
+		if err != nil {
+			return err
+		}
+		folder = filepath.Join(l.folder, folder)
+		for _, name := range []string{folder, folder + shortSuffix} {
+			if err := os.RemoveAll(name); err != nil {
+				return fmt.Errorf("remove logs of attempt %d: %w", a.ID, err)
+			}
+		}
+		os.Remove(filepath.Dir(folder)) // which stays while the day has others
+	}
+	return nil
+}
+
 // File opens a log file of an attempt. What is written meanwhile is not part of it: it ends
 // where the size says.
 func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {

@@ -370,3 +370,43 @@ func BenchmarkTaskLog(b *testing.B) {
 		})
 	}
 }
+
+// TestRemoveLogs proves that the logs of an attempt go with their folder, that those of another attempt of
+// the same day stay, and that to remove them twice is no error.
+func TestRemoveLogs(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	logs := NewLogs(LogOptions{Folder: folder})
+	attempt := func(name string) host.Attempt {
+		id, created := exampleRun("+a")
+		id.RetryAttemptName = name
+		l := logs.Open(id, created)
+		l.Echo("x")
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return host.Attempt{ID: 9, Site: id.SiteID, Project: host.Ref{ID: id.ProjectID}, Workflow: host.Ref{Name: id.Workflow}, SessionTime: id.SessionTime, RetryName: name, Zone: "America/Bogota", CreatedAt: created}
+	}
+	first, second := attempt(""), attempt("again")
+	count := func(a host.Attempt) int {
+		list, err := logs.Files(t.Context(), a, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	for range 2 {
+		if err := logs.Remove(t.Context(), []host.Attempt{first}); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := count(first), count(second); a != 0 || b != 1 {
+			t.Errorf("%d logs of the attempt that went, %d of the other one", a, b)
+		}
+	}
+	if err := logs.Remove(t.Context(), []host.Attempt{second}); err != nil {
+		t.Fatal(err)
+	}
+	if days, err := os.ReadDir(folder); err != nil || len(days) != 0 {
+		t.Errorf("left are %v, %v", days, err)
+	}
+}

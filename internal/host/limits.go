@@ -19,8 +19,10 @@ type Limits struct {
 	Threads      int           // tasks at the same time; 0 is no limit
 	Pack         int           // tasks in one message: 1
 	RunTime      time.Duration // of one run of a task; 0 is no limit
+	ProcessTime  time.Duration // that a process which runs tasks lives at most; 0 is no limit
 	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
+	KeepAttempts time.Duration // how long attempts are kept after their end; 0 is for ever
 	StoreRetry   time.Duration // most time between two tries of what the store could not do: 1 min
 	Looks        int           // attempts that are looked after side by side: 1
 	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
@@ -42,6 +44,10 @@ func (l Limits) WithDefaults() Limits {
 	l.Crashes = cmp.Or(l.Crashes, 3)
 	return l
 }
+
+// FenceTime is after what time no process can be at a run any more that had begun before: the longest
+// life of one, and what clocks and queues may be late or early by.
+func (l Limits) FenceTime() time.Duration { return l.ProcessTime + 5*time.Minute }
 
 // MaxCrashes is at how many crashes in a row a task may be under way before it fails; 0 is no
 // limit.

@@ -38,6 +38,20 @@ func WakeMessage(attempt int64, run engine.Run) Message {
 	return EventMessage(attempt, WakeMark+RunName(run), events.Event{Kind: events.Due, Run: &run})
 }
 
+// Marks of what a revival sends. FenceMark begins the guard of runs that are fenced: whoever has a
+// message for one takes it over instead of beginning it. AgainMark begins the guards of messages that are
+// sent once more: they must not be taken for those that are there already, perhaps.
+const (
+	FenceMark = "fence-"
+	AgainMark = "again-"
+)
+
+// ReviveMessage asks the executor to see to it that all that an attempt waits for has a message; name
+// is that of the revival.
+func ReviveMessage(attempt int64, name string) Message {
+	return EventMessage(attempt, FenceMark+name, events.Event{Kind: events.Revive})
+}
+
 // RunName names a run within its attempt.
 func RunName(r engine.Run) string {
 	return strconv.Itoa(int(r.Task)) + "." + strconv.Itoa(r.Dispatch)

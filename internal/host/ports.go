@@ -235,6 +235,22 @@ type Attempts interface {
 	Expire(ctx context.Context, t time.Time, n int) (int, error)
 }
 
+// Retention removes what has been over for long.
+type Retention interface {
+	// Old lists up to n attempts that were made before t, with ids above after, ascending by id, of all
+	// sites. Their Params may be left out.
+	Old(ctx context.Context, t time.Time, after int64, n int) ([]Attempt, error)
+	// Forget removes a session with its attempts, their logs, final states and short logs of tasks. It
+	// changes nothing and returns false when one of them has not ended before t, when an attempt waits
+	// for the session, and unless the next session of the workflow is over: the last one that is
+	// over always stays. clear, unless nil, is told of the attempts once it is sure that they may go,
+	// before anything has gone; after an error all of them stay. A session of very many attempts may go
+	// in parts, its first and its last attempt together at the end; else it is there or it is not.
+	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
+	// Clear removes what a Forget that was cut off has left where nobody sees it.
+	Clear(ctx context.Context) error
+}
+
 // NewAttempt asks for an attempt.
 type NewAttempt struct {
 	Site        int64

@@ -31,7 +31,10 @@ const (
 	Overdue  Mark = "ov" // the round in which those were looked for that are overdue nevertheless
 	Sweeping Mark = "sw" // the attempt up to which a round of looking after all of them has come
 	Swept    Mark = "sd" // the round in which all were looked after
-	Redriven Mark = "rd" // the round in which dead letters were sent back
+	// Forgetting is the attempt up to which old ones were removed, Forgot the day on which all were.
+	Forgetting Mark = "fg"
+	Forgot     Mark = "fd"
+	Redriven   Mark = "rd" // the round in which dead letters were sent back
 )
 
 // Horizon notes how far the parts of ticks have come.

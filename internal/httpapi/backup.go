@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"time"
 )
 
 // getBackup answers with all data of the server, of every site.
@@ -30,6 +31,28 @@ func redrive(c *call) (any, error) {
 		return nil, err
 	}
 	return map[string]int{"messages": n}, nil
+}
+
+// restRevived is what one part of a revival came to; LastID is there when there are more.
+type restRevived struct {
+	Attempts    int   `json:"attempts"`
+	Messages    int   `json:"messages"`
+	LastID      id    `json:"lastId,omitzero"`
+	Together    bool  `json:"together"`
+	WaitSeconds int64 `json:"waitSeconds"`
+}
+
+// revive sends messages to one part of the unfinished attempts, of all sites.
+func revive(c *call) (any, error) {
+	last, err := c.number("last_id", 0)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.Node.ReviveAll(c.ctx(), last)
+	if err != nil {
+		return nil, err
+	}
+	return restRevived{Attempts: r.Attempts, Messages: r.Messages, LastID: id(r.Next), Together: r.Together, WaitSeconds: int64(r.Wait / time.Second)}, nil
 }
 
 // begun knows whether an answer has begun: from then on there is no other one.

@@ -114,6 +114,7 @@ func serverEndpoints() []route {
 		{method: http.MethodDelete, path: "/api/tokens/{id}", name: "deleteToken", role: Admin, change: "revoke token", serve: revokeToken},
 		{method: http.MethodGet, path: "/api/backup", name: "getBackup", role: Owner, kind: transfer, serve: getBackup},
 		{method: http.MethodPost, path: "/api/redrive", name: "redrive", role: Owner, change: "redrive", serve: redrive},
+		{method: http.MethodPost, path: "/api/revive", name: "revive", role: Owner, change: "revive", serve: revive},
 		{method: http.MethodGet, path: "/api/audit", name: "getAudit", role: Admin, serve: getAudit},
 		{method: http.MethodGet, path: "/api/admin/attempts/{id}/userinfo", name: "getUserInfo", role: Owner, apart: true, serve: getUserInfo},
 	}

@@ -36,6 +36,10 @@ func (st *simStore) checkEntry(attempt int64, e host.Entry) {
 			}
 		case events.Lost:
 			st.losses++
+			if st.runs[fmt.Sprintf("%d/%d.%d", attempt, x.Run.Task, x.Run.Dispatch)] > 0 {
+				st.doubled++
+				st.note("DOUBLED %v", *x.Run)
+			}
 			if state.Task(x.Run.Task).Losses > 0 {
 				st.blamed++
 			}
@@ -62,7 +66,7 @@ func (st *simStore) checkEnd(a *host.Attempt, e host.End) {
 // the one that guards it.
 func (st *simStore) checkCovered(attempt int64, when string) {
 	a, state := st.row(attempt), st.truth[attempt]
-	if a == nil || a.Done || state == nil {
+	if a == nil || a.Done || state == nil || st.lost {
 		return
 	}
 	there := map[string]bool{}
@@ -72,6 +76,10 @@ func (st *simStore) checkCovered(attempt int64, when string) {
 			for id, sentOn := m.ID, strings.LastIndex(m.ID, "~"); sentOn > 0; sentOn = strings.LastIndex(id, "~") {
 				id = id[:sentOn] // it goes on with what that message was at
 				there[id] = true
+			}
+			if about, again := strings.CutPrefix(strings.TrimPrefix(m.ID, strconv.FormatInt(attempt, 10)+"/"), host.AgainMark); again { // of a revival
+				name, _, _ := strings.Cut(about, "-")
+				there[strconv.FormatInt(attempt, 10)+"/"+host.FenceMark+name] = true
 			}
 		}
 	}

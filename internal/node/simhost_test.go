@@ -35,7 +35,7 @@ func (s *sim) open() *simProcess {
 		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 			return host.Workspace{Leave: func() {}}, nil
 		},
-		Pause: pause, Now: func() time.Time { return s.wall().Add(p.skew) }, Limits: host.Limits{Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000}})
+		Pause: pause, Now: func() time.Time { return s.wall().Add(p.skew) }, Limits: host.Limits{ProcessTime: s.life(), Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000}})
 	return p
 }
 

@@ -58,6 +58,9 @@ func (s *sim) act() {
 		s.disturb(n)
 		return
 	}
+	if s.unrevived && s.random.IntN(20) == 0 {
+		s.revive()
+	}
 	if s.random.IntN(60) == 0 {
 		s.spawn(s.any(), "reap", 0, func(ctx context.Context) { ctx.Value(coroutineKey{}).(*coroutine).process.LookAfter(ctx) })
 		return
@@ -120,11 +123,46 @@ func (s *sim) disturb(n int) {
 				s.started = append(s.started, a.ID)
 			}
 		})
+	case n == 10 && s.revives():
+		s.revive()
+	case n == 11 && s.revives():
+		s.loseQueues()
 	case n == 11:
 		s.setClocks(time.Duration(s.random.IntN(3)-1) * time.Hour)
 	case n >= 12:
 		s.wake(p)
 	}
+}
+
+// revives: the machines of these simulations have clocks that are not set. A revival counts on that: on
+// one machine, where clocks are, there is none.
+func (s *sim) revives() bool { return s.seed%4 == 0 || s.seed%4 == 3 }
+
+// loseQueues is what a restored table or a removed stack is like: no process is at anything, and no message is
+// there. From then on somebody revives until that is acknowledged.
+func (s *sim) loseQueues() {
+	if s.rates.crash == 0 {
+		return // in a simulation where nothing is lost
+	}
+	s.note("the queues are lost")
+	s.lost, s.unrevived = true, true
+	for _, p := range s.processes {
+		p.dead = true
+	}
+	s.bury()
+	for _, q := range s.store.queues {
+		q.list = nil
+	}
+}
+
+// revive sends everything anew that unfinished attempts wait for.
+func (s *sim) revive() {
+	p := s.any()
+	s.spawn(p, "revive", 0, func(ctx context.Context) {
+		if _, err := p.ReviveAll(ctx, 0); err == nil {
+			s.unrevived = false
+		}
+	})
 }
 
 // wake says of a task that what it waits for, or is about to, has happened.
@@ -156,6 +194,15 @@ func (s *sim) wake(p *simProcess) {
 }
 
 const simLease = 90 * time.Second
+
+// life is longer than any process of the simulation is at one run, and not bounded where nothing is
+// revived.
+func (s *sim) life() time.Duration {
+	if s.revives() {
+		return 15 * time.Minute
+	}
+	return 0
+}
 
 // simVisibility is how long a message of "tasks" is gone that no process got.
 const simVisibility = 15 * time.Minute
@@ -261,7 +308,10 @@ func (s *sim) checkAll() {
 	if s.blamed > 0 {
 		s.fail("%d runs count as lost, and nothing was lost", s.blamed)
 	}
-	if s.losses > 0 && s.rates.throttle == 0 {
+	if s.losses > 0 && s.rates.throttle == 0 && !s.revives() {
 		s.fail("%d runs were taken over, and nothing was lost", s.losses)
+	}
+	if s.doubled > 0 {
+		s.fail("%d runs were taken over that had begun, and nothing was lost", s.doubled)
 	}
 }

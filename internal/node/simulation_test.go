@@ -38,6 +38,10 @@ type sim struct {
 	healed     bool
 	loose      bool // an earlier receiver of a message of "tasks" may still delete it
 
+	lost      bool // queues were: what waits is not covered by a message until it is revived
+	unrevived bool
+	doubled   int // runs that were taken over after they had begun
+
 	results map[string]int // that count, by run
 	runs    map[string]int // of operators with I/O, by run
 	losses  int            // runs that were taken over

@@ -21,6 +21,7 @@ const (
 	ahead  = 65 * time.Second // how far it looks: to the next one, and a little
 	young  = 2 * time.Minute  // the age at which an attempt must have begun
 	rounds = 15 * time.Minute // how often all is looked at again
+	day    = 24 * time.Hour
 )
 
 // timersAtOnce bounds what is handed over together.
@@ -39,6 +40,9 @@ type Node interface {
 	// Sweep looks after attempts that live too long and those that wait, with ids above after, until
 	// there are no more (over) or ctx ends. next is up to which it came.
 	Sweep(ctx context.Context, after int64) (next int64, over bool, err error)
+	// Forget removes what has been over for long, of one part of the attempts with ids above after; over
+	// says that there are no more.
+	Forget(ctx context.Context, after int64) (next int64, over bool, err error)
 }
 
 // Ticker ticks. All of it may be done twice, late, or by several at once: that changes nothing.
@@ -48,6 +52,7 @@ type Ticker struct {
 	Timers  host.Timers
 	Queues  map[string]host.Queue // by the names that timers have for them
 	Dead    []host.DeadLetters
+	Forgets bool // attempts are not kept for ever
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -73,7 +78,7 @@ func (t *Ticker) Once(ctx context.Context) error {
 	o := &once{Ticker: t, marks: marks, now: now, until: now.Add(ahead), round: now.Truncate(rounds)}
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return t.sendTimers(ctx, o.until) },
-		o.handOver, o.overdue, o.revive, o.sweep, o.redrive,
+		o.handOver, o.overdue, o.revive, o.sweep, o.redrive, o.forget,
 	}
 	failed := make([]error, len(parts))
 	var all sync.WaitGroup
@@ -151,6 +156,30 @@ func (o *once) sweep(ctx context.Context) error {
 		return failed
 	}
 	return errors.Join(failed, o.Horizon.Move(ctx, host.Swept, o.mark(host.Swept), micros(o.round)))
+}
+
+// forget removes what has been over for long, once a day, over as many ticks as that takes.
+func (o *once) forget(ctx context.Context) error {
+	today := o.now.Truncate(day)
+	if !o.Forgets || !o.at(host.Forgot).Before(today) {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	from := o.mark(host.Forgetting)
+	for {
+		next, over, failed := o.Node.Forget(bounded, from)
+		if next != from {
+			failed = errors.Join(failed, o.Horizon.Move(ctx, host.Forgetting, from, next))
+		}
+		switch {
+		case over:
+			return errors.Join(failed, o.Horizon.Move(ctx, host.Forgot, o.mark(host.Forgot), micros(today)))
+		case failed != nil || next == from || bounded.Err() != nil:
+			return failed
+		}
+		from = next
+	}
 }
 
 // redrive sends dead letters back once in a round.

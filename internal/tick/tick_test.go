@@ -25,6 +25,9 @@ type world struct {
 	steps    []int64   // up to which attempt each step of a sweep comes; 0 is the end
 	sweeps   []int64   // from which attempt each began
 	from     []time.Time
+	forgets  bool
+	parts    []int64 // up to which attempt each part of old ones comes; 0 is the end
+	forgot   []int64 // from which attempt each began
 	moves    int
 }
 
@@ -33,7 +36,7 @@ func newWorld() *world {
 }
 
 func (w *world) ticker() *Ticker {
-	return &Ticker{Node: w, Horizon: w, Timers: w, Dead: []host.DeadLetters{w}, Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler)}
+	return &Ticker{Node: w, Horizon: w, Timers: w, Dead: []host.DeadLetters{w}, Forgets: w.forgets, Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler)}
 }
 
 func (w *world) call(part string) error {
@@ -84,6 +87,15 @@ func (w *world) Sweep(_ context.Context, after int64) (next int64, over bool, er
 	err = w.call("sweep")
 	if len(w.steps) > 0 {
 		next, w.steps = w.steps[0], w.steps[1:]
+	}
+	return next, next == 0, err
+}
+
+func (w *world) Forget(_ context.Context, after int64) (next int64, over bool, err error) {
+	w.forgot = append(w.forgot, after)
+	err = w.call("forget")
+	if len(w.parts) > 0 {
+		next, w.parts = w.parts[0], w.parts[1:]
 	}
 	return next, next == 0, err
 }
@@ -193,5 +205,33 @@ func TestDeploymentOfBefore(t *testing.T) {
 	w.marks["to"] = w.now.UnixMicro()
 	if n := w.tick(t, false); n["overdue"] != 1 || n["sweep"] != 1 || !w.from[0].Equal(w.now.Add(-time.Minute)) {
 		t.Errorf("%v from %v", n, w.from)
+	}
+}
+
+// TestForgetsOnceADay proves that a tick where attempts are kept for ever asks for nothing and moves no
+// mark, that old ones are removed part by part once a day, and that a day's work that failed goes on
+// with the next tick where it was.
+func TestForgetsOnceADay(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	if n := w.tick(t, false); n["forget"] != 0 || w.marks[host.Forgot] != 0 {
+		t.Errorf("attempts are kept for ever, and it asked %d times", n["forget"])
+	}
+	w.forgets, w.parts = true, []int64{70, 90}
+	if n := w.tick(t, false); n["forget"] != 3 {
+		t.Errorf("it asked %d times, want 3", n["forget"])
+	}
+	if n := w.tick(t, false); n["forget"] != 0 {
+		t.Errorf("on the same day it asked again")
+	}
+	w.now = w.now.Add(24 * time.Hour)
+	w.parts, w.failed["forget"] = []int64{50}, errors.New("away")
+	w.tick(t, true)
+	delete(w.failed, "forget")
+	if n := w.tick(t, false); n["forget"] != 1 {
+		t.Errorf("after a failure it asked %d times", n["forget"])
+	}
+	if diff := cmp.Diff([]int64{0, 70, 90, 0, 50}, w.forgot); diff != "" {
+		t.Errorf("it began from %s", diff)
 	}
 }

@@ -30,6 +30,7 @@ type Stores struct {
 	Schedules host.Schedules
 	Attempts  host.Attempts
 	Sessions  host.Sessions
+	Retention host.Retention
 	Secrets   host.Secrets
 	Blobs     host.Blobs
 	Logs      host.Logs

@@ -28,6 +28,7 @@ func ports() []port {
 		{"Projects", catalogueSuite, func(s Stores) bool { return s.Projects != nil && s.Workflows != nil }},
 		{"Schedules", schedulesSuite, func(s Stores) bool { return s.Schedules != nil }},
 		{"Attempts", attemptsSuite, func(s Stores) bool { return s.Attempts != nil }},
+		{"Retention", retentionSuite, func(s Stores) bool { return s.Retention != nil }},
 		{"Sessions", sessionsSuite, func(s Stores) bool { return s.Sessions != nil }},
 		{"Secrets", secretsSuite, func(s Stores) bool { return s.Secrets != nil }},
 		{"Blobs", blobsSuite, func(s Stores) bool { return s.Blobs != nil }},

@@ -1,0 +1,129 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// What a revival knows of messages is nothing: a queue cannot be asked for one. What waits for a time is
+// simply sent again, since one wake of several counts. A run is fenced: from that entry on whoever
+// has a message for it takes it over before it begins, which only one can. A process that began
+// with it before is dead or done when the longest life of one is over. What is still fenced then
+// has neither a process nor a message that was received, and is taken over by the revival.
+
+// oldest is how old a kept state may be by which a message that comes for the first time is believed. It
+// is part of what host.Limits.FenceTime adds.
+const oldest = time.Minute
+
+// fenced says that a revival answers for the run of a task.
+func fenced(t *engine.Task) bool { return strings.HasPrefix(t.Guard, host.FenceMark) }
+
+// revive handles the message of a revival for one attempt.
+func (d *delivery) revive(ctx context.Context) error {
+	if d.Limits.ProcessTime == 0 {
+		return nil // a run may go on for ever: nobody ever knows that it does not
+	}
+	p := &proposal{guards: []string{d.guard}, plan: d.fencing}
+	a := d.attempt
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := d.decide(ctx, a, p); err != nil {
+		return err
+	}
+	if a.state.Ended() {
+		return d.finish(ctx, a)
+	}
+	if a.row.Canceled && !a.state.Canceled() {
+		m := host.EventMessage(a.id, again(d.guard, "kill"), events.Event{Kind: events.Kill})
+		if err := d.Events.Send(ctx, m); err != nil {
+			return fmt.Errorf("kill attempt %d again: %w", a.id, err)
+		}
+	}
+	if list := d.sentAgain(); len(list) > 0 {
+		if err := d.Tasks.Send(ctx, list...); err != nil {
+			return fmt.Errorf("send again what attempt %d waits for: %w", a.id, err)
+		}
+	}
+	for _, e := range a.state.Outstanding(d.guard) {
+		if _, grows := e.(engine.Continue); grows {
+			return d.goOn(ctx, a)
+		}
+	}
+	return nil
+}
+
+// fencing plans that this message answers for all runs but those that another revival has fenced: to fence
+// them again and again would be never to take them over.
+func (d *delivery) fencing(s *engine.State) (list []engine.Event, applies bool) {
+	by := engine.By{Guard: d.guard}
+	for _, e := range s.Owed() {
+		switch e := e.(type) {
+		case engine.Dispatch:
+			if e.At.IsZero() && !fenced(s.Task(e.Task)) {
+				list = append(list, engine.Fenced{By: by, Run: e.Run})
+			}
+		case engine.Continue:
+			list = append(list, engine.GoOn{By: by})
+		}
+	}
+	return list, true
+}
+
+// sentAgain are the messages of what waits for a time, and of the look at what is fenced, by this revival or
+// by one whose message may be lost as well. The lock is held.
+func (d *delivery) sentAgain() []host.Message {
+	a := d.attempt
+	var list []host.Message
+	looks := map[string]bool{}
+	for _, e := range a.state.Owed() {
+		switch e := e.(type) {
+		case engine.Dispatch:
+			t := a.state.Task(e.Task)
+			switch {
+			case e.At.IsZero() && fenced(t) && !looks[t.Guard]:
+				looks[t.Guard] = true
+				then := events.Event{Kind: events.TakeOver, Guard: t.Guard}
+				list = append(list, d.waiting(a, again(t.Guard, "due"), events.Task{Then: &then}, t.UpdatedAt.Add(d.Limits.FenceTime())))
+			case !e.At.IsZero():
+				list = append(list, d.waiting(a, again(d.guard, host.RunName(e.Run)), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
+			}
+		case engine.Timer:
+			list = append(list, d.waiting(a, again(d.guard, "t"+host.RunName(e.Run)), events.Task{Then: &events.Event{Kind: events.Due, Run: &e.Run}}, e.At))
+		case engine.SLATimer:
+			list = append(list, a.message(again(d.guard, "sla"), events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
+		}
+	}
+	return list
+}
+
+// again is the guard of a message that is sent by the revival of a fence.
+func again(fence, name string) string {
+	return host.AgainMark + strings.TrimPrefix(fence, host.FenceMark) + "-" + name
+}
+
+// takeOverSoon has what is still fenced taken over behind all results that were sent before: these wait
+// in the queue of events.
+func (d *delivery) takeOverSoon(ctx context.Context, e events.Event) error {
+	if err := d.Events.Send(ctx, host.EventMessage(d.attempt.id, again(e.Guard, "over"), e)); err != nil {
+		return fmt.Errorf("take over what attempt %d waits for: %w", d.attempt.id, err)
+	}
+	return nil
+}
+
+// takeOver plans that what is still fenced is run by messages that this one sends.
+func (p *proposal) takeOver(fence, guard string) {
+	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
+		for _, e := range s.Outstanding(fence) {
+			if x, run := e.(engine.Dispatch); run && x.At.IsZero() {
+				list = append(list, engine.Lost{By: engine.By{Guard: guard}, Run: x.Run, Blameless: true})
+			}
+		}
+		return list, true
+	}
+}

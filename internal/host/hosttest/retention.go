@@ -1,0 +1,239 @@
+package hosttest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// retentionSuite checks host.Retention.
+func retentionSuite(t *testing.T, h Harness) {
+	cases{
+		"a session goes with all it has":  forgetWhole,
+		"the last one that is over stays": forgetLast,
+		"what is not over stays":          forgetUnfinished,
+		"what something waits for stays":  forgetWaitedFor,
+		"what is refused changes nothing": forgetRefused,
+		"one that is started again stays": forgetStartedAgain,
+		"a session of many attempts":      forgetMany,
+		"what is old":                     forgetOld,
+	}.run(t, h)
+}
+
+// over makes a session with attempts of these names that have ended at a time.
+func over(t *testing.T, s Stores, w host.Workflow, session, end int64, names ...string) []host.Attempt {
+	t.Helper()
+	var list []host.Attempt
+	for _, name := range names {
+		n := attemptOf(1, w, instant(session), name)
+		n.Params = param.New("large", noise())
+		a := got(s.Attempts.Start(t.Context(), n))(t)[0]
+		must(t, s.Attempts.Finish(t.Context(), a.ID, host.End{At: instant(end), Success: true, Archive: []byte(fmt.Sprint("state of ", a.ID))}))
+		list = append(list, a)
+	}
+	return list
+}
+
+// noise is a text that is large also when it is compressed.
+func noise() string {
+	var b strings.Builder
+	for range 350 {
+		b.WriteString(rand.Text())
+	}
+	return b.String()
+}
+
+// forget asks for a session to go that was over before a time.
+func forget(t *testing.T, s Stores, a host.Attempt, before int64) bool {
+	t.Helper()
+	return got(s.Retention.Forget(t.Context(), a.Site, a.SessionID, instant(before), nil))(t)
+}
+
+// gone says that nothing shows an attempt of a session any more.
+func gone(t *testing.T, s Stores, list []host.Attempt) {
+	t.Helper()
+	ctx := t.Context()
+	for _, a := range list {
+		_, err := s.Attempts.Attempt(ctx, 1, a.ID)
+		wantError(t, "attempt by id", err, host.ErrNotFound)
+		_, err = s.Attempts.Archive(ctx, a.ID)
+		wantError(t, "final state", err, host.ErrNotFound)
+		_, err = s.Log.Load(ctx, a.ID)
+		wantError(t, "log", err, host.ErrNotFound)
+	}
+	_, err := s.Sessions.Session(ctx, 1, list[0].SessionID)
+	wantError(t, "session by id", err, host.ErrNotFound)
+}
+
+func forgetWhole(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	first, second := over(t, s, w, 0, 10, "", "a", "b"), over(t, s, w, 3600, 20, "")
+	var told []int64
+	clear := func(_ context.Context, list []host.Attempt) error {
+		told = nil
+		for _, a := range list {
+			got(s.Attempts.Attempt(ctx, 1, a.ID))(t) // nothing has gone yet
+			told = append(told, a.ID)
+		}
+		return nil
+	}
+	if !got(s.Retention.Forget(ctx, 1, first[0].SessionID, instant(30), clear))(t) {
+		t.Fatal("it was not removed")
+	}
+	if diff := cmp.Diff([]int64{first[0].ID, first[1].ID, first[2].ID}, told); diff != "" {
+		t.Errorf("told of %s", diff)
+	}
+	gone(t, s, first)
+	if list := attempts(t, s, host.AttemptQuery{Site: 1, Retried: true}); list != ids(second[0]) {
+		t.Errorf("there are attempts %s", list)
+	}
+	if list := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 || list[0].Last.ID != second[0].ID {
+		t.Errorf("there are sessions %+v", list)
+	}
+	if forget(t, s, first[0], 30) {
+		t.Error("it was removed twice")
+	}
+	must(t, s.Retention.Clear(ctx))
+	again := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
+	if again.Index != 1 || again.SessionID == first[0].SessionID {
+		t.Errorf("started again it is %+v", again)
+	}
+}
+
+func forgetLast(t *testing.T, s Stores) {
+	w := definition(t, s, 1, "demo")
+	first, second := over(t, s, w, 0, 10, ""), over(t, s, w, 3600, 20, "")
+	if forget(t, s, second[0], 1000) {
+		t.Error("the last session was removed")
+	}
+	if !forget(t, s, first[0], 1000) {
+		t.Error("the first session stayed")
+	}
+	if at := got(s.Sessions.LastSession(t.Context(), w.Project.ID, w.Name, instant(4000)))(t); !at.Equal(instant(3600)) {
+		t.Errorf("the last session is %v", at)
+	}
+	got(s.Attempts.Start(t.Context(), attemptOf(1, w, instant(7200), "")))(t)
+	if forget(t, s, second[0], 1000) {
+		t.Error("the last session that is over was removed while the next one runs")
+	}
+}
+
+func forgetUnfinished(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	list := over(t, s, w, 0, 10, "")
+	over(t, s, w, 3600, 20, "")
+	if forget(t, s, list[0], 10) {
+		t.Error("one that ended just then was removed")
+	}
+	if got(s.Retention.Forget(ctx, 2, list[0].SessionID, instant(1000), nil))(t) {
+		t.Error("another site removed it")
+	}
+	a := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "a")))(t)[0]
+	if forget(t, s, a, 1000) {
+		t.Error("a session with an attempt that runs was removed")
+	}
+	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(2000)}))
+	if forget(t, s, a, 1000) {
+		t.Error("a session whose last attempt ended later was removed")
+	}
+	if all := attempts(t, s, host.AttemptQuery{Site: 1, Session: a.SessionID, Retried: true}); all != ids(a, list[0]) {
+		t.Errorf("its attempts are %s", all)
+	}
+}
+
+func forgetWaitedFor(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	waits := attemptOf(1, w, instant(0), "")
+	waits.WaitsFor = 0
+	list := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(3600), ""), waits))(t)
+	first, second := list[0], list[1]
+	must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: instant(10)}))
+	over(t, s, w, 7200, 20, "")
+	if forget(t, s, first, 1000) {
+		t.Error("a session was removed that another one waits for")
+	}
+	must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: instant(15)}))
+	if !forget(t, s, first, 1000) {
+		t.Error("a session stayed that nothing waits for any more")
+	}
+}
+
+func forgetRefused(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	list := over(t, s, w, 0, 10, "", "a")
+	over(t, s, w, 3600, 20, "")
+	no := errors.New("the disk is away")
+	_, err := s.Retention.Forget(ctx, 1, list[0].SessionID, instant(30), func(context.Context, []host.Attempt) error { return no })
+	wantError(t, "forget", err, no)
+	for _, a := range list {
+		if state := got(s.Attempts.Archive(ctx, a.ID))(t); string(state) != fmt.Sprint("state of ", a.ID) {
+			t.Errorf("the final state of %d is %q", a.ID, state)
+		}
+	}
+}
+
+func forgetStartedAgain(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	list := over(t, s, w, 0, 10, "")
+	over(t, s, w, 3600, 20, "")
+	removed := got(s.Retention.Forget(ctx, 1, list[0].SessionID, instant(30), func(context.Context, []host.Attempt) error {
+		list = append(list, got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "meanwhile")))(t)[0])
+		return nil
+	}))(t)
+	if removed {
+		t.Error("it was removed")
+	}
+	if all := attempts(t, s, host.AttemptQuery{Site: 1, Session: list[0].SessionID, Retried: true}); all != ids(list[1], list[0]) {
+		t.Errorf("its attempts are %s", all)
+	}
+}
+
+func forgetMany(t *testing.T, s Stores) {
+	w := definition(t, s, 1, "demo")
+	names := []string{""}
+	for i := range 31 {
+		names = append(names, fmt.Sprint("n", i))
+	}
+	list := over(t, s, w, 0, 10, names...)
+	over(t, s, w, 3600, 20, "")
+	if !forget(t, s, list[0], 30) {
+		t.Fatal("it was not removed")
+	}
+	gone(t, s, list)
+}
+
+func forgetOld(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	list := over(t, s, w, 0, 10, "", "a")
+	running := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(7200), "")))(t)[0]
+	later := s.Now().Add(time.Hour) // ids may have the time of the clock, rows have that of the case
+	if at := instant(1 << 20); at.After(later) {
+		later = at
+	}
+	var found []int64
+	for after := int64(0); ; after = found[len(found)-1] {
+		part := got(s.Retention.Old(ctx, later, after, 1))(t)
+		if len(part) == 0 {
+			break
+		}
+		found = append(found, part[0].ID)
+		if part[0].ID == list[1].ID && (part[0].Index != 2 || !part[0].Done || !part[0].FinishedAt.Equal(instant(10)) || part[0].Site != 1 || part[0].SessionID != list[0].SessionID) {
+			t.Errorf("an old one is %+v", part[0])
+		}
+	}
+	if diff := cmp.Diff([]int64{list[0].ID, list[1].ID, running.ID}, found); diff != "" {
+		t.Errorf("old attempts are %s", diff)
+	}
+	if part := got(s.Retention.Old(ctx, instant(-1000), 0, 10))(t); len(part) != 0 {
+		t.Errorf("made before that were %+v", part)
+	}
+}

@@ -1,0 +1,91 @@
+package node_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/node"
+	"zerodag/operators"
+)
+
+// TestForget proves that what has been over for longer than attempts are kept goes, with its logs, and that
+// these stay: the last session of a workflow, what runs, and what ended lately.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	for name, keep := range map[string]time.Duration{"kept for two hours": 2 * time.Hour, "kept for ever": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				w.on("a", lasting(time.Minute))
+				var mu sync.Mutex
+				var cleared []int64
+				p := w.serve(func(o *node.Options) {
+					o.Limits = host.Limits{KeepAttempts: keep, ReapInterval: 10 * time.Minute}
+					o.Retention = w.db
+					o.RemoveLogs = func(_ context.Context, list []host.Attempt) error {
+						mu.Lock()
+						defer mu.Unlock()
+						for _, a := range list {
+							cleared = append(cleared, a.ID)
+						}
+						return nil
+					}
+				})
+				p.push("main.dig", "+a: {work>: a}\n")
+				left := func() (list []int64) {
+					all, err := w.db.Attempts(t.Context(), host.AttemptQuery{Retried: true})
+					w.must(err)
+					for _, a := range all {
+						list = append(list, a.ID)
+					}
+					slices.Reverse(list)
+					return list
+				}
+				for session := range int64(3) {
+					p.start(session)
+					pass(time.Hour)
+				}
+				pass(30 * time.Minute) // what is old is looked at each hour
+				stay := []int64{2, 3}
+				if keep == 0 {
+					stay = []int64{1, 2, 3}
+				}
+				want(t, "after three hours", left(), stay)
+				pass(7 * time.Hour)
+				if keep > 0 {
+					stay = []int64{3}
+				}
+				want(t, "after ten hours", left(), stay)
+				mu.Lock()
+				defer mu.Unlock()
+				want(t, "logs of these were removed", len(cleared), 3-len(stay))
+			})
+		})
+	}
+}
+
+// TestForgottenIsNotRequired proves that `require>` of a session that may have been removed starts nothing:
+// whether it ran is not known any more. One that is there, and a later one, are as ever.
+func TestForgottenIsNotRequired(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(func(o *node.Options) { o.Limits.KeepAttempts = 24 * time.Hour; o.Retention = w.db })
+		p.push("main.dig", "+a: {echo>: a}\n")
+		old := time.Now().Add(-48 * time.Hour).Truncate(time.Second)
+		from := p.start(old.Unix())
+		p.end(from)
+		for at, works := range map[time.Time]bool{old: true, old.Add(time.Hour): false, time.Now(): true} {
+			_, err := p.Require(t.Context(), from, operators.StartRequest{Workflow: "main", SessionTime: at})
+			if (err == nil) != works {
+				t.Errorf("session %v: %v", at, err)
+			}
+			if !works && code(err) != host.Invalid {
+				t.Errorf("session %v: %v", at, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Old lists attempts that were made before t: see host.Retention.
+func (db *DB) Old(ctx context.Context, t time.Time, after int64, n int) ([]host.Attempt, error) {
+	list, err := readAll(ctx, db, scanAttempt, selection(selectAttempt+"WHERE a.id > ? ORDER BY a.id LIMIT ?", after, limit(n)))
+	if i := slices.IndexFunc(list, func(a host.Attempt) bool { return !a.CreatedAt.Before(t) }); i >= 0 {
+		list = list[:i] // ids ascend with time
+	}
+	return list, err
+}
+
+// Forget removes a session: see host.Retention. Log files go before the rows: a process that ends in
+// between leaves attempts without logs, which the next call removes; the other way round nobody
+// would find the files any more.
+func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []host.Attempt) error) (bool, error) {
+	var list []host.Attempt
+	err := db.read(ctx, func(c *conn) (err error) {
+		list, err = c.going(site, session, t)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	if clear != nil {
+		if err := clear(ctx, list); err != nil {
+			return false, err
+		}
+	}
+	gone := false
+	err = db.write(ctx, func(c *conn) error {
+		now, err := c.going(site, session, t)
+		if gone = err == nil && len(now) == len(list); !gone {
+			return err // it was started again
+		}
+		return c.forget(session, list)
+	})
+	return gone && err == nil, err
+}
+
+// Clear has nothing to do: what Forget removes goes at once.
+func (db *DB) Clear(context.Context) error { return nil }
+
+// going lists the attempts of a session if all may go; none when one has to stay.
+func (c *conn) going(site, session int64, t time.Time) ([]host.Attempt, error) {
+	list, err := collect(c, scanAttempt, selectAttempt+"WHERE a.session_id = ? AND a.site_id = ? ORDER BY a.id", session, site)
+	if err != nil || slices.ContainsFunc(list, func(a host.Attempt) bool { return !a.Done || !a.FinishedAt.Before(t) }) {
+		return nil, err
+	}
+	_, waits, err := one(c, (*row).id, "SELECT id FROM session_attempts WHERE dependent_session_id = ? LIMIT 1", session)
+	if err != nil || waits {
+		return nil, err
+	}
+	_, next, err := one(c, (*row).id, "SELECT id FROM session_attempts WHERE finished_at IS NOT NULL AND id = ("+
+		"SELECT l.last_attempt_id FROM sessions n JOIN sessions l ON l.project_id = n.project_id AND l.workflow_name = n.workflow_name AND l.session_time > n.session_time"+
+		" WHERE n.id = ? ORDER BY l.session_time LIMIT 1)", session)
+	if err != nil || !next {
+		return nil, err
+	}
+	return list, nil
+}
+
+// forget deletes the rows.
+func (c *conn) forget(session int64, list []host.Attempt) error {
+	for _, a := range list {
+		if err := c.expire(a.ID); err != nil {
+			return err
+		}
+		for _, table := range []string{"task_logs", "attempt_archives"} {
+			if _, err := c.exec("DELETE FROM "+table+" WHERE attempt_id = ?", a.ID); err != nil {
+				return err
+			}
+		}
+	}
+	for _, rows := range []string{"session_attempts WHERE session_id = ?", "sessions WHERE id = ?"} {
+		if _, err := c.exec("DELETE FROM "+rows, session); err != nil {
+			return err
+		}
+	}
+	return nil
+}
