@@ -88,6 +88,8 @@ type Event struct {
 	Run     *engine.Run `json:"run,omitempty"`
 	Results []Result    `json:"results,omitempty"`
 	Logs    []Log       `json:"logs,omitempty"` // of Results: short ones, which are not stored yet
+	// Blameless: of Lost: nobody had begun with the run, or a stop of the server took it.
+	Blameless bool `json:"blameless,omitempty"`
 }
 
 // Log is the log of a run, gzip, by the name of its file.
@@ -137,7 +139,7 @@ func Of(e engine.Event) Event {
 	case engine.Due:
 		return Event{Kind: Due, Run: &e.Run}
 	case engine.Lost:
-		return Event{Kind: Lost, Run: &e.Run}
+		return Event{Kind: Lost, Run: &e.Run, Blameless: e.Blameless}
 	case engine.Succeeded:
 		return Event{Kind: Succeeded, Run: &e.Run}
 	case engine.Errored:

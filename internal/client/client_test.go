@@ -168,6 +168,15 @@ func TestTurnedAway(t *testing.T) {
 	}
 }
 
+// TestSoon proves that API Gateway's word is not taken for a refusal where a function may have been at it.
+func TestSoon(t *testing.T) {
+	t.Parallel()
+	e := &StatusError{Status: 503, Body: `{"message":"Service Unavailable"}`}
+	if !e.isGateways(time.Second) || e.isGateways(30*time.Second) {
+		t.Error("what is answered at once was turned away, what is answered after 30 seconds was not")
+	}
+}
+
 func version(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err }
 
 // TestRecovers proves that a passing failure is not seen.

@@ -110,33 +110,20 @@ type request struct {
 func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
 	pause := firstWait
 	for waited := time.Duration(0); ; waited += pause {
+		began := time.Now()
 		r, err := c.once(ctx, to)
-		if !turnedAway(err) || waited >= patience {
+		var s *StatusError
+		if !errors.As(err, &s) || !s.isGateways(time.Since(began)) {
 			return r, err
+		}
+		if s.turnedAway = true; waited >= patience {
+			return nil, err
 		}
 		pause = min(2*pause, longestWait)
 		if ended := c.Wait(ctx, pause/2+rand.N(pause/2)); ended != nil {
 			return nil, ended
 		}
 	}
-}
-
-// turnedAway says that API Gateway has refused a request before anything began with it: there were too
-// many of them, or the account had no place for one more call of a function. It says both in words of its
-// own: a 503 of the server or of another proxy may have begun with something, and the server's own 429
-// says when to come again.
-func turnedAway(err error) bool {
-	var s *StatusError
-	if !errors.As(err, &s) {
-		return false
-	}
-	switch s.Status {
-	case http.StatusTooManyRequests:
-		return s.Body == `{"message":"Too Many Requests"}`
-	case http.StatusServiceUnavailable:
-		return s.Body == `{"message":"Service Unavailable"}`
-	}
-	return false
 }
 
 // once sends a request one time.
@@ -212,11 +199,14 @@ func (c *Client) repeat(ctx context.Context, try func() (*http.Response, error))
 func isFinal(err error) bool {
 	var s *StatusError
 	var m *mistake
-	if errors.As(err, &m) || turnedAway(err) {
+	if errors.As(err, &m) {
 		return true
 	}
 	if !errors.As(err, &s) {
 		return false
+	}
+	if s.turnedAway {
+		return true
 	}
 	switch s.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:
