@@ -68,11 +68,12 @@ func TestCrashesThrottled(t *testing.T) {
 	if len(killed.done) != kills || dropped.tasks < kills/2 || dropped.events == 0 {
 		t.Errorf("%d functions were killed, %+v receives dropped: that shows nothing", len(killed.done), dropped)
 	}
-	if blame.blameless == 0 {
-		t.Error("no receive that came to nothing was met again: that shows nothing")
+	// Several drops of one message are one, and what a killed agent had begun with is blamed.
+	if blame.blameless < dropped.tasks/10 {
+		t.Errorf("%d receives came to nothing, and only %d times a task was taken over without blame", dropped.tasks, blame.blameless)
 	}
 	// A kill may meet an agent between its claim and the first request of its tasks, four at most.
-	if blame.unexplained > 2*killed.of("agent") {
+	if blame.unexplained > 4*killed.of("agent") {
 		t.Errorf("tasks were taken for lost %d times that had not run, more than %d killed agents explain", blame.unexplained, killed.of("agent"))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/engine/param"
 	"zerodag/integration/stack"
 	"zerodag/internal/client"
 )
@@ -45,7 +46,7 @@ func TestStartsAtOnce(t *testing.T) {
 	}
 	start := func(i int) error {
 		for {
-			_, err := c.Start(t.Context(), client.Start{Workflow: client.ID(p.Workflows["main"]), SessionTime: time.Unix(int64(i), 0)})
+			_, err := c.Start(t.Context(), client.Start{Workflow: client.ID(p.Workflows["main"]), SessionTime: time.Unix(int64(i), 0), Params: param.New()})
 			var exists *client.ExistsError
 			var status *client.StatusError
 			switch {
