@@ -159,7 +159,7 @@ func TestTurnedAway(t *testing.T) {
 				total += d
 			}
 			switch {
-			case k.want == "refused" && (!hasStatus(err, k.status) || total < patience/2 || total > patience+longestWait):
+			case k.want == "refused" && (!hasStatus(err, k.status) || total < patience/2 || total > patience+longestTurn):
 				t.Errorf("%v after %v", err, total)
 			case k.want != "refused" && got != k.want:
 				t.Errorf("%s: %v", got, err)

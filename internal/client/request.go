@@ -17,12 +17,14 @@ import (
 
 // How often a GET is tried, and how long is waited after the first failure; the wait
 // doubles up to the longest. That no server listens is told sooner: a user may be waiting.
-// What was turned away is sent again for as long as patience lasts.
+// What was turned away is sent again for as long as patience lasts, in the end seldom: a thousand
+// clients that come back each second are what keeps the server from its work.
 const (
 	tries       = 10
 	triesToDial = 4
 	firstWait   = 20 * time.Millisecond
 	longestWait = 2 * time.Second
+	longestTurn = 10 * time.Second
 	patience    = time.Minute
 )
 
@@ -119,7 +121,7 @@ func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
 		if s.turnedAway = true; waited >= patience {
 			return nil, err
 		}
-		pause = min(2*pause, longestWait)
+		pause = min(2*pause, longestTurn)
 		if ended := c.Wait(ctx, pause/2+rand.N(pause/2)); ended != nil {
 			return nil, ended
 		}
