@@ -159,11 +159,10 @@ func TestTickMinute(t *testing.T) {
 	if !reached.After(m.base.Add(-time.Second)) || !reached.Before(m.base.Add(time.Minute)) {
 		t.Errorf("the mark of the tick that was cut off is %v, the minute begins at %v", reached, m.base)
 	}
-	again := began
 	if err := m.Ticker.Once(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	took := time.Since(again)
+	took := time.Since(began)
 	repeated := 0
 	for _, n := range m.fired.times {
 		repeated += n - 1
