@@ -130,7 +130,7 @@ fuzz: ## every fuzz target, FUZZTIME each (30s)
 soak: assets ## kill a server under load 100 times, then functions on LocalStack 200 times
 	ZERODAG_KILLS=100 $(GO) test -count=1 -v -timeout 30m ./integration/durability
 	set -e; variables=$$(integration/localstack/deploy.sh soak); eval "$$variables"; \
-	  ZERODAG_ALONE=1 ZERODAG_KILLS=200 $(GO) test -count=1 -v -timeout 60m -run TestCrashes ./integration/stack
+	  ZERODAG_ALONE=1 ZERODAG_KILLS=200 ZERODAG_STARTS=1000 $(GO) test -count=1 -v -timeout 60m -run 'TestCrashes|TestStartsAtOnce' ./integration/stack
 
 .PHONY: sim
 sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SEED (1) on

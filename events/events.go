@@ -89,6 +89,8 @@ type Event struct {
 	Results []Result    `json:"results,omitempty"`
 	Logs    []Log       `json:"logs,omitempty"`  // of Results: short ones, which are not stored yet
 	Guard   string      `json:"guard,omitempty"` // of TakeOver: that which fenced the runs
+	// Blameless: of Lost: nobody had begun with the run, or a stop of the server took it.
+	Blameless bool `json:"blameless,omitempty"`
 }
 
 // Log is the log of a run, gzip, by the name of its file.
@@ -141,7 +143,7 @@ func Of(e engine.Event) Event {
 	case engine.Due:
 		return Event{Kind: Due, Run: &e.Run}
 	case engine.Lost:
-		return Event{Kind: Lost, Run: &e.Run}
+		return Event{Kind: Lost, Run: &e.Run, Blameless: e.Blameless}
 	case engine.Fenced:
 		return Event{Kind: Fenced, Run: &e.Run}
 	case engine.Succeeded:

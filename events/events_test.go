@@ -28,6 +28,7 @@ func TestForms(t *testing.T) {
 		`{"v":1,"event":"take_over","guard":"fence-1"}`:                                        events.Encode(events.Event{Kind: events.TakeOver, Guard: "fence-1"}),
 		`{"v":1,"event":"kill"}`:                                                               events.Encode(events.Event{Kind: events.Kill}),
 		`[{"event":"start"},{"event":"succeeded","run":{"task":3,"d":2}}]`:                     events.EncodeList([]events.Event{{Kind: events.Start}, events.Of(engine.Succeeded{Run: run})}),
+		`[{"event":"lost","run":{"task":3,"d":2},"blameless":true}]`:                           events.EncodeList([]events.Event{events.Of(engine.Lost{Run: run, Blameless: true})}),
 		`[{"event":"failed","run":{"task":3,"d":2}},{"event":"later","run":{"task":3,"d":2}}]`: events.EncodeList([]events.Event{events.Of(engine.Errored{Run: run}), events.Of(engine.Later{Run: run})}),
 	} {
 		if string(got) != text {

@@ -249,6 +249,7 @@ func (d *Deployment) variables() map[string]string {
 		DeadEvents: *d.events.dead.QueueUrl(), DeadTasks: *d.tasks.dead.QueueUrl(),
 		Bus: *d.bus.EventBusName(), Topic: *d.topic.TopicArn(), Announce: d.BusEvents,
 		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, KeepAttempts: time.Duration(d.AttemptDays) * 24 * time.Hour, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, Commands: d.commandSettings(),
+		EventVisibility: eventVisibility, TaskVisibility: taskVisibility,
 	}
 	if d.callee != nil {
 		c.Commands.Function = env.Function{Name: *d.name("commands"), Memory: d.CommandFunctionMemory}

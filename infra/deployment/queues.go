@@ -1,6 +1,8 @@
 package deployment
 
 import (
+	"time"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -8,10 +10,15 @@ import (
 // Numbers of the queues (invariants.md 4.12): messages wait as long as SQS allows, and what
 // fails twenty times is put aside; losses of tasks are counted by the engine.
 const (
-	keptDays        = 14
-	maxReceives     = 20
-	eventVisibility = 60
-	taskVisibility  = 15 * 60 // Lambda demands no less than the agent's time
+	keptDays    = 14
+	maxReceives = 20
+)
+
+// How long a received message stays away from its queue. The functions are told both as variables:
+// what was away for that long, nobody had begun with.
+const (
+	eventVisibility = time.Minute
+	taskVisibility  = 15 * time.Minute // Lambda demands no less than the agent's time
 )
 
 // createQueues makes the queue of events, first in first out for each attempt, and the
@@ -20,11 +27,11 @@ const (
 func (d *Deployment) createQueues() {
 	d.events = d.queue("Events", awssqs.QueueProps{
 		Fifo:                jsii.Bool(true),
-		VisibilityTimeout:   seconds(eventVisibility),
+		VisibilityTimeout:   seconds(int(eventVisibility.Seconds())),
 		DeduplicationScope:  awssqs.DeduplicationScope_MESSAGE_GROUP,
 		FifoThroughputLimit: awssqs.FifoThroughputLimit_PER_MESSAGE_GROUP_ID,
 	})
-	d.tasks = d.queue("Tasks", awssqs.QueueProps{VisibilityTimeout: seconds(taskVisibility)})
+	d.tasks = d.queue("Tasks", awssqs.QueueProps{VisibilityTimeout: seconds(int(taskVisibility.Seconds()))})
 	d.starts = awssqs.NewQueue(d.scope, jsii.String("StartsDead"), &awssqs.QueueProps{
 		RetentionPeriod: days(keptDays), EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED})
 }

@@ -113,10 +113,21 @@ func isPlatform(line string) bool {
 
 // history is what the log of an attempt says.
 type history struct {
-	ended map[int64]int // results of each task
-	lost  map[int64]int
-	names map[int64]string
-	fail  map[int64]string
+	ended     map[int64]int // results of each task
+	lost      map[int64]int
+	blameless map[int64]int // those of lost that nobody is blamed for
+	names     map[int64]string
+	fail      map[int64]string
+}
+
+// key is that of a task in works; false for a task that calls nothing, or again by itself.
+func (h history) key(attempt string, task int64) (string, bool) {
+	name := h.names[task]
+	last := name[strings.LastIndex(name, "+")+1:]
+	if i := strings.Index(name, "+for-0=i="); i >= 0 && last == "it" {
+		return attempt + "/each" + name[i+len("+for-0=i="):][:1], true
+	}
+	return attempt + "/" + last, last != "flaky" && slices.ContainsFunc(stages(), func(side []string) bool { return slices.Contains(side, last) })
 }
 
 // check looks whether something was lost or doubled. sent says how often each task was sent
@@ -164,7 +175,7 @@ func (h history) lostThrice() bool {
 }
 
 func (l *load) history(id string) history {
-	h := history{map[int64]int{}, map[int64]int{}, map[int64]string{}, map[int64]string{}}
+	h := history{map[int64]int{}, map[int64]int{}, map[int64]int{}, map[int64]string{}, map[int64]string{}}
 	ctx := l.t.Context()
 	var tree struct {
 		Tasks []struct {
@@ -187,8 +198,9 @@ func (l *load) history(id string) history {
 			History []struct {
 				Seq    int64
 				Events []struct {
-					Event string
-					Run   *struct{ Task int64 }
+					Event     string
+					Blameless bool
+					Run       *struct{ Task int64 }
 				}
 			}
 		}
@@ -209,6 +221,9 @@ func (l *load) history(id string) history {
 				case e.Run == nil:
 				case e.Event == "lost":
 					h.lost[e.Run.Task]++
+					if e.Blameless {
+						h.blameless[e.Run.Task]++
+					}
 				case e.Event == "succeeded", e.Event == "failed":
 					h.ended[e.Run.Task]++
 				}
@@ -230,11 +245,7 @@ func (l *load) checkRuns(id string, h history, sent map[proxy.Order]int) {
 		if h.ended[task] > 1 && !flaky {
 			l.t.Errorf("attempt %s: task %s ended %d times", id, name, h.ended[task])
 		}
-		last := name[strings.LastIndex(name, "+")+1:]
-		key := id + "/" + last
-		if i := strings.Index(name, "+for-0=i="); i >= 0 && last == "it" {
-			key = id + "/each" + name[i+len("+for-0=i="):][:1]
-		}
+		key, _ := h.key(id, task)
 		allowed := max(1, sent[proxy.Order{Attempt: attempt, Task: task}]) + h.lost[task]
 		if ran := len(l.works.begun[key]); ran > allowed && !flaky {
 			l.t.Errorf("attempt %s: task %s ran %d times; it was sent %d times and lost %d times", id, name, ran, allowed-h.lost[task], h.lost[task])

@@ -95,6 +95,17 @@ func (k *killer) one(t *testing.T) {
 	t.Fatal("no function was at work for a minute: nothing could be killed")
 }
 
+// of is how many processes of a function were killed.
+func (k *killer) of(function string) int {
+	n := 0
+	for _, f := range k.done {
+		if f == function {
+			n++
+		}
+	}
+	return n
+}
+
 func (k *killer) String() string {
 	times := map[string]int{}
 	for _, f := range k.done {

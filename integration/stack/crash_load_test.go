@@ -21,6 +21,8 @@ type load struct {
 	project stack.Project
 	works   *works
 	since   time.Time
+	// patience is how long a client waits for the end of an attempt before it starts the next.
+	patience time.Duration
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -43,7 +45,7 @@ type works struct {
 func newLoad(t *testing.T, s *stack.Stack, seed uint64) *load {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 2))
-	l := &load{Stack: s, t: t, since: time.Now(), name: fmt.Sprintf("crash%d", time.Now().UnixNano()), killed: map[string]bool{}, random: random, works: newWorks(t, seed)}
+	l := &load{Stack: s, t: t, since: time.Now(), patience: 3 * time.Second, name: fmt.Sprintf("crash%d", time.Now().UnixNano()), killed: map[string]bool{}, random: random, works: newWorks(t, seed)}
 	var err error
 	l.project, err = s.Push(t.Context(), l.name, map[string]string{"main.dig": l.works.main(), "every.dig": "schedule:\n  seconds_interval>: 5\n+a:\n  echo>: ${session_time}\n"})
 	if err != nil {
@@ -173,7 +175,7 @@ func (l *load) one() {
 			l.mu.Unlock()
 		}
 	}
-	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(300 * time.Millisecond) {
+	for deadline := time.Now().Add(l.patience); time.Now().Before(deadline); time.Sleep(300 * time.Millisecond) {
 		var now stack.Attempt
 		if l.Get(l.t.Context(), "/api/attempts/"+a.ID, &now) != nil || now.Done {
 			return

@@ -38,7 +38,7 @@ func TestCrashes(t *testing.T) {
 	s, seed := stack.Alone(t), seed(t)
 	kills := number(t, "ZERODAG_KILLS", 20)
 	crashLeases.set(t, s)
-	p := attached(t, s)
+	p := attached(t, s, nil)
 	l := newLoad(t, s, seed)
 	p.Trouble(seed, proxy.Faults{Throttle: 0.02, Before: 0.01, After: 0.02, Duplicate: 0.05, Redeliver: 0.02})
 	stop := l.begin(12)
@@ -57,7 +57,7 @@ func TestCrashes(t *testing.T) {
 func TestFaults(t *testing.T) {
 	s, seed := stack.Alone(t), seed(t)
 	calmLeases.set(t, s)
-	p := attached(t, s)
+	p := attached(t, s, nil)
 	l := newLoad(t, s, seed)
 	p.Trouble(seed, proxy.Faults{Throttle: 0.05, Before: 0.03, After: 0.05, Services: []string{"dynamodb"}})
 	stop := l.begin(8)
@@ -95,11 +95,12 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// attached puts a proxy between the functions and LocalStack until the test ends.
-func attached(t *testing.T, s *stack.Stack) *proxy.Proxy {
+// attached puts a proxy between the functions and LocalStack until the test ends, with variables of theirs
+// replaced.
+func attached(t *testing.T, s *stack.Stack, variables map[string]string) *proxy.Proxy {
 	t.Helper()
 	p := proxy.Start(t, "")
-	detach, err := p.Attach(t.Context(), s.Stage, nil)
+	detach, err := p.Attach(t.Context(), s.Stage, variables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,6 +125,11 @@ func (x leases) set(t *testing.T, s *stack.Stack) {
 			return err
 		})
 	}
+}
+
+// told are the variables by which infra tells the functions.
+func (x leases) told() map[string]string {
+	return map[string]string{"ZERODAG_EVENT_VISIBILITY": fmt.Sprint(x.events, "s"), "ZERODAG_TASK_VISIBILITY": fmt.Sprint(x.tasks, "s")}
 }
 
 // path names what is one for the whole run of a test.

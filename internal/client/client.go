@@ -1,7 +1,8 @@
 // Package client speaks the REST API of a zerodag or Digdag server.
 //
 // The command line uses it. It must never print, read files or the environment beyond
-// what it is handed, or repeat a request that changes something.
+// what it is handed, or repeat a request that changes something, unless it was turned away before anything
+// began.
 package client
 
 import (

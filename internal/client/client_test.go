@@ -116,6 +116,67 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
+// TestTurnedAway proves that a request that nobody has begun with is sent again, whatever it does and with
+// its whole body, for a minute and no longer; and that other words than API Gateway's are none.
+func TestTurnedAway(t *testing.T) {
+	t.Parallel()
+	const many, gateway = `{"message":"Too Many Requests"}`, `{"message":"Service Unavailable"}`
+	for name, k := range map[string]struct {
+		status int
+		body   string
+		free   int // the request that is let in; 0 for none
+		want   string
+	}{
+		"too many, then free":    {429, many, 5, "done after 5"},
+		"no place, then free":    {503, gateway, 5, "done after 5"},
+		"too many for long":      {429, many, 0, "refused"},
+		"no place for long":      {503, gateway, 0, "refused"},
+		"words of another":       {503, `{"message":"service unavailable"}`, 5, "refused after 1"},
+		"not there for a moment": {502, gateway, 5, "refused after 1"},
+		"too many failed logins": {429, `{"message":"Too many failed logins: try again in 2 s"}`, 5, "refused after 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := 0
+			w := &waits{}
+			c := serve(t, Options{Wait: w.wait}, func(rw http.ResponseWriter, r *http.Request) {
+				n++
+				if body, err := io.ReadAll(r.Body); err != nil || string(body) != `{"value":"v"}` {
+					t.Errorf("request %d has the body %q, %v", n, body, err)
+				}
+				if n != k.free {
+					rw.WriteHeader(k.status)
+					io.WriteString(rw, k.body)
+				}
+			})
+			err := c.SetSecret(t.Context(), "1", "k", "v")
+			got := fmt.Sprint("done after ", n)
+			if err != nil {
+				got = fmt.Sprint("refused after ", n)
+			}
+			total := time.Duration(0)
+			for _, d := range w.list {
+				total += d
+			}
+			switch {
+			case k.want == "refused" && (!hasStatus(err, k.status) || total < patience/2 || total > patience+longestTurn):
+				t.Errorf("%v after %v", err, total)
+			case k.want != "refused" && got != k.want:
+				t.Errorf("%s: %v", got, err)
+			}
+		})
+	}
+}
+
+// TestSoon proves that API Gateway's word is not taken for a refusal where a function may have been at it.
+func TestSoon(t *testing.T) {
+	t.Parallel()
+	e := &StatusError{Status: 503, Body: `{"message":"Service Unavailable"}`}
+	if !e.isGateways(time.Second) || e.isGateways(30*time.Second) {
+		t.Error("what is answered at once was turned away, what is answered after 30 seconds was not")
+	}
+}
+
 func version(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err }
 
 // TestRecovers proves that a passing failure is not seen.

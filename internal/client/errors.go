@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // StatusError is an answer of the server that is no success.
@@ -16,6 +17,26 @@ type StatusError struct {
 	Status int
 	Body   string
 	hint   string // what to do about it; "" for none
+	// turnedAway: nothing had begun with the request, each time that it was sent.
+	turnedAway bool
+}
+
+// soon is how early API Gateway answers when it turns a request away. It says the same words when a function
+// has been at it for 30 seconds.
+const soon = 20 * time.Second
+
+// isGateways says that API Gateway has refused a request before anything began with it: there were too
+// many of them, or the account had no place for one more call of a function. It says both in words of its
+// own: a 503 of the server or of another proxy may have begun with something, and the server's own 429
+// says when to come again.
+func (e *StatusError) isGateways(took time.Duration) bool {
+	switch e.Status {
+	case http.StatusTooManyRequests:
+		return e.Body == `{"message":"Too Many Requests"}`
+	case http.StatusServiceUnavailable:
+		return e.Body == `{"message":"Service Unavailable"}` && took < soon
+	}
+	return false
 }
 
 // Error is the text that the original's command line shows (wire.md 3.4), and what to do.

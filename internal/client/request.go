@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,11 +17,15 @@ import (
 
 // How often a GET is tried, and how long is waited after the first failure; the wait
 // doubles up to the longest. That no server listens is told sooner: a user may be waiting.
+// What was turned away is sent again for as long as patience lasts, in the end seldom: a thousand
+// clients that come back each second are what keeps the server from its work.
 const (
 	tries       = 10
 	triesToDial = 4
 	firstWait   = 20 * time.Millisecond
 	longestWait = 2 * time.Second
+	longestTurn = 10 * time.Second
+	patience    = time.Minute
 )
 
 // path joins the parts of a path, each escaped; "+" and "@" too, which some servers read
@@ -61,7 +66,7 @@ func (c *Client) getWithHeader(ctx context.Context, path string, q url.Values, i
 	return r.Header, c.decode(r, into)
 }
 
-// send sends JSON once: what changes something is never repeated.
+// send sends JSON. What changes something is repeated only when it was turned away before anything began.
 func (c *Client) send(ctx context.Context, method, path string, q url.Values, body, into any) error {
 	var text []byte
 	to := request{method: method, address: c.address(path, q), accept: jsonType}
@@ -70,7 +75,7 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, bo
 		if text, err = json.Marshal(body); err != nil {
 			return fmt.Errorf("encode request: %w", err)
 		}
-		to.kind, to.body, to.size = jsonType, bytes.NewReader(text), int64(len(text))
+		to.kind, to.body, to.size = jsonType, func() io.Reader { return bytes.NewReader(text) }, int64(len(text))
 	}
 	r, err := c.do(ctx, to)
 	if err != nil {
@@ -96,15 +101,40 @@ const (
 // request is one request to the server.
 type request struct {
 	method, address string
-	accept          string // type of the answer; "" is any
-	kind            string // type of the body
-	body            io.Reader
+	accept          string           // type of the answer; "" is any
+	kind            string           // type of the body
+	body            func() io.Reader // opens it, for each try; nil for none
 	size            int64
 }
 
-// do sends one request to the server, with its headers. The answer is a success.
+// do sends a request to the server, with its headers, again while it is turned away: a crowd of clients
+// spreads itself by random waits. The answer is a success.
 func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, to.method, to.address, to.body)
+	pause := firstWait
+	for waited := time.Duration(0); ; waited += pause {
+		began := time.Now()
+		r, err := c.once(ctx, to)
+		var s *StatusError
+		if !errors.As(err, &s) || !s.isGateways(time.Since(began)) {
+			return r, err
+		}
+		if s.turnedAway = true; waited >= patience {
+			return nil, err
+		}
+		pause = min(2*pause, longestTurn)
+		if ended := c.Wait(ctx, pause/2+rand.N(pause/2)); ended != nil {
+			return nil, ended
+		}
+	}
+}
+
+// once sends a request one time.
+func (c *Client) once(ctx context.Context, to request) (*http.Response, error) {
+	var body io.Reader
+	if to.body != nil {
+		body = to.body()
+	}
+	r, err := http.NewRequestWithContext(ctx, to.method, to.address, body)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
@@ -167,7 +197,7 @@ func (c *Client) repeat(ctx context.Context, try func() (*http.Response, error))
 	}
 }
 
-// isFinal says whether the same request would get the same answer again.
+// isFinal says whether the same request would get the same answer again, or was already tried for long.
 func isFinal(err error) bool {
 	var s *StatusError
 	var m *mistake
@@ -176,6 +206,9 @@ func isFinal(err error) bool {
 	}
 	if !errors.As(err, &s) {
 		return false
+	}
+	if s.turnedAway {
+		return true
 	}
 	switch s.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:

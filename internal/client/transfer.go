@@ -97,7 +97,7 @@ func (c *Client) Push(ctx context.Context, p Push, archive io.ReaderAt, size int
 	if c.slots.Load() && !c.NoDirect {
 		return c.pushBySlot(ctx, q, archive, size)
 	}
-	body := c.counted(io.NopCloser(io.NewSectionReader(archive, 0, size)), size)
+	body := func() io.Reader { return c.counted(io.NopCloser(io.NewSectionReader(archive, 0, size)), size) }
 	r, err := c.do(ctx, request{http.MethodPut, c.address("/api/projects", q), jsonType, gzipType, body, size})
 	if hasStatus(err, http.StatusRequestEntityTooLarge) {
 		return c.pushBySlot(ctx, q, archive, size)

@@ -32,7 +32,10 @@ type API struct {
 
 // Limits of a request and an answer that pass through API Gateway and Lambda: 6 MB, of
 // which base64 takes a quarter.
-const maxPayload = 4 << 20
+const (
+	maxPayload = 4 << 20
+	mostAnswer = 6 << 20 // as JSON
+)
 
 // streamTime is how long a stream of events may hold a function; clients come back with their position.
 // It bounds what streams take of the account's concurrency.
@@ -171,15 +174,26 @@ func answer(w *recorder) (events.APIGatewayV2HTTPResponse, error) {
 	for name, values := range w.sent {
 		out.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
-	if w.body.Len() > maxPayload+maxPayload/4 {
+	kind := out.Headers["content-type"]
+	if out.Headers["content-encoding"] == "" && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/")) {
+		if out.Body = w.body.String(); fits(out) {
+			return out, nil
+		}
+	}
+	out.Body, out.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.body.Bytes()), true
+	if !fits(out) {
 		text := `{"message":"The answer is larger than API Gateway carries (6 MB): ask for fewer things, or for a direct link","status":413}`
 		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusRequestEntityTooLarge, Headers: map[string]string{"content-type": "application/json"}, Body: text}, nil
 	}
-	kind := out.Headers["content-type"]
-	if out.Headers["content-encoding"] == "" && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/")) {
-		out.Body = w.body.String()
-		return out, nil
-	}
-	out.Body, out.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.body.Bytes()), true
 	return out, nil
+}
+
+// fits says that Lambda takes an answer. What counts is its JSON, in which one character of a text may take
+// six bytes.
+func fits(a events.APIGatewayV2HTTPResponse) bool {
+	if len(a.Body) < mostAnswer/8 { // headers are few
+		return true
+	}
+	text, err := json.Marshal(a)
+	return err == nil && len(text) <= mostAnswer
 }

@@ -89,7 +89,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	e.Blobs = s3.NewBlobs(account, config.Archives)
 	timers := dynamo.NewTimers(account, config.Table)
 	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: timers})
-	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: timers, Visibility: taskVisibility})
+	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: timers, Visibility: config.TaskVisibility})
 	e.DB = dynamo.New(account, dynamo.Options{Table: config.Table, Blobs: e.Blobs, Events: e.Events})
 	logs := s3.LogOptions{Bucket: config.Logs, AgentID: "lambda"}
 	if !config.SmallLogs {

@@ -88,6 +88,31 @@ func TestAnswer(t *testing.T) {
 	if a := write(http.StatusOK, "application/gzip", "\x1f\x8b"); a.Body != "H4s=" || !a.IsBase64Encoded {
 		t.Errorf("%+v", a)
 	}
+	// What counts is the JSON in which Lambda takes an answer.
+	for name, c := range map[string]struct {
+		kind, body string
+		want       int
+	}{
+		"text":                 {"application/json", strings.Repeat(" ", 5<<20), http.StatusOK},
+		"text that is escaped": {"text/plain", strings.Repeat(`"`, 4<<20), http.StatusOK},
+		"text that grows more": {"text/plain", strings.Repeat("\x01", 2<<20), http.StatusOK},
+		"escaped, too large":   {"text/plain", strings.Repeat(`"`, 5<<20), http.StatusRequestEntityTooLarge},
+		"binary":               {"application/gzip", strings.Repeat("x", 4<<20), http.StatusOK},
+		"binary, too large":    {"application/gzip", strings.Repeat("x", 5<<20), http.StatusRequestEntityTooLarge},
+	} {
+		a := write(http.StatusOK, c.kind, c.body)
+		text, err := json.Marshal(a)
+		if err != nil || a.StatusCode != c.want || len(text) > 6<<20 {
+			t.Errorf("%s: %d, %d bytes, %v", name, a.StatusCode, len(text), err)
+		}
+		sent := []byte(a.Body)
+		if a.IsBase64Encoded {
+			sent, err = base64.StdEncoding.DecodeString(a.Body)
+		}
+		if a.StatusCode == http.StatusOK && (err != nil || string(sent) != c.body) {
+			t.Errorf("%s: the answer is another one, %v", name, err)
+		}
+	}
 	if a := write(http.StatusOK, "application/json", strings.Repeat(" ", 6<<20)); a.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("%d", a.StatusCode)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	own "zerodag/events"
+	"zerodag/internal/env"
 	"zerodag/internal/host"
 	"zerodag/internal/sqs"
 )
@@ -69,8 +70,8 @@ func TestQueueEvents(t *testing.T) {
 	}
 }
 
-// TestVisibilities proves that the functions know the visibility of the queues as infra sets it, and
-// that what Lambda says of an earlier receive reaches the delivery.
+// TestVisibilities proves that the functions are told the visibility of each queue as the queue has it, take
+// what they are told, and that what Lambda says of an earlier receive reaches the delivery.
 func TestVisibilities(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../infra/deployment/testdata/template.json")
@@ -81,31 +82,46 @@ func TestVisibilities(t *testing.T) {
 		Resources map[string]struct {
 			Type       string
 			Properties struct {
-				FifoQueue         bool
 				VisibilityTimeout int
+				Environment       struct{ Variables map[string]any }
 			}
 		}
 	}
 	if err := json.Unmarshal(text, &template); err != nil {
 		t.Fatal(err)
 	}
+	queues, told := map[string]time.Duration{}, 0
 	for name, r := range template.Resources {
-		want := taskVisibility
-		if r.Properties.FifoQueue {
-			want = eventVisibility
+		for _, q := range []string{"Tasks", "Events"} {
+			if r.Type == "AWS::SQS::Queue" && strings.HasPrefix(name, q) && !strings.HasPrefix(name, q+"Dead") {
+				queues[q] = time.Duration(r.Properties.VisibilityTimeout) * time.Second
+			}
 		}
-		if got := time.Duration(r.Properties.VisibilityTimeout) * time.Second; r.Type == "AWS::SQS::Queue" && got != want && (strings.HasPrefix(name, "Tasks") || strings.HasPrefix(name, "Events")) {
-			t.Errorf("queue %s has the visibility %v, its function takes it for %v", name, got, want)
+	}
+	for name, r := range template.Resources {
+		variables := r.Properties.Environment.Variables
+		if variables["ZERODAG_TABLE"] == nil {
+			continue
 		}
+		told++
+		if variables["ZERODAG_TASK_VISIBILITY"] != queues["Tasks"].String() || variables["ZERODAG_EVENT_VISIBILITY"] != queues["Events"].String() {
+			t.Errorf("function %s is told %v and %v, the queues have %v", name, variables["ZERODAG_TASK_VISIBILITY"], variables["ZERODAG_EVENT_VISIBILITY"], queues)
+		}
+	}
+	if told < 5 || len(queues) != 2 {
+		t.Errorf("%d functions and %d queues were looked at", told, len(queues))
+	}
+	e, err := wire(env.Config{Events: "http://127.0.0.1:1/e", Tasks: "http://127.0.0.1:1/t", TaskVisibility: 20 * time.Second}, aws.Config{Region: "us-east-1"}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var call events.SQSEvent
 	called(t, "agent", &call)
 	m := call.Records[0]
 	m.Attributes["ApproximateReceiveCount"] = "2"
-	for since, want := range map[time.Duration]bool{16 * time.Minute: true, time.Minute: false} {
-		q := sqs.New(aws.Config{Region: "us-east-1"}, sqs.Options{Name: "tasks", URL: "http://127.0.0.1:1/q", Visibility: taskVisibility})
+	for since, want := range map[time.Duration]bool{21 * time.Second: true, 5 * time.Second: false} {
 		m.Attributes["ApproximateFirstReceiveTimestamp"] = strconv.FormatInt(time.Now().Add(-since).UnixMilli(), 10)
-		if d, err := adopt(q, m, time.Minute); err != nil || d.Unbegun != want {
+		if d, err := adopt(e.Tasks, m, time.Minute); err != nil || d.Unbegun != want {
 			t.Errorf("received first %v ago: %v, %v", since, d.Unbegun, err)
 		}
 	}

@@ -28,14 +28,8 @@ func (r *received) Delete(_ context.Context, d host.Delivery) error {
 func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("executor")()
 	defer e.settle(ctx)
-	return e.consume(ctx, e.Events, eventVisibility, call, e.TakeEvents), nil
+	return e.consume(ctx, e.Events, e.Config.EventVisibility, call, e.TakeEvents), nil
 }
-
-// eventVisibility of the queue, as infra sets it.
-const eventVisibility = time.Minute
-
-// taskVisibility is the same of the queue "tasks".
-const taskVisibility = 15 * time.Minute
 
 // Agent handles a call with a message of the queue "tasks". Its first act is to make the
 // lease short, so that a crash is noticed soon.

@@ -23,6 +23,9 @@ type Config struct {
 	Topic                 string // ARN of the topic of notices; "" for none
 	Announce              string // what is put on the bus: all, ends, failures or none
 
+	// How long a message that somebody received stays away from its queue, of events and of tasks.
+	EventVisibility, TaskVisibility time.Duration
+
 	Attempts int // unfinished attempts of a site; 0 is the default
 	// KeepAttempts is how long attempts are kept after their end; 0 is for ever.
 	KeepAttempts time.Duration
@@ -70,21 +73,35 @@ type Object struct {
 	SHA256 string `json:"sha256,omitempty"` // hex
 }
 
-// field is one variable.
+// What the visibilities of the queues are when the environment does not say: those of all templates
+// before they were variables. CloudFormation gives a function its new program first and its new
+// variables in a second step, so for a moment this program lives in the older environment.
+const (
+	olderEventVisibility = time.Minute
+	olderTaskVisibility  = 15 * time.Minute
+)
+
+// field is one variable. otherwise is its value where it is not set; "" is that it must be.
 type field struct {
 	name  string
 	write func(*Config) string
 	read  func(*Config, string) error
+
+	otherwise string
 }
 
 func fields() []field {
 	text := func(name string, of func(*Config) *string) field {
-		return field{"ZERODAG_" + name, func(c *Config) string { return *of(c) },
-			func(c *Config, s string) error { *of(c) = s; return nil }}
+		return field{name: "ZERODAG_" + name, write: func(c *Config) string { return *of(c) },
+			read: func(c *Config, s string) error { *of(c) = s; return nil }}
 	}
 	number := func(name string, of func(*Config) *int) field {
-		return field{"ZERODAG_" + name, func(c *Config) string { return strconv.Itoa(*of(c)) },
-			func(c *Config, s string) (err error) { *of(c), err = strconv.Atoi(s); return err }}
+		return field{name: "ZERODAG_" + name, write: func(c *Config) string { return strconv.Itoa(*of(c)) },
+			read: func(c *Config, s string) (err error) { *of(c), err = strconv.Atoi(s); return err }}
+	}
+	duration := func(name string, of func(*Config) *time.Duration, otherwise string) field {
+		return field{name: "ZERODAG_" + name, write: func(c *Config) string { return of(c).String() },
+			read: func(c *Config, s string) (err error) { *of(c), err = time.ParseDuration(s); return err }, otherwise: otherwise}
 	}
 	return []field{
 		text("STAGE", func(c *Config) *string { return &c.Stage }),
@@ -101,14 +118,14 @@ func fields() []field {
 		text("ANNOUNCE", func(c *Config) *string { return &c.Announce }),
 		number("ATTEMPT_LIMIT", func(c *Config) *int { return &c.Attempts }),
 		number("TASK_LIMIT", func(c *Config) *int { return &c.TaskLimit }),
-		{"ZERODAG_LEASE", func(c *Config) string { return c.Lease.String() },
-			func(c *Config, s string) (err error) { c.Lease, err = time.ParseDuration(s); return err }},
-		{"ZERODAG_KEEP_ATTEMPTS", func(c *Config) string { return c.KeepAttempts.String() },
-			func(c *Config, s string) (err error) { c.KeepAttempts, err = time.ParseDuration(s); return err }},
-		{"ZERODAG_SMALL_LOGS", func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
-			func(c *Config, s string) (err error) { c.SmallLogs, err = strconv.ParseBool(s); return err }},
-		{"ZERODAG_COMMANDS", func(c *Config) string { return c.Commands.text() },
-			func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.Commands) }},
+		duration("LEASE", func(c *Config) *time.Duration { return &c.Lease }, ""),
+		duration("KEEP_ATTEMPTS", func(c *Config) *time.Duration { return &c.KeepAttempts }, "0s"),
+		duration("EVENT_VISIBILITY", func(c *Config) *time.Duration { return &c.EventVisibility }, olderEventVisibility.String()),
+		duration("TASK_VISIBILITY", func(c *Config) *time.Duration { return &c.TaskVisibility }, olderTaskVisibility.String()),
+		{name: "ZERODAG_SMALL_LOGS", write: func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
+			read: func(c *Config, s string) (err error) { c.SmallLogs, err = strconv.ParseBool(s); return err }},
+		{name: "ZERODAG_COMMANDS", write: func(c *Config) string { return c.Commands.text() },
+			read: func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.Commands) }},
 	}
 }
 
@@ -129,13 +146,16 @@ func (c Config) Variables() map[string]string {
 	return m
 }
 
-// Read reads the environment. Everything must be there: a function without its table is a
-// mistake of the deployment.
+// Read reads the environment. What has no value otherwise must be there: a function without its
+// table is a mistake of the deployment.
 func Read(lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	for _, f := range fields() {
 		text, ok := lookup(f.name)
 		if !ok {
+			text = f.otherwise
+		}
+		if !ok && f.otherwise == "" {
 			return Config{}, fmt.Errorf("read environment: %s is not set: the function was not deployed by infra", f.name)
 		}
 		if err := f.read(&c, text); err != nil {

@@ -14,7 +14,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n", DeadEvents: "de", DeadTasks: "dt", Announce: "ends",
-		Attempts: 7, TaskLimit: 8, KeepAttempts: 90 * 24 * time.Hour, Lease: 5 * time.Second, SmallLogs: true,
+		Attempts: 7, TaskLimit: 8, KeepAttempts: 90 * 24 * time.Hour, Lease: 5 * time.Second, EventVisibility: time.Second, TaskVisibility: time.Hour, SmallLogs: true,
 		Commands: env.Commands{Cluster: "c", Subnets: []string{"s1", "s2"}, Roles: []string{"0/p=r"}, Keys: "/k", PublicIP: true, Program: env.Object{Bucket: "b", Key: "k", SHA256: "h"}, CPU: 1024, Function: env.Function{Name: "f", Memory: 1769}}}
 	variables := want.Variables()
 	got, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
@@ -22,9 +22,31 @@ func TestRoundTrip(t *testing.T) {
 		t.Error(err, diff)
 	}
 	for name := range variables {
+		if later(name) {
+			continue
+		}
 		_, err := env.Read(func(asked string) (string, bool) { return variables[asked], asked != name })
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("without %s: %v", name, err)
 		}
+	}
+}
+
+// later says of a variable that templates of earlier releases do not have it.
+func later(name string) bool {
+	return strings.HasSuffix(name, "_VISIBILITY") || name == "ZERODAG_KEEP_ATTEMPTS"
+}
+
+// TestOlderEnvironment proves that a program that was deployed a moment before its variables takes the
+// visibilities of the queues for what they were in every template before, and keeps all attempts.
+func TestOlderEnvironment(t *testing.T) {
+	t.Parallel()
+	variables := env.Config{EventVisibility: time.Second, TaskVisibility: time.Second, KeepAttempts: time.Second}.Variables()
+	got, err := env.Read(func(name string) (string, bool) {
+		v, ok := variables[name]
+		return v, ok && !later(name)
+	})
+	if err != nil || got.EventVisibility != time.Minute || got.TaskVisibility != 15*time.Minute || got.KeepAttempts != 0 {
+		t.Errorf("events %v, tasks %v, %v", got.EventVisibility, got.TaskVisibility, err)
 	}
 }

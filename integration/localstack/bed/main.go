@@ -1,6 +1,6 @@
 // Command bed runs another command while the functions of a stage on LocalStack live under the rules of
-// a real account: what the policies of their roles do not allow is refused, and SSM takes forty calls a
-// second. With -fresh it is a new account, in which ten calls of functions run at once.
+// a real account: what the policies of their roles do not allow is refused, and what is larger than AWS
+// takes, and SSM takes forty calls a second. With -fresh it is a new account, in which ten calls of functions run at once.
 //
 //	go run ./integration/localstack/bed [-fresh] STAGE COMMAND...
 //
@@ -96,6 +96,9 @@ func report(p *proxy.Proxy) error {
 			list = append(list, fmt.Sprint(action, " ", asked[f][action]))
 		}
 		fmt.Printf("bed: %s asked for %s\n", f, strings.Join(list, ", "))
+	}
+	for _, text := range p.Excesses() {
+		fmt.Printf("bed: refused for its size, as AWS does: %s\n", text)
 	}
 	if len(asked) == 0 {
 		return errors.New("no function called AWS: nothing was judged")

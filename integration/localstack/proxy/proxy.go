@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,15 @@ type Proxy struct {
 	quotas map[string]*quota // by service
 	guard  *guard
 	sent   map[Order]int
+
+	excesses []string
+}
+
+// Excesses are the calls that were refused for their sizes, of all functions.
+func (p *Proxy) Excesses() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.excesses)
 }
 
 // Start starts a proxy before LocalStack, or before another target. It ends with the test.
@@ -87,8 +97,8 @@ type answer struct {
 	body   []byte
 }
 
-// serve passes a call of a function on, unless its role does not allow it, there are too many or a
-// fault is drawn for it.
+// serve passes a call of a function on, unless its role does not allow it, it is larger than AWS takes,
+// there are too many or a fault is drawn for it.
 func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -100,6 +110,13 @@ func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 	p.mu.Unlock()
 	if no := guard.refusal(caller, c, r, body); no != nil {
 		no.write(w)
+		return
+	}
+	if too := excessOf(c, r, body); too != nil {
+		p.mu.Lock()
+		p.excesses = append(p.excesses, caller+": "+too.text)
+		p.mu.Unlock()
+		too.answer(c).write(w)
 		return
 	}
 	fate := p.draw(c)

@@ -209,3 +209,21 @@ func askPath(ctx context.Context, method, path string, body []byte, into any) er
 func Concurrency(ctx context.Context, most int) error {
 	return askPath(ctx, http.MethodPut, fmt.Sprint("/_lsproc/concurrency/", most), nil, nil)
 }
+
+// DropReceives makes a share of what is received from a queue for a function come to nothing until stop,
+// as when Lambda has given up a throttled batch: no function is called, and the messages are back
+// after the visibility of the queue, with one receive more. stop says how many batches were
+// received and how many of them were dropped.
+func DropReceives(ctx context.Context, queue string, seed uint64, share float64) (stop func(context.Context) (received, dropped int, err error), err error) {
+	path := "/_lsproc/receives/" + url.PathEscape(queue)
+	if err := askPath(ctx, http.MethodPut, path, fmt.Appendf(nil, `{"seed":%d,"share":%g}`, seed, share), nil); err != nil {
+		return nil, fmt.Errorf("drop receives of %s: %w", queue, err)
+	}
+	return func(ctx context.Context) (received, dropped int, err error) {
+		var batches struct{ Received, Dropped int }
+		if err := askPath(ctx, http.MethodDelete, path, nil, &batches); err != nil {
+			return 0, 0, fmt.Errorf("end the drops of %s: %w", queue, err)
+		}
+		return batches.Received, batches.Dropped, nil
+	}, nil
+}

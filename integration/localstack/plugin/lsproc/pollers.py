@@ -7,8 +7,16 @@ itself holds back what is behind a message in flight.
 
 Nor does LocalStack's poller try again what was throttled: the message would be away for the whole
 visibility of its queue. AWS's does, ever more slowly, until that time is over, and then gives it up.
+
+Tests say that receives of a queue come to nothing, as those do that a poller has given up: the batch
+is dropped without an invocation and is back after the visibility, with one receive more.
+
+    PUT    /_lsproc/receives/<queue>  {"seed": 7, "share": 0.2}   this share of batches is dropped, from now on
+    GET    /_lsproc/receives/<queue>  {"received": 10, "dropped": 2}   batches since then
+    DELETE /_lsproc/receives/<queue>
 """
 
+import json
 import os
 import random
 import threading
@@ -17,10 +25,42 @@ from concurrent.futures import ThreadPoolExecutor
 
 from botocore.exceptions import ClientError, ConnectionClosedError
 from localstack.services.lambda_.event_source_mapping import esm_worker
+from localstack.services.edge import ROUTER
 from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
+from werkzeug import Request, Response
 
 AT_ONCE = int(os.environ.get("LSPROC_BATCHES", "5"))
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5  # seconds between two tries of a throttled batch
+DROPS = {}  # name of a queue -> Drops
+
+
+class Drops:
+    """Which receives of a queue come to nothing."""
+
+    def __init__(self, seed, share):
+        self.random, self.share = random.Random(seed), share
+        self.received = self.dropped = 0
+        self.lock = threading.Lock()
+
+    def hit(self):
+        with self.lock:
+            hit = self.random.random() < self.share
+            self.received += 1
+            self.dropped += hit
+            return hit
+
+
+def register():
+    ROUTER.add("/_lsproc/receives/<queue>", _receives, methods=["PUT", "GET", "DELETE"])
+
+
+def _receives(request: Request, queue: str) -> Response:
+    if request.method == "PUT":
+        DROPS[queue] = Drops(**json.loads(request.get_data()))
+    drops = DROPS.pop(queue, None) if request.method == "DELETE" else DROPS.get(queue)
+    if drops is None:
+        return Response(f"no receive of {queue} is dropped", 404)
+    return Response(json.dumps({"received": drops.received, "dropped": drops.dropped}), 200, content_type="application/json")
 
 
 def side_by_side():
@@ -36,6 +76,9 @@ def side_by_side():
         poll_events(self)
 
     def handle(self, messages):
+        drops = DROPS.get(self.source_arn.rsplit(":", 1)[-1])
+        if drops is not None and drops.hit():
+            return
         self.lsproc_free.acquire()
         self.lsproc_pool.submit(run, self, messages)
 

@@ -1,0 +1,147 @@
+package stack_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/integration/localstack"
+	"zerodag/integration/localstack/proxy"
+	"zerodag/integration/stack"
+)
+
+// throttledLeases are short enough to wait for, and that of tasks is far longer than a task's own lease of
+// five seconds: else who died with a message could not be told from who never began with it.
+var throttledLeases = leases{events: 10, tasks: 20}
+
+// Shares of what is received and comes to nothing. The events of an attempt wait for each other, so each
+// drop of theirs holds up the whole attempt.
+const (
+	droppedTasks  = 0.3
+	droppedEvents = 0.05
+)
+
+// freshCalls is how many calls of functions run at once in a new account, usualCalls in another.
+const (
+	freshCalls = 10
+	usualCalls = 1000
+)
+
+// fresh makes the account a new one until the test ends.
+func fresh(t *testing.T) {
+	t.Helper()
+	if err := proxy.Concurrency(t.Context(), freshCalls); err != nil {
+		t.Fatal(err)
+	}
+	localstack.Cleanup(t, func(ctx context.Context) error { return proxy.Concurrency(ctx, usualCalls) })
+}
+
+// TestCrashesThrottled proves that nothing is lost or counted twice in an account where ten functions run at
+// once, while processes are killed at random moments and receives come to nothing, as Lambda's do
+// that it gives up; and that no task is taken for lost because nobody had begun with it.
+// ZERODAG_KILLS says how often a process is killed (40).
+func TestCrashesThrottled(t *testing.T) {
+	s, seed := stack.Alone(t), seed(t)
+	kills := number(t, "ZERODAG_KILLS", 40)
+	throttledLeases.set(t, s)
+	p := attached(t, s, throttledLeases.told())
+	fresh(t)
+	l := newLoad(t, s, seed)
+	l.patience = 30 * time.Second // else attempts pile up behind what is dropped
+	p.Trouble(seed, proxy.Faults{Throttle: 0.02})
+	drops := dropping(t, s, seed)
+	stop := l.begin(20)
+	killed := killer{stage: s.Stage, random: rand.New(rand.NewPCG(seed, 1))}
+	for range kills {
+		killed.one(t)
+	}
+	stop()
+	dropped := drops()
+	p.Trouble(seed, proxy.Faults{})
+	l.drain(5 * time.Minute)
+	l.check(p.Sent())
+	blame := l.blame()
+	t.Logf("seed %d: %d kills (%s), %d receives of tasks and %d of events dropped, %d attempts, %d of them killed, %d runs of tasks, %+v, %v", seed, kills, killed.String(),
+		dropped.tasks, dropped.events, len(l.started), len(l.killed), l.runs(), blame, met(t, p))
+	if len(killed.done) != kills || dropped.tasks < kills/2 || dropped.events == 0 {
+		t.Errorf("%d functions were killed, %+v receives dropped: that shows nothing", len(killed.done), dropped)
+	}
+	// Several drops of one message are one, and what a killed agent had begun with is blamed.
+	if blame.blameless < dropped.tasks/10 {
+		t.Errorf("%d receives came to nothing, and only %d times a task was taken over without blame", dropped.tasks, blame.blameless)
+	}
+	// A kill may meet an agent between its claim and the first request of its tasks, four at most.
+	if blame.unexplained > 4*killed.of("agent") {
+		t.Errorf("tasks were taken for lost %d times that had not run, more than %d killed agents explain", blame.unexplained, killed.of("agent"))
+	}
+}
+
+// dropping makes receives of both queues come to nothing until it is ended, and then says how many did.
+func dropping(t *testing.T, s *stack.Stack, seed uint64) (end func() leases) {
+	t.Helper()
+	events, tasks, err := s.Queues(t.Context(), localstack.Config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drop := func(q *stack.Queue, share float64) func() int {
+		stop, err := proxy.DropReceives(t.Context(), q.URL[strings.LastIndexByte(q.URL, '/')+1:], seed, share)
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := false
+		end := func(ctx context.Context) (dropped int, err error) {
+			if !over {
+				over = true
+				_, dropped, err = stop(ctx)
+			}
+			return dropped, err
+		}
+		localstack.Cleanup(t, func(ctx context.Context) error { _, err := end(ctx); return err })
+		return func() int {
+			n, err := end(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	ofTasks, ofEvents := drop(tasks, droppedTasks), drop(events, droppedEvents)
+	return func() leases { return leases{events: ofEvents(), tasks: ofTasks()} }
+}
+
+// blame is how often tasks were taken for lost.
+type blame struct {
+	blamed    int // as if whoever ran them had died
+	blameless int // since nobody had begun with them
+	// unexplained are those of blamed that no run of the task explains: of the runs that began, the last
+	// was not lost if the task succeeded.
+	unexplained int
+}
+
+// blame looks who was blamed, and whether a task failed for it that had never run.
+func (l *load) blame() blame {
+	l.t.Helper()
+	var b blame
+	for _, id := range l.started {
+		h := l.history(id)
+		for task, name := range h.names {
+			key, there := h.key(id, task)
+			if !there {
+				continue
+			}
+			l.works.mu.Lock()
+			begun, ended := len(l.works.begun[key]), len(l.works.ended[key])
+			l.works.mu.Unlock()
+			blamed := h.lost[task] - h.blameless[task]
+			b.blamed += blamed
+			b.blameless += h.blameless[task]
+			b.unexplained += max(0, blamed+min(ended, 1)-begun)
+			if strings.Contains(h.fail[task], "lost three times") && begun == 0 {
+				l.t.Errorf("attempt %s: task %s failed for being lost and had never run", id, name)
+			}
+		}
+	}
+	return b
+}
