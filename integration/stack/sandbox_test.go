@@ -74,20 +74,11 @@ func (s sandbox) end(t *testing.T, a stack.Attempt, limit time.Duration) stack.A
 
 func (s sandbox) log(t *testing.T, attempt string) string {
 	t.Helper()
-	var list struct {
-		Files []struct{ FileName, Direct string }
-	}
-	if err := s.Get(context.WithoutCancel(t.Context()), "/api/logs/"+attempt+"/files", &list); err != nil {
+	text, err := s.Logs(context.WithoutCancel(t.Context()), attempt)
+	if err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
-	for _, f := range list.Files {
-		if f.Direct != "" {
-			_, text := download(t, f.Direct)
-			b.WriteString(text)
-		}
-	}
-	return b.String()
+	return text
 }
 
 // until asks every 50 ms whether something is so, and says after how long it was.
