@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -18,8 +19,12 @@ const (
 	metricVersion  = "2010-08-01"
 )
 
-// stackTag is the tag that CloudFormation gives to what it makes.
-const stackTag = "aws:cloudformation:stack-name"
+// stackTag is the tag that CloudFormation gives to what it makes, and runTag the one that the stack of a
+// run gives.
+const (
+	stackTag = "aws:cloudformation:stack-name"
+	runTag   = "zerodag-run"
+)
 
 func (a *account) stacks(ctx context.Context) (names []string, err error) {
 	status, _, err := a.stackStatus(ctx)
@@ -183,7 +188,6 @@ func (a *account) alarms(ctx context.Context) (names []string, err error) {
 	}
 }
 
-// dashboards of an account are one list for all regions: names end with theirs.
 func (a *account) dashboards(ctx context.Context) (names []string, err error) {
 	form := url.Values{"DashboardNamePrefix": {a.prefix() + "-"}}
 	for {
@@ -194,12 +198,7 @@ func (a *account) dashboards(ctx context.Context) (names []string, err error) {
 		if err := a.form(ctx, "monitoring", metricVersion, "ListDashboards", form, &page); err != nil {
 			return nil, err
 		}
-		for _, name := range page.Names {
-			if strings.HasSuffix(name, "-"+a.config.Region) {
-				names = append(names, name)
-			}
-		}
-		if page.Next == "" {
+		if names = append(names, page.Names...); page.Next == "" {
 			return names, nil
 		}
 		form.Set("NextToken", page.Next)
@@ -240,25 +239,35 @@ func (a *account) removeLogGroup(ctx context.Context, name string) error {
 // of tags also shows for a while what was removed.
 const listedByName = " apigateway cloudformation cloudwatch dynamodb ec2 ecs events iam lambda logs s3 scheduler sns sqs ssm "
 
-// tagged is what CloudFormation has made for the stack in services that no other list looks into.
+// keyValue is a tag.
+type keyValue struct{ Key, Value string }
+
+// tagged is what the stack has made in services that no other list looks into.
 func (a *account) tagged(ctx context.Context) (arns []string, err error) {
-	in := map[string]any{"TagFilters": []any{map[string]any{"Key": stackTag, "Values": []string{a.prefix()}}}}
-	for {
-		var page struct {
-			ResourceTagMappingList []struct{ ResourceARN string }
-			PaginationToken        string
-		}
-		if err := a.target(ctx, "tagging", "ResourceGroupsTaggingAPI_20170126.GetResources", in, &page); err != nil {
-			return nil, err
-		}
-		for _, x := range page.ResourceTagMappingList {
-			if parts := strings.SplitN(x.ResourceARN, ":", 4); len(parts) == 4 && !strings.Contains(listedByName, " "+parts[2]+" ") {
-				arns = append(arns, x.ResourceARN)
+	for tag, value := range map[string]string{stackTag: a.prefix(), runTag: a.stage} {
+		in := map[string]any{"TagFilters": []any{map[string]any{"Key": tag, "Values": []string{value}}}}
+		for {
+			var page struct {
+				ResourceTagMappingList []struct {
+					ResourceARN string
+					Tags        []keyValue
+				}
+				PaginationToken string
 			}
+			if err := a.target(ctx, "tagging", "ResourceGroupsTaggingAPI_20170126.GetResources", in, &page); err != nil {
+				return nil, err
+			}
+			for _, x := range page.ResourceTagMappingList {
+				parts := strings.SplitN(x.ResourceARN, ":", 4)
+				if len(parts) == 4 && slices.Contains(x.Tags, keyValue{tag, value}) && !strings.Contains(listedByName, " "+parts[2]+" ") && !slices.Contains(arns, x.ResourceARN) {
+					arns = append(arns, x.ResourceARN)
+				}
+			}
+			if page.PaginationToken == "" {
+				break
+			}
+			in["PaginationToken"] = page.PaginationToken
 		}
-		if page.PaginationToken == "" {
-			return arns, nil
-		}
-		in["PaginationToken"] = page.PaginationToken
 	}
+	return arns, nil
 }

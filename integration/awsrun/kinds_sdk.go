@@ -58,13 +58,10 @@ func (a *account) buckets(ctx context.Context) (names []string, err error) {
 			return nil, err
 		}
 		for _, b := range page.Buckets {
-			// Names of buckets are those of all regions, and end with theirs.
-			if name := aws.ToString(b.Name); a.owns(name) && strings.HasSuffix(name, "-"+a.config.Region) {
-				names = append(names, name)
-			}
+			names = append(names, aws.ToString(b.Name))
 		}
 	}
-	return names, nil
+	return a.owned(names), nil
 }
 
 // removeBucket empties the bucket of every version and of uploads that never ended, and deletes it.
@@ -222,14 +219,24 @@ func (a *account) stopMachine(ctx context.Context, arn string) error {
 	}
 }
 
+// clusters are those that are there: ECS lists a deleted one for a while, as inactive.
 func (a *account) clusters(ctx context.Context) (names []string, err error) {
 	for p := ecs.NewListClustersPaginator(a.ecs, nil); p.HasMorePages(); {
 		page, err := p.NextPage(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for _, arn := range page.ClusterArns {
-			names = append(names, last(arn, "/"))
+		if len(page.ClusterArns) == 0 {
+			continue
+		}
+		out, err := a.ecs.DescribeClusters(ctx, &ecs.DescribeClustersInput{Clusters: page.ClusterArns})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range out.Clusters {
+			if aws.ToString(c.Status) != "INACTIVE" {
+				names = append(names, aws.ToString(c.ClusterName))
+			}
 		}
 	}
 	return a.owned(names), nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"zerodag/integration/prices"
 )
 
 // left is what removal said.
@@ -27,13 +29,13 @@ func report(folder string, now time.Time) (string, error) {
 			return "", err
 		}
 	}
-	var used []metered
+	var used []prices.Metered
 	files, err := filepath.Glob(filepath.Join(folder, usagePattern))
 	if err != nil {
 		return "", err
 	}
 	for _, name := range files {
-		var more []metered
+		var more []prices.Metered
 		if err := read(name, &more); err != nil {
 			return "", err
 		}
@@ -131,7 +133,7 @@ func writeLatencies(b *strings.Builder, list []latency) {
 	b.WriteString("\n")
 }
 
-func writeUsage(b *strings.Builder, used []metered) {
+func writeUsage(b *strings.Builder, used []prices.Metered) {
 	b.WriteString("## Requests, and what they cost\n\nIn the units of Cost Explorer, by list prices of us-east-1 without a free tier. The tests' own resources, S3, SSM and EventBridge are not counted where CloudWatch has no metrics of them.\n\n")
 	if len(used) == 0 {
 		b.WriteString("They were not counted.\n\n")

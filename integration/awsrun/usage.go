@@ -14,23 +14,11 @@ import (
 	"zerodag/integration/prices"
 )
 
-// metered is what a run used of one unit of the bill. Its usage type is that of Cost Explorer, without
-// the mark of the region in front.
-type metered struct {
-	Service, Type string
-	Quantity      float64
-	Dollars       float64
-}
-
-func meter(service, usageType string, quantity, price float64) metered {
-	return metered{service, usageType, quantity, quantity * price}
-}
-
 // usage is what the stage used since a time, as CloudWatch counts it and ECS remembers it: stopped
 // machines for an hour. It is no bill: SQS is billed by requests, of which one may carry ten messages;
 // requests to S3, SSM and EventBridge have no metrics.
-func (a *account) usage(ctx context.Context, since time.Time) (list []metered, err error) {
-	for _, part := range []func(context.Context, time.Time) ([]metered, error){a.functionUsage, a.apiUsage, a.queueUsage, a.tableUsage, a.logUsage, a.machineUsage} {
+func (a *account) usage(ctx context.Context, since time.Time) (list []prices.Metered, err error) {
+	for _, part := range []func(context.Context, time.Time) ([]prices.Metered, error){a.functionUsage, a.apiUsage, a.queueUsage, a.tableUsage, a.logUsage, a.machineUsage} {
 		more, err := part(ctx, since)
 		if err != nil {
 			return nil, err
@@ -61,7 +49,7 @@ func (a *account) sum(ctx context.Context, namespace, metric string, since time.
 	return total, nil
 }
 
-func (a *account) functionUsage(ctx context.Context, since time.Time) ([]metered, error) {
+func (a *account) functionUsage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
 	names, err := a.functions(ctx)
 	if err != nil {
 		return nil, err
@@ -83,10 +71,10 @@ func (a *account) functionUsage(ctx context.Context, since time.Time) ([]metered
 		calls += n
 		seconds += ms / 1000 * float64(aws.ToInt32(c.MemorySize)) / 1024
 	}
-	return []metered{meter("AWS Lambda", "Request-ARM", calls, prices.LambdaRequest), meter("AWS Lambda", "Lambda-GB-Second-ARM", seconds, prices.LambdaGBSecond)}, nil
+	return []prices.Metered{prices.Meter("AWS Lambda", "Request-ARM", calls, prices.LambdaRequest), prices.Meter("AWS Lambda", "Lambda-GB-Second-ARM", seconds, prices.LambdaGBSecond)}, nil
 }
 
-func (a *account) apiUsage(ctx context.Context, since time.Time) ([]metered, error) {
+func (a *account) apiUsage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
 	apis, err := a.apis(ctx)
 	if err != nil {
 		return nil, err
@@ -100,10 +88,10 @@ func (a *account) apiUsage(ctx context.Context, since time.Time) ([]metered, err
 		}
 		total += n
 	}
-	return []metered{meter("Amazon API Gateway", "ApiGatewayHttpRequest", total, prices.APIRequest)}, nil
+	return []prices.Metered{prices.Meter("Amazon API Gateway", "ApiGatewayHttpRequest", total, prices.APIRequest)}, nil
 }
 
-func (a *account) queueUsage(ctx context.Context, since time.Time) ([]metered, error) {
+func (a *account) queueUsage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
 	urls, err := a.queues(ctx)
 	if err != nil {
 		return nil, err
@@ -123,11 +111,11 @@ func (a *account) queueUsage(ctx context.Context, since time.Time) ([]metered, e
 			}
 		}
 	}
-	return []metered{meter("Amazon Simple Queue Service", "Requests-Tier1 (at most: each message as a request)", standard, prices.StandardRequest+prices.FairRequest),
-		meter("Amazon Simple Queue Service", "Requests-FIFO-Tier1 (at most)", fifo, prices.FIFORequest)}, nil
+	return []prices.Metered{prices.Meter("Amazon Simple Queue Service", "Requests-Tier1 (at most: each message as a request)", standard, prices.StandardRequest+prices.FairRequest),
+		prices.Meter("Amazon Simple Queue Service", "Requests-FIFO-Tier1 (at most)", fifo, prices.FIFORequest)}, nil
 }
 
-func (a *account) tableUsage(ctx context.Context, since time.Time) ([]metered, error) {
+func (a *account) tableUsage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
 	names, err := a.tables(ctx)
 	if err != nil {
 		return nil, err
@@ -144,10 +132,10 @@ func (a *account) tableUsage(ctx context.Context, since time.Time) ([]metered, e
 		}
 		reads, writes = reads+r, writes+w
 	}
-	return []metered{meter("Amazon DynamoDB", "ReadRequestUnits", reads, prices.ReadUnit), meter("Amazon DynamoDB", "WriteRequestUnits", writes, prices.WriteUnit)}, nil
+	return []prices.Metered{prices.Meter("Amazon DynamoDB", "ReadRequestUnits", reads, prices.ReadUnit), prices.Meter("Amazon DynamoDB", "WriteRequestUnits", writes, prices.WriteUnit)}, nil
 }
 
-func (a *account) logUsage(ctx context.Context, since time.Time) ([]metered, error) {
+func (a *account) logUsage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
 	names, err := a.logGroups(ctx)
 	if err != nil {
 		return nil, err
@@ -160,11 +148,11 @@ func (a *account) logUsage(ctx context.Context, since time.Time) ([]metered, err
 		}
 		total += n / (1 << 30)
 	}
-	return []metered{meter("AmazonCloudWatch", "DataProcessing-Bytes (GB)", total, prices.LogGB)}, nil
+	return []prices.Metered{prices.Meter("AmazonCloudWatch", "DataProcessing-Bytes (GB)", total, prices.LogGB)}, nil
 }
 
 // machineUsage are the machines that ECS still knows.
-func (a *account) machineUsage(ctx context.Context, since time.Time) ([]metered, error) {
+func (a *account) machineUsage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
 	var cpu, memory, hours float64
 	machines := 0
 	for _, desired := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
@@ -190,7 +178,7 @@ func (a *account) machineUsage(ctx context.Context, since time.Time) ([]metered,
 			cpu, memory, hours, machines = cpu+took*units/1024, memory+took*megabytes/1024, hours+took, machines+1
 		}
 	}
-	return []metered{meter("Amazon Elastic Container Service", fmt.Sprintf("Fargate-ARM-vCPU-Hours:perCPU (%d machines)", machines), cpu, prices.FargateCPUHour),
-		meter("Amazon Elastic Container Service", "Fargate-ARM-GB-Hours", memory, prices.FargateGBHour),
-		meter("Amazon Virtual Private Cloud", "PublicIPv4:InUseAddress", hours, prices.AddressHour)}, nil
+	return []prices.Metered{prices.Meter("Amazon Elastic Container Service", fmt.Sprintf("Fargate-ARM-vCPU-Hours:perCPU (%d machines)", machines), cpu, prices.FargateCPUHour),
+		prices.Meter("Amazon Elastic Container Service", "Fargate-ARM-GB-Hours", memory, prices.FargateGBHour),
+		prices.Meter("Amazon Virtual Private Cloud", "PublicIPv4:InUseAddress", hours, prices.AddressHour)}, nil
 }

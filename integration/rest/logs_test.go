@@ -24,7 +24,7 @@ func TestLogFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := io.ReadAll(z); err != nil || !strings.HasSuffix(strings.TrimSuffix(string(text), "\n"), "\nb") {
+	if text, err := io.ReadAll(z); err != nil || !strings.HasSuffix("\n"+strings.TrimSuffix(string(text), "\n"), "\nb") {
 		t.Errorf("log: %q %v", text, err)
 	}
 	if head := c.call(http.MethodHead, files+"/"+url.PathEscape(name), nil); head.status != http.StatusOK || head.header.Get("Content-Length") == "" {

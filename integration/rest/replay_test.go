@@ -185,6 +185,9 @@ func (r *replay) call(c recorded) []string {
 	return r.check(c, r.send(c))
 }
 
+// connections are not kept while a machine is waited for: a server closes what is idle for long.
+var connections = &http.Transport{IdleConnTimeout: 2 * time.Second}
+
 func (r *replay) send(c recorded) answer {
 	r.t.Helper()
 	body, contentType := r.body(c)
@@ -210,7 +213,7 @@ func (r *replay) send(c recorded) answer {
 	case "right password", "non-admin user":
 		request.SetBasicAuth("user", "secret")
 	}
-	response, err := http.DefaultTransport.RoundTrip(request)
+	response, err := connections.RoundTrip(request)
 	if err != nil {
 		r.t.Fatal(err)
 	}
