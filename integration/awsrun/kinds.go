@@ -7,22 +7,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	deployed "zerodag/internal/account"
 )
 
 // kind is a sort of resource: how those of the stage are found, and how one is removed. What has no
-// remove goes with the stack, and with nothing else.
+// remove goes with the stack, and with nothing else, but for machines, which are stopped before it.
 type kind struct {
 	name   string
 	list   func(*account, context.Context) ([]string, error)
 	remove func(*account, context.Context, string) error
 }
 
-// kinds are in the order of their removal: machines before the stack, whose cluster cannot be deleted
-// while they run; the stack before what outlives it; the mark of the run, which allows all that, last.
+// kinds are in the order of their removal: the stack before what outlives it.
 func kinds() []kind {
 	return []kind{
 		{"schedule", (*account).schedules, (*account).removeSchedule},
-		{"Fargate task", (*account).machines, (*account).stopMachine},
+		{"Fargate task", (*account).machines, nil},
 		{"stack", (*account).stacks, (*account).removeStack},
 		{"task definition", (*account).definitions, (*account).removeDefinition},
 		{"table", (*account).tables, (*account).removeTable},
@@ -79,7 +80,8 @@ func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 const rounds = 3
 
 // removeAll removes what is there of the stage, and returns what is left nevertheless, and why. It
-// refuses a stage that no run has made.
+// refuses a stage that no run has made. Machines are stopped first, since the stack cannot be deleted
+// while they run, and the mark of the run, which allows all that, goes last.
 func (a *account) removeAll(ctx context.Context, say func(string, ...any)) ([]leftover, error) {
 	if err := a.marked(ctx); err != nil {
 		return nil, err
@@ -87,6 +89,13 @@ func (a *account) removeAll(ctx context.Context, say func(string, ...any)) ([]le
 	var failed []error
 	for range rounds {
 		failed = nil
+		n, err := deployed.New(a.config).Stop(ctx, a.stage)
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if n > 0 {
+			say("stopped %d machines", n)
+		}
 		for _, k := range kinds() {
 			failed = append(failed, a.removeKind(ctx, k, say)...)
 		}

@@ -199,26 +199,6 @@ func (a *account) tasks(ctx context.Context, desired ecstypes.DesiredStatus) (ta
 	return tasks, nil
 }
 
-// stopMachine waits until the machine has stopped: ECS kills it after two minutes.
-func (a *account) stopMachine(ctx context.Context, arn string) error {
-	cluster := a.cluster()
-	if _, err := a.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: &cluster, Task: &arn, Reason: aws.String("the run is over")}); err != nil {
-		return err
-	}
-	for {
-		out, err := a.ecs.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &cluster, Tasks: []string{arn}})
-		if err != nil {
-			return err
-		}
-		if len(out.Tasks) == 0 || aws.ToString(out.Tasks[0].LastStatus) == "STOPPED" {
-			return nil
-		}
-		if err := a.wait(ctx); err != nil {
-			return err
-		}
-	}
-}
-
 // clusters are those that are there: ECS lists a deleted one for a while, as inactive.
 func (a *account) clusters(ctx context.Context) (names []string, err error) {
 	for p := ecs.NewListClustersPaginator(a.ecs, nil); p.HasMorePages(); {

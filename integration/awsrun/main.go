@@ -97,10 +97,21 @@ func (o options) measure(ctx context.Context) error {
 	return write(o.folder, latencyFile, list)
 }
 
+// countTime is how late metrics of CloudWatch are, at most.
+const countTime = 4 * time.Minute
+
 func (o options) usage(ctx context.Context, a *account) error {
 	var run about
 	if err := read(filepath.Join(o.folder, runFile), &run); err != nil {
 		return err
+	}
+	if !a.near { // CloudWatch shows what was counted some minutes later
+		fmt.Println("awsrun: waits until CloudWatch has counted")
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(countTime):
+		}
 	}
 	list, err := a.usage(ctx, run.Began)
 	if err != nil {
