@@ -5,8 +5,8 @@
 #
 # localstack  starts a LocalStack of its own on a free port and stops it at the end, whatever
 #             happens; with LS_PORT the one on that port is used, and left alone if it ran. The list runs
-#             as in a new account, and what kills functions or counts calls runs after it. The report is
-#             bin/aws-run.md.
+#             as in a new account, and what kills functions or counts calls runs after it. The report goes
+#             to the folder bin.
 # account     the AWS account and region of the environment, whose region is bootstrapped for the CDK.
 #             STAGE names the stage, which must not be there (a name by chance), KEEP=1 leaves it,
 #             CONTEXT adds "-c" arguments of the cdk command, REPORT is the file of the report.

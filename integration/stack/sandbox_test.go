@@ -152,7 +152,7 @@ func until(t *testing.T, limit time.Duration, what string, is func() bool) time.
 		if time.Since(began) > limit {
 			t.Fatalf("not within %v: %s", limit, what)
 		}
-		time.Sleep(limit / 1000) // a long limit is one of Fargate, which is not to be asked too often
+		time.Sleep(max(50*time.Millisecond, limit/1000)) // a long limit is one of Fargate, which is not to be asked too often
 	}
 	return time.Since(began)
 }
