@@ -28,6 +28,18 @@ func (f figure) total() (sum float64) {
 	return sum
 }
 
+// counted is the total without the time of functions, which is that of the computer of the run: all
+// else would be the same on AWS.
+func (f figure) counted() float64 {
+	sum := f.total()
+	for _, p := range f.Items {
+		if p.What == timeOfFunctions {
+			sum -= p.Dollars
+		}
+	}
+	return sum
+}
+
 // figureOf is what a million tasks of a scenario cost beyond what their attempts do, which the first
 // scenario says; that one is about attempts.
 func figureOf(r result, attempt []cost) figure {
@@ -86,6 +98,7 @@ func pageOf(list []figure) string {
 			return "–"
 		})
 	}
+	line("all that is counted, without Lambda time", func(f figure) string { return fmt.Sprintf("%.3f", f.counted()) })
 	line("**all**", func(f figure) string { return fmt.Sprintf("**%.2f**", f.total()) })
 	line("budget", func(f figure) string {
 		switch {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the table of costs into docs/aws.md")
@@ -63,12 +64,12 @@ func TestCostTable(t *testing.T) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	used := func(writes float64, calls int) usage {
-		u := usage{functions: map[string]invocations{"api": {times: calls}}}
+		u := usage{functions: map[string]invocations{"api": {times: calls, took: time.Duration(calls) * time.Second, memory: 1024}}}
 		u.Writes = writes
 		return u
 	}
 	list := figuresOf([]result{
-		{scenario: scenario{name: "attempts", tasks: 1, attempts: 10, dollars: 10}, usage: used(100, 10)},
+		{scenario: scenario{name: "attempts", tasks: 1, attempts: 10, dollars: 30}, usage: used(100, 10)},
 		{scenario: scenario{name: "tasks", tasks: 100, attempts: 2, dollars: 0.1}, usage: used(220, 2)},
 		{scenario: scenario{name: "cheap", tasks: 100, attempts: 2}, usage: used(4, 0)}})
 	writes := func(f figure) float64 {
@@ -85,7 +86,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	table := pageOf(list)
-	for _, want := range []string{"| DynamoDB | 6.250 | 0.625 | – |", "| 10.00 | 0.10, **over** |  |", "| **all** | **7.45** | **0.62** | **0.00** |"} {
+	for _, want := range []string{"| DynamoDB | 6.250 | 0.625 | – |", "| 30.00 | 0.10, **over** |  |", "| **all** | **20.78** | **0.62** | **0.00** |", "| all that is counted, without Lambda time | 7.450 | 0.625 | 0.000 |"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table has no %q:\n%s", want, table)
 		}

@@ -50,6 +50,9 @@ func (u usage) compute() float64 {
 	return seconds * prices.LambdaGBSecond
 }
 
+// timeOfFunctions names that part of the bill.
+const timeOfFunctions = "Lambda time"
+
 // costs are the parts of the bill.
 func (u usage) costs() []cost {
 	var calls, logs float64
@@ -70,7 +73,7 @@ func (u usage) costs() []cost {
 			objects += float64(n) * prices.ObjectWrite
 		}
 	}
-	return []cost{{"Lambda", calls * prices.LambdaRequest}, {"Lambda time", u.compute()}, {"SQS", queues}, {"DynamoDB", u.Writes*prices.WriteUnit + u.Reads*prices.ReadUnit},
+	return []cost{{"Lambda", calls * prices.LambdaRequest}, {timeOfFunctions, u.compute()}, {"SQS", queues}, {"DynamoDB", u.Writes*prices.WriteUnit + u.Reads*prices.ReadUnit},
 		{"S3", objects}, {"API", float64(u.functions["api"].times) * prices.APIRequest}, {"events", float64(u.Of("events")) * prices.BusEvent}, {"notices", float64(u.Of("sns")) * prices.Notice},
 		{"logs", logs / (1 << 30) * prices.LogGB}, {"keys", secrets * prices.KeyRequest}}
 }
