@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -346,4 +347,21 @@ func clone(v any) any {
 		panic(err)
 	}
 	return out
+}
+
+// TestElsewhere proves that of an answer only that is left out which a machine of a command adds.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	var got, want any
+	const answer = `{"tasks":[{"stateParams":{"commandStatus":{"command":"3.0"},"other":1}}],"files":[{"agentId":"lambda","taskName":"+a","direct":null},
+		{"agentId":"lambda","taskName":"+b","direct":null},{"agentId":"runner-x","taskName":"+b","direct":"http://link"}]}`
+	const left = `{"tasks":[{"stateParams":{"other":1}}],"files":[{"agentId":"lambda","taskName":"+a","direct":null},{"agentId":"runner-x","taskName":"+b","direct":null}]}`
+	for text, v := range map[string]*any{answer: &got, left: &want} {
+		if err := json.Unmarshal([]byte(text), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got = elsewhere(got); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }
