@@ -132,7 +132,10 @@ on_localstack() {
   npm ci --prefix integration/localstack/iam --silent --no-audit --no-fund >&2
   go test -count=1 ./integration/awsrun ./integration/localstack ./integration/localstack/proxy ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
   export CDK_DISABLE_CLI_TELEMETRY=true CI=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
-  "$cdk" bootstrap --no-notices aws://000000000000/us-east-1 >&2
+  local program=$PWD/$cdk empty
+  empty=$(mktemp -d) # without the app, which would be built for it
+  (cd "$empty" && "$program" bootstrap --no-notices aws://000000000000/us-east-1 >&2)
+  rm -rf "$empty"
   begin
   deploy "${settings[@]}" architecture=x86_64 leaseSeconds=5
   # A new account has ten calls of functions at once, and what is refused is tried again seconds later:
