@@ -144,7 +144,8 @@ bench: build ## Go benchmarks and whole-process runs, beside figures of the orig
 
 .PHONY: bench-aws
 bench-aws: assets ## what attempts cost on AWS beside the budgets, counted on a stack deployed to LocalStack; latencies, cold starts
-	set -e; variables=$$(integration/localstack/deploy.sh bench); eval "$$variables"; $(GO) run ./integration/stackbench
+	set -e; variables=$$(integration/localstack/deploy.sh bench); eval "$$variables"; $(GO) run ./integration/stackbench -write integration/stackbench/testdata/costs.json
+	$(GO) test ./integration/stackbench -run TestCostTable -rewrite
 
 .PHONY: localstack
 localstack: ## start LocalStack on 127.0.0.1:4566, the AWS of the tests; installs what is missing
@@ -206,8 +207,13 @@ test-aws: tools-aws assets lint-template ## the drivers against LocalStack, and 
 	REQUIRE=client,localstack,peers integration/stack/run.sh localstack
 
 .PHONY: integration-aws
-integration-aws: tools assets ## the end-to-end list on the AWS account of the environment: deploys stage STAGE (it), says what it costs
-	REQUIRE=client integration/stack/run.sh account
+integration-aws: tools assets ## the end-to-end list on the AWS account of the environment, in a stage that is removed at the end; about 70 cents; writes docs/aws-runs/
+	$(if $(filter command line,$(origin STAGE)),STAGE=$(STAGE)) REQUIRE=client integration/stack/run.sh account
+
+.PHONY: integration-aws-remove
+integration-aws-remove: ## remove STAGE, which a run with KEEP=1 has left
+	@[ "$(origin STAGE)" = "command line" ] || { echo "name the stage: make integration-aws-remove STAGE=it..."; exit 1; }
+	integration/stack/run.sh remove $(STAGE)
 
 .PHONY: generate
 generate: ## write again what is generated: docs/state-machine.md, scenario results, goldens

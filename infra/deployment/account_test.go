@@ -159,6 +159,66 @@ func alarms(t *testing.T, m map[string]any) {
 	}
 }
 
+// watched looks at what alarms read: every queue into which something is put aside, and the answers of
+// the API that blame the server. Each of them alone raises its alarm.
+func watched(t *testing.T, m map[string]any) {
+	all, aside, read := resources(m), map[string]bool{}, map[string]string{}
+	for name, r := range all {
+		p := properties(r)
+		if redrive, ok := p["RedrivePolicy"].(map[string]any); ok && r["Type"] == "AWS::SQS::Queue" {
+			aside[fmt.Sprint(redrive["deadLetterTargetArn"])] = true
+		}
+		if to, ok := p["DestinationConfig"].(map[string]any); ok {
+			aside[fmt.Sprint(to["OnFailure"].(map[string]any)["Destination"])] = true
+		}
+		targets, _ := p["Targets"].([]any)
+		for _, target := range targets {
+			if dead, ok := target.(map[string]any)["DeadLetterConfig"].(map[string]any); ok {
+				aside[fmt.Sprint(dead["Arn"])] = true
+			}
+		}
+		if r["Type"] == "AWS::CloudWatch::Alarm" {
+			noteMetrics(p, name, read)
+		}
+	}
+	for queue := range aside {
+		id := strings.Fields(strings.TrimPrefix(queue, "map[Fn::GetAtt:["))[0]
+		if alarm := read["AWS/SQS "+id]; !strings.HasPrefix(alarm, "DeadLetters") {
+			t.Errorf("what is put aside in %s raises %q", id, alarm)
+		}
+	}
+	if len(aside) != 3 {
+		t.Errorf("things are put aside in %v", aside)
+	}
+	if alarm := read["AWS/ApiGateway 5xx"]; !strings.HasPrefix(alarm, "ApiFails") {
+		t.Errorf("errors of the API raise %q", alarm)
+	}
+}
+
+// noteMetrics notes under which alarm a metric is read, if the alarm's expression uses it.
+func noteMetrics(alarm map[string]any, name string, read map[string]string) {
+	expression := ""
+	for _, q := range alarm["Metrics"].([]any) {
+		if text, ok := q.(map[string]any)["Expression"].(string); ok {
+			expression = text
+		}
+	}
+	for _, q := range alarm["Metrics"].([]any) {
+		q := q.(map[string]any)
+		stat, ok := q["MetricStat"].(map[string]any)
+		if !ok || !strings.Contains(expression, "FILL("+q["Id"].(string)+", 0)") {
+			continue
+		}
+		metric := stat["Metric"].(map[string]any)
+		key := metric["MetricName"].(string)
+		if metric["Namespace"] == "AWS/SQS" {
+			value := metric["Dimensions"].([]any)[0].(map[string]any)["Value"].(map[string]any)
+			key = value["Fn::GetAtt"].([]any)[0].(string)
+		}
+		read[metric["Namespace"].(string)+" "+key] = name
+	}
+}
+
 func allowsAlarms(all map[string]map[string]any, topic string) bool {
 	for _, r := range all {
 		if r["Type"] != "AWS::SNS::TopicPolicy" || !strings.Contains(fmt.Sprint(properties(r)["Topics"]), topic) {

@@ -17,6 +17,10 @@ const (
 	oldTask  = 1800
 )
 
+// apiErrors is how many answers of the API in five minutes may blame the server: a client tries such a
+// request again, so one of them is nobody's trouble.
+const apiErrors = 5
+
 // alarm is raised when an expression over metrics is at least 1 for so many minutes.
 type alarm struct {
 	id, what   string
@@ -26,8 +30,10 @@ type alarm struct {
 	missing    awscloudwatch.TreatMissingData // what it means that there is nothing to read
 }
 
-// createAlarms tells the topic what a person must look at: three things, since CloudWatch charges
-// for every metric that an alarm reads. A function that fails is seen by what it leaves undone.
+// createAlarms tells the topic what a person must look at: few things, since CloudWatch charges for
+// every metric that an alarm reads. A function that fails is seen by what it leaves undone; nobody but
+// the caller sees that of the API, so its answers are counted. Nothing takes messages out of the queue
+// of starts, so that alarm is about those that come: it would stay raised, and be silent about others.
 func (d *Deployment) createAlarms() {
 	over := func(n int, statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: minutes(n), Statistic: jsii.String(statistic)}
@@ -42,6 +48,9 @@ func (d *Deployment) createAlarms() {
 			fmt.Sprintf("MAX([FILL(events, 0) / %d, FILL(tasks, 0) / %d])", oldEvent, oldTask), map[string]awscloudwatch.IMetric{
 				"events": d.events.live.MetricApproximateAgeOfOldestMessage(over(5, "Maximum")),
 				"tasks":  d.tasks.live.MetricApproximateAgeOfOldestMessage(over(5, "Maximum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
+		{"ApiFails", fmt.Sprintf("The API answered at least %d requests in five minutes with an error of its own (5xx): its functions fail, are throttled or take too long", apiErrors), 5,
+			fmt.Sprintf("FILL(errors, 0) / %d", apiErrors), map[string]awscloudwatch.IMetric{
+				"errors": d.api.MetricServerError(over(5, "Sum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
 		{"TickSilent", "The tick was not called for ten minutes, or every call failed: no schedule fires", 10,
 			"IF(FILL(calls, 0) > FILL(errors, 0), 0, 1)", map[string]awscloudwatch.IMetric{
 				"calls":  d.functions["tick"].MetricInvocations(over(10, "Sum")),

@@ -86,6 +86,7 @@ func TestStack(t *testing.T) {
 	t.Run("importable", func(t *testing.T) { importable(t, m) })
 	t.Run("names", func(t *testing.T) { names(t, m) })
 	t.Run("alarms", func(t *testing.T) { alarms(t, m) })
+	t.Run("watched", func(t *testing.T) { watched(t, m) })
 	t.Run("starts", func(t *testing.T) { starts(t, m) })
 	t.Run("domain", func(t *testing.T) { domain(t, m) })
 	t.Run("machines", func(t *testing.T) { machines(t, m) })
@@ -247,7 +248,7 @@ func kept(t *testing.T, m map[string]any) {
 		}
 	}
 	want := map[string]int{"AWS::DynamoDB::Table": 1, "AWS::S3::Bucket": 2, "AWS::SQS::Queue": 5, "AWS::Events::Rule": 3, "AWS::Lambda::EventSourceMapping": 2,
-		"AWS::CloudWatch::Dashboard": 0, "AWS::CloudWatch::Alarm": 3, "AWS::EC2::Subnet": 3}
+		"AWS::CloudWatch::Dashboard": 0, "AWS::CloudWatch::Alarm": 4, "AWS::EC2::Subnet": 3}
 	for kind, n := range want {
 		if count[kind] != n {
 			t.Errorf("%d of %s, want %d", count[kind], kind, n)

@@ -76,6 +76,13 @@ func TestServer(t *testing.T) {
 	}
 }
 
+// farOtherwise are cases that cannot go on an account as recorded, and what they lack there.
+var farOtherwise = map[string]string{"i90-rb-basics": "Ruby, which the image of an account's machines, python:3.13-slim, does not have"}
+
+// launchTime is how much longer a case with commands may take on a deployed stack: a machine is launched
+// for each of its attempts, which takes Fargate up to a minute.
+const launchTime = 5 * time.Minute
+
 // outcome is what came of a case.
 type outcome struct {
 	differences Differences
@@ -90,8 +97,14 @@ func carryOut(t *testing.T, c Case, place *stack.Stack, server Remote, s *Surrou
 	if !place.Commands && c.runsCommands() {
 		return outcome{missing: "commands, which this server does not run"}
 	}
+	if why := farOtherwise[c.Name]; place.Far() && why != "" {
+		return outcome{missing: why}
+	}
 	if place.Far() && c.needsSurroundings() {
 		return outcome{missing: "a web server, mail server or database on this machine, which the functions of an account cannot reach"}
+	}
+	if place.URL != "" && c.runsCommands() {
+		c.TimeLimit += launchTime.Seconds()
 	}
 	out := filepath.Join(server.Temp, "out", c.Name)
 	if shared := localstack.SharedFolder(); shared != "" && place.URL != "" { // what the test bed's containers see

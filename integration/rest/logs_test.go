@@ -17,13 +17,14 @@ func TestLogFiles(t *testing.T) {
 	c := open(t)
 	c.push(c.project())
 	files := "/api/logs/" + c.run("p", "main") + "/files"
-	name := c.first(files + "?task=%2Bmain%2Bb")["fileName"].(string)
+	list := elsewhere(c.must(http.MethodGet, files+"?task=%2Bmain%2Bb", nil)).(map[string]any)
+	name := list["files"].([]any)[0].(map[string]any)["fileName"].(string)
 	a := c.call(http.MethodGet, files+"/"+url.PathEscape(name), nil)
 	z, err := gzip.NewReader(bytes.NewReader(a.content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err := io.ReadAll(z); err != nil || !strings.HasSuffix(strings.TrimSuffix(string(text), "\n"), "\nb") {
+	if text, err := io.ReadAll(z); err != nil || !strings.HasSuffix("\n"+strings.TrimSuffix(string(text), "\n"), "\nb") {
 		t.Errorf("log: %q %v", text, err)
 	}
 	if head := c.call(http.MethodHead, files+"/"+url.PathEscape(name), nil); head.status != http.StatusOK || head.header.Get("Content-Length") == "" {

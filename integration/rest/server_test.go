@@ -243,6 +243,9 @@ func archive(files map[string]string) []byte {
 // project holds the workflows of the recorded pushes.
 func (s *running) project() []byte {
 	slow, b := "sh>: sleep 3", "sh>: echo b"
+	if s.deployed() {
+		slow = "sh>: " + slowly
+	}
 	if !s.stack.Commands {
 		slow, b = "wait>: 60s", "echo>: b"
 	}

@@ -2,16 +2,68 @@ package stack
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"zerodag/integration/localstack"
 )
+
+// Logs returns what the tasks of an attempt have logged, file after file.
+func (s *Stack) Logs(ctx context.Context, attempt string) (string, error) {
+	var list struct {
+		Files []struct{ FileName, Direct string }
+	}
+	if err := s.Get(ctx, "/api/logs/"+attempt+"/files", &list); err != nil {
+		return "", err
+	}
+	var all strings.Builder
+	for _, f := range list.Files {
+		text, err := s.logFile(ctx, attempt, f.FileName, f.Direct)
+		if err != nil {
+			return "", fmt.Errorf("read log %s of attempt %s: %w", f.FileName, attempt, err)
+		}
+		all.WriteString(text)
+	}
+	return all.String(), nil
+}
+
+// logFile reads one, by its link where there is one.
+func (s *Stack) logFile(ctx context.Context, attempt, name, link string) (string, error) {
+	var packed []byte
+	if link == "" {
+		status, text, err := s.Call(ctx, http.MethodGet, "/api/logs/"+attempt+"/files/"+url.PathEscape(name), "", nil)
+		if err != nil || status != http.StatusOK {
+			return "", fmt.Errorf("%d %.200s %w", status, text, err)
+		}
+		packed = text
+	} else {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, link, nil)
+		if err != nil {
+			return "", err
+		}
+		answer, err := s.client.Do(r)
+		if err != nil {
+			return "", err
+		}
+		defer answer.Body.Close()
+		if packed, err = io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+			return "", fmt.Errorf("%s %.200s %w", answer.Status, packed, err)
+		}
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", err
+	}
+	plain, err := io.ReadAll(z)
+	return string(plain), err
+}
 
 // Log returns what a function of the stage logged since a time, on LocalStack.
 func (s *Stack) Log(ctx context.Context, function string, since time.Time) ([]string, error) {

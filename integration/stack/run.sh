@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
-# run.sh [localstack|account|list|cases]: deploys the stack and runs the end-to-end list against it, the
-# same one that runs against the server of one machine, and what only a deployed stack has.
+# run.sh [localstack|account|list|cases|remove STAGE]: deploys a stage of its own, runs the end-to-end list
+# against it, the same one that runs against the server of one machine, and what only a deployed stack
+# has; measures it, removes it, looks whether anything is left, and writes a report.
 #
 # localstack  starts a LocalStack of its own on a free port and stops it at the end, whatever
-#             happens; with LS_PORT the one on that port is used, and left alone if it ran.
-# account     the AWS account and region of the environment, whose region is bootstrapped for
-#             the CDK. Deploys the stage STAGE (it) and leaves it; CONTEXT adds "-c" arguments
-#             of the cdk command. With AWS_ENDPOINT_URL that account may be LocalStack.
+#             happens; with LS_PORT the one on that port is used, and left alone if it ran. The list runs
+#             as in a new account, and what kills functions or counts calls runs after it. The report goes
+#             to the folder bin.
+# account     the AWS account and region of the environment, whose region is bootstrapped for the CDK.
+#             STAGE names the stage, which must not be there (a name by chance), KEEP=1 leaves it,
+#             CONTEXT adds "-c" arguments of the cdk command, REPORT is the file of the report.
 # list, cases a part of the list alone, against the stack that ZERODAG_SERVER, _TOKEN and _STAGE name.
+# remove      removes the stage of a run that was kept, or whose removal failed, and looks again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 where=${1:-localstack}
 localstack=integration/localstack/localstack.sh
+cdk=infra/_cdk/node_modules/.bin/cdk
 
 # free_port takes the first port that no program listens on and no other run of this script has.
 free_port() {
@@ -30,15 +35,30 @@ free_port() {
   exit 1
 }
 
-# the_list and the_cases run everything that a deployed stack must pass. The cases of conformance
-# wait much and load both cores, so they run alone.
-the_list() {
-  # What these recorded of commands is the way of one machine: how fast they begin, one log, no state.
-  ZERODAG_NO_COMMANDS=1 go test -count=1 -p 2 -timeout 15m ./integration/rest ./integration/cli ./integration/client
-  go test -count=1 -timeout 15m ./integration/stack
+# tests runs some; a run keeps what became of them, for its report.
+tests() {
+  if [ -z "${ZERODAG_RUN:-}" ]; then
+    go test -count=1 "$@"
+  else
+    go test -count=1 -json "$@" | "$ZERODAG_RUN/awsrun" tests -run "$ZERODAG_RUN"
+  fi
 }
 
-the_cases() { go test -count=1 -timeout 15m -run TestServer ./integration/conformance; }
+# What must pass on a deployed stack: recorded calls and command lines with Digdag's client, what only
+# a stack has, and the cases of conformance, which wait much and load both cores, so they run alone.
+# Machines of an account make all of it slower.
+patience=${ZERODAG_PATIENCE:-15m}
+the_recorded() { tests -p 2 -timeout "$patience" ./integration/rest ./integration/cli ./integration/client; }
+the_stack() { tests -timeout "$patience" ./integration/stack; }
+the_cases() { tests -timeout "$patience" -run TestServer ./integration/conformance; }
+
+# In a new account what is recorded of commands is left to the cases' turn: machines ask much of ten calls.
+the_list() {
+  local failed=
+  ZERODAG_NO_COMMANDS=1 the_recorded || failed=1
+  the_stack || failed=1
+  [ -z "$failed" ]
+}
 
 # alone runs what kills functions, stops queues or counts calls, one after the other. ZERODAG_KILLS=200 and
 # ZERODAG_STARTS=1000 are what a release was proven with; what CI runs takes two minutes of it.
@@ -47,53 +67,128 @@ alone() {
   ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/stackbench
 }
 
+# begin makes the folder of a run and looks whether it can be made. From then on all that it makes is
+# removed at the end, whatever happens.
+begin() {
+  stage=${STAGE:-it$(printf '%04x%04x' "$RANDOM" "$RANDOM")}
+  ZERODAG_RUN=$(mktemp -d)
+  begun=
+  trap finish EXIT
+  trap 'exit 130' INT TERM
+  go build -o "$ZERODAG_RUN/awsrun" ./integration/awsrun
+  go build -o "$ZERODAG_RUN/zerodag" ./cmd/zerodag
+  "$ZERODAG_RUN/awsrun" begin -run "$ZERODAG_RUN" -stage "$stage" -commit "$(git describe --always --dirty 2>/dev/null || echo unknown)" -version "$("$ZERODAG_RUN/zerodag" version | head -1)"
+  begun=1
+  export ZERODAG_RUN
+}
+
+# finish removes what begin has begun, and writes the report.
+finish() {
+  local status=$?
+  trap - EXIT
+  trap '' INT TERM
+  if [ -n "$begun" ]; then
+    if [ -n "${KEEP:-}" ]; then
+      echo "run.sh: stage $stage is kept, and paid for: integration/stack/run.sh remove $stage" >&2
+    elif ! "$ZERODAG_RUN/awsrun" remove -run "$ZERODAG_RUN" -stage "$stage"; then
+      status=1
+      echo "run.sh: NOT EVERYTHING WAS REMOVED. To try again: integration/stack/run.sh remove $stage" >&2
+    fi
+    "$ZERODAG_RUN/awsrun" report -run "$ZERODAG_RUN" -into "$report" && echo "run.sh: the report is $report" >&2 || status=1
+  fi
+  rm -rf "$ZERODAG_RUN"
+  [ -z "${ours:-}" ] || "$localstack" down
+  exit "$status"
+}
+
+# deploy looks at the account, and deploys the stage with settings NAME=VALUE; tests find it afterwards.
+deploy() {
+  local setting context=()
+  mkdir "$ZERODAG_RUN/stages"
+  for setting in "$@"; do
+    echo "${setting%%=*}: ${setting#*=}" >>"$ZERODAG_RUN/stages/$stage.yaml"
+    context+=(-c "$setting")
+  done
+  "$ZERODAG_RUN/zerodag" aws doctor "$stage" --stages "$ZERODAG_RUN/stages" --create-role
+  # shellcheck disable=SC2086 # several arguments
+  "$cdk" deploy --all --require-approval never --no-notices --output "$ZERODAG_RUN/cdk" --outputs-file "$ZERODAG_RUN/outputs.json" -c file=none -c stage="$stage" -c "tags=zerodag-run=$stage" "${context[@]}" ${CONTEXT:-} >&2
+  output() { sed -n "s/.*\"$1\": \"\(.*\)\".*/\1/p" "$ZERODAG_RUN/outputs.json"; }
+  ZERODAG_SERVER=$(output Url)
+  ZERODAG_TOKEN=$("$ZERODAG_RUN/zerodag" tokens create --name "run $(date -u +%FT%TZ)" --role admin --iam -e "$ZERODAG_SERVER" --output json | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p')
+  [ -n "$ZERODAG_TOKEN" ] || { echo "run.sh: no token was made" >&2; exit 1; }
+  export ZERODAG_SERVER ZERODAG_TOKEN ZERODAG_STAGE=$stage ZERODAG_SCHEDULER_ROLE
+  ZERODAG_SCHEDULER_ROLE=$(output SchedulerRole)
+}
+
+# What both runs deploy beside the defaults: tests start many attempts at once, and use the function of
+# short commands; the table can be deleted at once.
+settings=(attemptLimit=1000 commandFunction=true deletionProtection=false)
+
 on_localstack() {
   [ -n "${LS_PORT:-}" ] || free_port
   export LS_PORT REQUIRE=${REQUIRE:-localstack}
-  "$localstack" running || trap '"$localstack" down' EXIT
+  report=${REPORT:-bin/aws-run.md}
+  "$localstack" running || { ours=1; trap '"$localstack" down' EXIT; }
   eval "$("$localstack" up)"
   npm ci --prefix integration/localstack/iam --silent --no-audit --no-fund >&2
-  go test -count=1 ./integration/localstack ./integration/localstack/proxy ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
-  local variables
-  variables=$(integration/localstack/deploy.sh e2e -c commandFunction=true)
-  eval "$variables"
+  go test -count=1 ./integration/awsrun ./integration/localstack ./integration/localstack/proxy ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
+  export CDK_DISABLE_CLI_TELEMETRY=true CI=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
+  local program=$PWD/$cdk empty
+  empty=$(mktemp -d) # without the app, which would be built for it
+  (cd "$empty" && "$program" bootstrap --no-notices aws://000000000000/us-east-1 >&2)
+  rm -rf "$empty"
+  begin
+  deploy "${settings[@]}" architecture=x86_64 leaseSeconds=5
   # A new account has ten calls of functions at once, and what is refused is tried again seconds later:
   # recordings of what takes seconds are no proof of anything there.
-  go run ./integration/localstack/bed -fresh "$ZERODAG_STAGE" integration/stack/run.sh list
-  go run ./integration/localstack/bed "$ZERODAG_STAGE" integration/stack/run.sh cases
+  go run ./integration/localstack/bed -fresh -usage "$ZERODAG_RUN/usage-list.json" "$stage" integration/stack/run.sh list
+  go run ./integration/localstack/bed -usage "$ZERODAG_RUN/usage-cases.json" "$stage" integration/stack/run.sh cases
+  "$ZERODAG_RUN/awsrun" measure -run "$ZERODAG_RUN" -calls 20 -starts 10 -commands 2
+  "$ZERODAG_RUN/awsrun" usage -run "$ZERODAG_RUN" -stage "$stage"
   alone
+  local variables
   variables=$(integration/localstack/deploy.sh e2e-logs -c smallLogs=true)
   eval "$variables"
   ZERODAG_SMALL_LOGS=1 go test -count=1 -run TestLogLinks ./integration/stack
 }
 
-# What it costs: about 400 attempts at $16 a million, and 40,000 requests to the API, which wait
-# for them, at $1 a million for the gateway and $3 for the function.
 on_account() {
-  stage=${STAGE:-it}
-  echo "run.sh: deploys zerodag-$stage to the account of the environment; a run costs about \$0.20, the stack under \$2 a month until it is removed" >&2
-  out=$(mktemp -d)
-  trap 'rm -rf "$out"
-    echo "run.sh: remove it with: infra/_cdk/node_modules/.bin/cdk destroy --all -c file=none -c stage=$stage; then the table and the buckets zerodag-$stage*, which outlive the stack" >&2' EXIT
-  [ -x infra/_cdk/node_modules/.bin/cdk ] || npm ci --prefix infra/_cdk --silent --no-audit --no-fund >&2
-  # shellcheck disable=SC2086 # several arguments
-  infra/_cdk/node_modules/.bin/cdk deploy --all --require-approval never --no-notices --output "$out/cdk" --outputs-file "$out/outputs.json" -c file=none -c deletionProtection=false -c stage="$stage" ${CONTEXT:-} >&2
-  go build -o "$out/zerodag" ./cmd/zerodag
-  ZERODAG_SERVER=$(sed -n 's/.*"Url": "\(.*\)".*/\1/p' "$out/outputs.json")
-  ZERODAG_TOKEN=$("$out/zerodag" tokens create --name "run $(date -u +%FT%TZ)" --role admin --iam -e "$ZERODAG_SERVER" --output json | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p')
-  [ -n "$ZERODAG_TOKEN" ] || { echo "run.sh: no token was made" >&2; exit 1; }
-  export ZERODAG_SERVER ZERODAG_TOKEN ZERODAG_STAGE=$stage ZERODAG_NO_COMMANDS=1
-  the_list
-  the_cases
+  report=${REPORT:-docs/aws-runs/$(date -u +%F)-${AWS_REGION:-${AWS_DEFAULT_REGION:-region-of-profile}}.md}
+  export ZERODAG_PATIENCE=${ZERODAG_PATIENCE:-90m}
+  patience=$ZERODAG_PATIENCE
+  begin
+  deploy "${settings[@]}"
+  local failed=
+  the_recorded || failed=1
+  the_stack || failed=1
+  the_cases || failed=1
+  "$ZERODAG_RUN/awsrun" measure -run "$ZERODAG_RUN" || failed=1
+  "$ZERODAG_RUN/awsrun" usage -run "$ZERODAG_RUN" -stage "$stage" || failed=1
+  [ -z "$failed" ] || { echo "run.sh: something failed: see the report" >&2; exit 1; }
 }
 
+install_cdk() { [ -x "$cdk" ] || npm ci --prefix infra/_cdk --silent --no-audit --no-fund >&2; }
+
 case $where in
-localstack) on_localstack ;;
+localstack)
+  install_cdk
+  on_localstack
+  ;;
 list) the_list ;;
-cases) the_cases ;;
-account) on_account ;;
+cases)
+  the_recorded
+  the_cases
+  ;;
+account)
+  install_cdk
+  on_account
+  ;;
+remove)
+  [ -n "${2:-}" ] || { echo "run.sh: name the stage of the run" >&2; exit 1; }
+  go run ./integration/awsrun remove -stage "$2"
+  ;;
 *)
-  echo "usage: run.sh [localstack|account|list|cases]" >&2
+  echo "usage: run.sh [localstack|account|list|cases|remove STAGE]" >&2
   exit 1
   ;;
 esac

@@ -55,7 +55,7 @@ func TestCost(t *testing.T) {
 	t.Parallel()
 	u := usage{functions: map[string]invocations{"agent": {times: 1e6, took: 1e6 * 1e9, memory: 512}, "executor": {times: 1e6}, "api": {times: 1e6}}}
 	u.Messages, u.Ordered, u.Writes, u.Reads = 1e6, 1e6, 1e6, 1e6
-	want := map[string]float64{"Lambda": 0.6, "Lambda time": 6.6667, "SQS": 0.4 + 0.5 + 2*0.4 + 2*0.5, "DynamoDB": 0.75, "S3": 0, "API": 1, "logs": 0}
+	want := map[string]float64{"Lambda": 0.6, "Lambda time": 6.6667, "SQS": 0.5 + 0.5 + 2*0.5 + 2*0.5, "DynamoDB": 0.75, "S3": 0, "API": 1, "logs": 0}
 	for _, c := range u.costs() {
 		if d := c.dollars - want[c.what]; d > 1e-4 || d < -1e-4 {
 			t.Errorf("%s: $%.4f, want $%.4f", c.what, c.dollars, want[c.what])

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zerodag/integration/prices"
 )
 
 // What the tick asks for while nothing is due, as `make bench-aws` counts it on a deployed stack, and
@@ -49,9 +51,9 @@ func idleBill(text []byte) ([]item, error) {
 	for name, r := range t.Resources {
 		switch {
 		case r.Type == "AWS::Lambda::EventSourceMapping":
-			polls := float64(pollsPerMonth * idlePollersFewer)
+			polls := float64(prices.PollsPerMonth * prices.IdlePollersFewer)
 			if r.Properties["ScalingConfig"] != nil {
-				polls = pollsPerMonth * idlePollers
+				polls = prices.PollsPerMonth * prices.IdlePollers
 			}
 			if t.isFIFO(fmt.Sprint(r.Properties["EventSourceArn"])) {
 				fifo += polls
@@ -67,30 +69,30 @@ func idleBill(text []byte) ([]item, error) {
 			return nil, fmt.Errorf("%s: what does a %s cost while nothing runs?", name, r.Type)
 		}
 		if sse, _ := r.Properties["SSESpecification"].(map[string]any); sse["SSEEnabled"] == true {
-			keys += keyRequestsOfTable
+			keys += prices.KeyRequestsOfTable
 		}
 		if strings.HasPrefix(name, "tick") && r.Type == "AWS::Lambda::Function" {
 			memory, _ = r.Properties["MemorySize"].(float64)
 			if c, _ := r.Properties["LoggingConfig"].(map[string]any); c["SystemLogLevel"] != "WARN" {
-				logged = minutesPerMonth * platformLines / float64(1<<30)
+				logged = prices.MinutesPerMonth * platformLines / float64(1<<30)
 			}
 		}
 	}
 	if memory == 0 || standard == 0 || fifo == 0 {
 		return nil, fmt.Errorf("the template has no tick, or no queue that is polled")
 	}
-	const calls = float64(minutesPerMonth)
+	const calls = float64(prices.MinutesPerMonth)
 	seconds := calls * idleTickSeconds * memory / 1024
 	// What is free of both kinds of requests is taken from the cheaper one first.
-	freeStandard := min(standard, freeQueueRequests)
+	freeStandard := min(standard, prices.FreeQueueRequests)
 	return []item{
-		{"polling of two queues", standard*standardRequest + fifo*fifoRequest, (standard-freeStandard)*standardRequest + max(fifo-(freeQueueRequests-freeStandard), 0)*fifoRequest},
-		{"tick, DynamoDB", calls*(idleTickReads*readUnit+idleTickWrites*writeUnit) + calls/15*idleRoundReads*readUnit, calls*(idleTickReads*readUnit+idleTickWrites*writeUnit) + calls/15*idleRoundReads*readUnit},
-		{"tick, Lambda", calls*lambdaRequest + seconds*lambdaGBSecond, max(calls-freeInvocations, 0)*lambdaRequest + max(seconds-freeGBSeconds, 0)*lambdaGBSecond},
-		{"logs", logged * logGB, max(logged-freeLogGB, 0) * logGB},
-		{"keys", keys * keyRequest, max(keys-freeKeyRequests, 0) * keyRequest},
-		{"alarms", alarms * alarmMetric, max(alarms-freeAlarmMetrics, 0) * alarmMetric},
-		{"dashboards", dashboards * dashboard, max(dashboards-freeDashboards, 0) * dashboard},
+		{"polling of two queues", standard*prices.StandardRequest + fifo*prices.FIFORequest, (standard-freeStandard)*prices.StandardRequest + max(fifo-(prices.FreeQueueRequests-freeStandard), 0)*prices.FIFORequest},
+		{"tick, DynamoDB", calls*(idleTickReads*prices.ReadUnit+idleTickWrites*prices.WriteUnit) + calls/15*idleRoundReads*prices.ReadUnit, calls*(idleTickReads*prices.ReadUnit+idleTickWrites*prices.WriteUnit) + calls/15*idleRoundReads*prices.ReadUnit},
+		{"tick, Lambda", calls*prices.LambdaRequest + seconds*prices.LambdaGBSecond, max(calls-prices.FreeInvocations, 0)*prices.LambdaRequest + max(seconds-prices.FreeGBSeconds, 0)*prices.LambdaGBSecond},
+		{"logs", logged * prices.LogGB, max(logged-prices.FreeLogGB, 0) * prices.LogGB},
+		{"keys", keys * prices.KeyRequest, max(keys-prices.FreeKeyRequests, 0) * prices.KeyRequest},
+		{"alarms", alarms * prices.AlarmMetric, max(alarms-prices.FreeAlarmMetrics, 0) * prices.AlarmMetric},
+		{"dashboards", dashboards * prices.Dashboard, max(dashboards-prices.FreeDashboards, 0) * prices.Dashboard},
 	}, nil
 }
 

@@ -23,17 +23,18 @@ func main() {
 	wide := flag.Int("wide", 1000, "tasks of a fan-out")
 	single := flag.Int("single", 50, "attempts of one task")
 	functions := flag.String("functions", "bin/functions", "folder of the bootstraps, for their cold start")
+	kept := flag.String("write", "", "file into which the costs are written, for docs/aws.md")
 	detail := flag.Bool("v", true, "also print calls, invocations and dollars by service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *chain, *wide, *single, *functions, *detail); err != nil {
+	if err := run(ctx, *chain, *wide, *single, *functions, *kept, *detail); err != nil {
 		fmt.Fprintln(os.Stderr, "stackbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, chain, wide, single int, functions string, detail bool) error {
+func run(ctx context.Context, chain, wide, single int, functions, kept string, detail bool) error {
 	s, ok := stack.Find()
 	if !ok {
 		return errors.New(`no deployed stack: eval "$(integration/localstack/deploy.sh)" deploys one`)
@@ -61,6 +62,11 @@ func run(ctx context.Context, chain, wide, single int, functions string, detail 
 		fmt.Println()
 		for _, r := range results {
 			r.detail()
+		}
+	}
+	if kept != "" {
+		if err := writeFigures(kept, figuresOf(results)); err != nil {
+			return err
 		}
 	}
 	if err := b.idle(ctx); err != nil {

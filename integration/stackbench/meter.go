@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"zerodag/integration/localstack/proxy"
+	"zerodag/integration/prices"
 )
 
 // usage is what something cost, in the units of the price list.
@@ -22,7 +23,7 @@ type invocations struct {
 	times  int
 	took   time.Duration
 	memory int // MiB
-	logged int // bytes
+	logged int // bytes of its own lines
 }
 
 // pollers is what Lambda itself asks the queues for: it receives a batch and deletes it.
@@ -46,8 +47,11 @@ func (u usage) compute() float64 {
 	for _, f := range u.functions {
 		seconds += f.took.Seconds() * float64(f.memory) / 1024
 	}
-	return seconds * lambdaGBSecond
+	return seconds * prices.LambdaGBSecond
 }
+
+// timeOfFunctions names that part of the bill.
+const timeOfFunctions = "Lambda time"
 
 // costs are the parts of the bill.
 func (u usage) costs() []cost {
@@ -56,20 +60,22 @@ func (u usage) costs() []cost {
 		calls += float64(f.times)
 		logs += float64(f.logged)
 	}
-	queues := float64(u.Ordered+pollers*u.functions["executor"].times)*fifoRequest + float64(u.Messages+pollers*u.functions["agent"].times)*standardRequest
+	tasks := float64(u.Messages + pollers*u.functions["agent"].times) // all are about messages with a group
+	queues := float64(u.Ordered+pollers*u.functions["executor"].times)*prices.FIFORequest + tasks*(prices.StandardRequest+prices.FairRequest)
+	secrets := float64(u.Calls[proxy.Call{Service: "ssm", Operation: "GetParametersByPath"}]) // one value at least
 	objects := 0.0
 	for c, n := range u.Calls {
 		switch {
 		case c.Service != "s3" || c.Operation == http.MethodDelete:
 		case c.Operation == http.MethodGet || c.Operation == http.MethodHead:
-			objects += float64(n) * objectRead
+			objects += float64(n) * prices.ObjectRead
 		default:
-			objects += float64(n) * objectWrite
+			objects += float64(n) * prices.ObjectWrite
 		}
 	}
-	return []cost{{"Lambda", calls * lambdaRequest}, {"Lambda time", u.compute()}, {"SQS", queues}, {"DynamoDB", u.Writes*writeUnit + u.Reads*readUnit},
-		{"S3", objects}, {"API", float64(u.functions["api"].times) * apiRequest}, {"events", float64(u.Of("events")) * busEvent}, {"notices", float64(u.Of("sns")) * notice},
-		{"logs", logs / (1 << 30) * logGB}}
+	return []cost{{"Lambda", calls * prices.LambdaRequest}, {timeOfFunctions, u.compute()}, {"SQS", queues}, {"DynamoDB", u.Writes*prices.WriteUnit + u.Reads*prices.ReadUnit},
+		{"S3", objects}, {"API", float64(u.functions["api"].times) * prices.APIRequest}, {"events", float64(u.Of("events")) * prices.BusEvent}, {"notices", float64(u.Of("sns")) * prices.Notice},
+		{"logs", logs / (1 << 30) * prices.LogGB}, {"keys", secrets * prices.KeyRequest}}
 }
 
 func (u usage) dollars() float64 {
@@ -99,12 +105,17 @@ func (f figures) share(other figures, times, of float64) figures {
 
 var report = regexp.MustCompile(`^REPORT RequestId: \S+\tDuration: ([0-9.]+) ms\t.*Memory Size: ([0-9]+) MB`)
 
+// platform is how Lambda's own lines about a call begin: a deployed function has none below warnings.
+var platform = regexp.MustCompile(`^(INIT_START|START|END|REPORT) `)
+
 // invoked reads in a function's log what ended since a time.
 func (b *bench) invoked(ctx context.Context, function string, since time.Time) (invocations, error) {
 	var all invocations
 	lines, err := b.Log(ctx, function, since)
 	for _, line := range lines {
-		all.logged += len(line) + 26 // as CloudWatch counts
+		if !platform.MatchString(line) {
+			all.logged += len(line) + 26 // as CloudWatch counts
+		}
 		if m := report.FindStringSubmatch(line); m != nil {
 			ms, err := strconv.ParseFloat(m[1], 64)
 			if err != nil {

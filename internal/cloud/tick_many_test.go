@@ -182,7 +182,9 @@ func TestTickMinute(t *testing.T) {
 func (m *minute) print(t *testing.T, many int, took time.Duration) {
 	t.Helper()
 	b := m.proxy.Take()
-	calls := func(service, operation string) int { return b.Calls[proxy.Call{Service: service, Operation: operation}] }
+	calls := func(service, operation string) int {
+		return b.Calls[proxy.Call{Service: service, Operation: operation}]
+	}
 	units := func(operation string) float64 {
 		return b.Units[proxy.Call{Service: "dynamodb", Operation: operation}]
 	}

@@ -1,8 +1,9 @@
 // Command bed runs another command while the functions of a stage on LocalStack live under the rules of
 // a real account: what the policies of their roles do not allow is refused, and what is larger than AWS
-// takes, and SSM takes forty calls a second. With -fresh it is a new account, in which ten calls of functions run at once.
+// takes, and SSM takes forty calls a second. With -fresh it is a new account, in which ten calls of
+// functions run at once. What the functions asked for is written to FILE, in the units of the bill.
 //
-//	go run ./integration/localstack/bed [-fresh] STAGE COMMAND...
+//	go run ./integration/localstack/bed [-fresh] [-usage FILE] STAGE COMMAND...
 //
 // It fails when the command does, or when anything was refused by a policy. It must never be used
 // beside tests that put a proxy of their own before the functions.
@@ -14,6 +15,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,6 +26,7 @@ import (
 
 	"zerodag/integration/localstack/iam"
 	"zerodag/integration/localstack/proxy"
+	"zerodag/integration/prices"
 )
 
 // parameterCalls is what SSM takes in a second, of an account: GetParametersByPath and the like.
@@ -37,6 +40,7 @@ const (
 
 func main() {
 	fresh := flag.Bool("fresh", false, "ten calls of functions at once")
+	used := flag.String("usage", "", "file of what was used")
 	flag.Parse()
 	if flag.NArg() < 2 {
 		fmt.Fprintln(os.Stderr, "usage: bed [-fresh] STAGE COMMAND...")
@@ -44,13 +48,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *fresh, flag.Arg(0), flag.Args()[1:]); err != nil {
+	if err := run(ctx, *fresh, *used, flag.Arg(0), flag.Args()[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bed:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, fresh bool, stage string, command []string) (failed error) {
+func run(ctx context.Context, fresh bool, used, stage string, command []string) (failed error) {
 	judge, err := iam.Open()
 	if err != nil {
 		return err
@@ -84,7 +88,35 @@ func run(ctx context.Context, fresh bool, stage string, command []string) (faile
 	if err := c.Run(); err != nil {
 		failed = fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 	}
-	return errors.Join(failed, report(p))
+	return errors.Join(failed, report(p), writeUsage(used, p.Look()))
+}
+
+// writeUsage writes what the functions asked for, as package prices has it.
+func writeUsage(file string, b proxy.Bill) error {
+	if file == "" {
+		return nil
+	}
+	var stored, fetched float64
+	for c, n := range b.Calls {
+		switch {
+		case c.Service != "s3" || c.Operation == http.MethodDelete:
+		case c.Operation == http.MethodGet || c.Operation == http.MethodHead:
+			fetched += float64(n)
+		default:
+			stored += float64(n)
+		}
+	}
+	return prices.Write(file, []prices.Metered{
+		prices.Meter("Amazon DynamoDB", "WriteRequestUnits", b.Writes, prices.WriteUnit),
+		prices.Meter("Amazon DynamoDB", "ReadRequestUnits", b.Reads, prices.ReadUnit),
+		prices.Meter("Amazon Simple Queue Service", "Requests-Tier1 (of functions)", float64(b.Messages), prices.StandardRequest+prices.FairRequest),
+		prices.Meter("Amazon Simple Queue Service", "Requests-FIFO-Tier1 (of functions)", float64(b.Ordered), prices.FIFORequest),
+		prices.Meter("Amazon Simple Storage Service", "Requests-Tier1", stored, prices.ObjectWrite),
+		prices.Meter("Amazon Simple Storage Service", "Requests-Tier2", fetched, prices.ObjectRead),
+		prices.Meter("AmazonCloudWatch Events", "Event-64K-Chunks", float64(b.Of("events")), prices.BusEvent),
+		prices.Meter("Amazon Simple Notification Service", "Requests-Tier1", float64(b.Of("sns")), prices.Notice),
+		prices.Meter("AWS Key Management Service", "KMS-Requests (secrets that were read, at least)", float64(b.Calls[proxy.Call{Service: "ssm", Operation: "GetParametersByPath"}]), prices.KeyRequest),
+	})
 }
 
 // report prints what was asked for, and fails when a policy refused any of it, or nothing was asked.

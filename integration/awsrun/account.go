@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/scheduler"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+)
+
+// account is the account and region of the credentials, and the stage of one run in it.
+type account struct {
+	stage  string
+	config aws.Config
+	pause  time.Duration // between two looks at what takes its time
+	near   bool          // it is an emulator on this machine
+
+	dynamodb *dynamodb.Client
+	ecs      *ecs.Client
+	events   *eventbridge.Client
+	lambda   *lambda.Client
+	s3       *s3.Client
+	schedule *scheduler.Client
+	sns      *sns.Client
+	sqs      *sqs.Client
+	ssm      *ssm.Client
+	sts      *sts.Client
+}
+
+var stageName = regexp.MustCompile(`^[a-z][a-z0-9]{1,16}$`)
+
+// open finds the credentials and the region of the environment, as every AWS tool does. It asks
+// nothing yet. The stage of a run has a short name without a hyphen, which begin chooses by chance and
+// only where no name begins with it: all that does is of the run from then on.
+func open(ctx context.Context, stage string) (*account, error) {
+	if !stageName.MatchString(stage) {
+		return nil, fmt.Errorf("%q cannot be the stage of a run: it must be 2 to 17 small letters and digits, beginning with a letter", stage)
+	}
+	c, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRetryMaxAttempts(tries))
+	if err != nil {
+		return nil, fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	if c.Region == "" {
+		return nil, errors.New("no region is set: AWS_REGION, or the region of the profile in AWS_PROFILE")
+	}
+	return newAccount(c, stage), nil
+}
+
+func newAccount(c aws.Config, stage string) *account {
+	near := c.BaseEndpoint != nil && strings.Contains(*c.BaseEndpoint, "//127.0.0.1:")
+	a := &account{stage: stage, config: c, pause: 5 * time.Second, near: near,
+		dynamodb: dynamodb.NewFromConfig(c), ecs: ecs.NewFromConfig(c), events: eventbridge.NewFromConfig(c), lambda: lambda.NewFromConfig(c),
+		s3:       s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = near }),
+		schedule: scheduler.NewFromConfig(c), sns: sns.NewFromConfig(c), sqs: sqs.NewFromConfig(c), ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c)}
+	if near {
+		a.pause = 500 * time.Millisecond
+	}
+	return a
+}
+
+// prefix is how names of the stage begin.
+func (a *account) prefix() string { return "zerodag-" + a.stage }
+
+// owns says whether a name is one of the stage: zerodag-STAGE, zerodag-STAGE-x, or a path with
+// zerodag/STAGE in it.
+func (a *account) owns(name string) bool {
+	rest, begins := strings.CutPrefix(name, a.prefix())
+	if begins && (rest == "" || rest[0] == '-' || rest[0] == '.') {
+		return true
+	}
+	for _, folder := range []string{"/zerodag/", "/zerodag-keys/"} {
+		_, rest, found := strings.Cut(name, folder+a.stage)
+		if found && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// who names the account, and whose credentials these are.
+func (a *account) who(ctx context.Context) (number, arn string, err error) {
+	out, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil {
+		return "", "", fmt.Errorf("ask AWS whose credentials these are: %w", err)
+	}
+	return aws.ToString(out.Account), aws.ToString(out.Arn), nil
+}
+
+// wait waits a little, or until it is called off.
+func (a *account) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(a.pause):
+		return nil
+	}
+}

@@ -1,0 +1,132 @@
+// Command awsrun makes a run of the end-to-end list on an AWS account safe and told: it looks whether
+// nothing of the run's stage is there, keeps what became of the tests, measures, counts what was used,
+// removes everything, lists what is left, and writes the report. `make integration-aws` runs it by
+// integration/stack/run.sh, and `make test-aws` does the same on LocalStack.
+//
+//	awsrun begin   -run FOLDER -stage NAME     refuses a stage that is there; says what will be done and what it costs
+//	awsrun tests   -run FOLDER                 reads go test -json, prints it as go test does, keeps the results
+//	awsrun measure -run FOLDER                 times calls, first tasks and commands of the stack of the environment
+//	awsrun usage   -run FOLDER -stage NAME     counts what was used
+//	awsrun remove  -run FOLDER -stage NAME     removes all of the stage; fails with the names of what is left
+//	awsrun left    -stage NAME                 fails with the names of what is there of a stage
+//	awsrun report  -run FOLDER -into FILE      writes the report
+//
+// It never removes anything of a stage that it has not begun itself.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"zerodag/integration/stack"
+)
+
+func main() {
+	// A run that is called off is removed nevertheless: by the same program, called once more.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "awsrun:", err)
+		os.Exit(1)
+	}
+}
+
+// options of all commands.
+type options struct {
+	folder, stage, into, commit, version string
+	calls, starts, commands              int
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("name what to do: begin, tests, measure, usage, remove, left or report")
+	}
+	var o options
+	set := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	set.StringVar(&o.folder, "run", "", "folder of the run")
+	set.StringVar(&o.stage, "stage", "", "stage of the run")
+	set.StringVar(&o.into, "into", "", "file of the report")
+	set.StringVar(&o.commit, "commit", "", "commit of the source")
+	set.StringVar(&o.version, "version", "", "release")
+	set.IntVar(&o.calls, "calls", 100, "calls of the API to time")
+	set.IntVar(&o.starts, "starts", 50, "starts to time")
+	set.IntVar(&o.commands, "commands", 5, "commands to time")
+	if err := set.Parse(args[1:]); err != nil {
+		return err
+	}
+	switch args[0] {
+	case "tests":
+		return tests(os.Stdin, os.Stdout, filepath.Join(o.folder, testsFile))
+	case "measure":
+		return o.measure(ctx)
+	case "report":
+		return o.report()
+	}
+	a, err := open(ctx, o.stage)
+	if err != nil {
+		return err
+	}
+	switch args[0] {
+	case "begin":
+		return a.begin(ctx, o.folder, o.commit, o.version, os.Stdout)
+	case "usage":
+		return o.usage(ctx, a)
+	case "remove":
+		return a.remove(ctx, o.folder, os.Stdout)
+	case "left":
+		return a.check(ctx, os.Stdout)
+	}
+	return fmt.Errorf("%q is nothing that can be done", args[0])
+}
+
+func (o options) measure(ctx context.Context) error {
+	s, ok := stack.Find()
+	if !ok {
+		return fmt.Errorf("no deployed stack: ZERODAG_SERVER names one")
+	}
+	list, err := measure(ctx, s, o.calls, o.starts, o.commands, os.Stdout)
+	if err != nil {
+		return err
+	}
+	return write(o.folder, latencyFile, list)
+}
+
+// countTime is how late metrics of CloudWatch are, at most.
+const countTime = 4 * time.Minute
+
+func (o options) usage(ctx context.Context, a *account) error {
+	var run about
+	if err := read(filepath.Join(o.folder, runFile), &run); err != nil {
+		return err
+	}
+	if !a.near { // CloudWatch shows what was counted some minutes later
+		fmt.Println("awsrun: waits until CloudWatch has counted")
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(countTime):
+		}
+	}
+	list, err := a.usage(ctx, run.Began)
+	if err != nil {
+		return err
+	}
+	return write(o.folder, "usage.json", list)
+}
+
+func (o options) report() error {
+	text, err := report(o.folder, time.Now().UTC())
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(o.into), 0o755); err != nil { //nolint:gosec // it is a page of the docs
+		return err
+	}
+	return os.WriteFile(o.into, []byte(text), 0o644) //nolint:gosec // it is a page of the docs
+}

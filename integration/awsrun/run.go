@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"zerodag/integration/prices"
+)
+
+// Files of the folder of a run, from which its report is made.
+const (
+	runFile      = "run.json"
+	testsFile    = "tests.json"
+	latencyFile  = "latency.json"
+	leftFile     = "left.json"
+	usagePattern = "usage*.json"
+)
+
+// about is what a run is: where and when, and of which source.
+type about struct {
+	Stage, Region, Commit, Version string
+	Near                           bool // on an emulator, not on an account
+	Began                          time.Time
+}
+
+// What a run uses, counted in the test bed and rounded up; machines are those of recorded cases, which
+// are not shared between attempts, and stay for a minute without commands.
+const (
+	runAttempts = 1_500
+	runCalls    = 80_000
+	runMachines = 250
+	minutesEach = 2.5
+)
+
+// estimate is about what a run costs in dollars.
+func estimate() float64 {
+	machine := (prices.FargateCPUHour + 2*prices.FargateGBHour + prices.AddressHour) * minutesEach / 60
+	return runAttempts*prices.Attempt + runCalls*(prices.APIRequest+prices.LambdaRequest+0.05*prices.LambdaGBSecond) + runMachines*machine
+}
+
+// begin looks whether a run can be made, says what it will do, and marks the stage as that of a run. It
+// refuses where anything of the stage is there.
+func (a *account) begin(ctx context.Context, folder, commit, version string, out io.Writer) error {
+	number, arn, err := a.who(ctx)
+	if err != nil {
+		return err
+	}
+	there, err := a.leftovers(ctx)
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		return fmt.Errorf("stage %s is there already, and a run removes all of its stage at the end: %d resources, the first is the %s. Take another STAGE, or none", a.stage, len(there), there[0])
+	}
+	fmt.Fprintf(out, `awsrun: account %s, region %s, as %s
+awsrun: 1. looks at the account (zerodag aws doctor)   2. deploys stage %s   3. runs the end-to-end list, commands on Fargate too
+awsrun: 4. measures                                    5. removes all of it   6. looks whether anything is left, and writes a report
+awsrun: It takes about an hour, and costs about $%.2f by list prices. KEEP=1 leaves the stage for looking; it then costs some cents a month.
+`, number, a.config.Region, arn, a.stage, estimate())
+	if err := write(folder, runFile, about{a.stage, a.config.Region, commit, version, a.near, time.Now().UTC()}); err != nil {
+		return err
+	}
+	return a.setMark(ctx, "a run of the end-to-end list, begun "+time.Now().UTC().Format(time.RFC3339)+": all of this stage may be removed")
+}
+
+// remove removes all of the stage and notes what is left.
+func (a *account) remove(ctx context.Context, folder string, out io.Writer) error {
+	remains, err := a.removeAll(ctx, func(format string, args ...any) { fmt.Fprintf(out, "awsrun: "+format+"\n", args...) })
+	if folder != "" {
+		note := left{Left: remains}
+		if err != nil {
+			note.Error = err.Error()
+		}
+		if err := write(folder, leftFile, note); err != nil {
+			return err
+		}
+	}
+	if len(remains) > 0 {
+		return fmt.Errorf("LEFT BEHIND, and paid for until somebody removes it:\n%s%w", lines(remains), cmp.Or(err, errLeft))
+	}
+	if err == nil {
+		fmt.Fprintf(out, "awsrun: nothing of stage %s is left\n", a.stage)
+	}
+	return err
+}
+
+// check fails with the names of what is there of the stage.
+func (a *account) check(ctx context.Context, out io.Writer) error {
+	there, err := a.settle(ctx)
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		return fmt.Errorf("of stage %s there is:\n%s", a.stage, lines(there))
+	}
+	fmt.Fprintf(out, "awsrun: nothing of stage %s is there\n", a.stage)
+	return nil
+}
+
+func lines(list []leftover) (text string) {
+	for _, l := range list {
+		text += "  " + l.String() + "\n"
+	}
+	return text
+}
+
+// errLeft ends what is said of leftovers whose removal nothing refused.
+var errLeft = errors.New("no removal was refused: look at them by hand")
+
+// write keeps a value in the folder of the run.
+func write(folder, name string, v any) error {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, name), append(text, '\n'), 0o600)
+}
+
+// read is the reverse; what is not there leaves the value as it is.
+func read(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}

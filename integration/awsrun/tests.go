@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// result is what became of a test, or of a package whose tests did not even run.
+type result struct {
+	Package, Test string
+	Action        string  // pass, fail or skip
+	Elapsed       float64 // seconds
+	Output        string  `json:",omitempty"` // of what failed or was skipped
+}
+
+// event is a line of go test -json.
+type event struct {
+	Action, Package, Test, Output, ImportPath string
+	Elapsed                                   float64
+}
+
+// mostOutput is how much is kept of what a test printed, in bytes: its end says why it failed.
+const mostOutput = 8 << 10
+
+// follow reads what go test -json prints, prints it as go test would without -v, and returns what became
+// of each test. A line that is no JSON is passed on.
+func follow(in io.Reader, out io.Writer) (results []result, err error) {
+	printed := map[string]string{}
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadString('\n')
+		if strings.TrimSpace(line) != "" {
+			results = note(line, results, printed, out)
+		}
+		if errors.Is(err, io.EOF) {
+			return results, nil
+		}
+		if err != nil {
+			return results, err
+		}
+	}
+}
+
+// note takes one line.
+func note(line string, results []result, printed map[string]string, out io.Writer) []result {
+	var e event
+	if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
+		fmt.Fprint(out, strings.TrimSuffix(line, "\n")+"\n")
+		return results
+	}
+	key := e.Package + " " + e.Test
+	switch e.Action {
+	case "output", "build-output":
+		if e.Test == "" { // of the package, or of its build
+			fmt.Fprint(out, e.Output)
+			key = e.Package + e.ImportPath + " "
+		}
+		text := printed[key] + e.Output
+		printed[key] = text[max(0, len(text)-mostOutput):]
+	case "pass", "fail", "skip":
+		if e.Test == "" && e.Action != "fail" {
+			break
+		}
+		r := result{Package: e.Package, Test: e.Test, Action: e.Action, Elapsed: e.Elapsed}
+		if e.Action != "pass" {
+			r.Output = printed[key]
+		}
+		if e.Action == "fail" && e.Test != "" {
+			fmt.Fprint(out, r.Output)
+		}
+		delete(printed, key)
+		results = append(results, r)
+	}
+	return results
+}
+
+// tests follows a stream and adds its results to those of the run. It fails when a test did, or when
+// there was none: a list that did not run is no success.
+func tests(in io.Reader, out io.Writer, file string) error {
+	var all []result
+	if err := read(file, &all); err != nil {
+		return err
+	}
+	results, err := follow(in, out)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(append(all, results...))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return err
+	}
+	ran, failed := 0, 0
+	for _, r := range results {
+		if r.Action == "fail" {
+			failed++
+		}
+		if r.Action != "skip" {
+			ran++
+		}
+	}
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d tests failed", failed)
+	case ran == 0:
+		return errors.New("no test ran")
+	}
+	return nil
+}
+
+// why is the reason of a test that did not run, as it said it.
+func (r result) why() string {
+	for line := range strings.Lines(r.Output) {
+		text := strings.TrimSpace(line)
+		for _, mark := range []string{"NOT RUN", "SKIPPED"} {
+			if i := strings.Index(text, mark); i >= 0 {
+				return text[i:]
+			}
+		}
+	}
+	return "without a reason"
+}

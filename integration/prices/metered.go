@@ -1,0 +1,28 @@
+package prices
+
+import (
+	"encoding/json"
+	"os"
+)
+
+// Metered is what was used of one unit of the bill. Its type is the usage type of Cost Explorer,
+// without the mark of the region in front.
+type Metered struct {
+	Service, Type string
+	Quantity      float64
+	Dollars       float64
+}
+
+// Meter prices a quantity.
+func Meter(service, usageType string, quantity, price float64) Metered {
+	return Metered{service, usageType, quantity, quantity * price}
+}
+
+// Write keeps what was used in a file, as JSON.
+func Write(file string, list []Metered) error {
+	text, err := json.MarshalIndent(list, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o600)
+}

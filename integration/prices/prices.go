@@ -1,0 +1,54 @@
+// Package prices has what AWS charges, for what tests and measurements count: list prices of us-east-1
+// in dollars, without the free tier, functions and machines on arm64. They were taken from AWS's price
+// pages in 2026; the on-demand prices of DynamoDB are those since November 2024.
+package prices
+
+// For each unit.
+const (
+	perMillion = 1e-6
+
+	LambdaRequest   = 0.20 * perMillion
+	LambdaGBSecond  = 0.0000133334 // arm64
+	StandardRequest = 0.40 * perMillion
+	FairRequest     = 0.10 * perMillion // more, for what is about a message with a group in a standard queue
+	FIFORequest     = 0.50 * perMillion
+	WriteUnit       = 0.625 * perMillion
+	ReadUnit        = 0.125 * perMillion
+	ObjectWrite     = 5.00 * perMillion // PUT, POST, LIST
+	ObjectRead      = 0.40 * perMillion // GET, HEAD
+	APIRequest      = 1.00 * perMillion // HTTP API
+	BusEvent        = 1.00 * perMillion
+	Notice          = 0.50 * perMillion
+	LogGB           = 0.50 // CloudWatch Logs, taken in
+	AlarmMetric     = 0.10 // a month, for each metric that an alarm reads
+	Dashboard       = 3.00 // a month
+	KeyRequest      = 3.00 * perMillion
+
+	FargateCPUHour = 0.03238 // arm64
+	FargateGBHour  = 0.00356
+	AddressHour    = 0.005 // a public IPv4 address
+
+	Attempt = 16 * perMillion // the budget of one with a task, all services together
+)
+
+// What an event source does all day while its queue is empty: five pollers, each waiting 20 seconds
+// at most. Lambda goes down to two, but not where the mapping has a maximum concurrency.
+const (
+	IdlePollers      = 5
+	IdlePollersFewer = 2
+	PollsPerMonth    = 30 * 24 * 3600 / 20
+	MinutesPerMonth  = 30 * 24 * 60
+)
+
+// What every account has for nothing, each month and for ever: an account that has nothing else
+// pays only what is more.
+const (
+	FreeQueueRequests  = 1_000_000
+	FreeInvocations    = 1_000_000
+	FreeGBSeconds      = 400_000
+	FreeAlarmMetrics   = 10
+	FreeDashboards     = 3
+	FreeLogGB          = 5
+	FreeKeyRequests    = 20_000
+	KeyRequestsOfTable = 30 * 24 * 12 // one each five minutes, with a key of the account
+)
