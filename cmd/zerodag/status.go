@@ -111,11 +111,12 @@ func pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.I
 		if err != nil {
 			return false, err
 		}
-		old := false
 		for _, x := range list {
-			if p.Last, old = look(x); old {
+			id, old := look(x)
+			if old {
 				return false, nil
 			}
+			p.Last = id
 		}
 		if n += len(list); len(list) < size {
 			return false, nil

@@ -122,7 +122,7 @@ func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
 			return nil, err
 		}
 		pause = min(2*pause, longestTurn)
-		if ended := c.Wait(ctx, pause/2+rand.N(pause/2)); ended != nil {
+		if ended := c.Wait(ctx, pause/2+rand.N(pause/2)); ended != nil { // #nosec G404 -- chance spreads the tries of many clients, an attacker gains nothing by guessing it
 			return nil, ended
 		}
 	}
