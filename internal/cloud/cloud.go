@@ -84,12 +84,16 @@ func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 	return wire(config, account, registry)
 }
 
+// wall is the time by the clock on the wall: Go's other clock stands still while Lambda has frozen a
+// process, and what it knew would seem to be of a moment ago.
+func wall() time.Time { return time.Now().Round(0) }
+
 func wire(config env.Config, account aws.Config, registry operators.Registry) (*Engine, error) {
 	e := &Engine{Config: config, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
 	e.Blobs = s3.NewBlobs(account, config.Archives)
 	timers := dynamo.NewTimers(account, config.Table)
 	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: timers})
-	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Later: timers, Visibility: config.TaskVisibility})
+	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Now: wall, Later: timers, Visibility: config.TaskVisibility})
 	e.DB = dynamo.New(account, dynamo.Options{Table: config.Table, Blobs: e.Blobs, Events: e.Events})
 	logs := s3.LogOptions{Bucket: config.Logs, AgentID: "lambda"}
 	if !config.SmallLogs {
@@ -128,11 +132,11 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		Prewarm:   e.prewarm,
 		Evaluator: evaluators.New(evaluator),
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
-		Now:       time.Now, Logger: e.Logger,
+		Now:       wall, Logger: e.Logger,
 		Limits: limits,
 	})
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
-		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Forgets: limits.KeepAttempts > 0, Now: time.Now, Logger: e.Logger}
+		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Forgets: limits.KeepAttempts > 0, Now: wall, Logger: e.Logger}
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)

@@ -26,7 +26,7 @@ func (d *delivery) event(ctx context.Context) error {
 	case events.Check:
 		p.takeOverStart(d.attempt, d.guard)
 	case events.TakeOver:
-		p.takeOver(e.Guard, d.guard)
+		p.takeOver(e.Guard, d.guard, d.message.Count == 1)
 	}
 	return d.apply(ctx, d.attempt, p)
 }

@@ -3,6 +3,8 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +31,8 @@ func (d *delivery) revive(ctx context.Context) error {
 	if d.Limits.ProcessTime == 0 {
 		return nil // a run may go on for ever: nobody ever knows that it does not
 	}
-	p := &proposal{guards: []string{d.guard}, plan: d.fencing}
+	// What the runs that it fences owe is not carried out here, nor what follows from them: it has no guards.
+	p := &proposal{plan: d.fencing}
 	a := d.attempt
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,9 +53,10 @@ func (d *delivery) revive(ctx context.Context) error {
 			return fmt.Errorf("send again what attempt %d waits for: %w", a.id, err)
 		}
 	}
-	for _, e := range a.state.Outstanding(d.guard) {
-		if _, grows := e.(engine.Continue); grows {
-			return d.goOn(ctx, a)
+	if slices.ContainsFunc(a.state.Owed(), func(e engine.Effect) bool { _, grows := e.(engine.Continue); return grows }) {
+		m := host.EventMessage(a.id, again(d.guard, "go"), events.Event{Kind: events.GoOn})
+		if err := d.Events.Send(ctx, m); err != nil {
+			return fmt.Errorf("send go on to attempt %d: %w", a.id, err)
 		}
 	}
 	return nil
@@ -61,15 +65,9 @@ func (d *delivery) revive(ctx context.Context) error {
 // fencing plans that this message answers for all runs but those that another revival has fenced: to fence
 // them again and again would be never to take them over.
 func (d *delivery) fencing(s *engine.State) (list []engine.Event, applies bool) {
-	by := engine.By{Guard: d.guard}
 	for _, e := range s.Owed() {
-		switch e := e.(type) {
-		case engine.Dispatch:
-			if e.At.IsZero() && !fenced(s.Task(e.Task)) {
-				list = append(list, engine.Fenced{By: by, Run: e.Run})
-			}
-		case engine.Continue:
-			list = append(list, engine.GoOn{By: by})
+		if x, run := e.(engine.Dispatch); run && x.At.IsZero() && !fenced(s.Task(x.Task)) {
+			list = append(list, engine.Fenced{By: engine.By{Guard: d.guard}, Run: x.Run})
 		}
 	}
 	return list, true
@@ -91,7 +89,10 @@ func (d *delivery) sentAgain() []host.Message {
 				then := events.Event{Kind: events.TakeOver, Guard: t.Guard}
 				list = append(list, d.waiting(a, again(t.Guard, "due"), events.Task{Then: &then}, t.UpdatedAt.Add(d.Limits.FenceTime())))
 			case !e.At.IsZero():
-				list = append(list, d.waiting(a, again(d.guard, host.RunName(e.Run)), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
+				// Each receive of the revival sends wakes of its own: of two with one guard the second would
+				// take over what the first has woken.
+				wake := again(d.guard, host.RunName(e.Run)) + "-" + strconv.Itoa(d.message.Count)
+				list = append(list, d.waiting(a, wake, events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
 			}
 		case engine.Timer:
 			list = append(list, d.waiting(a, again(d.guard, "t"+host.RunName(e.Run)), events.Task{Then: &events.Event{Kind: events.Due, Run: &e.Run}}, e.At))
@@ -116,13 +117,18 @@ func (d *delivery) takeOverSoon(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// takeOver plans that what is still fenced is run by messages that this one sends.
-func (p *proposal) takeOver(fence, guard string) {
+// takeOver plans that what is still fenced is run by messages that this one sends. first: no earlier
+// receiver of the message can have planned that and ended before it sent them. A look that then finds nothing
+// fenced sends nothing: another one may have taken the runs over, by a guard that this one shares with it.
+func (p *proposal) takeOver(fence, guard string, first bool) {
 	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
 		for _, e := range s.Outstanding(fence) {
 			if x, run := e.(engine.Dispatch); run && x.At.IsZero() {
 				list = append(list, engine.Lost{By: engine.By{Guard: guard}, Run: x.Run, Blameless: true})
 			}
+		}
+		if first && len(list) == 0 {
+			p.guards = nil
 		}
 		return list, true
 	}

@@ -48,6 +48,11 @@ func revive(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if last == 0 && c.Redrive != nil { // results that were put aside come before what runs their tasks again
+		if _, err := c.Redrive(c.ctx()); err != nil {
+			return nil, err
+		}
+	}
 	r, err := c.Node.ReviveAll(c.ctx(), last)
 	if err != nil {
 		return nil, err
