@@ -49,19 +49,23 @@ const forgotAtOnce = 30
 
 // Forget removes a session: see host.Retention.
 func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []host.Attempt) error) (bool, error) {
-	rows, list, err := db.going(ctx, site, session, t)
-	if err != nil || len(rows) == 0 {
+	first, err := db.get(ctx, attemptKey(session))
+	if err != nil || first == nil {
 		return false, err
 	}
-	k := keyOfSession(list[0])
+	// The row of the session is read before its attempts are judged: one that is started later changes it, and
+	// then nothing goes.
+	k := keyOfSession(rowOf(first, nil))
 	it, err := db.get(ctx, k)
 	if err != nil || it == nil {
 		return false, err
 	}
-	if clear != nil {
-		if err := clear(ctx, list); err != nil {
-			return false, err
-		}
+	rows, list, err := db.going(ctx, site, session, t)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	if rows[len(rows)-1].num(aID) != it.num(aLast) {
+		return false, nil // one was started meanwhile: the next round judges it too
 	}
 	same := where{text: "#n = :n AND #la = :la", names: []string{aAttempts, aLast}, values: item{":n": it[aAttempts], ":la": it[aLast]}}
 	middle := rows[1:max(1, len(rows)-1)]
@@ -74,10 +78,15 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 			return false, err
 		}
 	}
-	return db.forget(ctx, ends, action{delete: k, when: same})
+	gone, err := db.forget(ctx, ends, action{delete: k, when: same})
+	if gone && clear != nil {
+		err = errors.Join(err, clear(ctx, list))
+	}
+	return gone, err
 }
 
-// forget removes rows if the session is as it was read, and then their blobs.
+// forget removes rows if the session is as it was read, and then their blobs. An error about these comes with
+// true.
 func (db *DB) forget(ctx context.Context, rows []item, session action) (bool, error) {
 	actions := []action{session}
 	var remains []item
