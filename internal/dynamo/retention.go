@@ -131,6 +131,9 @@ func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]it
 		}
 		list = append(list, rowOf(it, nil))
 	}
+	if !list[0].SessionTime.Before(t) {
+		return nil, nil, nil
+	}
 	waiting, err := db.find(ctx, query{limit: 1, where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(waitKey(session, 0).partition)}}})
 	if err != nil || len(waiting) > 0 {
 		return nil, nil, err

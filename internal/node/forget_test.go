@@ -89,3 +89,29 @@ func TestForgottenIsNotRequired(t *testing.T) {
 		}
 	})
 }
+
+// TestForgetAhead proves that sessions that were run ahead of their time stay until that has come: neither
+// `require>` nor a schedule runs them again.
+func TestForgetAhead(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(func(o *node.Options) {
+			o.Limits = host.Limits{KeepAttempts: 24 * time.Hour, ReapInterval: 10 * time.Minute}
+			o.Retention = w.db
+		})
+		p.push("main.dig", "schedule:\n  daily>: 00:00:00\n+a: {work>: a}\n")
+		today := time.Now().UTC().Truncate(24 * time.Hour)
+		day := func(n int) time.Time { return today.Add(time.Duration(n) * 24 * time.Hour) }
+		var from host.Attempt
+		for n := range 3 {
+			from = p.start(day(5 + n).Unix())
+			p.end(from)
+		}
+		pass(3 * 24 * time.Hour)
+		r, err := p.Require(t.Context(), from, operators.StartRequest{Workflow: "main", SessionTime: day(5)})
+		w.must(err)
+		want(t, "required is a new attempt", r.New, false)
+		pass(9 * 24 * time.Hour)
+		want(t, "runs of at most thirteen days", len(w.ran()) <= 13, true)
+	})
+}

@@ -53,6 +53,9 @@ func (c *conn) going(site, session int64, t time.Time) ([]host.Attempt, error) {
 	if err != nil || slices.ContainsFunc(list, func(a host.Attempt) bool { return !a.Done || !a.FinishedAt.Before(t) }) {
 		return nil, err
 	}
+	if len(list) == 0 || !list[0].SessionTime.Before(t) {
+		return nil, nil
+	}
 	_, waits, err := one(c, (*row).id, "SELECT id FROM session_attempts WHERE dependent_session_id = ? LIMIT 1", session)
 	if err != nil || waits {
 		return nil, err

@@ -24,6 +24,7 @@ func retentionSuite(t *testing.T, h Harness) {
 		"what something waits for stays":  forgetWaitedFor,
 		"what cannot be cleared is told":  forgetRefused,
 		"one that is started again stays": forgetStartedAgain,
+		"one ahead of its time stays":     forgetAhead,
 		"a session of many attempts":      forgetMany,
 		"what is old":                     forgetOld,
 	}.run(t, h)
@@ -159,11 +160,11 @@ func forgetWaitedFor(t *testing.T, s Stores) {
 	first, second := list[0], list[1]
 	must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: instant(10)}))
 	over(t, s, w, 7200, 20, "")
-	if forget(t, s, first, 1000) {
+	if forget(t, s, first, 4000) {
 		t.Error("a session was removed that another one waits for")
 	}
 	must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: instant(15)}))
-	if !forget(t, s, first, 1000) {
+	if !forget(t, s, first, 4000) {
 		t.Error("a session stayed that nothing waits for any more")
 	}
 }
@@ -195,6 +196,18 @@ func forgetStartedAgain(t *testing.T, s Stores) {
 	}
 	if all := attempts(t, s, host.AttemptQuery{Site: 1, Session: list[0].SessionID, Retried: true}); all != ids(list[1], list[0]) {
 		t.Errorf("its attempts are %s", all)
+	}
+}
+
+func forgetAhead(t *testing.T, s Stores) {
+	w := definition(t, s, 1, "demo")
+	list := over(t, s, w, 3600, 10, "")
+	over(t, s, w, 7200, 20, "")
+	if forget(t, s, list[0], 3600) {
+		t.Error("it was removed when it was its time")
+	}
+	if !forget(t, s, list[0], 3601) {
+		t.Error("it stayed after its time")
 	}
 }
 
