@@ -141,6 +141,9 @@ func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]it
 	if over, err := db.nextIsOver(ctx, list[0]); err != nil || !over {
 		return nil, nil, err
 	}
+	if ahead, err := db.scheduled(ctx, list[0]); err != nil || ahead {
+		return nil, nil, err
+	}
 	return rows, list, nil
 }
 
@@ -154,6 +157,20 @@ func (db *DB) nextIsOver(ctx context.Context, a host.Attempt) (bool, error) {
 	}
 	last, err := db.get(ctx, attemptKey(next[0].num(aLast)))
 	return last.has(aFinished), err
+}
+
+// scheduled says whether the schedule of the workflow of an attempt, disabled or not, has yet to come past its
+// session. It asks by the ids that the schedule can have, as a push chooses them: an index may be behind.
+func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
+	for n := 0; ; n++ {
+		it, err := db.get(ctx, scheduleKey(scheduleID(a.Project.ID, a.Workflow.Name, n)))
+		if err != nil || it == nil {
+			return false, err
+		}
+		if s := scheduleOf(it); s.Project.ID == a.Project.ID && s.Workflow.Name == a.Workflow.Name {
+			return !a.SessionTime.Before(s.Times.Session), nil
+		}
+	}
 }
 
 // Clear removes what a Forget that was cut off has left among the blobs.

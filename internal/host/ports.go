@@ -242,8 +242,9 @@ type Retention interface {
 	Old(ctx context.Context, t time.Time, after int64, n int) ([]Attempt, error)
 	// Forget removes a session with its attempts, their logs, final states and short logs of tasks. It
 	// changes nothing and returns false when one of them has not ended before t, when the session time is
-	// not before t (it ran ahead of its time, and may be asked for until then), when an attempt waits for
-	// the session, and unless the next session of the workflow is over: the last one that is
+	// not before t (it ran ahead of its time, and may be asked for until then) or not before the
+	// Times.Session of the workflow's schedule, a disabled one too (it leaves out what is there), when an
+	// attempt waits for the session, and unless the next session of the workflow is over: the last one that is
 	// over always stays. clear, unless nil, removes what of the attempts lies elsewhere, and is called once
 	// they have gone: until then one may be started again, and then all of them stay whole. A process that
 	// ends in between leaves there what nobody asks for any more. An error of clear comes with true. A session

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
 	"zerodag/operators"
@@ -113,5 +114,35 @@ func TestForgetAhead(t *testing.T) {
 		want(t, "required is a new attempt", r.New, false)
 		pass(9 * 24 * time.Hour)
 		want(t, "runs of at most thirteen days", len(w.ran()) <= 13, true)
+	})
+}
+
+// TestForgetDisabled proves that sessions which were run by hand while their schedule was disabled stay until it
+// has passed them: enabled again it leaves them out.
+func TestForgetDisabled(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(func(o *node.Options) {
+			o.Limits = host.Limits{KeepAttempts: 24 * time.Hour, ReapInterval: 10 * time.Minute}
+			o.Retention = w.db
+		})
+		p.push("main.dig", "schedule:\n  daily>: 00:00:00\n+a: {work>: a}\n")
+		pass(time.Hour)
+		before := len(w.ran())
+		list, err := w.db.Schedules(t.Context(), host.ScheduleQuery{})
+		w.must(err)
+		_, err = p.Disable(t.Context(), 0, list[0].ID)
+		w.must(err)
+		for n := range 3 {
+			session := list[0].Times.Session.Add(time.Duration(n) * 24 * time.Hour)
+			time.Sleep(time.Until(session))
+			p.end(p.start(session.Unix()))
+		}
+		pass(3*24*time.Hour + time.Hour)
+		want(t, "runs by hand", len(w.ran())-before, 3)
+		_, err = p.Enable(t.Context(), 0, list[0].ID, catalogue.EnableRequest{})
+		w.must(err)
+		pass(time.Hour)
+		want(t, "runs of six days", len(w.ran())-before, 6)
 	})
 }

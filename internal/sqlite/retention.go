@@ -66,6 +66,11 @@ func (c *conn) going(site, session int64, t time.Time) ([]host.Attempt, error) {
 	if err != nil || !next {
 		return nil, err
 	}
+	a := list[0]
+	_, scheduled, err := one(c, (*row).id, "SELECT id FROM schedules WHERE project_id = ? AND workflow_name = ? AND next_schedule_time <= ?", a.Project.ID, a.Workflow.Name, a.SessionTime)
+	if err != nil || scheduled {
+		return nil, err
+	}
 	return list, nil
 }
 

@@ -25,6 +25,7 @@ func retentionSuite(t *testing.T, h Harness) {
 		"what cannot be cleared is told":  forgetRefused,
 		"one that is started again stays": forgetStartedAgain,
 		"one ahead of its time stays":     forgetAhead,
+		"what a schedule comes to stays":  forgetScheduled,
 		"a session of many attempts":      forgetMany,
 		"what is old":                     forgetOld,
 	}.run(t, h)
@@ -208,6 +209,34 @@ func forgetAhead(t *testing.T, s Stores) {
 	}
 	if !forget(t, s, list[0], 3601) {
 		t.Error("it stayed after its time")
+	}
+}
+
+func forgetScheduled(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	times := func(session int64) host.Times {
+		return host.Times{Run: instant(session), Session: instant(session)}
+	}
+	got(push(ctx, s, 1, "demo", "r2", []string{"main"}, map[string]host.Times{"main": times(3600)}))(t)
+	schedule := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
+	before, next := over(t, s, w, 0, 10, ""), over(t, s, w, 3600, 20, "")
+	over(t, s, w, 7200, 30, "")
+	if !forget(t, s, before[0], 10000) {
+		t.Error("a session stayed that the schedule has passed")
+	}
+	if forget(t, s, next[0], 10000) {
+		t.Error("the next session of the schedule was removed")
+	}
+	schedule.DisabledAt = instant(40)
+	must(t, s.Schedules.Update(ctx, schedule, schedule.Times, instant(40)))
+	if forget(t, s, next[0], 10000) {
+		t.Error("the next session of the schedule was removed while that is disabled")
+	}
+	old := schedule.Times
+	schedule.Times = times(7200)
+	must(t, s.Schedules.Update(ctx, schedule, old, instant(50)))
+	if !forget(t, s, next[0], 10000) {
+		t.Error("a session stayed that the schedule has passed since")
 	}
 }
 
