@@ -40,7 +40,7 @@ func (c *Catalogue) Require(ctx context.Context, from host.Attempt, q operators.
 func (c *Catalogue) known(ctx context.Context, w host.Workflow, session time.Time) error {
 	keep := c.o.Limits.KeepAttempts
 	session = session.Truncate(time.Second)
-	if keep == 0 || !session.Before(c.o.Now().Add(-keep)) {
+	if keep <= 0 || !session.Before(c.o.Now().Add(-keep)) {
 		return nil
 	}
 	last, err := c.o.Sessions.LastSession(ctx, w.Project.ID, w.Name, session.Add(time.Second))

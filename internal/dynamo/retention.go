@@ -49,19 +49,23 @@ const forgotAtOnce = 30
 
 // Forget removes a session: see host.Retention.
 func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []host.Attempt) error) (bool, error) {
-	rows, list, err := db.going(ctx, site, session, t)
-	if err != nil || len(rows) == 0 {
+	first, err := db.get(ctx, attemptKey(session))
+	if err != nil || first == nil {
 		return false, err
 	}
-	k := keyOfSession(list[0])
+	// The row of the session is read before its attempts are judged: one that is started later changes it, and
+	// then nothing goes.
+	k := keyOfSession(rowOf(first, nil))
 	it, err := db.get(ctx, k)
 	if err != nil || it == nil {
 		return false, err
 	}
-	if clear != nil {
-		if err := clear(ctx, list); err != nil {
-			return false, err
-		}
+	rows, list, err := db.going(ctx, site, session, t)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	if rows[len(rows)-1].num(aID) != it.num(aLast) {
+		return false, nil // one was started meanwhile: the next round judges it too
 	}
 	same := where{text: "#n = :n AND #la = :la", names: []string{aAttempts, aLast}, values: item{":n": it[aAttempts], ":la": it[aLast]}}
 	middle := rows[1:max(1, len(rows)-1)]
@@ -74,10 +78,15 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 			return false, err
 		}
 	}
-	return db.forget(ctx, ends, action{delete: k, when: same})
+	gone, err := db.forget(ctx, ends, action{delete: k, when: same})
+	if gone && clear != nil {
+		err = errors.Join(err, clear(ctx, list))
+	}
+	return gone, err
 }
 
-// forget removes rows if the session is as it was read, and then their blobs.
+// forget removes rows if the session is as it was read, and then their blobs. An error about these comes with
+// true.
 func (db *DB) forget(ctx context.Context, rows []item, session action) (bool, error) {
 	actions := []action{session}
 	var remains []item
@@ -122,11 +131,17 @@ func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]it
 		}
 		list = append(list, rowOf(it, nil))
 	}
+	if !list[0].SessionTime.Before(t) {
+		return nil, nil, nil
+	}
 	waiting, err := db.find(ctx, query{limit: 1, where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(waitKey(session, 0).partition)}}})
 	if err != nil || len(waiting) > 0 {
 		return nil, nil, err
 	}
 	if over, err := db.nextIsOver(ctx, list[0]); err != nil || !over {
+		return nil, nil, err
+	}
+	if ahead, err := db.scheduled(ctx, list[0]); err != nil || ahead {
 		return nil, nil, err
 	}
 	return rows, list, nil
@@ -142,6 +157,20 @@ func (db *DB) nextIsOver(ctx context.Context, a host.Attempt) (bool, error) {
 	}
 	last, err := db.get(ctx, attemptKey(next[0].num(aLast)))
 	return last.has(aFinished), err
+}
+
+// scheduled says whether the schedule of the workflow of an attempt, disabled or not, has yet to come past its
+// session. It asks by the ids that the schedule can have, as a push chooses them: an index may be behind.
+func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
+	for n := 0; ; n++ {
+		it, err := db.get(ctx, scheduleKey(scheduleID(a.Project.ID, a.Workflow.Name, n)))
+		if err != nil || it == nil {
+			return false, err
+		}
+		if s := scheduleOf(it); s.Project.ID == a.Project.ID && s.Workflow.Name == a.Workflow.Name {
+			return !a.SessionTime.Before(s.Times.Session), nil
+		}
+	}
 }
 
 // Clear removes what a Forget that was cut off has left among the blobs.

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/smithy-go/middleware"
+
 	"zerodag/engine/param"
+	"zerodag/integration/localstack"
 	"zerodag/internal/dynamo"
 	"zerodag/internal/host"
 )
@@ -72,6 +76,62 @@ func TestForgottenBlobs(t *testing.T) {
 	}
 	if state, err := db.Archive(ctx, list[1].ID); err != nil || len(state) != 30000 {
 		t.Errorf("the final state of the other attempt has %d bytes, %v", len(state), err)
+	}
+}
+
+// TestForgetSeesRetries proves that a session stays when it is started again while it is judged, whenever that is.
+func TestForgetSeesRetries(t *testing.T) {
+	t.Parallel()
+	ctx, o := t.Context(), options(t)
+	other, _ := open(t, o)
+	c := localstack.Config(t)
+	var armed atomic.Bool
+	var calls atomic.Int64
+	var at int64
+	var retry func()
+	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("retry", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			if armed.Load() && calls.Add(1) == at {
+				retry()
+			}
+			return next.HandleInitialize(ctx, in)
+		}), middleware.After)
+	})
+	db := dynamo.New(c, o)
+	start := func(session int64, name string) host.Attempt {
+		made, err := other.Start(ctx, newAttempt(host.Project{ID: 1, Name: "p"}, session, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made[0]
+	}
+	end := func(a host.Attempt) host.Attempt {
+		if err := other.Finish(ctx, a.ID, host.End{At: instant(70), Success: true}); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	end(start(1000, ""))
+	for at = 1; ; at++ { // before each call that Forget makes
+		old := end(start(at, ""))
+		var running host.Attempt
+		retry = func() { running = start(at, "again") }
+		calls.Store(0)
+		armed.Store(true)
+		gone, err := db.Forget(ctx, 1, old.SessionID, instant(2000), nil)
+		armed.Store(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if running.ID == 0 {
+			if !gone || at < 5 {
+				t.Errorf("removed %v with %d calls", gone, calls.Load())
+			}
+			return
+		}
+		if _, err := other.Session(ctx, 1, old.SessionID); gone || err != nil {
+			t.Errorf("started again before call %d: removed %v, the session: %v", at, gone, err)
+		}
 	}
 }
 

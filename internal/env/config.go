@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -119,7 +120,7 @@ func fields() []field {
 		number("ATTEMPT_LIMIT", func(c *Config) *int { return &c.Attempts }),
 		number("TASK_LIMIT", func(c *Config) *int { return &c.TaskLimit }),
 		duration("LEASE", func(c *Config) *time.Duration { return &c.Lease }, ""),
-		duration("KEEP_ATTEMPTS", func(c *Config) *time.Duration { return &c.KeepAttempts }, "0s"),
+		notNegative(duration("KEEP_ATTEMPTS", func(c *Config) *time.Duration { return &c.KeepAttempts }, "0s")),
 		duration("EVENT_VISIBILITY", func(c *Config) *time.Duration { return &c.EventVisibility }, olderEventVisibility.String()),
 		duration("TASK_VISIBILITY", func(c *Config) *time.Duration { return &c.TaskVisibility }, olderTaskVisibility.String()),
 		{name: "ZERODAG_SMALL_LOGS", write: func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
@@ -127,6 +128,18 @@ func fields() []field {
 		{name: "ZERODAG_COMMANDS", write: func(c *Config) string { return c.Commands.text() },
 			read: func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.Commands) }},
 	}
+}
+
+// notNegative refuses a duration below zero.
+func notNegative(f field) field {
+	read := f.read
+	f.read = func(c *Config, s string) error {
+		if strings.HasPrefix(s, "-") {
+			return fmt.Errorf("%s is negative", s)
+		}
+		return read(c, s)
+	}
+	return f
 }
 
 func (c Commands) text() string {

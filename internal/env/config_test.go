@@ -50,3 +50,14 @@ func TestOlderEnvironment(t *testing.T) {
 		t.Errorf("events %v, tasks %v, %v", got.EventVisibility, got.TaskVisibility, err)
 	}
 }
+
+// TestNegativeKeep proves that a negative time for which attempts are kept is refused: it would remove what has
+// yet to end.
+func TestNegativeKeep(t *testing.T) {
+	t.Parallel()
+	variables := env.Config{KeepAttempts: -time.Hour}.Variables()
+	_, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+	if err == nil || !strings.Contains(err.Error(), "ZERODAG_KEEP_ATTEMPTS") {
+		t.Errorf("a negative time: %v", err)
+	}
+}

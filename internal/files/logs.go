@@ -126,22 +126,64 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, ctx.Err()
 }
 
-// Remove deletes all logs of attempts but those that Short keeps. To do so twice is no error.
+// Remove deletes all logs of attempts but those that Short keeps. To do so twice is no error. Two projects can
+// share a folder (project 1 with workflow 2a, project 12 with workflow a), so a file goes only if it is of a
+// task of the attempt's workflow.
 func (l *Logs) Remove(_ context.Context, list []host.Attempt) error {
 	for _, a := range list {
 		folder, err := folderOfAttempt(a)
+		if err == nil {
+			err = removeLogs(filepath.Join(l.folder, folder), a.Workflow.Name)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("remove logs of attempt %d: %w", a.ID, err)
 		}
-		folder = filepath.Join(l.folder, folder)
-		for _, name := range []string{folder, folder + shortSuffix} {
-			if err := os.RemoveAll(name); err != nil {
-				return fmt.Errorf("remove logs of attempt %d: %w", a.ID, err)
-			}
-		}
-		os.Remove(filepath.Dir(folder)) // which stays while the day has others
 	}
 	return nil
+}
+
+// removeLogs deletes the logs of a workflow that lie in a folder, and the folders that are empty then.
+func removeLogs(folder, workflow string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if f, ok := tasklog.ParseName(e.Name()); !ok || !ofWorkflow(f.TaskName, workflow) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(folder, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	own := true
+	err = eachShort(folder+shortSuffix, func(name string, _ []byte) bool {
+		f, ok := tasklog.ParseName(name)
+		own = ok && ofWorkflow(f.TaskName, workflow)
+		return own
+	})
+	if err != nil {
+		return err
+	}
+	if own { // nothing is written to it any more, and one that is shared is left
+		if err := os.Remove(folder + shortSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	os.Remove(folder)               // which stays while it has others
+	os.Remove(filepath.Dir(folder)) // which stays while the day has others
+	return nil
+}
+
+// ofWorkflow says whether a task, by its name in that of a file, is of a workflow. The name may have been
+// shortened within that of the workflow.
+func ofWorkflow(task, workflow string) bool {
+	root := "+" + tasklog.Within(workflow)
+	if rest, found := strings.CutPrefix(task, root); found {
+		return rest == "" || strings.ContainsAny(rest[:1], "+^~")
+	}
+	cut := strings.LastIndexByte(task, '~')
+	return cut > len("+") && len(task)-cut == len("~0123456789ab") && strings.HasPrefix(root, task[:cut])
 }
 
 // File opens a log file of an attempt. What is written meanwhile is not part of it: it ends

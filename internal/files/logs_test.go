@@ -378,7 +378,7 @@ func TestRemoveLogs(t *testing.T) {
 	folder := t.TempDir()
 	logs := NewLogs(LogOptions{Folder: folder})
 	attempt := func(name string) host.Attempt {
-		id, created := exampleRun("+a")
+		id, created := exampleRun("+sub/main+a")
 		id.RetryAttemptName = name
 		l := logs.Open(id, created)
 		l.Echo("x")
@@ -402,6 +402,55 @@ func TestRemoveLogs(t *testing.T) {
 		if a, b := count(first), count(second); a != 0 || b != 1 {
 			t.Errorf("%d logs of the attempt that went, %d of the other one", a, b)
 		}
+	}
+	if err := logs.Remove(t.Context(), []host.Attempt{second}); err != nil {
+		t.Fatal(err)
+	}
+	if days, err := os.ReadDir(folder); err != nil || len(days) != 0 {
+		t.Errorf("left are %v, %v", days, err)
+	}
+}
+
+// TestRemoveSharedLogs proves that logs of another project's workflow stay that lie in the same folder, and
+// that those with names which were cut go.
+func TestRemoveSharedLogs(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	logs := NewLogs(LogOptions{Folder: folder})
+	attempt := func(project int64, workflow string, tasks ...string) host.Attempt {
+		id, created := exampleRun("")
+		id.ProjectID, id.Workflow = project, workflow
+		for _, task := range tasks {
+			id.TaskName = "+" + workflow + task
+			l := logs.Open(id, created)
+			l.Echo("x")
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return host.Attempt{ID: 9, Site: id.SiteID, Project: host.Ref{ID: project}, Workflow: host.Ref{Name: workflow}, SessionTime: id.SessionTime, Zone: "America/Bogota", CreatedAt: created}
+	}
+	left := func(a host.Attempt) int {
+		list, err := logs.Files(t.Context(), a, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	first, second := attempt(1, "2a", "+x", "^failure-alert", ""), attempt(12, "a", "+x", "+2a+x")
+	long := attempt(3, strings.Repeat("w", 400), "+x", "+y")
+	deep := attempt(4, "w", "+"+strings.Repeat("x", 400))
+	if n := left(first); n != 5 {
+		t.Fatalf("they share no folder: it has %d files", n)
+	}
+	if err := logs.Remove(t.Context(), []host.Attempt{first, long, deep}); err != nil {
+		t.Fatal(err)
+	}
+	if n := left(second); n != 2 {
+		t.Errorf("the other project has %d files left, want 2", n)
+	}
+	if left(long)+left(deep) != 0 {
+		t.Errorf("of names that were cut %d and %d are left", left(long), left(deep))
 	}
 	if err := logs.Remove(t.Context(), []host.Attempt{second}); err != nil {
 		t.Fatal(err)

@@ -241,11 +241,15 @@ type Retention interface {
 	// sites. Their Params may be left out.
 	Old(ctx context.Context, t time.Time, after int64, n int) ([]Attempt, error)
 	// Forget removes a session with its attempts, their logs, final states and short logs of tasks. It
-	// changes nothing and returns false when one of them has not ended before t, when an attempt waits
-	// for the session, and unless the next session of the workflow is over: the last one that is
-	// over always stays. clear, unless nil, is told of the attempts once it is sure that they may go,
-	// before anything has gone; after an error all of them stay. A session of very many attempts may go
-	// in parts, its first and its last attempt together at the end; else it is there or it is not.
+	// changes nothing and returns false when one of them has not ended before t, when the session time is
+	// not before t (it ran ahead of its time, and may be asked for until then) or not before the
+	// Times.Session of the workflow's schedule, a disabled one too (it leaves out what is there), when an
+	// attempt waits for the session, and unless the next session of the workflow is over: the last one that is
+	// over always stays. clear, unless nil, removes what of the attempts lies elsewhere, and is called once
+	// they have gone: until then one may be started again, and then all of them stay whole. A process that
+	// ends in between leaves there what nobody asks for any more. An error of clear comes with true. A session
+	// of very many attempts may go in parts, its first and its last attempt together at the end; else it is
+	// there or it is not.
 	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
 	// Clear removes what a Forget that was cut off has left where nobody sees it.
 	Clear(ctx context.Context) error

@@ -3,10 +3,13 @@ package node_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
 	"zerodag/operators"
@@ -87,5 +90,130 @@ func TestForgottenIsNotRequired(t *testing.T) {
 				t.Errorf("session %v: %v", at, err)
 			}
 		}
+	})
+}
+
+// TestForgetAhead proves that sessions that were run ahead of their time stay until that has come: neither
+// `require>` nor a schedule runs them again.
+func TestForgetAhead(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(func(o *node.Options) {
+			o.Limits = host.Limits{KeepAttempts: 24 * time.Hour, ReapInterval: 10 * time.Minute}
+			o.Retention = w.db
+		})
+		p.push("main.dig", "schedule:\n  daily>: 00:00:00\n+a: {work>: a}\n")
+		today := time.Now().UTC().Truncate(24 * time.Hour)
+		day := func(n int) time.Time { return today.Add(time.Duration(n) * 24 * time.Hour) }
+		var from host.Attempt
+		for n := range 3 {
+			from = p.start(day(5 + n).Unix())
+			p.end(from)
+		}
+		pass(3 * 24 * time.Hour)
+		r, err := p.Require(t.Context(), from, operators.StartRequest{Workflow: "main", SessionTime: day(5)})
+		w.must(err)
+		want(t, "required is a new attempt", r.New, false)
+		pass(9 * 24 * time.Hour)
+		want(t, "runs of at most thirteen days", len(w.ran()) <= 13, true)
+	})
+}
+
+// TestForgetDisabled proves that sessions which were run by hand while their schedule was disabled stay until it
+// has passed them: enabled again it leaves them out.
+func TestForgetDisabled(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(func(o *node.Options) {
+			o.Limits = host.Limits{KeepAttempts: 24 * time.Hour, ReapInterval: 10 * time.Minute}
+			o.Retention = w.db
+		})
+		p.push("main.dig", "schedule:\n  daily>: 00:00:00\n+a: {work>: a}\n")
+		pass(time.Hour)
+		before := len(w.ran())
+		list, err := w.db.Schedules(t.Context(), host.ScheduleQuery{})
+		w.must(err)
+		_, err = p.Disable(t.Context(), 0, list[0].ID)
+		w.must(err)
+		for n := range 3 {
+			session := list[0].Times.Session.Add(time.Duration(n) * 24 * time.Hour)
+			time.Sleep(time.Until(session))
+			p.end(p.start(session.Unix()))
+		}
+		pass(3*24*time.Hour + time.Hour)
+		want(t, "runs by hand", len(w.ran())-before, 3)
+		_, err = p.Enable(t.Context(), 0, list[0].ID, catalogue.EnableRequest{})
+		w.must(err)
+		pass(time.Hour)
+		want(t, "runs of six days", len(w.ran())-before, 6)
+	})
+}
+
+// TestForgetKeepsRequired proves that what an unfinished attempt waits for by `require>` stays, although the
+// deployment is down for longer than attempts are kept: the attempt finds it and does not run it again.
+func TestForgetKeepsRequired(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("c", lasting(40*time.Second))
+		o := func(o *node.Options) {
+			o.Limits = host.Limits{KeepAttempts: time.Hour, ReapInterval: 10 * time.Minute}
+			o.Retention = w.db
+		}
+		p := w.serve(o)
+		p.push("main.dig", "+r: {require>: child}\n", "child.dig", "+c: {work>: c}\n")
+		now := time.Now().Truncate(time.Second)
+		parent := p.start(now.Unix())
+		_, err := p.Start(t.Context(), catalogue.StartRequest{Workflow: p.workflow("child").ID, SessionTime: now.Add(time.Hour), Params: param.New()})
+		w.must(err)
+		pass(time.Second)
+		var child host.Attempt
+		all, err := w.db.Attempts(t.Context(), host.AttemptQuery{Retried: true})
+		w.must(err)
+		for _, x := range all {
+			if x.Workflow.Name == "child" && x.SessionTime.Equal(now) {
+				child = x
+			}
+		}
+		for !p.row(child).Done {
+			pass(100 * time.Millisecond)
+		}
+		p.crash()
+		time.Sleep(3 * time.Hour)
+		options := w.options()
+		o(&options)
+		q := w.serveParts(node.New(options), node.Parts{Executor: true}) // which looks for what is old, and runs no tasks
+		pass(time.Minute)
+		q.crash()
+		p = w.serve(o)
+		want(t, "status of the parent", p.end(parent), "success")
+		children := 0
+		for _, r := range w.ran() {
+			if strings.HasPrefix(r, "+child") {
+				children++
+			}
+		}
+		want(t, "runs of child", children, 2)
+	})
+}
+
+// TestForgetNegative proves that a negative time removes nothing and refuses nothing.
+func TestForgetNegative(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(func(o *node.Options) {
+			o.Limits = host.Limits{KeepAttempts: -time.Hour, ReapInterval: 10 * time.Minute}
+			o.Retention = w.db
+		})
+		p.push("main.dig", "+a: {work>: a}\n")
+		now := time.Now().Truncate(time.Second)
+		p.end(p.start(now.Add(-time.Hour).Unix()))
+		from := p.start(now.Unix())
+		p.end(from)
+		pass(2 * time.Hour)
+		all, err := w.db.Attempts(t.Context(), host.AttemptQuery{Retried: true})
+		w.must(err)
+		want(t, "attempts", len(all), 2)
+		_, err = p.Require(t.Context(), from, operators.StartRequest{Workflow: "main", SessionTime: now.Add(-2 * time.Hour)})
+		w.must(err)
 	})
 }

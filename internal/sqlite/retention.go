@@ -17,32 +17,31 @@ func (db *DB) Old(ctx context.Context, t time.Time, after int64, n int) ([]host.
 	return list, err
 }
 
-// Forget removes a session: see host.Retention. Log files go before the rows: a process that ends in
-// between leaves attempts without logs, which the next call removes; the other way round nobody
-// would find the files any more.
+// Forget removes a session: see host.Retention. What may go is judged in the transaction that removes it, so
+// that no attempt is started in between. Before that it is only read, since most that is asked for stays, and
+// a write waits for others.
 func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []host.Attempt) error) (bool, error) {
 	var list []host.Attempt
-	err := db.read(ctx, func(c *conn) (err error) {
+	look := func(c *conn) (err error) {
 		list, err = c.going(site, session, t)
 		return err
+	}
+	if err := db.read(ctx, look); err != nil || len(list) == 0 {
+		return false, err
+	}
+	err := db.write(ctx, func(c *conn) error {
+		if err := look(c); err != nil || len(list) == 0 {
+			return err // it was started again, or removed
+		}
+		return c.forget(session, list)
 	})
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	if clear != nil {
-		if err := clear(ctx, list); err != nil {
-			return false, err
-		}
+	if clear == nil {
+		return true, nil
 	}
-	gone := false
-	err = db.write(ctx, func(c *conn) error {
-		now, err := c.going(site, session, t)
-		if gone = err == nil && len(now) == len(list); !gone {
-			return err // it was started again
-		}
-		return c.forget(session, list)
-	})
-	return gone && err == nil, err
+	return true, clear(ctx, list)
 }
 
 // Clear has nothing to do: what Forget removes goes at once.
@@ -54,6 +53,9 @@ func (c *conn) going(site, session int64, t time.Time) ([]host.Attempt, error) {
 	if err != nil || slices.ContainsFunc(list, func(a host.Attempt) bool { return !a.Done || !a.FinishedAt.Before(t) }) {
 		return nil, err
 	}
+	if len(list) == 0 || !list[0].SessionTime.Before(t) {
+		return nil, nil
+	}
 	_, waits, err := one(c, (*row).id, "SELECT id FROM session_attempts WHERE dependent_session_id = ? LIMIT 1", session)
 	if err != nil || waits {
 		return nil, err
@@ -62,6 +64,11 @@ func (c *conn) going(site, session int64, t time.Time) ([]host.Attempt, error) {
 		"SELECT l.last_attempt_id FROM sessions n JOIN sessions l ON l.project_id = n.project_id AND l.workflow_name = n.workflow_name AND l.session_time > n.session_time"+
 		" WHERE n.id = ? ORDER BY l.session_time LIMIT 1)", session)
 	if err != nil || !next {
+		return nil, err
+	}
+	a := list[0]
+	_, scheduled, err := one(c, (*row).id, "SELECT id FROM schedules WHERE project_id = ? AND workflow_name = ? AND next_schedule_time <= ?", a.Project.ID, a.Workflow.Name, a.SessionTime)
+	if err != nil || scheduled {
 		return nil, err
 	}
 	return list, nil

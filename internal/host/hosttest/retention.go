@@ -22,8 +22,10 @@ func retentionSuite(t *testing.T, h Harness) {
 		"the last one that is over stays": forgetLast,
 		"what is not over stays":          forgetUnfinished,
 		"what something waits for stays":  forgetWaitedFor,
-		"what is refused changes nothing": forgetRefused,
+		"what cannot be cleared is told":  forgetRefused,
 		"one that is started again stays": forgetStartedAgain,
+		"one ahead of its time stays":     forgetAhead,
+		"what a schedule comes to stays":  forgetScheduled,
 		"a session of many attempts":      forgetMany,
 		"what is old":                     forgetOld,
 	}.run(t, h)
@@ -81,7 +83,8 @@ func forgetWhole(t *testing.T, s Stores) {
 	clear := func(_ context.Context, list []host.Attempt) error {
 		told = nil
 		for _, a := range list {
-			got(s.Attempts.Attempt(ctx, 1, a.ID))(t) // nothing has gone yet
+			_, err := s.Attempts.Attempt(ctx, 1, a.ID)
+			wantError(t, "attempt that is told of", err, host.ErrNotFound)
 			told = append(told, a.ID)
 		}
 		return nil
@@ -158,11 +161,11 @@ func forgetWaitedFor(t *testing.T, s Stores) {
 	first, second := list[0], list[1]
 	must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: instant(10)}))
 	over(t, s, w, 7200, 20, "")
-	if forget(t, s, first, 1000) {
+	if forget(t, s, first, 4000) {
 		t.Error("a session was removed that another one waits for")
 	}
 	must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: instant(15)}))
-	if !forget(t, s, first, 1000) {
+	if !forget(t, s, first, 4000) {
 		t.Error("a session stayed that nothing waits for any more")
 	}
 }
@@ -172,21 +175,21 @@ func forgetRefused(t *testing.T, s Stores) {
 	list := over(t, s, w, 0, 10, "", "a")
 	over(t, s, w, 3600, 20, "")
 	no := errors.New("the disk is away")
-	_, err := s.Retention.Forget(ctx, 1, list[0].SessionID, instant(30), func(context.Context, []host.Attempt) error { return no })
+	removed, err := s.Retention.Forget(ctx, 1, list[0].SessionID, instant(30), func(context.Context, []host.Attempt) error { return no })
 	wantError(t, "forget", err, no)
-	for _, a := range list {
-		if state := got(s.Attempts.Archive(ctx, a.ID))(t); string(state) != fmt.Sprint("state of ", a.ID) {
-			t.Errorf("the final state of %d is %q", a.ID, state)
-		}
+	if !removed {
+		t.Error("it was not removed")
 	}
+	gone(t, s, list)
 }
 
 func forgetStartedAgain(t *testing.T, s Stores) {
 	ctx, w := t.Context(), definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "")
 	over(t, s, w, 3600, 20, "")
+	list = append(list, got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "again")))(t)[0])
 	removed := got(s.Retention.Forget(ctx, 1, list[0].SessionID, instant(30), func(context.Context, []host.Attempt) error {
-		list = append(list, got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "meanwhile")))(t)[0])
+		t.Error("it was cleared")
 		return nil
 	}))(t)
 	if removed {
@@ -194,6 +197,46 @@ func forgetStartedAgain(t *testing.T, s Stores) {
 	}
 	if all := attempts(t, s, host.AttemptQuery{Site: 1, Session: list[0].SessionID, Retried: true}); all != ids(list[1], list[0]) {
 		t.Errorf("its attempts are %s", all)
+	}
+}
+
+func forgetAhead(t *testing.T, s Stores) {
+	w := definition(t, s, 1, "demo")
+	list := over(t, s, w, 3600, 10, "")
+	over(t, s, w, 7200, 20, "")
+	if forget(t, s, list[0], 3600) {
+		t.Error("it was removed when it was its time")
+	}
+	if !forget(t, s, list[0], 3601) {
+		t.Error("it stayed after its time")
+	}
+}
+
+func forgetScheduled(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	times := func(session int64) host.Times {
+		return host.Times{Run: instant(session), Session: instant(session)}
+	}
+	got(push(ctx, s, 1, "demo", "r2", []string{"main"}, map[string]host.Times{"main": times(3600)}))(t)
+	schedule := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
+	before, next := over(t, s, w, 0, 10, ""), over(t, s, w, 3600, 20, "")
+	over(t, s, w, 7200, 30, "")
+	if !forget(t, s, before[0], 10000) {
+		t.Error("a session stayed that the schedule has passed")
+	}
+	if forget(t, s, next[0], 10000) {
+		t.Error("the next session of the schedule was removed")
+	}
+	schedule.DisabledAt = instant(40)
+	must(t, s.Schedules.Update(ctx, schedule, schedule.Times, instant(40)))
+	if forget(t, s, next[0], 10000) {
+		t.Error("the next session of the schedule was removed while that is disabled")
+	}
+	old := schedule.Times
+	schedule.Times = times(7200)
+	must(t, s.Schedules.Update(ctx, schedule, old, instant(50)))
+	if !forget(t, s, next[0], 10000) {
+		t.Error("a session stayed that the schedule has passed since")
 	}
 }
 
