@@ -56,8 +56,12 @@ func (c commandLine) write(name, text string) {
 	}
 }
 
-// command makes a command that talks to the stack. What the environment says of AWS stays.
+// command makes a command that talks to the stack. What the environment says of AWS stays. Logs are shown
+// as they are stored.
 func (c commandLine) command(args ...string) *exec.Cmd {
+	if args[0] == "log" {
+		args = append(args, "--output", "digdag")
+	}
 	cmd := exec.CommandContext(c.t.Context(), c.program, append(args, "-e", c.stack.URL)...)
 	cmd.Dir = c.folder
 	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG=", "DIGDAG_CONFIG_HOME="+c.folder, "ZERODAG_IAM=", "ZERODAG_TOKEN="+c.token, "http_proxy=", "https_proxy=")
