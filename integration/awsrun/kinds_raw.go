@@ -139,9 +139,21 @@ func (a *account) groups(ctx context.Context) ([]string, error) {
 	return a.ec2(ctx, "DescribeSecurityGroups", "groupId", "group-name", a.prefix()+"-*")
 }
 
-// interfaces are those of machines.
-func (a *account) interfaces(ctx context.Context) ([]string, error) {
-	return a.ec2(ctx, "DescribeNetworkInterfaces", "networkInterfaceId", "group-name", a.prefix()+"-*")
+// interfaces are those of machines: of the stage's groups, none of which can be deleted before its
+// interfaces.
+func (a *account) interfaces(ctx context.Context) (all []string, err error) {
+	groups, err := a.groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range groups {
+		ids, err := a.ec2(ctx, "DescribeNetworkInterfaces", "networkInterfaceId", "group-id", group)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, ids...)
+	}
+	return all, nil
 }
 
 func (a *account) apis(ctx context.Context) (names []string, err error) {
