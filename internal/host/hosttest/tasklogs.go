@@ -83,8 +83,8 @@ func logsLive(t *testing.T, s Stores) {
 			if len(list) == 1 && content(t, s, a, list[0].Name) == want {
 				return
 			}
-			if s.Now().Sub(begin) > 200*time.Millisecond {
-				t.Fatalf("after 200 ms the file does not show %q", want)
+			if s.Now().Sub(begin) > 10*time.Second { // a tenth of a second, where the machine is not busy
+				t.Fatalf("the file does not show %q", want)
 			}
 			<-time.After(time.Millisecond)
 		}
