@@ -92,7 +92,7 @@ func TestL1_Terminal(t *testing.T) {
 	endpoint := evilServer(t, name)
 	run := func(program string, args ...string) string {
 		cmd := exec.Command(program, args...)
-		cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+t.TempDir(), "TERM=xterm")
+		cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+t.TempDir(), "TERM=xterm", "NO_COLOR=1") // so that any sequence is of a name
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v %s", args, err, out)
