@@ -88,7 +88,7 @@ func newAttempt(s streams) *cobra.Command {
 		return r.show(a, func(p printer) {
 			p.attempt(a)
 			if r.ours() && a.Done {
-				_, ink := r.look()
+				_, ink := look(r.out)
 				p.WriteString(outcomeText(a, failed, ink))
 			}
 		})
@@ -147,7 +147,7 @@ func newTasks(s streams) *cobra.Command {
 	})
 }
 
-// taskTable lists tasks as a tree, with their tries and what went wrong.
+// taskTable lists tasks in the order of their ids, with their tries and what went wrong.
 func taskTable(now time.Time, list []client.Task) *table {
 	t := newTable(column{title: "ID"}, column{title: "TASK", name: true}, column{title: "STATE", ink: statusInk}, column{title: "TRIES"}, column{title: "STARTED"}, column{title: "TOOK"},
 		column{title: "ERROR", name: true}, column{title: "UPDATED", wide: true}, column{title: "STORED", wide: true})

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,7 @@ type logCommand struct {
 	remote
 	verbose, follow, urls bool
 	files                 map[string]*logRead // by name
-	level                 *regexp.Regexp
-	view                  *logView // nil shows lines as they are, as the original does
+	view                  *logView            // nil shows lines as they are, as the original does
 	held                  []heldLine
 }
 
@@ -33,14 +33,14 @@ const mostHeld = 50_000
 type heldLine struct {
 	at   time.Time
 	file client.LogFile
-	text string
+	line logText
 }
 
 // logRead is how far a log file was shown.
 type logRead struct {
 	size     int64     // of the file when it was read
 	lines    int       // that were shown or filtered
-	shown    int       // that were of the engine
+	begun    bool      // a line of the engine was shown or filtered
 	last     time.Time // of the last line that has one
 	torn     bool      // the last line had no end
 	failed   bool      // a line has said why the task failed
@@ -63,7 +63,6 @@ func newLog(s streams) *cobra.Command {
 		if len(args) == 2 {
 			prefix = args[1]
 		}
-		c.level = levelPattern()
 		if c.urls || !c.forPeople() {
 			return c.listFiles(ctx, id, prefix)
 		}
@@ -76,7 +75,7 @@ func newLog(s streams) *cobra.Command {
 
 // showLog shows the log to people. Who follows it to the end of the attempt is told how it ended.
 func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) error {
-	_, ink := c.look()
+	_, ink := look(c.out)
 	c.view = &logView{out: c.out, ink: ink, verbose: c.verbose, runs: map[string]int{}}
 	if err := c.read(ctx, id, prefix); err != nil || !c.follow || prefix != "" {
 		return err
@@ -113,7 +112,7 @@ func (f *waitFlags) until(ctx context.Context, r *remote, a client.Attempt) erro
 	}()
 	switch {
 	case f.follow:
-		c := &logCommand{remote: *r, follow: true, files: map[string]*logRead{}, level: levelPattern()}
+		c := &logCommand{remote: *r, follow: true, files: map[string]*logRead{}}
 		return c.showLog(ctx, a.ID, "")
 	case f.wait:
 		a, err := r.await(ctx, a.ID)
@@ -126,7 +125,7 @@ func (f *waitFlags) until(ctx context.Context, r *remote, a client.Attempt) erro
 }
 
 // levelPattern finds the level in a line like "2016-04-06 17:07:16 -0700 [INFO] ...".
-func levelPattern() *regexp.Regexp { return regexp.MustCompile(`^[0-9: \-+.]*\[([A-Za-z]+)\]`) }
+var levelPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9: \-+.]*\[([A-Za-z]+)\]`) })
 
 // listFiles shows which files there are.
 func (c *logCommand) listFiles(ctx context.Context, id client.ID, prefix string) error {
@@ -227,7 +226,7 @@ func (c *logCommand) update(ctx context.Context, id client.ID, prefix string, la
 func (c *logCommand) showHeld() error {
 	slices.SortStableFunc(c.held, func(a, b heldLine) int { return a.at.Compare(b.at) })
 	for _, l := range c.held {
-		if err := c.view.show(l.file, c.files[l.file.FileName], l.text); err != nil {
+		if err := c.view.show(l.file, c.files[l.file.FileName], l.line); err != nil {
 			return err
 		}
 	}
@@ -288,27 +287,30 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFil
 	}
 }
 
+// viewLine shows a line to people; where a log is followed, with the others of its round.
+func (c *logCommand) viewLine(h client.LogFile, at *logRead, l logText) error {
+	if !c.follow {
+		return c.view.show(h, at, l)
+	}
+	switch {
+	case !l.at.IsZero():
+		at.last = l.at
+	case at.last.IsZero():
+		at.last = h.FileTime
+	}
+	if c.held = append(c.held, heldLine{at.last, h, l}); len(c.held) >= mostHeld {
+		return c.showHeld()
+	}
+	return nil
+}
+
 // showLine shows a line of level info and above. A line without a level goes with the one
 // before it.
 func (c *logCommand) showLine(h client.LogFile, at *logRead, line string) error {
-	if c.view != nil && c.follow {
-		if at.last.IsZero() {
-			at.last = h.FileTime
-		}
-		if m := logLine().FindStringSubmatch(line); m != nil {
-			if t, err := time.Parse(logTime, m[1]); err == nil {
-				at.last = t
-			}
-		}
-		if c.held = append(c.held, heldLine{at.last, h, line}); len(c.held) >= mostHeld {
-			return c.showHeld()
-		}
-		return nil
-	}
 	if c.view != nil {
-		return c.view.show(h, at, line)
+		return c.viewLine(h, at, readLine(line))
 	}
-	if m := c.level.FindStringSubmatch(line); m != nil {
+	if m := levelPattern().FindStringSubmatch(line); m != nil {
 		switch strings.ToUpper(m[1]) {
 		case "DEBUG", "TRACE":
 			at.filtered = !c.verbose

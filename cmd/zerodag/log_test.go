@@ -59,7 +59,7 @@ func readLog(t *testing.T, s *logServer, follow, verbose bool) string {
 	}
 	t.Cleanup(connection.Close)
 	var out bytes.Buffer
-	c := &logCommand{remote: remote{streams: streams{out: &out}, Client: connection}, follow: follow, verbose: verbose, files: map[string]*logRead{}, level: levelPattern()}
+	c := &logCommand{remote: remote{streams: streams{out: &out}, Client: connection}, follow: follow, verbose: verbose, files: map[string]*logRead{}}
 	if err := c.read(t.Context(), "1", ""); err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,26 @@ var logLine = sync.OnceValue(func() *regexp.Regexp {
 // logTime is the form of times in logs.
 const logTime = "2006-01-02 15:04:05.000 -0700"
 
+// logText is a line of a log, read. What a task printed has nothing but its text.
+type logText struct {
+	text                           string
+	engine                         bool // it is the engine's
+	moment, level, logger, message string
+	at                             time.Time // of moment; zero where that is no time
+}
+
+func readLine(text string) logText {
+	m := logLine().FindStringSubmatch(text)
+	if m == nil {
+		return logText{text: text}
+	}
+	l := logText{text: text, engine: true, moment: m[1], level: m[2], logger: m[3], message: m[4]}
+	if at, err := time.Parse(logTime, l.moment); err == nil {
+		l.at = at
+	}
+	return l
+}
+
 // isHeading says of an engine's line that it begins a run: it names the operator. A further try begins with
 // one of level debug.
 func isHeading(first bool, logger string) bool {
@@ -36,22 +56,21 @@ func isHeading(first bool, logger string) bool {
 }
 
 // show shows one line of a file. What has no level is what the task printed, and is never left out.
-func (v *logView) show(h client.LogFile, at *logRead, line string) error {
-	m := logLine().FindStringSubmatch(line)
-	if m == nil {
-		at.filtered = at.filtered || at.failed && isTrace(line) && !v.verbose
+func (v *logView) show(h client.LogFile, at *logRead, l logText) error {
+	if !l.engine {
+		at.filtered = at.filtered || at.failed && isTrace(l.text) && !v.verbose
 		if at.filtered {
 			return nil
 		}
-		return v.write(h, "", line)
+		return v.write(h, "", l.text)
 	}
-	moment, level, logger, message := m[1], m[2], m[3], m[4]
-	if t, err := time.Parse(logTime, moment); err == nil {
-		moment = t.Local().Format("15:04:05")
+	moment := l.moment
+	if !l.at.IsZero() {
+		moment = l.at.Local().Format("15:04:05")
 	}
-	heading := isHeading(at.shown == 0, logger)
-	at.shown++
-	at.filtered = (level == "DEBUG" || level == "TRACE") && !heading && !v.verbose
+	heading := isHeading(!at.begun, l.logger)
+	at.begun = true
+	at.filtered = (l.level == "DEBUG" || l.level == "TRACE") && !heading && !v.verbose
 	switch {
 	case at.filtered:
 		return nil
@@ -61,14 +80,14 @@ func (v *logView) show(h client.LogFile, at *logRead, line string) error {
 		if n := v.runs[h.TaskName]; n > 1 {
 			again = fmt.Sprintf("try %d ", n)
 		}
-		return v.write(h, v.ink.dim, fmt.Sprintf("%s %s%s", moment, again, message))
-	case level == "ERROR":
+		return v.write(h, v.ink.dim, fmt.Sprintf("%s %s%s", moment, again, l.message))
+	case l.level == "ERROR":
 		at.failed = true
-		return v.write(h, v.ink.red, message)
-	case level == "WARN":
-		return v.write(h, v.ink.yellow, "warning: "+message)
+		return v.write(h, v.ink.red, l.message)
+	case l.level == "WARN":
+		return v.write(h, v.ink.yellow, "warning: "+l.message)
 	}
-	return v.write(h, v.ink.dim, message)
+	return v.write(h, v.ink.dim, l.message)
 }
 
 // isTrace says of a line below the message of a failure that from here on it says where in a program that

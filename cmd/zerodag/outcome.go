@@ -79,7 +79,7 @@ func (r *remote) tail(ctx context.Context, id client.ID, task string, n int) ([]
 	var lines []string
 	for in := bufio.NewReader(z); ; {
 		line, err := in.ReadString('\n')
-		if text := strings.TrimRight(line, "\r\n"); text != "" && logLine().FindStringSubmatch(text) == nil {
+		if text := strings.TrimRight(line, "\r\n"); text != "" && !readLine(text).engine {
 			if lines = append(lines, text); len(lines) > n {
 				lines = lines[1:]
 			}
@@ -144,10 +144,7 @@ func (r *remote) tellOutcome(ctx context.Context, a client.Attempt, lines int) e
 			return err
 		}
 	}
-	ink := palette{}
-	if file, ok := terminalOf(r.err); ok && watched(file) {
-		ink = newPalette()
-	}
+	_, ink := look(r.err)
 	fmt.Fprint(r.err, outcomeText(a, failed, ink))
 	if !a.Success {
 		return errShown

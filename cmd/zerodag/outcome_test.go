@@ -106,7 +106,7 @@ func TestLogForPeople(t *testing.T) {
 	t.Parallel()
 	for _, follow := range []bool{false, true} {
 		r, out, said := (&failing{polls: 1}).opened(t)
-		c := &logCommand{remote: r, follow: follow, files: map[string]*logRead{}, level: levelPattern()}
+		c := &logCommand{remote: r, follow: follow, files: map[string]*logRead{}}
 		err := c.showLog(t.Context(), "7", "")
 		if follow != errors.Is(err, errShown) || !follow && err != nil {
 			t.Errorf("follow %v: %v", follow, err)

@@ -104,14 +104,14 @@ func (r *remote) list(v any, original func(printer), t *table, none string) erro
 			p.line("%s", none)
 			return
 		}
-		columns, ink := r.look()
+		columns, ink := look(r.out)
 		p.WriteString(t.text(r.format == wideForm, columns, ink))
 	})
 }
 
-// look is how wide the terminal is that the result goes to, and its colours; nothing where it is none.
-func (r *remote) look() (columns int, ink palette) {
-	file, ok := terminalOf(r.out)
+// look is how wide the terminal is that a stream goes to, and its colours; nothing where it is none.
+func look(w io.Writer) (columns int, ink palette) {
+	file, ok := terminalOf(w)
 	if !ok || !watched(file) {
 		return 0, palette{}
 	}

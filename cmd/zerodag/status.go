@@ -43,7 +43,7 @@ func newStatus(s streams) *cobra.Command {
 			return err
 		}
 		return r.show(found, func(p printer) {
-			columns, ink := r.look()
+			columns, ink := look(r.out)
 			part := func(title string, t *table) {
 				if len(t.rows) == 0 {
 					p.line("%s: nothing", title)
