@@ -156,7 +156,7 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Ru
 	if d.message.Count > 1 && a.claimed[c.guard] != d.message.Count {
 		return nil, errSuperseded // while this one waited for the store
 	}
-	if most := d.Limits.ProcessTime; most > 0 && d.Now().Sub(a.known) > oldest {
+	if d.Limits.ProcessTime > 0 && d.Now().Sub(a.known) > oldest {
 		a.state = nil // a run may be fenced
 	}
 	if a.state != nil && !c.again && !c.decided && p.doubt.Nonce == "" {
