@@ -1,7 +1,10 @@
 package evaluators
 
 import (
+	"context"
+	"errors"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -9,10 +12,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestGoneBeforeItIsAsked proves that an evaluator which something has ended while it was idle fails no
-// expression, also in the moment in which its end is not known yet.
-func TestGoneBeforeItIsAsked(t *testing.T) {
-	t.Parallel()
+// idle makes a Pool and one evaluator of it.
+func idle(t *testing.T) (*Pool, *process) {
+	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -23,6 +25,14 @@ func TestGoneBeforeItIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p, e
+}
+
+// TestGoneBeforeItIsAsked proves that an evaluator which something has ended while it was idle fails no
+// expression, also in the moment in which its end is not known yet.
+func TestGoneBeforeItIsAsked(t *testing.T) {
+	t.Parallel()
+	p, e := idle(t)
 	e.signal()
 	<-e.ended
 	e.ended = make(chan struct{})
@@ -34,5 +44,48 @@ func TestGoneBeforeItIsAsked(t *testing.T) {
 	got, err := p.Template(t.Context(), "${n.toFixed(1)}", param.New("n", int64(1)), expr.Scope{Zone: time.UTC})
 	if err != nil || got != "1.0" {
 		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestKilledWhileItIsAsked proves that an expression is evaluated all the same when somebody kills the
+// evaluator that may have read it, and each other one that waits.
+func TestKilledWhileItIsAsked(t *testing.T) {
+	t.Parallel()
+	p, e := idle(t)
+	other, err := p.start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []*process{other, e} {
+		e.cmd.Process.Signal(syscall.SIGSTOP) // what is written to it stays in its pipe
+		p.giveBack(e, true)
+		time.AfterFunc(100*time.Millisecond, e.signal)
+	}
+	got, err := p.Template(t.Context(), "${n.toFixed(1)}", param.New("n", int64(1)), expr.Scope{Zone: time.UTC})
+	if err != nil || got != "1.0" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// TestKilledEachTime proves that an expression of which each evaluator is killed fails its task, and is
+// not tried for ever.
+func TestKilledEachTime(t *testing.T) {
+	t.Parallel()
+	p, e := idle(t)
+	p.giveBack(e, true)
+	before := len(p.all)
+	asked := 0
+	ask := func(context.Context) (*process, error) {
+		asked++
+		e, err := p.start(t.Context())
+		if err == nil {
+			e.cmd.Process.Signal(syscall.SIGSTOP)
+			time.AfterFunc(100*time.Millisecond, e.signal)
+		}
+		return e, err
+	}
+	_, err := p.scriptBy(t.Context(), ask, ask, expr.Script{})
+	if asked != 2 || !errors.As(err, new(expr.ScriptError)) || len(p.all) != before {
+		t.Errorf("asked %d times: %v; %d evaluators are left", asked, err, len(p.all))
 	}
 }

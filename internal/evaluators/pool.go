@@ -51,7 +51,9 @@ func (p *Pool) evaluator(ctx context.Context) *expr.Evaluator {
 	return expr.New(func(q expr.Script) (string, error) { return p.script(ctx, q) })
 }
 
-// script has one template evaluated. An evaluator that dies of it fails it, and no other one.
+// script has one template evaluated. An evaluator that dies of it fails it, and no other one. One that
+// is killed from outside does not: another is asked, one that was started for it, since what ended
+// the first may have ended those that waited, too.
 func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -59,20 +61,29 @@ func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
+	return p.scriptBy(ctx, p.take, p.start, q)
+}
+
+// taking is how an evaluator is had.
+type taking func(context.Context) (*process, error)
+
+func (p *Pool) scriptBy(ctx context.Context, take, fresh taking, q expr.Script) (string, error) {
 	for tries := 0; ; tries++ {
-		text, err := p.ask(ctx, q)
-		if !errors.Is(err, errNotAsked) {
+		text, err := p.ask(ctx, take, q)
+		switch killed := errors.Is(err, errKilled); {
+		case !killed && !errors.Is(err, errNotAsked):
 			return text, err
-		}
-		if tries > cap(p.slots) { // more than can have been idle: those that are started end, too
+		case tries > cap(p.slots): // more than can have been idle: those that are started end, too
 			return "", expr.ScriptError(err.Error())
+		case killed:
+			take, tries = fresh, cap(p.slots)
 		}
 	}
 }
 
-// ask has one evaluator evaluate a template.
-func (p *Pool) ask(ctx context.Context, q expr.Script) (string, error) {
-	e, err := p.take(ctx)
+// ask has one evaluator, which take returns, evaluate a template.
+func (p *Pool) ask(ctx context.Context, take taking, q expr.Script) (string, error) {
+	e, err := take(ctx)
 	if err != nil {
 		return "", err
 	}

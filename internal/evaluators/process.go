@@ -129,6 +129,10 @@ func (p *process) isOver() bool {
 // not, and another evaluator can be asked.
 var errNotAsked = errors.New("the evaluator had ended before it was asked")
 
+// errKilled says that somebody killed an evaluator which may have read the question: an administrator,
+// or the kernel when the machine has no memory. An evaluation has no effect, so it can be asked again.
+var errKilled = errors.New("the process of the evaluation was killed from outside, twice: the machine may have no memory left")
+
 // evaluate asks for one evaluation. sound says whether the process can be asked again.
 func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sound bool, err error) {
 	b, err := wire.Question(q)
@@ -151,6 +155,12 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 		return "", false, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return "", false, expr.ScriptError("the evaluation took longer than 500ms and did not heed it: its process was ended")
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		<-p.ended // by itself, or by somebody else
+		if p.endedBy(syscall.SIGKILL) {
+			return "", false, errKilled
+		}
 	}
 	p.kill() // so that it is known how it ended
 	return "", false, expr.ScriptError(p.obituary())
@@ -187,6 +197,15 @@ func (p *process) ask(began time.Time, question []byte) (string, error) {
 	}
 }
 
+// endedBy says whether that signal ended the process, which has ended.
+func (p *process) endedBy(signal syscall.Signal) bool {
+	if p.cmd.ProcessState == nil { // its end is not known
+		return false
+	}
+	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return status.Signaled() && status.Signal() == signal
+}
+
 // obituary says why the process ended, as far as it is known.
 func (p *process) obituary() string {
 	said := p.said.String()
@@ -198,16 +217,12 @@ func (p *process) obituary() string {
 		}
 		return false
 	}
-	var status syscall.WaitStatus
-	if p.cmd.ProcessState != nil { // else its end is not known
-		status, _ = p.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	}
 	switch {
 	case has("stack exceeds", "stack overflow"):
 		return "the evaluation took more than 64 MiB of stack: its process was ended"
 	case has("out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread"):
 		return "the evaluation took more than 256 MiB of memory: its process was ended"
-	case has("SIGXCPU"), status.Signaled() && status.Signal() == syscall.SIGXCPU:
+	case has("SIGXCPU"), p.endedBy(syscall.SIGXCPU):
 		return "the evaluation took longer than 500ms and did not heed it: its process was ended"
 	}
 	return fmt.Sprintf("the process of the evaluation died: %v%s", p.cmd.ProcessState, first(said))
