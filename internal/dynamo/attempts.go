@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"zerodag/internal/host"
@@ -104,11 +105,12 @@ func (db *DB) ending(ctx context.Context, id int64, e host.End) (where, error) {
 
 // shortAtEnd are the attributes that keep the short logs, which go with the log otherwise.
 func (db *DB) shortAtEnd(ctx context.Context, id int64) (item, error) {
-	list, err := db.shortOfEntries(ctx, id)
+	list, known := db.recent.of(id)
+	more, err := db.shortFrom(ctx, id, known+1)
 	if err != nil {
 		return nil, err
 	}
-	it, b := item{}, packShort(append(list, db.short.take(id)...))
+	it, b := item{}, packShort(slices.Concat(list, more, db.short.take(id)))
 	if len(b) > largestArchive {
 		blob, err := db.putArchive(ctx, id, b)
 		it.setStr(aShortBlob, blob)

@@ -43,6 +43,7 @@ type DB struct {
 	now      func() time.Time
 	ids      ids
 	tails    tails
+	recent   recent
 	short    shortLogs
 }
 

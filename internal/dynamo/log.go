@@ -42,6 +42,7 @@ func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 		return err
 	}
 	db.tails.note(attempt, tail{e.Seq, it.num(aSnapshotSeq)})
+	db.recent.next(attempt, e.Seq, short)
 	return nil
 }
 
@@ -120,6 +121,13 @@ func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 	at := newest.num(aSnapshotSeq)
 	list = append(list, first)
 	slices.Reverse(list)
+	if len(list) == 1 || seqOf(list[1]) == 2 { // these are all entries
+		short, err := shortOfEntries(list)
+		if err != nil {
+			return host.Stored{}, err
+		}
+		db.recent.begin(attempt, seqOf(newest), short)
+	}
 	stored, err := db.stored(ctx, list, at)
 	if err != nil {
 		return host.Stored{}, err

@@ -184,6 +184,43 @@ func TestShortLogs(t *testing.T) {
 	shown(other, "one=1", "three=3", "two=2")
 }
 
+// TestShortLogsAtEnd proves that the end of an attempt reads only those entries that its process has
+// not seen, and keeps the short logs of all.
+func TestShortLogsAtEnd(t *testing.T) {
+	t.Parallel()
+	o := options(t)
+	db, counter := open(t, o)
+	other := dynamo.New(configOf(t), o)
+	ctx, a, want := t.Context(), startOne(t, db), map[string]bool{}
+	add := func(by *dynamo.DB, seq int64) {
+		t.Helper()
+		name := fmt.Sprint("log", seq)
+		want[name] = true
+		by.KeepShort(a.ID, name, random(600))
+		if err := by.Append(ctx, a.ID, host.Entry{Seq: seq, Nonce: name, At: instant(seq)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(other, 2)
+	if _, err := db.Load(ctx, a.ID); err != nil {
+		t.Fatal(err)
+	}
+	for seq := int64(3); seq < 40; seq++ {
+		add(db, seq)
+	}
+	add(other, 40)
+	counter.Units()
+	if err := db.Finish(ctx, a.ID, host.End{At: instant(60), Archive: []byte("state")}); err != nil {
+		t.Fatal(err)
+	}
+	if reads, _ := counter.Units(); reads > 1 {
+		t.Errorf("the end took %v read units", reads)
+	}
+	if err := other.EachShort(ctx, a.ID, func(name string, _ []byte) { delete(want, name) }); err != nil || len(want) > 0 {
+		t.Errorf("%v are missing, %v", want, err)
+	}
+}
+
 // TestLargeParams proves that parameters which are too large for a row come back, also of
 // an attempt whose log has gone.
 func TestLargeParams(t *testing.T) {

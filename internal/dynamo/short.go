@@ -64,6 +64,58 @@ func (s *shortLogs) giveBack(attempt int64, list []shortLog) {
 	s.m[attempt] = append(list[:len(list):len(list)], s.m[attempt]...)
 }
 
+// recent is the log of which this process read or wrote the last entry, if it knows what all of its
+// entries took along: to end an attempt is then to read what came after them, not all of them.
+type recent struct {
+	mu      sync.Mutex
+	attempt int64
+	seq     int64 // the last entry that is known
+	list    []shortLog
+	size    int
+}
+
+// maxRecent is the most that is kept in memory.
+const maxRecent = 1 << 20
+
+// begin knows an attempt up to an entry.
+func (r *recent) begin(attempt, seq int64, list []shortLog) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempt, r.seq, r.list, r.size = attempt, seq, nil, 0
+	r.take(list)
+}
+
+// next knows the next entry, too, if it knows all before it.
+func (r *recent) next(attempt, seq int64, list []shortLog) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.attempt == attempt && r.seq == seq-1 {
+		r.seq = seq
+		r.take(list)
+	}
+}
+
+// take adds logs; what becomes too large is forgotten whole. The lock is held.
+func (r *recent) take(list []shortLog) {
+	for _, l := range list {
+		r.size += len(l.name) + len(l.content)
+	}
+	r.list = append(r.list, list...)
+	if r.size > maxRecent {
+		r.attempt, r.seq, r.list = 0, 0, nil
+	}
+}
+
+// of is what is known of an attempt: the logs of its entries up to seq.
+func (r *recent) of(attempt int64) (list []shortLog, seq int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.attempt != attempt {
+		return nil, 0
+	}
+	return r.list[:len(r.list):len(r.list)], r.seq
+}
+
 // EachShort calls f for the short logs of an attempt: those of its entries while there are
 // any, of its row afterwards, and those that no entry has taken yet.
 func (db *DB) EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error {
@@ -76,7 +128,7 @@ func (db *DB) EachShort(ctx context.Context, attempt int64, f func(name string, 
 		return err
 	}
 	if list == nil {
-		if list, err = db.shortOfEntries(ctx, attempt); err != nil {
+		if list, err = db.shortFrom(ctx, attempt, 1); err != nil {
 			return err
 		}
 	}
@@ -102,11 +154,16 @@ func (db *DB) shortOf(ctx context.Context, it item) ([]shortLog, error) {
 	return splitShort(b)
 }
 
-func (db *DB) shortOfEntries(ctx context.Context, attempt int64) ([]shortLog, error) {
-	entries, err := db.find(ctx, query{where: entries(attempt, 1, maxSeq), names: []string{aShort}})
+// shortFrom are those of the entries from first on.
+func (db *DB) shortFrom(ctx context.Context, attempt, first int64) ([]shortLog, error) {
+	entries, err := db.find(ctx, query{where: entries(attempt, first, maxSeq), names: []string{aShort}})
 	if err != nil {
 		return nil, err
 	}
+	return shortOfEntries(entries)
+}
+
+func shortOfEntries(entries []item) ([]shortLog, error) {
 	var list []shortLog
 	for _, it := range entries {
 		if b := it.bytes(aShort); b != nil {
