@@ -52,10 +52,13 @@ func (c *console) message(level operators.Level, logger, text string) {
 	c.line(level, "main", logger, text)
 }
 
-func (c *console) shows(level operators.Level) bool {
+func (c *console) shows(level operators.Level) bool { return levelShows(c.level, level) }
+
+// levelShows says whether a place among logLevels shows lines of a level.
+func levelShows(most int, level operators.Level) bool {
 	for i, name := range logLevels() {
 		if strings.EqualFold(name, string(level)) {
-			return i <= c.level
+			return i <= most
 		}
 	}
 	return true
@@ -69,6 +72,12 @@ func (c *console) line(level operators.Level, thread, logger, text string) {
 
 // flushEvery bounds how long output may lie in the buffer.
 const flushEvery = 10 * time.Millisecond
+
+// Write implements io.Writer; flush returns its error.
+func (c *console) Write(p []byte) (int, error) {
+	c.write(string(p))
+	return len(p), nil
+}
 
 func (c *console) write(text string) {
 	c.mu.Lock()

@@ -69,7 +69,7 @@ func TestInterruptedRun(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Error("an interrupted run must not end with exit code 0")
 	}
-	if text := out.String(); !strings.Contains(text, "interrupted") || strings.Contains(text, "never") || strings.Contains(text, "echo>: handled") {
+	if text := out.String(); !strings.Contains(text, "Interrupted after") || strings.Contains(text, "never") || strings.Contains(text, "echo>: handled") {
 		t.Errorf("output of the interrupted run:\n%s", text)
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".digdag/status/20240101T000000+0000/+main+a.yml")); err != nil {

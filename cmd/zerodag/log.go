@@ -76,7 +76,7 @@ func newLog(s streams) *cobra.Command {
 // showLog shows the log to people. Who follows it to the end of the attempt is told how it ended.
 func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) error {
 	_, ink := look(c.out)
-	c.view = &logView{out: c.out, ink: ink, verbose: c.verbose, runs: map[string]int{}}
+	c.view = &logView{taskLines: taskLines{out: c.out, ink: ink}, verbose: c.verbose, runs: map[string]int{}}
 	if err := c.read(ctx, id, prefix); err != nil || !c.follow || prefix != "" {
 		return err
 	}

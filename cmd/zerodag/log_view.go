@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,10 +13,8 @@ import (
 // logView shows the lines of logs to people: each with the task that it is of, a heading for each run,
 // and the engine's own lines without what only a program needs.
 type logView struct {
-	out     io.Writer
-	ink     palette
+	taskLines
 	verbose bool
-	width   int            // of the names of tasks
 	runs    map[string]int // how many runs of a task were shown
 }
 
@@ -62,7 +59,7 @@ func (v *logView) show(h client.LogFile, at *logRead, l logText) error {
 		if at.filtered {
 			return nil
 		}
-		return v.write(h, "", l.text)
+		return v.write(h.TaskName, "", l.text)
 	}
 	moment := l.moment
 	if !l.at.IsZero() {
@@ -80,46 +77,23 @@ func (v *logView) show(h client.LogFile, at *logRead, l logText) error {
 		if n := v.runs[h.TaskName]; n > 1 {
 			again = fmt.Sprintf("try %d ", n)
 		}
-		return v.write(h, v.ink.dim, fmt.Sprintf("%s %s%s", moment, again, l.message))
+		return v.write(h.TaskName, v.ink.dim, fmt.Sprintf("%s %s%s", moment, again, l.message))
 	case l.level == "ERROR":
 		at.failed = true
-		return v.write(h, v.ink.red, l.message)
+		return v.write(h.TaskName, v.ink.red, l.message)
 	case l.level == "WARN":
-		return v.write(h, v.ink.yellow, "warning: "+l.message)
+		return v.write(h.TaskName, v.ink.yellow, "warning: "+l.message)
 	}
-	return v.write(h, v.ink.dim, l.message)
+	return v.write(h.TaskName, v.ink.dim, l.message)
 }
 
 // isTrace says of a line below the message of a failure that from here on it says where in a program that
 // was: what a script prints of that is in the log already.
 func isTrace(line string) bool { return strings.HasPrefix(line, "\t") }
 
-// taskInk is the colour of a task, so that those that run side by side are told apart.
-func (v *logView) taskInk(name string) string {
-	inks := []string{v.ink.cyan, v.ink.green, v.ink.yellow}
-	sum := 0
-	for _, c := range []byte(name) {
-		sum = sum*31 + int(c)
-	}
-	return inks[(sum%len(inks)+len(inks))%len(inks)]
-}
-
-func (v *logView) write(h client.LogFile, ink, text string) error {
-	name := shorten(h.TaskName, longestName)
-	pad := strings.Repeat(" ", max(0, v.width-len([]rune(name))))
-	if ink != "" {
-		text = ink + text + v.ink.reset
-	}
-	_, err := fmt.Fprintf(v.out, "%s%s%s%s | %s\n", v.taskInk(h.TaskName), name, v.ink.reset, pad, text)
-	return err
-}
-
-// longestName is how much of the name of a task stands before each of its lines.
-const longestName = 32
-
 // fit makes room for the names of tasks.
 func (v *logView) fit(handles []client.LogFile) {
 	for _, h := range handles {
-		v.width = max(v.width, min(longestName, len([]rune(h.TaskName))))
+		v.taskLines.fit(h.TaskName)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -42,6 +41,7 @@ type runCommand struct {
 	timezone   string
 	strict     bool
 	accept     bool
+	again      func(session time.Time) string // the command line that goes on
 }
 
 // newRun runs one workflow in this process.
@@ -56,6 +56,7 @@ func newRun(s streams) *cobra.Command {
 			if len(args) == 0 {
 				return wrongCount(cmd, s, args, 2)
 			}
+			c.again = func(session time.Time) string { return againCommand(cmd.Flags(), args, session) }
 			return c.run(cmd.Context(), args[0], strings.Join(args[1:], ""))
 		},
 	}
@@ -104,7 +105,9 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err := c.checkFlags(); err != nil {
 		return err
 	}
-	banner(c.err)
+	if c.original() {
+		banner(c.err)
+	}
 	settings, err := c.load()
 	if err != nil {
 		return err
@@ -184,10 +187,16 @@ type localRun struct {
 	workflow  dig.Workflow
 	pattern   string
 
-	log    *console
-	status *statusFolder // nil with --no-save
-	plan   *plan
+	log       *console
+	output    *runOutput
+	status    *statusFolder // nil with --no-save
+	plan      *plan
+	sessionAt time.Time
+	began     time.Time
 }
+
+// original says whether log lines have the original's form: where scripts may read them.
+func (c *runCommand) original() bool { return asDigdag() || c.logPath != "-" }
 
 func (r *localRun) do(ctx context.Context) error {
 	def, err := engine.Define(r.workflow)
@@ -205,35 +214,45 @@ func (r *localRun) do(ctx context.Context) error {
 	if r.log, err = newConsole(out, r.logLevel); err != nil {
 		return err
 	}
-	if path, ok := r.params.Get(projectPath); ok {
+	if path, ok := r.params.Get(projectPath); ok && r.original() {
 		r.log.message(operators.Info, "io.digdag.cli.Arguments", fmt.Sprint("Setting project path to ", path))
 	}
 	if note := paramServerNote(r.settings); note != "" {
-		r.log.message(operators.Warn, "io.digdag.cli.Run", note)
+		r.warning(note)
 	}
 	if _, live := r.terminal(); live {
 		r.log.level = min(r.log.level, warnLevel) // the tree says the rest
 	}
-	session, err := r.sessionTime(def.Zone, time.Now())
-	if err != nil {
+	if err := r.chooseSession(def.Zone); err != nil {
 		return err
 	}
 	if r.plan, err = r.planOf(def.Nodes); err != nil {
 		return err
 	}
 	if !r.noSave {
-		r.status = newStatusFolder(r.saved(), session)
-		r.log.message(operators.Info, "io.digdag.cli.Run", "Using session "+r.status.dir+".")
+		r.status = newStatusFolder(r.saved(), r.sessionAt)
+		if r.original() {
+			r.log.message(operators.Info, "io.digdag.cli.Run", "Using session "+r.status.dir+".")
+		}
 	}
-	state, err := r.attempt(ctx, session)
+	state, err := r.attempt(ctx)
 	if err != nil {
 		return err
 	}
-	failed := r.report(state)
-	return cmp.Or(r.log.flush(), r.status.close(), failed)
+	flushed := r.log.flush()
+	return cmp.Or(flushed, r.status.close(), r.report(state))
 }
 
-func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.State, error) {
+// warning says what is no task's.
+func (r *localRun) warning(text string) {
+	if r.original() {
+		r.log.message(operators.Warn, "io.digdag.cli.Run", text)
+		return
+	}
+	fmt.Fprintln(r.err, "warning: "+text)
+}
+
+func (r *localRun) attempt(ctx context.Context) (*engine.State, error) {
 	limit, err := r.settings.integer("io.digdag.limits.maxWorkflowTasks", 0)
 	if err != nil {
 		return nil, err
@@ -266,7 +285,8 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 	defer scratch.Leave(r.files.Root())
 	pool := evaluators.New("")
 	defer pool.Close()
-	view := newView(r)
+	view := newView(ctx, r)
+	r.began = time.Now()
 	host := local.New(local.Options{
 		Registry:  all.Registry(),
 		Store:     files.NewParamStore(r.files.Root()+"/.digdag/params", time.Now),
@@ -287,9 +307,11 @@ func (r *localRun) attempt(ctx context.Context, session time.Time) (*engine.Stat
 		Before:    r.before,
 		Changed:   r.changed(view),
 	})
-	r.log.message(operators.Info, "io.digdag.core.workflow.WorkflowExecutor", fmt.Sprintf(
-		"Starting a new session project id=1 workflow name=%s session_time=%s", r.workflow.Name, operators.FormatTime(session)))
-	a, err := host.Run(ctx, local.Request{Workflow: r.workflow.Name, SessionTime: session, Params: r.params,
+	if r.original() {
+		r.log.message(operators.Info, "io.digdag.core.workflow.WorkflowExecutor", fmt.Sprintf(
+			"Starting a new session project id=1 workflow name=%s session_time=%s", r.workflow.Name, operators.FormatTime(r.sessionAt)))
+	}
+	a, err := host.Run(ctx, local.Request{Workflow: r.workflow.Name, SessionTime: r.sessionAt, Params: r.params,
 		Only: func(nodes []dig.Node) ([]dig.Node, error) { return subtree(nodes, r.pattern) }})
 	view.close()
 	if err != nil {
@@ -309,7 +331,7 @@ func (r *localRun) workspace(in executors.In) func(operators.Identity) (local.Wo
 // --dry-run and --show-params.
 func (r *localRun) before(j *operators.Job) *operators.Result {
 	if result := r.plan.skip(j.TaskName, r.status); result != nil {
-		j.Log.Line(operators.Warn, "Run$OperatorManagerWithSkip", "Skipped")
+		j.Log.Line(operators.Warn, "Run$OperatorManagerWithSkip", skipped)
 		return result
 	}
 	if r.dryRun || r.showParams {
@@ -329,52 +351,9 @@ func (r *localRun) changed(v view) func(*engine.State, []engine.Change) {
 		for _, c := range changes {
 			if t, ok := c.(engine.TaskChanged); ok && t.Progress.State == engine.Success {
 				r.status.save(s.Task(t.Task))
+				r.output.forget(s.Task(t.Task).Name)
 			}
 		}
 		v.changed(s, changes)
-	}
-}
-
-const hints = `  * Use --session <daily | hourly | "yyyy-MM-dd[ HH:mm:ss]"> to not reuse the last session time.
-  * Use --rerun, --start +NAME, or --goal +NAME argument to rerun skipped tasks.
-`
-
-// report says how the attempt ended; a failure is an error that lists the failed tasks.
-func (r *localRun) report(s *engine.State) error {
-	if s.Succeeded() {
-		saved := ""
-		if r.status != nil {
-			saved = " Task state is saved at " + r.status.dir + " directory."
-		}
-		fmt.Fprintf(r.err, "Success.%s\n%s", saved, hints)
-		return nil
-	}
-	var b strings.Builder
-	b.WriteString("error: \n")
-	failures(&b, s)
-	if r.status != nil {
-		fmt.Fprintf(&b, "\nTask state is saved at %s directory.\n%s", r.status.dir, hints)
-	}
-	io.WriteString(r.err, b.String())
-	return errShown
-}
-
-func failures(b *strings.Builder, s *engine.State) {
-	if s.Canceled() {
-		b.WriteString("  The run was interrupted.\n")
-	}
-	for _, t := range s.Tasks() {
-		if t.State != engine.Failed {
-			continue
-		}
-		message, _ := t.Error.Get("message")
-		text, err := param.AsString("message", message)
-		if err != nil || text == "" {
-			text = param.Text(t.Error)
-		}
-		if _, after, found := strings.Cut(text, "Exception: "); found {
-			text = after
-		}
-		fmt.Fprintf(b, "  * %s:\n    %s\n", t.Name, text)
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"sync/atomic"
+
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/operators"
@@ -50,8 +52,9 @@ func findNode(nodes []dig.Node, pattern string) (int, error) {
 // plan says which tasks --start, --goal, --end and --rerun let run, and for which a saved
 // result is good. A nil set is everything.
 type plan struct {
-	run   map[string]bool // others are skipped as if they had succeeded
-	saved map[string]bool // a saved success is taken for these
+	run     map[string]bool // others are skipped as if they had succeeded
+	saved   map[string]bool // a saved success is taken for these
+	skipped atomic.Int64    // tasks for which one was taken
 }
 
 func (r *localRun) planOf(nodes []dig.Node) (*plan, error) {
@@ -124,7 +127,11 @@ func (p *plan) skip(name string, status *statusFolder) *operators.Result {
 	case p.run != nil && !p.run[name]:
 		return &operators.Result{}
 	case p.saved == nil || p.saved[name]:
-		return status.read(name)
+		result := status.read(name)
+		if result != nil {
+			p.skipped.Add(1)
+		}
+		return result
 	}
 	return nil
 }

@@ -12,44 +12,83 @@ import (
 	"zerodag/operators"
 )
 
+// chooseSession chooses the session time and says which it is.
+func (r *localRun) chooseSession(zone *time.Location) error {
+	t, why, err := r.sessionTime(zone, time.Now())
+	if err != nil {
+		return err
+	}
+	r.sessionAt = t
+	if r.original() {
+		if why != "" {
+			r.log.message(operators.Warn, "io.digdag.cli.Run", why.original(t))
+		}
+		return nil
+	}
+	fmt.Fprintf(r.err, "Session %s%s\n", operators.FormatTime(t), why.plain())
+	return nil
+}
+
+// sessionChoice is why a session time was taken that nobody named.
+type sessionChoice string
+
+const (
+	sessionNamed     sessionChoice = ""
+	sessionSaved     sessionChoice = "Reusing the last session time %s."
+	sessionScheduled sessionChoice = "Using a new session time %s based on schedule."
+	sessionToday     sessionChoice = "Using a new session time %s."
+)
+
+func (c sessionChoice) original(t time.Time) string {
+	return fmt.Sprintf(string(c), operators.FormatTime(t))
+}
+
+func (c sessionChoice) plain() string {
+	switch c {
+	case sessionSaved:
+		return ", that of the last run; --session chooses another"
+	case sessionScheduled:
+		return ", the last one of its schedule"
+	case sessionToday:
+		return ", which is today"
+	}
+	return ""
+}
+
 // sessionTime chooses the session time that --session asks for, in the workflow's zone.
-func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, error) {
+func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, sessionChoice, error) {
 	now = now.In(zone)
 	today := schedule.Local(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC), zone)
 	sched, err := r.schedule(zone)
 	if err != nil {
-		return time.Time{}, err
-	}
-	warn := func(text string, t time.Time, more string) time.Time {
-		r.log.message(operators.Warn, "io.digdag.cli.Run", text+" "+operators.FormatTime(t.In(zone))+more+".")
-		return t.In(zone)
+		return time.Time{}, "", err
 	}
 	switch r.session {
 	case "hourly":
-		return today.Add(now.Sub(today).Truncate(time.Hour)), nil
+		return today.Add(now.Sub(today).Truncate(time.Hour)), sessionNamed, nil
 	case "daily":
-		return today, nil
+		return today, sessionNamed, nil
 	case "schedule":
 		if sched == nil {
-			return time.Time{}, errors.New("--session schedule is set but schedule is not set to this workflow.")
+			return time.Time{}, "", errors.New("--session schedule is set but schedule is not set to this workflow.")
 		}
-		return sched.Last(now).Time.In(zone), nil
+		return sched.Last(now).Time.In(zone), sessionNamed, nil
 	case "last":
 		last, found := lastSession(r.saved(), r.workflow.Name)
 		switch {
 		case found:
-			return warn("Reusing the last session time", last, ""), nil
+			return last.In(zone), sessionSaved, nil
 		case sched != nil:
-			return warn("Using a new session time", sched.Last(now).Time, " based on schedule"), nil
+			return sched.Last(now).Time.In(zone), sessionScheduled, nil
 		}
-		return warn("Using a new session time", today, ""), nil
+		return today, sessionToday, nil
 	}
 	for _, form := range []string{"2006-01-02", "2006-01-02 15:04:05"} {
 		if t, err := time.Parse(form, r.session); err == nil {
-			return schedule.Local(t, zone), nil
+			return schedule.Local(t, zone), sessionNamed, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--session must be hourly, daily, last, \"yyyy-MM-dd\", or \"yyyy-MM-dd HH:mm:SS\" format: %s (config)", r.session)
+	return time.Time{}, "", fmt.Errorf("--session must be hourly, daily, last, \"yyyy-MM-dd\", or \"yyyy-MM-dd HH:mm:SS\" format: %s (config)", r.session)
 }
 
 func (r *localRun) schedule(zone *time.Location) (*schedule.Schedule, error) {

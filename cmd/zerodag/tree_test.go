@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,73 +9,195 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/engine"
+	"zerodag/operators"
 )
 
-func treeOf(rows ...treeRow) *treeView {
-	s := &engine.State{}
-	return &treeView{states: []*engine.State{s}, rows: map[*engine.State][]treeRow{s: rows}}
+// at is an instant so many seconds after the run began.
+func at(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }
+
+// row is a task that began and ended so many seconds after the run did; -1: it has not.
+func row(name string, parent engine.TaskID, state engine.TaskState, from, to int) treeRow {
+	r := treeRow{name: name, parent: parent, state: state}
+	if from >= 0 {
+		r.started = at(from)
+	}
+	if to >= 0 {
+		r.ended = at(to)
+	}
+	return r
 }
 
-// TestTreePicture proves that the tree shows each task below its parent, with its state
-// and how long it took, and that a tree that does not fit folds what is finished.
+// TestTreePicture proves that the tree shows each task below its parent, with its state, how long it took
+// and what it says; that loops have no level of their own; and that nobody sees a notice that went well.
 func TestTreePicture(t *testing.T) {
 	t.Parallel()
-	at := func(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }
-	row := func(name string, depth int, parent engine.TaskID, state engine.TaskState, from, to int) treeRow {
-		r := treeRow{name: name, depth: depth, parent: parent, state: state}
-		if from >= 0 {
-			r.started = at(from)
-		}
-		if to >= 0 {
-			r.ended = at(to)
-		}
-		return r
-	}
-	small := treeOf(
-		row("+wf", 0, 0, engine.Planned, 0, -1),
-		row("+wf+a", 1, 1, engine.Success, 0, 2),
-		row("+wf+b", 1, 1, engine.RetryWaiting, 2, -1),
-		row("+wf+c", 1, 1, engine.Blocked, -1, -1),
-		row("+wf+a^sub", 2, 2, engine.Failed, 0, 65),
-	)
-	got := small.picture(at(70), 80, 20, false)
+	p := painter{now: at(70), columns: 80, last: func(task string) string { return "\x07said by " + task }}
+	got := p.picture([]treeRow{
+		row("+wf", 0, engine.Planned, 0, -1),
+		row("+wf+a", 1, engine.Planned, 0, -1),
+		row("+wf+b", 1, engine.RetryWaiting, 2, -1),
+		row("+wf+c", 1, engine.Blocked, -1, -1),
+		row("+wf+a^sub", 2, engine.Planned, 0, -1),
+		row("+wf+a^sub+x", 5, engine.Failed, 0, 65),
+		row("+wf+a^sub+y", 5, engine.Running, 60, -1),
+		row("+wf^failure-alert", 1, engine.Success, 60, 60),
+	}, 20, false)
 	if diff := cmp.Diff([]string{
 		"⠋ +wf 1m 10s",
-		"  ✔ +a 2.0s",
-		"    ✘ ^sub 1m 5s",
+		"  ⠋ +a 1m 10s",
+		"    ✘ +x 1m 5s",
+		"    ⠋ +y 10.0s | \\x07said by +wf+a^sub+y",
 		"  ↻ +b 1m 8s (waits)",
 		"  · +c ",
+		"━━━━━─────────────── 0 of 4 done, 1 running, 1 waiting, 1 failed 1m 10s",
 	}, got); diff != "" {
 		t.Error(diff)
 	}
-	rows := []treeRow{row("+wf", 0, 0, engine.Planned, 0, -1), row("+wf+l", 1, 1, engine.Planned, 0, -1)}
-	for range 100 {
-		rows = append(rows, row("+wf+l+x", 2, 2, engine.Success, 0, 1))
+}
+
+// wide is a loop of many tasks of which some have ended, some failed and some run, before a small group.
+func wide(done, failed, running, left int) []treeRow {
+	rows := []treeRow{row("+wf", 0, engine.Planned, 0, -1), row("+wf+l", 1, engine.Planned, 0, -1)}
+	add := func(n int, state engine.TaskState, from, to int) {
+		for range n {
+			rows = append(rows, row(fmt.Sprint("+wf+l+x", len(rows)), 2, state, from, to))
+		}
 	}
-	rows = append(rows, row("+wf+l+last", 2, 2, engine.Running, 1, -1))
-	got = treeOf(rows...).picture(at(3), 80, 10, false)
+	add(done, engine.Success, 0, 1)
+	add(running, engine.Running, 1, -1)
+	add(failed, engine.Failed, 0, 1)
+	add(left, engine.Blocked, -1, -1)
+	rows = append(rows, row("+wf+end", 1, engine.Blocked, -1, -1))
+	end := engine.TaskID(len(rows))
+	return append(rows, row("+wf+end+p", end, engine.Blocked, -1, -1), row("+wf+end+q", end, engine.Blocked, -1, -1))
+}
+
+// TestTreeFolds proves that a tree which does not fit shows failures first, then what runs, and counts the
+// rest; that its totals are always seen and count what failed, not what only contains that; and that
+// what has succeeded folds to a line.
+func TestTreeFolds(t *testing.T) {
+	t.Parallel()
+	p := painter{now: at(3), columns: 50}
 	if diff := cmp.Diff([]string{
 		"⠋ +wf 3.0s",
 		"  ⠋ +l 3.0s",
-		"    ⠋ +last 2.0s",
-		"  103 tasks: 100 done, 1 running, 0 failed",
-	}, got); diff != "" {
+		"    ✘ +x152 1.0s",
+		"    ⠋ +x102 2.0s",
+		"    ⠋ +x103 2.0s",
+		"    ⠋ +x104 2.0s",
+		"    ⠋ +x105 2.0s",
+		"      ... 100 done, 46 running, 30 to come",
+		"  · +end ",
+		"    · +p ",
+		"    · +q ",
+		"100 of 183 done, 50 running, 1 failed 3.0s",
+	}, p.picture(wide(100, 1, 50, 30), 12, false)); diff != "" {
+		t.Error(diff)
+	}
+	rows := wide(100, 0, 0, 0)
+	rows[1].state, rows[1].ended = engine.Success, at(2)
+	if diff := cmp.Diff([]string{
+		"⠋ +wf 3.0s",
+		"  ✔ +l 2.0s  100 tasks",
+		"  · +end ",
+		"    · +p ",
+		"    · +q ",
+		"100 of 102 done 3.0s",
+	}, p.picture(rows, 12, false)); diff != "" {
+		t.Error(diff)
+	}
+	over := p.picture(wide(100, 1, 0, 30), 8, true)
+	if text := strings.Join(over, "\n"); !strings.Contains(text, "... 100 done, 30 did not run") || strings.Contains(text, "100 of") {
+		t.Errorf("at the end:\n%s", text)
+	}
+}
+
+// TestTreeFits proves that no picture has more lines than there are, whatever the tree, nor lines that are
+// wider than the terminal, and that the last line has the totals.
+func TestTreeFits(t *testing.T) {
+	t.Parallel()
+	for _, lines := range []int{3, 4, 5, 8, 22, 38} {
+		for _, n := range []int{0, 1, 3, 50, 1000} {
+			for _, columns := range []int{20, 80, 140} {
+				p := painter{now: at(3), columns: columns, last: func(string) string { return strings.Repeat("long ", 50) }}
+				got := p.picture(wide(n, n/10, n/5, n), lines, false)
+				if len(got) > lines || !strings.Contains(got[len(got)-1], " of ") {
+					t.Errorf("%d lines for %d tasks in %d:\n%s", len(got), n, lines, strings.Join(got, "\n"))
+				}
+				for _, l := range got {
+					if w := len([]rune(l)); w > columns {
+						t.Errorf("%d wide in %d columns: %s", w, columns, l)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTreeKeepsOutput proves that what tasks print stays above the tree, each line beside its task, also one
+// whose end never comes, and that nothing is lost at the end.
+func TestTreeKeepsOutput(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	s, above := &engine.State{}, &aboveTree{}
+	v := &treeView{out: &out, size: func() (int, int) { return 40, 10 }, above: above, states: []*engine.State{s},
+		rows: map[*engine.State][]treeRow{s: {{name: "+wf"}}}, output: newRunOutput(t.Context(), taskLines{out: above}, 2, true)}
+	log := v.log(operators.Identity{TaskName: "+wf+a"})
+	fmt.Fprint(log, "first\nsec")
+	v.redraw(time.Unix(0, 0), false)
+	fmt.Fprint(log, "ond\nlast")
+	log.(*lineLog).Close()
+	v.redraw(time.Unix(0, 0), true)
+	if diff := cmp.Diff("+wf+a | first\n· +wf \n0 of 1 done\n\x1b[2A\r\x1b[J+wf+a | second\n+wf+a | last\n· +wf \n", out.String()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestTreeKeepsOutput proves that what commands print stays above the tree, whole lines
-// only, and that nothing is lost at the end.
-func TestTreeKeepsOutput(t *testing.T) {
+// TestLineLog proves that lines reach the screen whole, in the order of what is said of the task, and that
+// one without an end is shown all the same.
+func TestLineLog(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	v := treeOf(treeRow{name: "+wf"})
-	v.out, v.size = &out, func() (int, int) { return 40, 10 }
-	v.print("first\nsec")
-	v.redraw(time.Unix(0, 0), false)
-	v.print("ond\nlast")
-	v.redraw(time.Unix(0, 0), true)
-	if diff := cmp.Diff("first\n· +wf \n\x1b[1A\r\x1b[Jsecond\nlast\n· +wf \n", out.String()); diff != "" {
+	o := newRunOutput(t.Context(), taskLines{out: &out, whole: true}, 2, false)
+	log := o.log(operators.Identity{TaskName: "+a"})
+	fmt.Fprint(log, "one\r\ntwo")
+	log.Line(operators.Error, "OperatorManager", "Task failed, retrying: no\n\tfrom somewhere")
+	log.Line(operators.Debug, "OperatorManager", "not shown")
+	log.Echo("three\nfour")
+	n, _ := fmt.Fprint(log, strings.Repeat("x", longestLine+1))
+	if diff := cmp.Diff("+a | one\n+a | two\n+a | failed, and is tried again: no\n+a | three\n+a | four\n+a | "+strings.Repeat("x", n)+"\n", out.String()); diff != "" {
 		t.Error(diff)
+	}
+	if got := len(o.lastOf("+a")); got != 5 {
+		t.Errorf("%d lines are kept", got)
+	}
+	if o.log(operators.Identity{TaskName: "+a"}); len(o.lastOf("+a")) > 0 {
+		t.Error("a further try keeps lines of the one before")
+	}
+}
+
+// TestRunOutcome proves what is said at the end of a run: what failed, why, what it printed last, and the
+// command that goes on.
+func TestRunOutcome(t *testing.T) {
+	t.Parallel()
+	many := runOutcome{saved: true, again: "zerodag run a.dig", took: time.Second, count: tally{total: 9, done: 2, failed: 6}}
+	for i := range 6 {
+		many.failed = append(many.failed, runFailure{fmt.Sprint("+a+t", i), "no\nwhy", []string{"last"}})
+	}
+	for _, x := range []struct {
+		o    runOutcome
+		want string
+	}{
+		{runOutcome{succeeded: true, took: time.Second, count: tally{total: 1, done: 1}}, "Success: 1 task in 1.0s.\n"},
+		{runOutcome{succeeded: true, took: time.Second, count: tally{total: 3, done: 3}, skipped: 2}, "Success: 3 tasks in 1.0s. 2 had succeeded before and did not run again: --rerun runs all.\n"},
+		{runOutcome{interrupted: true, took: time.Second, count: tally{total: 3, done: 1}, saved: true, again: "zerodag run a.dig"},
+			"Interrupted after 1.0s: 1 of 3 tasks succeeded, 2 did not finish.\nWhat was running will run again. Go on with: zerodag run a.dig\n"},
+		{runOutcome{took: time.Second, count: tally{total: 1, failed: 1}}, "Failed after 1.0s: 0 of 1 task succeeded, 1 failed.\nNothing was saved (--no-save): the next run begins anew.\n"},
+		{many, strings.Join([]string{"error: +a+t0: no", "  why", "  | last", "error: +a+t1: no", "  why", "  | last", "error: +a+t2: no", "  why", "  | last", "... and 3 more: +a+t3, +a+t4, +a+t5",
+			"Failed after 1.0s: 2 of 9 tasks succeeded, 6 failed, 1 did not finish.", "Mend it, and go on with: zerodag run a.dig\n"}, "\n")},
+	} {
+		if diff := cmp.Diff(x.want, x.o.text(palette{})); diff != "" {
+			t.Error(diff)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"strconv"
 
@@ -18,11 +19,25 @@ type view interface {
 	close()                                 // the run is over
 }
 
-// newView chooses the live tree for a terminal and log lines for everything else.
-func newView(r *localRun) view {
-	var v view = plainView{r.log}
-	if file, live := r.terminal(); live {
-		v = newTreeView(file, terminalSize(file))
+// newView chooses the live tree for a terminal, lines beside their tasks for everything else, and the
+// original's log lines where scripts may read them.
+func newView(ctx context.Context, r *localRun) view {
+	file, live := r.terminal()
+	above := &aboveTree{}
+	lines := taskLines{out: r.log, whole: true}
+	if live {
+		lines = taskLines{out: above, ink: newPalette()}
+	}
+	level, _ := levelNumber(r.logLevel) // the console has it, too
+	r.output = newRunOutput(ctx, lines, level, live)
+	var v view
+	switch {
+	case live:
+		v = newTreeView(file, terminalSize(file), above, r.output)
+	case r.original():
+		v = plainView{r.log}
+	default:
+		v = linesView{r.output}
 	}
 	if r.taskLog != "" {
 		v = keptView{v, files.NewLogs(files.LogOptions{Folder: r.taskLog}), r.log}
@@ -65,6 +80,12 @@ type plainView struct{ console *console }
 func (v plainView) log(id operators.Identity) operators.Log { return v.console.taskLog(id) }
 func (v plainView) changed(*engine.State, []engine.Change)  {}
 func (v plainView) close()                                  {}
+
+// linesView prints what tasks print, each line beside its task.
+type linesView struct{ *runOutput }
+
+func (linesView) changed(*engine.State, []engine.Change) {}
+func (linesView) close()                                 {}
 
 // keptView keeps the logs of tasks as files beside what is shown.
 type keptView struct {

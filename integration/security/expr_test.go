@@ -100,7 +100,7 @@ func TestC1_HostileExpressionsOfRun(t *testing.T) {
 	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "sum 2") || strings.Contains(string(out), "goroutine ") {
 		t.Errorf("%v\n%s", err, ending(string(out)))
 	}
-	if n := strings.Count(string(out), "\n  * +x+x"); n < len(list)/2 || n > len(list) {
+	if n := strings.Count(string(out), " | failed: "); n < len(list)/2 || n > len(list) {
 		t.Errorf("%d of %d tasks failed", n, len(list))
 	}
 }

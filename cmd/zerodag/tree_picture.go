@@ -1,0 +1,403 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+)
+
+// treeRow is one task as it is drawn.
+type treeRow struct {
+	name           string // the full name
+	state          engine.TaskState
+	started, ended time.Time
+	parent         engine.TaskID
+}
+
+func newTreeRow(t *engine.Task) treeRow {
+	r := treeRow{name: t.Name, parent: t.Parent}
+	r.follow(t)
+	return r
+}
+
+func (r *treeRow) follow(t *engine.Task) {
+	if r.state == engine.Blocked && t.State != engine.Blocked {
+		r.started = t.UpdatedAt
+	}
+	r.state = t.State
+	if t.State.Done() {
+		r.ended = t.UpdatedAt
+	}
+}
+
+func (r *treeRow) waits() bool {
+	return r.state == engine.RetryWaiting || r.state == engine.GroupRetryWaiting
+}
+
+// active: it has begun and is not over.
+func (r *treeRow) active() bool { return r.state != engine.Blocked && !r.state.Done() }
+
+// noticeSuffix ends the name of the task that the engine adds to tell somebody of a failure.
+const noticeSuffix = "^failure-alert"
+
+// isNotice: it is such a task, which nobody needs to see unless it fails.
+func (r *treeRow) isNotice() bool { return strings.HasSuffix(r.name, noticeSuffix) && !r.state.Error() }
+
+// tally counts tasks: those that do something, not those that only contain others.
+type tally struct{ total, done, failed, running, waiting int }
+
+func (c *tally) add(r treeRow) {
+	c.total++
+	switch {
+	case r.state == engine.Success:
+		c.done++
+	case r.state.Error():
+		c.failed++
+	case r.waits():
+		c.waiting++
+	case r.active():
+		c.running++
+	}
+}
+
+func (c *tally) plus(d tally) {
+	c.total += d.total
+	c.done += d.done
+	c.failed += d.failed
+	c.running += d.running
+	c.waiting += d.waiting
+}
+
+// words names what there is of each kind.
+func (c tally) words() string {
+	parts := []string{fmt.Sprintf("%d of %d done", c.done, c.total)}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{c.running, "running"}, {c.waiting, "waiting"}, {c.failed, "failed"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// atEnd says what became of all tasks.
+func (c tally) atEnd() string {
+	text := fmt.Sprintf("%d of %s succeeded", c.done, counted(c.total, "task"))
+	if c.failed > 0 {
+		text += fmt.Sprintf(", %d failed", c.failed)
+	}
+	if rest := c.total - c.done - c.failed; rest > 0 {
+		text += fmt.Sprintf(", %d did not finish", rest)
+	}
+	return text
+}
+
+// isShell: it is the group that the engine puts around what a loop or a script makes. What it contains is
+// shown below its parent.
+func (r *treeRow) isShell() bool { return strings.HasSuffix(r.name, "^sub") && !r.waits() }
+
+// grove is the tasks of an attempt as a tree.
+type grove struct {
+	rows     []treeRow
+	over     bool    // what has not begun never will
+	children [][]int // by place of the parent + 1, the first list has the root
+	below    []tally // of each row: what it contains, or itself where it contains nothing
+	broken   []bool  // a task has failed in it
+}
+
+func newGrove(rows []treeRow, over bool) *grove {
+	g := &grove{rows: rows, over: over, children: make([][]int, len(rows)+1), below: make([]tally, len(rows)), broken: make([]bool, len(rows))}
+	parents := make([]engine.TaskID, len(rows))
+	for i, r := range rows {
+		parents[i] = r.parent
+		if r.parent > 0 && rows[r.parent-1].isShell() {
+			parents[i] = parents[r.parent-1]
+		}
+		if !r.isNotice() && !r.isShell() {
+			g.children[parents[i]] = append(g.children[parents[i]], i)
+		}
+	}
+	for i := len(rows) - 1; i >= 0; i-- { // what is inside comes behind
+		r := &rows[i]
+		if r.isNotice() || r.isShell() {
+			continue
+		}
+		if len(g.children[i+1]) == 0 {
+			g.below[i].add(*r)
+		}
+		g.broken[i] = g.broken[i] || r.state.Error()
+		if p := parents[i]; p > 0 {
+			g.below[p-1].plus(g.below[i])
+			g.broken[p-1] = g.broken[p-1] || g.broken[i]
+		}
+	}
+	return g
+}
+
+func (g *grove) tally() (c tally) {
+	for _, i := range g.children[0] {
+		c.plus(g.below[i])
+	}
+	return c
+}
+
+// line is a line of the picture: a row, or what is said of those that are left out of a group.
+type line struct {
+	row    int
+	folded bool // what it contains is not shown
+	rest   *tally
+	depth  int
+}
+
+// lines chooses what is shown in at most so many lines. Of a tree that does not fit, what has succeeded
+// folds to a line, and of each group the tasks that failed are shown first, then those that run; the
+// others are counted.
+func (g *grove) lines(most int) []line {
+	for each := len(g.rows); ; each /= 2 {
+		list := g.walk(nil, 0, 0, each)
+		if len(list) <= most || each == 0 {
+			return list
+		}
+	}
+}
+
+// walk adds what is in a group, of which it shows at most so many.
+func (g *grove) walk(list []line, group, depth, each int) []line {
+	kids := g.children[group]
+	if len(kids) <= each || group == 0 {
+		for _, i := range kids {
+			list = g.show(list, i, depth, each)
+		}
+		return list
+	}
+	shown := map[int]bool{}
+	for _, wanted := range []func(i int) bool{
+		func(i int) bool { return g.broken[i] },
+		func(i int) bool { return g.rows[i].active() },
+	} {
+		for _, i := range kids {
+			if len(shown) < each && !shown[i] && wanted(i) {
+				shown[i] = true
+				list = g.show(list, i, depth, each)
+			}
+		}
+	}
+	if each == 0 {
+		return list
+	}
+	var rest tally
+	for _, i := range kids {
+		if !shown[i] {
+			rest.plus(g.below[i])
+		}
+	}
+	return append(list, line{rest: &rest, depth: depth})
+}
+
+// show adds a row and what it contains.
+func (g *grove) show(list []line, i, depth, each int) []line {
+	kids := g.children[i+1]
+	folded := len(kids) > 0 && (each == 0 || g.rows[i].state == engine.Success && depth > 0 && g.below[i].total > each)
+	list = append(list, line{row: i, folded: folded, depth: depth})
+	if folded || len(kids) == 0 {
+		return list
+	}
+	return g.walk(list, i+1, depth+1, each)
+}
+
+// spinner are the pictures of a task that runs, one after the other.
+const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+// painter draws rows.
+type painter struct {
+	ink     palette
+	frame   int
+	now     time.Time
+	columns int
+	last    func(task string) string // what a task printed last
+}
+
+// picture draws an attempt in at most so many lines, the last of which has its totals unless the run is over.
+func (p painter) picture(rows []treeRow, most int, over bool) []string {
+	g := newGrove(rows, over)
+	if !over {
+		most--
+	}
+	list := g.lines(most)
+	hidden := 0
+	if len(list) > most {
+		hidden = len(list) - most + 1
+		list = list[:most-1]
+	}
+	var all []string
+	for _, l := range list {
+		all = append(all, p.line(g, l))
+	}
+	if hidden > 0 {
+		all = append(all, p.ink.dim+shortenEnd(fmt.Sprintf("  ... %d more lines", hidden), p.columns)+p.ink.reset)
+	}
+	if !over {
+		all = append(all, p.totals(g))
+	}
+	return all
+}
+
+// barWidth is that of the bar beside the totals, which narrow terminals have no room for.
+const (
+	barWidth   = 20
+	barColumns = 60
+)
+
+func (p painter) totals(g *grove) string {
+	c := g.tally()
+	bar := ""
+	if p.columns >= barColumns && c.total > 0 {
+		part := func(n int) int { return n * barWidth / c.total }
+		failed := part(c.failed)
+		if c.failed > 0 {
+			failed = max(failed, 1)
+		}
+		done := min(part(c.done), barWidth-failed)
+		bar = p.ink.green + strings.Repeat("━", done) + p.ink.red + strings.Repeat("━", failed) + p.ink.dim + strings.Repeat("─", barWidth-done-failed) + p.ink.reset + " "
+	}
+	took := ""
+	if len(g.rows) > 0 && !g.rows[0].started.IsZero() {
+		took = " " + shortDuration(p.now.Sub(g.rows[0].started))
+	}
+	used := 0
+	if bar != "" {
+		used = barWidth + 1
+	}
+	return bar + p.ink.dim + shortenEnd(c.words()+took, p.columns-used) + p.ink.reset
+}
+
+func (p painter) line(g *grove, l line) string {
+	if l.rest != nil {
+		return strings.Repeat("  ", l.depth) + p.ink.dim + shortenEnd("  "+l.rest.others(g.over), p.columns-2*l.depth) + p.ink.reset
+	}
+	note := ""
+	if l.folded {
+		note = g.below[l.row].words()
+		if c := g.below[l.row]; c.done == c.total {
+			note = counted(c.total, "task")
+		}
+	}
+	return p.draw(g.rows[l.row], l.depth, note)
+}
+
+// others says what is left out of a group.
+func (c tally) others(over bool) string {
+	parts, left := []string{}, "to come"
+	if over {
+		left = "did not run"
+	}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{c.done, "done"}, {c.failed, "failed"}, {c.running, "running"}, {c.waiting, "waiting"},
+		{c.total - c.done - c.failed - c.running - c.waiting, left}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return "... " + strings.Join(parts, ", ")
+}
+
+func (p painter) draw(r treeRow, depth int, note string) string {
+	icon, colour := p.icon(r)
+	took := ""
+	if !r.started.IsZero() {
+		end := r.ended
+		if end.IsZero() {
+			end = p.now
+		}
+		took = shortDuration(end.Sub(r.started))
+	}
+	if r.waits() {
+		took += " (waits)"
+	}
+	name := lastWord(r.name)
+	room := p.columns - 2*depth - 4 - len(took)
+	if with := room - 2 - len(note); note != "" && with >= leastName {
+		took += "  " + note
+		room = with
+	}
+	if runes := []rune(name); room > 1 && len(runes) > room {
+		name = string(runes[:room-1]) + "…"
+	}
+	if said := p.saying(r, room-len([]rune(name))-3); said != "" {
+		took += " | " + said
+	}
+	return fmt.Sprintf("%s%s%s %s%s %s%s%s", strings.Repeat("  ", depth), colour, icon, name, p.ink.reset, p.ink.dim, took, p.ink.reset)
+}
+
+// leastName is how much of a name is left where something is said beside it.
+const leastName = 8
+
+// leastSaid is the room below which it is not worth while to show what a task says.
+const leastSaid = 12
+
+// saying is what a task that runs printed last, where there is room for it.
+func (p painter) saying(r treeRow, room int) string {
+	if p.last == nil || r.state != engine.Running || room < leastSaid {
+		return ""
+	}
+	text := strings.TrimSpace(p.last(r.name))
+	text = text[strings.LastIndexByte(text, '\r')+1:]
+	if strings.ContainsRune(text, '\x1b') {
+		return ""
+	}
+	return shortenEnd(oneLine(text), room)
+}
+
+// shortenEnd cuts the end of a text that is longer than so many characters.
+func shortenEnd(text string, most int) string {
+	runes := []rune(text)
+	switch {
+	case len(runes) <= most:
+		return text
+	case most < 1:
+		return ""
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+func (p painter) icon(r treeRow) (icon, colour string) {
+	switch {
+	case r.state == engine.Success:
+		return "✔", p.ink.green
+	case r.state.Error():
+		return "✘", p.ink.red
+	case r.state == engine.Canceled:
+		return "⊘", p.ink.yellow
+	case r.state == engine.Blocked:
+		return "·", p.ink.dim
+	case r.waits():
+		return "↻", p.ink.yellow
+	}
+	pictures := []rune(spinner)
+	return string(pictures[p.frame%len(pictures)]), p.ink.cyan
+}
+
+// lastWord is what a task adds to its parent's full name.
+func lastWord(name string) string {
+	if i := strings.LastIndexAny(name, "+^"); i > 0 {
+		return name[i:]
+	}
+	return name
+}
+
+// shortDuration writes a duration for people: 12ms, 3.4s, 2m 5s, 1h 2m 3s.
+func shortDuration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return showDuration(d)
+}
