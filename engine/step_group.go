@@ -61,12 +61,16 @@ func (d *decision) tooManyCopies(t *Task) bool {
 	return len(d.tasks)+copies > max(d.limit, HardLimit)
 }
 
+// FailureAlert is what the engine adds to the name of a workflow's root for the task that tells people that
+// an attempt has failed.
+const FailureAlert = "^failure-alert"
+
 // handleFailure adds `^failure-alert` and `^error` below a group that failed; the final
 // state waits for them. False when there is nothing to add.
 func (d *decision) handleFailure(t *Task) bool {
 	before := len(d.tasks)
 	if t.Parent == 0 {
-		alert, err := compile(t, "^failure-alert", param.New("_type", "notify", "_command", "Workflow session attempt failed"))
+		alert, err := compile(t, FailureAlert, param.New("_type", "notify", "_command", "Workflow session attempt failed"))
 		if err == nil {
 			d.addTasks(t, alert, nil, false)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/tasklog"
 )
 
 type logCommand struct {
@@ -33,7 +34,7 @@ const mostHeld = 50_000
 type heldLine struct {
 	at   time.Time
 	file client.LogFile
-	line logText
+	line tasklog.Text
 }
 
 // logRead is how far a log file was shown.
@@ -288,13 +289,13 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFil
 }
 
 // viewLine shows a line to people; where a log is followed, with the others of its round.
-func (c *logCommand) viewLine(h client.LogFile, at *logRead, l logText) error {
+func (c *logCommand) viewLine(h client.LogFile, at *logRead, l tasklog.Text) error {
 	if !c.follow {
 		return c.view.show(h, at, l)
 	}
 	switch {
-	case !l.at.IsZero():
-		at.last = l.at
+	case !l.At.IsZero():
+		at.last = l.At
 	case at.last.IsZero():
 		at.last = h.FileTime
 	}
@@ -308,7 +309,7 @@ func (c *logCommand) viewLine(h client.LogFile, at *logRead, l logText) error {
 // before it.
 func (c *logCommand) showLine(h client.LogFile, at *logRead, line string) error {
 	if c.view != nil {
-		return c.viewLine(h, at, readLine(line))
+		return c.viewLine(h, at, tasklog.Read(line))
 	}
 	if m := levelPattern().FindStringSubmatch(line); m != nil {
 		switch strings.ToUpper(m[1]) {

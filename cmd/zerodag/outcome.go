@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"zerodag/internal/client"
+	"zerodag/internal/tasklog"
 )
 
 // lastLines is how much of its log is shown of a task that failed.
@@ -69,25 +66,11 @@ func (r *remote) tail(ctx context.Context, id client.ID, task string, n int) ([]
 		return nil, err
 	}
 	defer file.Close()
-	z, err := gzip.NewReader(file)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, nil
-	}
+	lines, err := tasklog.Last(file, n)
 	if err != nil {
 		return nil, fmt.Errorf("read log %s: %w", h.FileName, err)
 	}
-	var lines []string
-	for in := bufio.NewReader(z); ; {
-		line, err := in.ReadString('\n')
-		if text := strings.TrimRight(line, "\r\n"); text != "" && !readLine(text).engine {
-			if lines = append(lines, text); len(lines) > n {
-				lines = lines[1:]
-			}
-		}
-		if err != nil { // a file that is being written ends anywhere
-			return lines, nil
-		}
-	}
+	return lines, nil
 }
 
 // outcomeText says how an attempt has ended and, if it failed, which task, why, the last that it printed

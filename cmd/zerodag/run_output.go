@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/operators"
 )
 
@@ -69,7 +70,7 @@ func (o *runOutput) said(task string, first bool, level operators.Level, logger,
 		o.write(task, o.lines.ink.red, plainly(task, message))
 	case level == operators.Warn:
 		o.write(task, o.lines.ink.yellow, strings.Trim(message, "\n"))
-	case o.tree, strings.HasSuffix(task, noticeSuffix):
+	case o.tree, strings.HasSuffix(task, engine.FailureAlert):
 	case isHeading(first, logger):
 		o.write(task, o.lines.ink.dim, time.Now().Format("15:04:05 ")+message)
 	default:

@@ -39,11 +39,10 @@ func (r *treeRow) waits() bool {
 // active: it has begun and is not over.
 func (r *treeRow) active() bool { return r.state != engine.Blocked && !r.state.Done() }
 
-// noticeSuffix ends the name of the task that the engine adds to tell somebody of a failure.
-const noticeSuffix = "^failure-alert"
-
-// isNotice: it is such a task, which nobody needs to see unless it fails.
-func (r *treeRow) isNotice() bool { return strings.HasSuffix(r.name, noticeSuffix) && !r.state.Error() }
+// isNotice: the engine has added it to tell somebody of a failure, which nobody needs to see unless it fails.
+func (r *treeRow) isNotice() bool {
+	return strings.HasSuffix(r.name, engine.FailureAlert) && !r.state.Error()
+}
 
 // tally counts tasks: those that do something, not those that only contain others.
 type tally struct{ total, done, failed, running, waiting int }

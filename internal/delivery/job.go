@@ -1,13 +1,17 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"zerodag/engine"
 	"zerodag/engine/expr"
 	"zerodag/internal/execution"
 	"zerodag/internal/host"
+	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -36,7 +40,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: state, Now: now, TaskLimit: w.Limits.Tasks,
-			Store: r.Store(a.Site), Notifier: notifier{r.Notices, a, l.workflow.Revision.Name}, HTTP: r.HTTP, Network: r.Network,
+			Store: r.Store(a.Site), Notifier: notifier{r, a, l.workflow.Revision.Name, failureOf(l.state, t)}, HTTP: r.HTTP, Network: r.Network,
 			Config: r.Config, Workflows: required{w.Catalogue, a},
 		},
 		Own:    t.Config,
@@ -57,14 +61,57 @@ func (w *Worker) execute(ctx context.Context, j *job) (operators.Outcome, error)
 
 // notifier tells people about a task.
 type notifier struct {
-	notices  host.Notices
+	runtime  *Runtime
 	attempt  *host.Attempt
 	revision string
+	failure  *host.Failure // nil for none
 }
 
 // Notify implements operators.Notifier.
 func (n notifier) Notify(ctx context.Context, message string, t *operators.Task) error {
-	return n.notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName})
+	if n.failure != nil {
+		n.failure.Lines = n.runtime.lastLines(ctx, *n.attempt, n.failure.Task)
+	}
+	return n.runtime.Notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure})
+}
+
+// failureOf is the task that has failed when a task of the engine's own tells people that one has.
+func failureOf(s *engine.State, t *engine.Task) *host.Failure {
+	if !strings.HasSuffix(t.Name, engine.FailureAlert) {
+		return nil
+	}
+	task, message := s.Failure()
+	if task == "" {
+		return nil
+	}
+	return &host.Failure{Task: task, Message: message}
+}
+
+// longestRead is the largest file of a log that is read for its last lines.
+const longestRead = 1 << 20
+
+// lastLines are the last that a task printed; none where they cannot be had soon, since people are told of
+// the failure all the same.
+func (r *Runtime) lastLines(ctx context.Context, a host.Attempt, task string) []string {
+	files, err := r.Logs.Files(ctx, a, task+"@")
+	files = slices.DeleteFunc(files, func(f host.LogFile) bool { return f.TaskName != task })
+	if err != nil || len(files) == 0 {
+		return nil
+	}
+	last := slices.MaxFunc(files, func(a, b host.LogFile) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })
+	if last.Size > longestRead {
+		return nil
+	}
+	file, _, err := r.Logs.File(ctx, a, last.Name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	lines, _ := tasklog.Last(file, host.MostFailureLines) // what is no log has no lines
+	for i, l := range lines {
+		lines[i] = strings.ToValidUTF8(l[:min(len(l), host.MostFailureLine)], "")
+	}
+	return lines
 }
 
 // required starts attempts for `require>`.

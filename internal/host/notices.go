@@ -26,7 +26,21 @@ type Notice struct {
 	Attempt  Attempt
 	Revision string
 	Task     string
+	Failure  *Failure // why the attempt failed, where it did
 }
+
+// Failure is the task because of which an attempt failed.
+type Failure struct {
+	Task    string   // its full name
+	Message string   // why it failed
+	Lines   []string // the last lines that it printed
+}
+
+// MostFailureLines is how many lines a Failure has at most, and MostFailureLine how many bytes of each.
+const (
+	MostFailureLines = 10
+	MostFailureLine  = 500
+)
 
 // NoBus is a Bus without listeners.
 type NoBus struct{}

@@ -8,6 +8,7 @@ package notice
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"zerodag/engine/param"
@@ -66,7 +67,9 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	}
 }
 
-// Fields is the body of a notice, with the original's names; what is not known is null.
+// Fields is the body of a notice, with the original's names; what is not known is null. Of an attempt that
+// failed it says also which task did, why, what that printed last, and what goes on: names of our own, which
+// come last.
 func Fields(n host.Notice, now time.Time) *param.Map {
 	a := &n.Attempt
 	known := func(id int64) param.Value {
@@ -89,10 +92,17 @@ func Fields(n host.Notice, now time.Time) *param.Map {
 		}
 		session = a.SessionTime.In(zone).Format("2006-01-02T15:04:05-07:00")
 	}
-	return param.New(
+	m := param.New(
 		"timestamp", now.UTC().Format("2006-01-02T15:04:05.000Z"), "message", n.Message,
 		"site_id", a.Site, "project_id", known(a.Project.ID), "project_name", text(a.Project.Name),
 		"workflow_name", text(a.Workflow.Name), "revision", text(n.Revision), "attempt_id", known(a.ID),
 		"session_id", known(a.SessionID), "task_name", text(n.Task), "timezone", text(a.Zone),
 		"session_uuid", text(a.SessionUUID), "session_time", session, "workflow_definition_id", known(a.Workflow.ID))
+	if f := n.Failure; f != nil {
+		m.Set("failed_task", f.Task)
+		m.Set("error", f.Message)
+		m.Set("last_lines", strings.Join(f.Lines, "\n"))
+		m.Set("resume", fmt.Sprintf("zerodag retry %d --latest-revision --resume", a.ID))
+	}
+	return m
 }

@@ -51,6 +51,17 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
+// TestFailureInNotice proves that what is said of a failure comes behind the original's fields.
+func TestFailureInNotice(t *testing.T) {
+	t.Parallel()
+	n := failed
+	n.Failure = &host.Failure{Task: "+main+b", Message: "no", Lines: []string{"one", "two"}}
+	want := strings.TrimSuffix(wantJSON, "}") + `,"failed_task":"+main+b","error":"no","last_lines":"one\ntwo","resume":"zerodag retry 7 --latest-revision --resume"}`
+	if got := string(param.AppendJSON(nil, notice.Fields(n, now()))); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
 type failing struct{ tries *[]time.Time }
 
 func (f failing) Send(context.Context, *param.Map) error {

@@ -68,7 +68,24 @@ func lines(fields *param.Map) (string, error) {
 		}
 		text = append(text, line[0]+": "+value)
 	}
-	return strings.Join(text, "\n"), nil
+	return strings.Join(append(text, failure(fields)...), "\n"), nil
+}
+
+// failure says what has failed, as far as that is known.
+func failure(fields *param.Map) []string {
+	field := func(key string) string {
+		v, _ := fields.Get(key)
+		text, _ := v.(string)
+		return text
+	}
+	if field("failed_task") == "" {
+		return nil
+	}
+	text := []string{"", "Failed Task: " + field("failed_task"), "Error: " + field("error")}
+	if lines := field("last_lines"); lines != "" {
+		text = append(text, "Last Lines:", "  "+strings.ReplaceAll(lines, "\n", "\n  "))
+	}
+	return append(text, "Resume: "+field("resume"))
 }
 
 // noSecrets: what a notice needs is in the server's configuration.

@@ -64,6 +64,31 @@ Time Zone: Asia/Tokyo
 Session Uuid: u
 Session Time: 2024-01-02T00:00:00+09:00`
 
+// TestMailSaysWhatFailed proves that a mail about an attempt that failed says, below the original's lines,
+// which task did, why, what it printed last, and what goes on.
+func TestMailSaysWhatFailed(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got := make(chan string, 1)
+	go serveMail(l, got)
+	address, port, _ := net.SplitHostPort(l.Addr().String())
+	m := mail.Sender{Server: param.New("host", address, "port", port, "tls", "false"), Message: param.New("from", "z@example.com", "to", []param.Value{"a@example.com"}, "subject", "s", "html", "false")}
+	n := failed
+	n.Failure = &host.Failure{Task: "+main+b", Message: "no ${such} file", Lines: []string{"one", "two"}}
+	if err := m.Send(t.Context(), notice.Fields(n, now)); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(<-got, "\r\n\r\n")
+	want := wantMail + "\n\nFailed Task: +main+b\nError: no ${such} file\nLast Lines:\n  one\n  two\nResume: zerodag retry 7 --latest-revision --resume"
+	if diff := cmp.Diff(want, strings.ReplaceAll(strings.TrimSuffix(body, "\r\n.\r\n"), "\r\n", "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // serveMail takes one mail and hands its lines over.
 func serveMail(l net.Listener, got chan<- string) {
 	c, err := l.Accept()

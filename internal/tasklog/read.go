@@ -1,0 +1,65 @@
+package tasklog
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// engineLine finds the parts of a line of the engine: time, level, logger and message.
+var engineLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [-+]\d{4}) \[([A-Z]+)\] \(.*?\) ([\w.$]+): (.*)$`)
+})
+
+// timeForm is the form of times in logs.
+const timeForm = "2006-01-02 15:04:05.000 -0700"
+
+// Text is a line of a log, read. What a task printed has nothing but its text.
+type Text struct {
+	Text                           string
+	Engine                         bool // it is the engine's
+	Moment, Level, Logger, Message string
+	At                             time.Time // of Moment; zero where that is no time
+}
+
+// Read reads a line without its end.
+func Read(line string) Text {
+	m := engineLine().FindStringSubmatch(line)
+	if m == nil {
+		return Text{Text: line}
+	}
+	t := Text{Text: line, Engine: true, Moment: m[1], Level: m[2], Logger: m[3], Message: m[4]}
+	if at, err := time.Parse(timeForm, t.Moment); err == nil {
+		t.At = at
+	}
+	return t
+}
+
+// Last returns the last lines that a task printed, at most n, of the file of its log as it is kept (gzip). A
+// file that is being written ends anywhere.
+func Last(file io.Reader, n int) ([]string, error) {
+	z, err := gzip.NewReader(file)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for in := bufio.NewReader(z); ; {
+		line, err := in.ReadString('\n')
+		if text := strings.TrimRight(line, "\r\n"); text != "" && !Read(text).Engine {
+			if lines = append(lines, text); len(lines) > n {
+				lines = lines[1:]
+			}
+		}
+		if err != nil {
+			return lines, nil
+		}
+	}
+}
