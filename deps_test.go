@@ -51,7 +51,8 @@ func imports() []allowed {
 		{"internal/host/hosttest internal/sandbox/sandboxtest internal/executors/executorstest", core + "engine/expr internal/sandbox operators/sh" + test, "suites know contracts"},
 		{"internal/replay internal/retry internal/vault internal/execution internal/tick", core, "parts of the shell that know ports only"},
 		{"internal/catalogue internal/delivery", core + shared, "neither knows the other: internal/node puts them together"},
-		{"internal/node internal/uploads", core + shared + "internal/catalogue internal/delivery", "the shell knows ports, not drivers"},
+		{"internal/node", core + shared + "internal/catalogue internal/delivery internal/tasklog", "the shell knows ports and the form of logs, not drivers"},
+		{"internal/uploads", core + shared + "internal/catalogue internal/delivery", "the shell knows ports, not drivers"},
 		{"internal/local", core + shared + "internal/catalogue", "`run` knows interfaces, not drivers"},
 		{"internal/httpapi", core + "docs internal/catalogue internal/node internal/uploads", "the API serves every deployment and runs no operator"},
 

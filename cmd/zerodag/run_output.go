@@ -46,7 +46,7 @@ func (o *runOutput) printed(task, line string) {
 	if o.tree {
 		o.lines.fit(task)
 	}
-	o.lines.write(task, "", line) //nolint:errcheck // whoever is behind it keeps the error
+	o.lines.write(task, "", line) // whoever is behind it keeps the error
 }
 
 // skipped is what the plan of a run says of a task that is not run again.
@@ -81,7 +81,7 @@ func (o *runOutput) said(task string, first bool, level operators.Level, logger,
 // write writes each line of a text. The lock is held.
 func (o *runOutput) write(task, ink, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		o.lines.write(task, ink, line) //nolint:errcheck // whoever is behind it keeps the error
+		o.lines.write(task, ink, line) // whoever is behind it keeps the error
 	}
 }
 

@@ -1,9 +1,7 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +9,6 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/internal/execution"
 	"zerodag/internal/host"
-	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -70,7 +67,7 @@ type notifier struct {
 // Notify implements operators.Notifier.
 func (n notifier) Notify(ctx context.Context, message string, t *operators.Task) error {
 	if n.failure != nil {
-		n.failure.Lines = n.runtime.lastLines(ctx, *n.attempt, n.failure.Task)
+		n.failure.Lines = n.runtime.LastLines(ctx, *n.attempt, n.failure.Task)
 	}
 	return n.runtime.Notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure})
 }
@@ -85,33 +82,6 @@ func failureOf(s *engine.State, t *engine.Task) *host.Failure {
 		return nil
 	}
 	return &host.Failure{Task: task, Message: message}
-}
-
-// longestRead is the largest file of a log that is read for its last lines.
-const longestRead = 1 << 20
-
-// lastLines are the last that a task printed; none where they cannot be had soon, since people are told of
-// the failure all the same.
-func (r *Runtime) lastLines(ctx context.Context, a host.Attempt, task string) []string {
-	files, err := r.Logs.Files(ctx, a, task+"@")
-	files = slices.DeleteFunc(files, func(f host.LogFile) bool { return f.TaskName != task })
-	if err != nil || len(files) == 0 {
-		return nil
-	}
-	last := slices.MaxFunc(files, func(a, b host.LogFile) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })
-	if last.Size > longestRead {
-		return nil
-	}
-	file, _, err := r.Logs.File(ctx, a, last.Name)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	lines, _ := tasklog.Last(file, host.MostFailureLines) // what is no log has no lines
-	for i, l := range lines {
-		lines[i] = strings.ToValidUTF8(l[:min(len(l), host.MostFailureLine)], "")
-	}
-	return lines
 }
 
 // required starts attempts for `require>`.

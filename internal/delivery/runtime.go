@@ -22,6 +22,8 @@ type Runtime struct {
 	Notices   host.Notices
 	Secrets   host.Secrets
 	Logs      host.Logs
+	// LastLines are the last lines that a task printed, for people who are told that it failed.
+	LastLines func(ctx context.Context, a host.Attempt, task string) []string
 	// Config is the system configuration below "config.", for operators.
 	Config *param.Map
 	// Stored says whose stored values are evaluated again: those of projects that ask for it.

@@ -10,8 +10,9 @@ import (
 func TestDriversOfOneProgram(t *testing.T) {
 	t.Parallel()
 	var running sync.WaitGroup
-	for range 8 {
-		d, root := New(Options{}), t.TempDir()
+	for i := range 8 {
+		// Half of them believe that they are alone, as the command line and the server do.
+		d, root := New(Options{Alone: i%2 == 0}), t.TempDir()
 		running.Go(func() {
 			for i := range 250 {
 				c := sh("exit 7")

@@ -83,6 +83,7 @@ func New(o Options) *Driver {
 		running: map[int]bool{}, live: map[int]bool{}, strange: map[int]*stranger{},
 		buffers: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
 	d.theirs = sync.OnceValue(func() *variables { return d.given(os.Environ()) })
+	d.join()
 	return d
 }
 

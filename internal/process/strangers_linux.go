@@ -2,6 +2,9 @@ package process
 
 import (
 	"maps"
+	"slices"
+	"sync"
+	"weak"
 
 	"zerodag/internal/lineage"
 )
@@ -11,6 +14,48 @@ import (
 type stranger struct {
 	began int64        // when it was started, to be told from a later one of its number
 	of    map[int]bool // commands that it may be of and that are not over yet
+}
+
+// drivers are those of this program, as long as they are in use. One that is alone has none beside it, but
+// tests and programs that embed the command line have.
+var drivers struct { //nolint:gochecknoglobals // the processes below this program are its own, whichever driver started them
+	mu  sync.Mutex
+	all []weak.Pointer[Driver]
+}
+
+// join notes a driver.
+func (d *Driver) join() {
+	drivers.mu.Lock()
+	defer drivers.mu.Unlock()
+	drivers.all = append(slices.DeleteFunc(drivers.all, func(p weak.Pointer[Driver]) bool { return p.Value() == nil }), weak.Make(d))
+}
+
+// others are the drivers besides this one.
+func (d *Driver) others() []*Driver {
+	drivers.mu.Lock()
+	defer drivers.mu.Unlock()
+	var list []*Driver
+	for _, p := range drivers.all {
+		if o := p.Value(); o != nil && o != d {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// ofAnother says whether a process is, or may be, a command's of another driver, which ends it itself.
+func (d *Driver) ofAnother(pid int, m lineage.Mark) bool {
+	return slices.ContainsFunc(d.others(), func(o *Driver) bool {
+		_, theirs := o.numberOf(m)
+		return theirs || o.isRunning(pid) || o.isBusy()
+	})
+}
+
+// isBusy says whether a command runs, or is being swept up after.
+func (d *Driver) isBusy() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.live) > 0
 }
 
 // endStrangers ends those whose command is over, whichever of those it was. It is called when
@@ -46,6 +91,8 @@ func (d *Driver) isOver(pid int) bool {
 		return false
 	case ours:
 		return true
+	case d.ofAnother(pid, m):
+		return false
 	}
 	return d.outlived(pid)
 }

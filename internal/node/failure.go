@@ -1,0 +1,38 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"zerodag/internal/host"
+	"zerodag/internal/tasklog"
+)
+
+// longestRead is the largest file of a log that is read for its last lines.
+const longestRead = 1 << 20
+
+// lastLines reads the last lines that a task printed; none where they cannot be had soon, since people are
+// told of the failure all the same.
+func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string) []string {
+	files, err := logs.Files(ctx, a, task+"@")
+	files = slices.DeleteFunc(files, func(f host.LogFile) bool { return f.TaskName != task })
+	if err != nil || len(files) == 0 {
+		return nil
+	}
+	last := slices.MaxFunc(files, func(a, b host.LogFile) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })
+	if last.Size > longestRead {
+		return nil
+	}
+	file, _, err := logs.File(ctx, a, last.Name)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	lines, _ := tasklog.Last(file, host.MostFailureLines) // what is no log has no lines
+	for i, l := range lines {
+		lines[i] = strings.ToValidUTF8(l[:min(len(l), host.MostFailureLine)], "")
+	}
+	return lines
+}
