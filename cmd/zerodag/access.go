@@ -26,9 +26,9 @@ func (a access) String() string {
 	return "without a token"
 }
 
-// findAccess decides how requests show who makes them: the command line over the environment
-// over the configuration, and in the environment IAM over a token.
-func (r *remote) findAccess(env func(string) string) (access, error) {
+// findAccess decides how requests show who makes them: the command line over the context that names the
+// server over the environment over the configuration, and in the environment IAM over a token.
+func (r *remote) findAccess(env func(string) string, named *serverContext) (access, error) {
 	given := 0
 	for _, is := range []bool{r.token != "", r.iam, r.basicAuth != ""} {
 		if is {
@@ -53,6 +53,10 @@ func (r *remote) findAccess(env func(string) string) (access, error) {
 		return access{source: "--basic-auth"}, nil
 	case r.token != "":
 		return access{token: r.token, source: "--token"}, nil
+	case named != nil && named.iam:
+		return access{iam: true, source: "context " + named.name}, nil
+	case named != nil && named.token != "":
+		return access{token: named.token, source: "context " + named.name}, nil
 	case byEnv:
 		return access{iam: true, source: "ZERODAG_IAM"}, nil
 	case env("ZERODAG_TOKEN") != "":

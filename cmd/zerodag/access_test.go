@@ -22,7 +22,7 @@ func TestFindAccess(t *testing.T) {
 		{"two ways", remote{iam: true, token: "x"}, nil, "--iam cannot be used together with --token or --basic-auth"},
 		{"no switch", remote{}, map[string]string{"ZERODAG_IAM": "yes"}, `environment variable ZERODAG_IAM must be true or false but is "yes"`},
 	} {
-		way, err := c.r.findAccess(func(name string) string { return c.env[name] })
+		way, err := c.r.findAccess(func(name string) string { return c.env[name] }, nil)
 		got := way.String()
 		if err != nil {
 			got = err.Error()

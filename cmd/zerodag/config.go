@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -57,13 +58,7 @@ func (f *commonFlags) load() (settings, error) {
 	if err := s.addText("environment variable DIGDAG_CONFIG", os.Getenv("DIGDAG_CONFIG")); err != nil {
 		return nil, err
 	}
-	for _, pair := range f.system {
-		k, v, ok := strings.Cut(pair, "=")
-		if !ok {
-			v = "true"
-		}
-		s[k] = v
-	}
+	maps.Copy(s, f.flagged())
 	if f.config != "" {
 		if err := s.addFile(f.config, false); err != nil {
 			return nil, err
@@ -73,6 +68,19 @@ func (f *commonFlags) load() (settings, error) {
 		s[p.key] = p.value
 	}
 	return s, nil
+}
+
+// flagged are the keys that -X sets.
+func (f *commonFlags) flagged() settings {
+	s := settings{}
+	for _, pair := range f.system {
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok {
+			v = "true"
+		}
+		s[k] = v
+	}
+	return s
 }
 
 // configFolder is where the configuration file and local secrets are.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -23,6 +22,7 @@ type remote struct {
 	commonFlags
 	streams
 	endpoint, basicAuth, token string
+	context                    string
 	iam                        bool
 	headers                    []string
 	noCheck, noCert            bool
@@ -37,7 +37,7 @@ func clientCommands(s streams) []*cobra.Command {
 		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newKill(s), newDelete(s),
 		newStatus(s), newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
 		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
-		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newSecrets(s), newImport(s), newTokens(s), newAdmin(s), newWhoami(s), newVersion(s),
+		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newSecrets(s), newImport(s), newTokens(s), newAdmin(s), newWhoami(s), newVersion(s), newContext(s),
 	}
 }
 
@@ -57,7 +57,8 @@ func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.
 		return err
 	}
 	flags := c.Flags()
-	flags.StringVarP(&r.endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, client.http.endpoint of the configuration, or "+client.DefaultEndpoint+")")
+	flags.StringVarP(&r.endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, the context in use, client.http.endpoint of the configuration, or "+client.DefaultEndpoint+")")
+	flags.StringVar(&r.context, "context", "", "`NAME` of the server, see `zerodag context` (default: environment variable ZERODAG_CONTEXT, or the context in use)")
 	flags.StringArrayVarP(&r.headers, "header", "H", nil, "add a header: `KEY=VALUE[,KEY=VALUE...]` (may be repeated)")
 	flags.StringVar(&r.basicAuth, "basic-auth", "", "`USER:PASSWORD`")
 	flags.StringVar(&r.token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
@@ -66,6 +67,7 @@ func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.
 	flags.BoolVar(&r.noCert, "disable-cert-validation", false, "accept any certificate of the server")
 	r.registerFormat(c)
 	r.register(c)
+	_ = c.RegisterFlagCompletionFunc("context", completeContexts) // the flag is there
 	return c
 }
 
@@ -97,7 +99,11 @@ func (r *remote) open(ctx context.Context) error {
 
 // connect makes the client; nothing is sent yet.
 func (r *remote) connect() error {
-	way, err := r.findAccess(os.Getenv)
+	endpoint, named, err := r.chooseServer(os.Getenv)
+	if err != nil {
+		return err
+	}
+	way, err := r.findAccess(os.Getenv, named)
 	if err != nil {
 		return err
 	}
@@ -108,7 +114,6 @@ func (r *remote) connect() error {
 	if way == (access{}) && header.Get("Authorization") != "" {
 		way.source = "the header Authorization that was given"
 	}
-	endpoint := cmp.Or(r.endpoint, os.Getenv("ZERODAG_ENDPOINT"), r.settings["client.http.endpoint"])
 	o := client.Options{
 		Endpoint: endpoint,
 		Header:   header,

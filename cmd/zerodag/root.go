@@ -47,6 +47,7 @@ func newRoot(s streams) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	completeCommands(root)
+	completeArguments(root)
 	return root
 }
 

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/engine"
+	"zerodag/internal/client"
+	"zerodag/operators/all"
+)
+
+// proposal is what a shell is told of one argument: what could stand there. before are the arguments that
+// stand already.
+type proposal func(ctx context.Context, c *cobra.Command, before []string) ([]string, error)
+
+// completions are the arguments of commands, by what they name.
+func completions() map[string][]proposal {
+	return map[string][]proposal{
+		"run": {workflowFiles, workflowTasks}, "check": {workflowFiles}, "operators": {operatorNames},
+		"projects": {projectNames}, "workflows": {projectNames, workflowNames}, "start": {projectNames, workflowNames}, "sessions": {projectNames, workflowNames},
+		"status": {projectNames}, "push": {projectNames}, "download": {projectNames}, "delete": {projectNames},
+		"backfill": {projectNames, workflowNames}, "reschedule": {projectNames, workflowNames},
+		"attempt": {attemptIDs}, "tasks": {attemptIDs}, "log": {attemptIDs, taskNames}, "kill": {attemptIDs}, "retry": {attemptIDs},
+	}
+}
+
+// completeTime bounds how long a shell waits for a server.
+const completeTime = 2 * time.Second
+
+// completeArguments lets shells complete what commands take. A command that names files completes these.
+func completeArguments(root *cobra.Command) {
+	list := completions()
+	for _, c := range root.Commands() {
+		proposals, known := list[c.Name()]
+		if !known {
+			continue
+		}
+		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) >= len(proposals) {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			ctx, stop := context.WithTimeout(context.Background(), completeTime)
+			defer stop()
+			found, err := proposals[len(args)](ctx, c, args)
+			if err != nil {
+				cobra.CompDebugln(err.Error(), false) // a shell that completes has no place for errors
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return slices.DeleteFunc(found, func(text string) bool { return !strings.HasPrefix(text, begun) }), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	if c, _, err := root.Find([]string{"secrets"}); err == nil {
+		_ = c.RegisterFlagCompletionFunc("project", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) { // the flag is there
+			ctx, stop := context.WithTimeout(context.Background(), completeTime)
+			defer stop()
+			names, _ := projectNames(ctx, c, nil)
+			return names, cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
+func operatorNames(context.Context, *cobra.Command, []string) ([]string, error) {
+	var names []string
+	registry := all.Registry()
+	for _, name := range registry.Names() {
+		names = append(names, name+"\t"+registry[name].Summary)
+	}
+	return names, nil
+}
+
+// workflowFiles are those of the project's folder.
+func workflowFiles(_ context.Context, c *cobra.Command, _ []string) ([]string, error) {
+	folder, _ := c.Flags().GetString("project") // "" is here
+	p, err := openProject(folder)
+	if err != nil {
+		return nil, err
+	}
+	_, names, _, err := loadHere(p)
+	return names, err
+}
+
+// workflowTasks are the tasks of the workflow that is named before.
+func workflowTasks(_ context.Context, c *cobra.Command, before []string) ([]string, error) {
+	folder, _ := c.Flags().GetString("project") // "" is here
+	p, err := openProject(folder)
+	if err != nil {
+		return nil, err
+	}
+	workflows, _, _, err := loadHere(p)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, w := range workflows {
+		if w.Name != strings.TrimSuffix(before[0], ".dig") {
+			continue
+		}
+		d, err := engine.Define(w)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range d.Nodes[1:] {
+			names = append(names, strings.TrimPrefix(n.Name, d.Nodes[0].Name))
+		}
+	}
+	return names, nil
+}
+
+// serverOf is the server that the options of a command name.
+func serverOf(c *cobra.Command) (*client.Client, error) {
+	r := &remote{streams: streams{err: io.Discard}, noCheck: true}
+	for name, to := range map[string]*string{"endpoint": &r.endpoint, "context": &r.context, "token": &r.token, "basic-auth": &r.basicAuth, "config": &r.config} {
+		*to, _ = c.Flags().GetString(name) // each client command has them
+	}
+	r.iam, _ = c.Flags().GetBool("iam")
+	r.noCert, _ = c.Flags().GetBool("disable-cert-validation")
+	r.headers, _ = c.Flags().GetStringArray("header")
+	r.system, _ = c.Flags().GetStringArray("property")
+	var err error
+	if r.settings, err = r.load(); err != nil {
+		return nil, err
+	}
+	err = r.connect()
+	return r.Client, err
+}
+
+// mostProposed is how many names a shell is told.
+const mostProposed = 100
+
+func projectNames(ctx context.Context, c *cobra.Command, _ []string) ([]string, error) {
+	r, err := serverOf(c)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.Projects(ctx, client.Page{Count: mostProposed}, "")
+	var names []string
+	for _, p := range list {
+		names = append(names, p.Name)
+	}
+	return names, err
+}
+
+func workflowNames(ctx context.Context, c *cobra.Command, before []string) ([]string, error) {
+	r, err := serverOf(c)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.Project(ctx, before[0])
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.ProjectWorkflows(ctx, p.ID, "")
+	var names []string
+	for _, w := range list {
+		names = append(names, w.Name)
+	}
+	return names, err
+}
+
+func attemptIDs(ctx context.Context, c *cobra.Command, _ []string) ([]string, error) {
+	r, err := serverOf(c)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.Attempts(ctx, "", client.Page{Count: mostProposed})
+	var ids []string
+	for _, a := range list {
+		ids = append(ids, fmt.Sprintf("%s\t%s/%s %s %s", a.ID, a.Project.Name, a.Workflow.Name, a.SessionTime.Format("2006-01-02 15:04"), a.Status))
+	}
+	return ids, err
+}
+
+func taskNames(ctx context.Context, c *cobra.Command, before []string) ([]string, error) {
+	r, err := serverOf(c)
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.Tasks(ctx, client.ID(before[0]))
+	var names []string
+	for _, t := range list {
+		names = append(names, t.FullName)
+	}
+	return names, err
+}
