@@ -38,7 +38,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {http>: x, metod: GET}":                                   "metod is no parameter of http> (task +main+a)\n  did you mean method?",
 		"+a: {sh>: x, retry: 3}":                                       "retry is no parameter of sh> (task +main+a)\n  did you mean _retry?",
 		"+a: {sh>: x}\n_error: {+b: {http>: x, timeot: 1}}":            "main.dig:2:25: timeot is no parameter of http> (task +main^error+b)",
-		"+a: {sh>: \"echo ${HOME:-x}\"}":                               "main.dig:1:6: this cannot be evaluated: SyntaxError (task +main+a)\n  that is the shell's: write $${HOME:-...}",
+		"+a: {sh>: \"echo ${HOME:-x}\"}":                               "main.dig:1:6: this cannot be evaluated: SyntaxError (task +main+a)\n  that is the shell's: put the script into a file, or write ${this.HOME || '...'}",
 		"+a: {http>: x, content: {b: [\"${BAD}\"]}}":                   "main.dig:1:26: this cannot be evaluated: SyntaxError",
 		"+a: {sh>: x, docker: image}":                                  "docker is a text, and commands will fail with \"Parameter 'docker' must be an object\" (task +main+a)\n  write `docker: {image: image}`",
 		"_export: {plugin: {dependencies: [\"a:b:1\"]}}\n+a: {sh>: x}": "main.dig:1:20: zerodag loads no Java plugins: a:b:1",
