@@ -12,5 +12,10 @@ var OpenAPI []byte
 // Pages are the pages for users, as Markdown. Only the command line names them, so that the linker
 // leaves them out of everything else (TestZips).
 //
-//go:embed *.md language/*.md reference/*.md
+//go:embed *.md language/*.md how-to/*.md reference/*.md
 var Pages embed.FS
+
+// Schema is the JSON Schema of workflows, for editors; it is made by TestSchema.
+//
+//go:embed dig.schema.json
+var Schema []byte

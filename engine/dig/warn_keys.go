@@ -61,11 +61,20 @@ func (c *critic) retry(place []string, task string, v param.Value) {
 	switch x := v.(type) {
 	case *param.Map:
 		c.unknownKeys(place, task, v, RetryKeys())
+	case nil:
 	case string:
 		if _, err := param.AsInt("_retry", x); err != nil && !strings.Contains(x, "${") {
-			c.warn(place, task, "write a number, or {limit: 3, interval: 10}", "_retry is no number: %s", sample(v))
+			c.noNumber(place, task, v)
+		}
+	default:
+		if _, err := param.AsInt("_retry", x); err != nil {
+			c.noNumber(place, task, v)
 		}
 	}
+}
+
+func (c *critic) noNumber(place []string, task string, v param.Value) {
+	c.warn(place, task, "write a number, or {limit: 3, interval: 10}", "_retry is no number: %s", sample(v))
 }
 
 func (c *critic) unknownKeys(place []string, task string, v param.Value, known []string) {

@@ -33,6 +33,8 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {sh>: x, _zzzzzzz: true}":                                 "_zzzzzzz is not read by anybody (task +main+a)\n  keys of a task that begin with _ are _export, ",
 		"+a: {sh>: x, _retry: {limt: 3}}":                              "main.dig:1:23: limt of _retry is not read by anybody (task +main+a)\n  did you mean limit?",
 		"+a: {sh>: x, _retry: three}":                                  "_retry is no number: \"three\" (task +main+a)\n  write a number, or {limit: 3, interval: 10}",
+		"+a: {sh>: x, _retry: true}":                                   "_retry is no number: true (task +main+a)",
+		"+a: {sh>: x, _retry: [3]}":                                    "_retry is no number: [3] (task +main+a)",
 		"+a: {_parallel: {limit: 2, limt: 3}, +b: {sh>: x}}":           "limt of _parallel is not read by anybody",
 		"+a: {sh>: x, timeout: 10}":                                    "timeout is no parameter of sh>: the command may run for ever (task +main+a)\n  write `sandbox: {timeout: 10m}`",
 		"+a: {http>: x, metod: GET}":                                   "metod is no parameter of http> (task +main+a)\n  did you mean method?",
@@ -44,7 +46,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"_export: {plugin: {dependencies: [\"a:b:1\"]}}\n+a: {sh>: x}": "main.dig:1:20: zerodag loads no Java plugins: a:b:1",
 		"_export: {a: {{Name of it}}}\n+a: {sh>: x}":                   "main.dig:1:15: {{...}} is YAML for a mapping in a mapping: it is read as the key {Name of it=null}\n  quote it",
 		"+a: {td>: x}\n+b: {td>: x}\n+c: {_error: {td>: x}, sh>: x}":   "td> (3 tasks, first in main.dig:1): there is no such operator; Digdag has it",
-		"+a: {td>: x}": "main.dig:1:6: there is no operator td> (task +main+a)\n  Digdag has it",
+		"+a: {td>: x}":                                                 "main.dig:1:6: there is no operator td> (task +main+a)\n  Digdag has it",
 		// and what is no mistake
 		"+a: {sh>: x, _retry: {limit: 3, interval: 1, max_interval: 9, interval_type: exponential}, _env: {A: b}}": "",
 		"+a: {sh>: \"x ${metod}\", metod: 1, note: y}":                                                             "",
