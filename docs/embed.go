@@ -1,5 +1,5 @@
 // Package docs carries the documents that programs hand out: the description of the REST API, and
-// the pages for users. It must hold nothing but files that lie beside it.
+// the pages for users. It must hold nothing but files that lie beside it, and say how they are listed.
 package docs
 
 import "embed"

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -55,46 +54,23 @@ type topic struct {
 	Page  string `json:"page,omitempty"` // Markdown, or the part of it that was asked for; not in lists
 }
 
-// groups are in the order in which they are listed and looked through. "*.md" is what no other group has.
-var groups = []struct{ title, files string }{
-	{"Begin here", "tutorial.md"},
-	{"The language", "language/*.md"},
-	{"How to", "how-to/*.md"},
-	{"Running it", "*.md"},
-	{"How it works inside", "how-it-works.md glossary.md state-machine.md roadmap.md reference/[a-z]*.md"},
-}
-
 // topics reads the pages. A page is called as its file, those of the reference with their folder.
 var topics = sync.OnceValues(func() (list []topic, err error) {
+	groups, err := docs.Groups()
+	if err != nil {
+		return nil, err
+	}
 	for _, g := range groups {
-		for pattern := range strings.FieldsSeq(g.files) {
-			files, err := fs.Glob(docs.Pages, pattern)
+		for _, file := range g.Files {
+			text, err := docs.Pages.ReadFile(file)
 			if err != nil {
 				return nil, err
 			}
-			for _, file := range files {
-				if pattern == "*.md" && hasGroup(file) {
-					continue
-				}
-				text, err := docs.Pages.ReadFile(file)
-				if err != nil {
-					return nil, err
-				}
-				list = append(list, newTopic(g.title, file, string(text)))
-			}
+			list = append(list, newTopic(g.Title, file, string(text)))
 		}
 	}
 	return list, nil
 })
-
-func hasGroup(file string) bool {
-	for _, g := range groups {
-		if slices.Contains(strings.Fields(g.files), file) {
-			return true
-		}
-	}
-	return false
-}
 
 func newTopic(group, file, page string) topic {
 	name := strings.TrimSuffix(file, ".md")
