@@ -111,7 +111,7 @@ func (p *plain) table(lines []string) {
 		cells := cellsOf(row)
 		about, say := cells[0], strings.Join(cells[1:], "  ")
 		switch {
-		case len(cells) == 4 && head[2] == "default": // name, type, default, meaning
+		case len(cells) == 4 && len(head) == 4 && head[2] == "default": // name, type, default, meaning
 			about += " (" + typeAndDefault(cells[1], cells[2]) + ")"
 			say = cells[3]
 		case len(cells) > 2:

@@ -69,3 +69,18 @@ func TestPagesFitATerminal(t *testing.T) {
 		}
 	}
 }
+
+// FuzzPlainPage proves that no page is lost on its way to a terminal: of each word something is shown.
+func FuzzPlainPage(f *testing.F) {
+	f.Add("# a\n\ntext `b`\n\n- c\n1. d\n\n| e | f | g | h |\n|---|---|---|---|\n| i | j |\n\n```\nk\n")
+	f.Add("|\n|-|\n||||\n    x\n")
+	f.Fuzz(func(t *testing.T, page string) {
+		if strings.ContainsAny(page, "|`[#") || !utf8.ValidString(page) {
+			plainPage(page) // signs of Markdown may go
+			return
+		}
+		if want, got := strings.Fields(page), strings.Fields(plainPage(page)); len(want) != len(got) {
+			t.Errorf("%q becomes %q", page, plainPage(page))
+		}
+	})
+}

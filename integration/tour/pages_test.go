@@ -58,6 +58,10 @@ func read(text string) (r reading) {
 
 // block adds a block whose text begins behind the given line.
 func (r *reading) block(kind string, line int, text []string) {
+	if len(text) == 0 {
+		r.others = append(r.others, line)
+		return
+	}
 	named := fileLine.FindStringSubmatch(text[0])
 	switch {
 	case notRun.MatchString(text[0]):
@@ -144,8 +148,8 @@ func TestPages(t *testing.T) {
 // TestRead proves that blocks are told apart.
 func TestRead(t *testing.T) {
 	t.Parallel()
-	r := read("text\n```yaml\n# a/b.dig\n+x: {}\n```\n```console\n$ one b\nout\n...\n$ two\n```\n```yaml\nx: 1\n```\n```sh\n# Not run: why\n```\n```python\n# c.py\n```\n")
-	if len(r.steps) != 4 || r.notRun != 1 || len(r.others) != 1 {
+	r := read("text\n```yaml\n# a/b.dig\n+x: {}\n```\n```console\n$ one b\nout\n...\n$ two\n```\n```yaml\nx: 1\n```\n```sh\n# Not run: why\n```\n```python\n# c.py\n```\n```yaml\n```\n")
+	if len(r.steps) != 4 || r.notRun != 1 || len(r.others) != 2 {
 		t.Fatalf("%+v", r)
 	}
 	if s := r.steps[0]; s.file != "a/b.dig" || s.command != "# a/b.dig\n+x: {}\n" || s.line != 2 {
