@@ -129,15 +129,17 @@ func (s schema) body() object {
 		}
 	}
 	group := append(strs(dig.GroupKeys()), "_disable")
-	noOperator := object{"propertyNames": object{"not": object{"pattern": ">$"}}, "not": object{"required": []any{"_type"}}}
+	// The type is for editors that take the key of an include for a null, to which no pattern is applied.
+	noOperator := object{"propertyNames": object{"not": object{"type": "string", "pattern": ">$"}}, "not": object{"required": []any{"_type"}}}
 	rules = append(rules,
 		object{"if": noOperator, "then": object{"if": object{"not": object{"required": []any{"_disable"}}},
 			"then": object{"propertyNames": object{"anyOf": []any{object{"enum": group}, object{"pattern": `^\+`}, object{"pattern": included}}}}}},
-		object{"if": object{"not": object{"required": []any{"_disable"}}}, "then": object{"if": noOperator, "else": object{"propertyNames": object{"not": object{"pattern": `^\+`}}}}})
+		object{"if": object{"not": object{"required": []any{"_disable"}}}, "then": object{"if": noOperator, "else": object{"propertyNames": object{"not": object{"type": "string", "pattern": `^\+`}}}}})
 	slices.SortFunc(own, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 	words := append(append(strs(dig.TaskKeys()), strs(dig.GroupKeys())...), own...)
 	return object{"type": "object", "properties": properties, "patternProperties": object{`^\+`: ref("task")},
-		"propertyNames": object{"anyOf": []any{object{"pattern": "^[^_]"}, object{"pattern": included}, object{"enum": unique(words)}}}, "allOf": rules}
+		"propertyNames": object{"anyOf": []any{object{"pattern": "^[^_]", "patternErrorMessage": "this key is not read by anybody: those that begin with _ are of the language (zerodag docs tasks)"},
+			object{"pattern": included}, object{"enum": unique(words)}}}, "allOf": rules}
 }
 
 func (s schema) retry() object {
@@ -158,7 +160,7 @@ func (s schema) parallel() object {
 }
 
 func (s schema) schedule() object {
-	properties, kinds, choice := object{"_type": object{}, "_command": object{}}, []any{}, []any{object{"required": []any{"_type"}}}
+	properties, kinds, choice := object{"_type": object{}, "_command": object{}}, []any{}, []any{}
 	for _, kind := range schedule.Kinds() {
 		properties[kind] = object{"description": s.meaning(kind)}
 		keys := schedule.Keys(strings.TrimSuffix(kind, ">"))
@@ -171,7 +173,7 @@ func (s schema) schedule() object {
 	for _, key := range []string{"start", "end"} {
 		properties[key] = object{"type": []any{"string", "null"}, "pattern": `^\d{4}-\d{2}-\d{2}$`, "description": s.meaning(key)}
 	}
-	return object{"type": "object", "properties": properties, "additionalProperties": false, "anyOf": choice, "allOf": kinds}
+	return object{"type": "object", "properties": properties, "additionalProperties": false, "anyOf": append(choice, object{"required": []any{"_type"}}), "allOf": kinds}
 }
 
 func (s schema) sla() object {
