@@ -222,6 +222,7 @@ generate: ## write again what is generated: docs/state-machine.md, scenario resu
 	$(GO) test ./infra/deployment -run TestStack -rewrite
 	$(GO) test ./infra/settings -run TestDescribed -rewrite
 	$(GO) test ./internal/httpapi -run TestRoleTable -rewrite
+	$(GO) test ./docs -run 'TestMap|TestSchema|TestSkill|TestLlms' -rewrite
 
 .PHONY: verify
 verify: generate ## fail when generated files are not up to date

@@ -1,10 +1,21 @@
-// Package docs carries the documents that the server hands out: the description of the
-// REST API. It must hold nothing but files that lie beside it.
+// Package docs carries the documents that programs hand out: the description of the REST API, and
+// the pages for users. It must hold nothing but files that lie beside it, and say how they are listed.
 package docs
 
-import _ "embed" // for the directive below
+import "embed"
 
 // OpenAPI is docs/openapi.yaml.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte
+
+// Pages are the pages for users, as Markdown. Only the command line names them, so that the linker
+// leaves them out of everything else (TestZips).
+//
+//go:embed *.md language/*.md how-to/*.md reference/*.md
+var Pages embed.FS
+
+// Schema is the JSON Schema of workflows, for editors; it is made by TestSchema.
+//
+//go:embed dig.schema.json
+var Schema []byte

@@ -21,9 +21,15 @@ func plainPage(markdown string) string {
 		switch {
 		case first == "":
 			i++
-		case strings.HasPrefix(first, "```"):
-			i = after(lines, i+1, func(l string) bool { return !strings.HasPrefix(l, "```") }) + 1
+		case isFence(first):
+			i = after(lines, i+1, func(l string) bool { return !isFence(l) }) + 1
 			p.code(lines[begin+1 : min(i-1, len(lines))])
+		case strings.HasPrefix(first, indented4):
+			i = after(lines, i, func(l string) bool { return strings.HasPrefix(l, indented4) })
+			for n := begin; n < i; n++ {
+				lines[n] = lines[n][len(indented4):]
+			}
+			p.code(lines[begin:i])
 		case strings.HasPrefix(first, "|"):
 			i = after(lines, i, func(l string) bool { return strings.HasPrefix(l, "|") })
 			p.table(lines[begin:i])
@@ -33,7 +39,7 @@ func plainPage(markdown string) string {
 		default:
 			i = after(lines, i+1, func(l string) bool { return l != "" && !begins(l) })
 			p.paragraph(strings.Join(lines[begin:i], " "))
-			if i == len(lines) || !strings.HasPrefix(lines[i], item) {
+			if i == len(lines) || itemMark(lines[i]) == "" {
 				p.WriteString("\n")
 			}
 		}
@@ -41,17 +47,26 @@ func plainPage(markdown string) string {
 	return p.String()
 }
 
-// item begins an entry of a list.
-const item = "- "
+// indented4 begins the lines of a sample without a fence.
+const indented4 = "    "
+
+// isFence says that a sample of code begins or ends, perhaps within a list.
+func isFence(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "```") }
+
+// itemMark is what begins an entry of a list: "- ", or a number; "" where none begins.
+func itemMark(line string) string {
+	if strings.HasPrefix(line, "- ") {
+		return "- "
+	}
+	if rest := strings.TrimLeft(line, "0123456789"); rest != line && strings.HasPrefix(rest, ". ") {
+		return line[:len(line)-len(rest)+len(". ")]
+	}
+	return ""
+}
 
 // begins says that a line is not part of the paragraph before it.
 func begins(line string) bool {
-	for _, mark := range []string{"#", "|", "```", item} {
-		if strings.HasPrefix(line, mark) {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || isFence(line) || itemMark(line) != ""
 }
 
 // after is the first line from i on that does not go on with what began.
@@ -67,9 +82,10 @@ type plain struct{ strings.Builder }
 
 func (p *plain) title(line string) {
 	marks, text, _ := strings.Cut(line, " ")
-	if len(marks) > 1 {
+	if len(marks) > 1 && !strings.Contains(text, "`") { // names are told by their letters
 		text = strings.ToUpper(text)
 	}
+	text = strings.ReplaceAll(text, "`", "")
 	p.WriteString(text + "\n")
 	if len(marks) == 1 {
 		p.WriteString("\n")
@@ -77,11 +93,8 @@ func (p *plain) title(line string) {
 }
 
 func (p *plain) paragraph(text string) {
-	indent, rest := "  ", "  "
-	if strings.HasPrefix(text, item) {
-		rest = "    "
-	}
-	p.WriteString(wrapped(withoutLinks(text), indent, rest))
+	rest := "  " + strings.Repeat(" ", len(itemMark(text)))
+	p.WriteString(wrapped(withoutLinks(text), "  ", rest))
 }
 
 func (p *plain) code(lines []string) {
@@ -93,20 +106,38 @@ func (p *plain) code(lines []string) {
 
 // table writes a line for what a row is about, and what is said of it below.
 func (p *plain) table(lines []string) {
+	head := cellsOf(lines[0])
 	for _, row := range lines[min(2, len(lines)):] {
 		cells := cellsOf(row)
-		about, say := cells[0], cells[1:]
-		if len(cells) == 4 { // name, type, default, meaning
+		about, say := cells[0], strings.Join(cells[1:], "  ")
+		switch {
+		case len(cells) == 4 && len(head) == 4 && head[2] == "default": // name, type, default, meaning
 			about += " (" + typeAndDefault(cells[1], cells[2]) + ")"
-			say = cells[3:]
+			say = cells[3]
+		case len(cells) > 2:
+			say = labelled(head[1:], cells[1:])
 		}
 		about = strings.ReplaceAll(about, "`", "") // it stands alone
 		p.WriteString(wrapped(about, "  ", "      "))
-		if text := strings.TrimSpace(strings.Join(say, "  ")); text != "" {
+		if text := strings.TrimSpace(say); text != "" {
 			p.WriteString(wrapped(text, "      ", "      "))
 		}
 	}
 	p.WriteString("\n")
+}
+
+// labelled puts the name of its column before each cell that has something.
+func labelled(names, cells []string) string {
+	var parts []string
+	for i, cell := range cells {
+		if cell != "" && i < len(names) && names[i] != "" {
+			cell = names[i] + ": " + cell
+		}
+		if cell != "" {
+			parts = append(parts, cell)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 func typeAndDefault(kind, value string) string {

@@ -18,13 +18,14 @@ func TestPlainPage(t *testing.T) {
 		"## Parameters", "", "| parameter | type | default | |", "|---|---|---|---|",
 		"| `x>` | text | required | either `a\\|b` |", "| `y` | list | none | |", "| `z` | text | – | |", "| `d` | number | `3` | how often |", "",
 		"## Example", "", "```yaml", "+a:", "  # a comment", "  x>: y", "```",
-		"- one", "- two " + strings.Repeat("word ", 16), "", "## Errors", "", "| error | why |", "|---|---|", "| `no x` | there is none |",
+		"- one", "- two " + strings.Repeat("word ", 16), "", "1. first", "2. second", "", "## `_x` and", "", "| key | value | |", "|---|---|---|", "| `a` | b | c |", "", "## Errors", "", "| error | why |", "|---|---|", "| `no x` | there is none |",
 	}, "\n")
 	want := strings.Join([]string{
 		"x>", "", "  Does `x`, see the site.", "",
 		"PARAMETERS", "  x> (text, required)", "      either `a|b`", "  y (list, optional)", "  z (text)", "  d (number; default: 3)", "      how often", "",
 		"EXAMPLE", "      +a:", "        # a comment", "        x>: y", "",
-		"  - one", "  - two word word word word word word word word word word word word word word", "    word word", "",
+		"  - one", "  - two word word word word word word word word word word word word word word", "    word word", "", "  1. first", "  2. second", "",
+		"_x and", "  a", "      value: b; c", "",
 		"ERRORS", "  no x", "      there is none", "", "",
 	}, "\n")
 	if diff := cmp.Diff(want, plainPage(markdown)); diff != "" {
@@ -35,8 +36,18 @@ func TestPlainPage(t *testing.T) {
 // TestPagesFitATerminal proves that every page can be read without a renderer.
 func TestPagesFitATerminal(t *testing.T) {
 	t.Parallel()
+	pages := map[string]string{}
 	for _, name := range all.Registry().Names() {
-		page, _ := operators.Page(name)
+		pages[name+">"], _ = operators.Page(name)
+	}
+	list, err := topics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range list {
+		pages[topic.Name] = topic.Page
+	}
+	for name, page := range pages {
 		code := 0
 		for line := range strings.Lines(plainPage(page)) {
 			line = strings.TrimRight(line, "\n")
@@ -45,16 +56,31 @@ func TestPagesFitATerminal(t *testing.T) {
 				continue
 			}
 			if utf8.RuneCountInString(line) > pageWidth {
-				t.Errorf("%s>: this line is longer than %d: %q", name, pageWidth, line)
+				t.Errorf("%s: this line is longer than %d: %q", name, pageWidth, line)
 			}
 			for _, mark := range []string{"|", "```", "#"} {
 				if strings.HasPrefix(strings.TrimSpace(line), mark) {
-					t.Errorf("%s>: Markdown is left: %q", name, line)
+					t.Errorf("%s: Markdown is left: %q", name, line)
 				}
 			}
 		}
-		if code == 0 {
-			t.Errorf("%s>: no sample of code is shown", name)
+		if code == 0 && strings.HasSuffix(name, ">") {
+			t.Errorf("%s: no sample of code is shown", name)
 		}
 	}
+}
+
+// FuzzPlainPage proves that no page is lost on its way to a terminal: of each word something is shown.
+func FuzzPlainPage(f *testing.F) {
+	f.Add("# a\n\ntext `b`\n\n- c\n1. d\n\n| e | f | g | h |\n|---|---|---|---|\n| i | j |\n\n```\nk\n")
+	f.Add("|\n|-|\n||||\n    x\n")
+	f.Fuzz(func(t *testing.T, page string) {
+		if strings.ContainsAny(page, "|`[#") || !utf8.ValidString(page) {
+			plainPage(page) // signs of Markdown may go
+			return
+		}
+		if want, got := strings.Fields(page), strings.Fields(plainPage(page)); len(want) != len(got) {
+			t.Errorf("%q becomes %q", page, plainPage(page))
+		}
+	})
 }

@@ -34,8 +34,8 @@ func define(name, folder string, raw *param.Map) defined {
 	return defined{w, problems, wrong, unused}
 }
 
-// topKeys are the keys of a workflow besides its tasks.
-func topKeys() []string { return append([]string{"timezone", "_export"}, storedKeys()...) }
+// TopKeys are the keys of a workflow besides its tasks.
+func TopKeys() []string { return append([]string{"timezone", "_export"}, storedKeys()...) }
 
 // storedKeys follow _export in the stored config, in this order.
 func storedKeys() []string {
@@ -77,7 +77,7 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 			if strings.Contains(key, "^") {
 				fail(key, "^ is for generated tasks", fmt.Sprintf("task name must not contain ^ character: %q", key))
 			}
-		case slices.Contains(topKeys(), key):
+		case slices.Contains(TopKeys(), key):
 		case len(unknown) < maxListed:
 			unknown = append(unknown, key)
 		}
@@ -94,7 +94,7 @@ const maxListed = 20
 // unknownKeyHint explains the first of some wrong keys that an explanation is known for.
 func unknownKeyHint(unknown []string) string {
 	for _, key := range unknown {
-		if s := didYouMean(key, topKeys()); s != "" {
+		if s := didYouMean(key, TopKeys()); s != "" {
 			return "'" + key + "': " + s
 		}
 		if strings.HasSuffix(key, ">") {

@@ -8,8 +8,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// groupKeys are the keys of a group besides its subtasks.
-func groupKeys() []string {
+// GroupKeys are the keys of a group besides its subtasks.
+func GroupKeys() []string {
 	return []string{"timezone", "schedule", "sla", "_parallel", "_background", "_after",
 		"_error", "_check", "_retry", "_export", "_secrets"}
 }
@@ -37,11 +37,11 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 	var faults []string
 	first := ""
 	for _, key := range local.Keys() {
-		if slices.Contains(groupKeys(), key) {
+		if slices.Contains(GroupKeys(), key) {
 			continue
 		}
 		fault := "'" + key + "'"
-		if s := didYouMean(key, groupKeys()); s != "" {
+		if s := didYouMean(key, GroupKeys()); s != "" {
 			fault += " (" + s + ")"
 		}
 		if len(faults) == 0 {

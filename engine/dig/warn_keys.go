@@ -8,15 +8,17 @@ import (
 	"zerodag/engine/param"
 )
 
-// The keys that the language has for tasks, besides subtasks and operators.
-func taskKeys() []string {
+// TaskKeys are the keys that the language has for tasks, besides subtasks and operators.
+func TaskKeys() []string {
 	return []string{"_export", "_do", "_else_do", "_parallel", "_background", "_after", "_retry", "_error", "_check",
 		"_type", "_command", "_env", "_disable", "_workdir", "_secrets"}
 }
 
-// retryKeys and parallelKeys are those of the mappings that _retry and _parallel may be.
-func retryKeys() []string    { return []string{"limit", "interval", "max_interval", "interval_type"} }
-func parallelKeys() []string { return []string{"limit"} }
+// RetryKeys are those of the mapping that _retry may be.
+func RetryKeys() []string { return []string{"limit", "interval", "max_interval", "interval_type"} }
+
+// ParallelKeys are those of the mapping that _parallel may be.
+func ParallelKeys() []string { return []string{"limit"} }
 
 // keys warns of keys of a task that are never read although they look like some that are read: a
 // misspelt _retry or timeout is lost in silence. Any other key may be a parameter of its author.
@@ -44,11 +46,11 @@ func (c *critic) steering(place []string, task, key string, v param.Value, own [
 	case key == "_retry":
 		c.retry(place, task, v)
 	case key == "_parallel":
-		c.unknownKeys(place, task, v, parallelKeys())
-	case slices.Contains(taskKeys(), key):
+		c.unknownKeys(place, task, v, ParallelKeys())
+	case slices.Contains(TaskKeys(), key):
 	default:
-		hint := "keys of a task that begin with _ are " + strings.Join(taskKeys(), ", ")
-		if near := param.Nearest(key, slices.Concat(taskKeys(), own)); near != "" {
+		hint := "keys of a task that begin with _ are " + strings.Join(TaskKeys(), ", ")
+		if near := param.Nearest(key, slices.Concat(TaskKeys(), own)); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		c.warn(place, task, hint, "%s is not read by anybody", key)
@@ -58,12 +60,21 @@ func (c *critic) steering(place []string, task, key string, v param.Value, own [
 func (c *critic) retry(place []string, task string, v param.Value) {
 	switch x := v.(type) {
 	case *param.Map:
-		c.unknownKeys(place, task, v, retryKeys())
+		c.unknownKeys(place, task, v, RetryKeys())
+	case nil:
 	case string:
 		if _, err := param.AsInt("_retry", x); err != nil && !strings.Contains(x, "${") {
-			c.warn(place, task, "write a number, or {limit: 3, interval: 10}", "_retry is no number: %s", sample(v))
+			c.noNumber(place, task, v)
+		}
+	default:
+		if _, err := param.AsInt("_retry", x); err != nil {
+			c.noNumber(place, task, v)
 		}
 	}
+}
+
+func (c *critic) noNumber(place []string, task string, v param.Value) {
+	c.warn(place, task, "write a number, or {limit: 3, interval: 10}", "_retry is no number: %s", sample(v))
 }
 
 func (c *critic) unknownKeys(place []string, task string, v param.Value, known []string) {

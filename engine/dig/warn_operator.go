@@ -88,7 +88,7 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 var taskBodies = []string{"_do", "_else_do", "_error", "_check"}
 
 // shellDefault is how a shell gives a variable a default.
-var shellDefault = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*:[-=?+]`)
+var shellDefault = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):[-=?+]`)
 
 func (c *critic) syntax(place []string, task string, v param.Value) {
 	switch x := v.(type) {
@@ -98,8 +98,8 @@ func (c *critic) syntax(place []string, task string, v param.Value) {
 		}
 		if err := c.known.Syntax(x); err != nil {
 			hint := "what is between ${ and } is JavaScript"
-			if at := shellDefault.FindString(x); at != "" {
-				hint = "that is the shell's: write $" + at + "...} and the shell gets it"
+			if at := shellDefault.FindStringSubmatch(x); at != nil { // a second $ does not help: what follows is evaluated all the same
+				hint = "that is the shell's: put the script into a file, or write ${this." + at[1] + " || '...'} if it is a parameter"
 			}
 			c.warn(place, task, hint, "this cannot be evaluated: %v", err)
 		}

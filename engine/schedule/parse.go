@@ -80,19 +80,23 @@ func UnusedKeys(config *param.Map) (list []Unused) {
 	if config.Has("_type") {
 		used = []string{"_type", "_command"}
 	}
-	used = append(used, "skip_on_overtime", "skip_delayed_by", "start", "end")
-	switch kind {
-	case "cron", "minutes_interval", "seconds_interval":
-		used = append(used, "delay")
-	default:
-		used = append(used, "at")
-	}
+	used = append(used, Keys(kind)...)
 	for _, key := range config.Keys() {
 		if !slices.Contains(used, key) {
 			list = append(list, Unused{key, param.Suggest(key, used)})
 		}
 	}
 	return list
+}
+
+// Keys are those that a schedule of a kind may have beside the key of the kind, such as "daily>".
+func Keys(kind string) []string {
+	keys := []string{"skip_on_overtime", "skip_delayed_by", "start", "end"}
+	switch kind {
+	case "cron", "minutes_interval", "seconds_interval":
+		return append(keys, "delay")
+	}
+	return append(keys, "at")
 }
 
 func unusedKeys(config *param.Map) error {

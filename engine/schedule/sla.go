@@ -29,7 +29,7 @@ func ParseSLA(config *param.Map) (*SLA, error) {
 	if hasTime == hasDuration {
 		return nil, param.Errorf("SLA must be specified using either the 'time' or 'duration' option")
 	}
-	s := &SLA{Alert: true, Tasks: config.Without("time", "duration", "alert", "fail"), isTime: hasTime}
+	s := &SLA{Alert: true, Tasks: config.Without(SLAKeys()...), isTime: hasTime}
 	option, value := "duration", in
 	if hasTime {
 		option, value = "time", at
@@ -40,6 +40,9 @@ func ParseSLA(config *param.Map) (*SLA, error) {
 	s.Alert, s.Fail = choice(config, "alert", true), choice(config, "fail", false)
 	return s, nil
 }
+
+// SLAKeys are those of `sla:` beside its tasks.
+func SLAKeys() []string { return []string{"time", "duration", "alert", "fail"} }
 
 // choice reads true or false; what is neither counts for nothing, as in the original.
 func choice(config *param.Map, key string, otherwise bool) bool {

@@ -46,10 +46,34 @@ func TestZips(t *testing.T) {
 		t.Errorf("the runner has %d bytes, %d are allowed", program.Size(), largestRunner)
 	}
 	for _, f := range functions() {
+		carriesNoPages(t, filepath.Join(assets, f.name))
 		size := zipped(t, filepath.Join(assets, f.name))
 		t.Logf("%s: %.1f MB", f.name, float64(size)/1e6)
 		if most := largestZip(f.name); size > most {
 			t.Errorf("%s: the zip has %d bytes, %d are allowed: `go tool nm -size -sort size` shows what grew", f.name, size, most)
+		}
+	}
+}
+
+// carriesNoPages proves that the pages for users stay with the command line: the package that has
+// them also has the description of the API.
+func carriesNoPages(t *testing.T, folder string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has %d files: %v", folder, len(files), err)
+	}
+	for _, name := range files {
+		program, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(program, page[:200]) {
+			t.Errorf("%s carries the pages for users", name)
 		}
 	}
 }

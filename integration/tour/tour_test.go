@@ -14,33 +14,24 @@ import (
 	"time"
 )
 
-// step is one command of the tour and what the README shows of its output.
-type step struct {
-	line    int
-	command string
-	want    []string // lines; "..." stands for any number of them, and at the end of one for its rest
-}
+// program is the program whose commands the pages show.
+var program string
 
-// steps reads the console blocks of a text between two of its lines.
-func steps(text, from, to string) (list []step) {
-	console, inside := false, false
-	for i, line := range strings.Split(text, "\n") {
-		switch {
-		case strings.HasPrefix(line, from):
-			inside = true
-		case strings.HasPrefix(line, to):
-			inside = false
-		case !inside:
-		case strings.HasPrefix(line, "```"):
-			console = line == "```console"
-		case !console:
-		case strings.HasPrefix(line, "$ "):
-			list = append(list, step{line: i + 1, command: line[2:]})
-		case len(list) > 0:
-			list[len(list)-1].want = append(list[len(list)-1].want, line)
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "tour-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
 		}
-	}
-	return list
+		defer os.RemoveAll(dir)
+		program = filepath.Join(dir, "zerodag")
+		if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s\n", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
 }
 
 // differs says which line of what is shown the output does not have; "" for none.
@@ -73,7 +64,7 @@ func differs(want []string, output string) string {
 	return ""
 }
 
-// shell is a bash in which the tour is typed.
+// shell is a bash in which a page is typed.
 type shell struct {
 	cmd  *exec.Cmd
 	in   *os.File
@@ -83,7 +74,7 @@ type shell struct {
 }
 
 // open starts a shell whose user has nothing but a configuration with a free port.
-func open(t *testing.T, program string) *shell {
+func open(t *testing.T) *shell {
 	t.Helper()
 	home := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -118,7 +109,7 @@ func open(t *testing.T, program string) *shell {
 	read.Close()
 	out.Close()
 	t.Cleanup(func() {
-		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // the server of a tour that failed, too
+		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // the server of a page that failed, too
 		write.Close()
 		s.cmd.Wait()
 	})
@@ -156,40 +147,42 @@ func (s *shell) enter(ctx context.Context, command string) (output, code string,
 	}
 }
 
+// patience is how long a command of a page may take: on a busy machine, and with a wait in it.
+const patience = 2 * time.Minute
+
+// follow types the steps of a page one after the other.
+func (s *shell) follow(t *testing.T, page string, list []step) {
+	t.Helper()
+	for _, one := range list {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		output, code, err := s.enter(ctx, one.typed())
+		if one.file == "" && inBackground.MatchString(one.command) && err == nil { // a person types slower than a server starts
+			_, code, err = s.enter(ctx, "until zerodag projects >/dev/null 2>&1; do :; done")
+		}
+		cancel()
+		if err != nil || code != "0" {
+			t.Fatalf("%s:%d: %s\nexit code %s, %v\n%s", page, one.line, one.command, code, err, output)
+		}
+		if wrong := differs(one.want, output); wrong != "" {
+			t.Errorf("%s:%d: %s\nnot shown: %s\n%s", page, one.line, one.command, wrong, output)
+		}
+	}
+}
+
 // TestREADME proves that the tour of the README works as it is typed, line by line, and shows
 // what it says that it shows. The first line builds the program, which is done before.
 func TestREADME(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := steps(string(text), "## Tour", "On AWS,")
+	tour, _, _ := strings.Cut(section(t, "README.md", "Tour"), "\nOn AWS,")
+	list := read(tour).steps
 	if len(list) < 15 {
 		t.Fatalf("the tour has %d commands", len(list))
 	}
 	if first := list[0].command; first != "make build && export PATH=$PWD/bin:$PATH" {
 		t.Fatalf("the tour begins with %q", first)
 	}
-	program := filepath.Join(t.TempDir(), "zerodag")
-	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	s := open(t, program)
-	for _, one := range list[1:] {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		output, code, err := s.enter(ctx, one.command)
-		if inBackground.MatchString(one.command) && err == nil { // a person types slower than a server starts
-			_, code, err = s.enter(ctx, "until zerodag projects >/dev/null 2>&1; do :; done")
-		}
-		cancel()
-		if err != nil || code != "0" {
-			t.Fatalf("README.md:%d: %s\nexit code %s, %v\n%s", one.line, one.command, code, err, output)
-		}
-		if wrong := differs(one.want, output); wrong != "" {
-			t.Errorf("README.md:%d: %s\nnot shown: %s\n%s", one.line, one.command, wrong, output)
-		}
-	}
+	s := open(t)
+	s.follow(t, "README.md, Tour", list[1:])
 	if entries, err := os.ReadDir(filepath.Join(s.home, "zerodag-data")); err != nil || len(entries) == 0 {
 		t.Errorf("the server of the tour kept nothing in ~/zerodag-data: %v", err)
 	}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/docs"
+)
+
+// newSchema prints the JSON Schema of workflows, for editors.
+func newSchema(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of workflows, for editors",
+		Example: "  zerodag schema > ~/.config/dig.schema.json    # then tell the editor: zerodag docs editors",
+		Args:    upTo(0),
+		RunE: func(*cobra.Command, []string) error {
+			if _, err := s.out.Write(docs.Schema); err != nil {
+				return fmt.Errorf("write schema: %w", err)
+			}
+			return nil
+		},
+	}
+}

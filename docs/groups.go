@@ -1,0 +1,44 @@
+package docs
+
+import (
+	"io/fs"
+	"slices"
+)
+
+// Group is a part of the list of pages.
+type Group struct {
+	Title string
+	Files []string // names in Pages
+}
+
+// Groups lists all pages for users, in the order in which somebody new should meet them.
+func Groups() ([]Group, error) {
+	list := []Group{
+		{"Begin here", []string{"tutorial.md"}},
+		{"The language", []string{"language/*.md"}},
+		{"How to", []string{"how-to/*.md"}},
+		{"Running it", []string{rest}},
+		{"How it works inside", []string{"how-it-works.md", "glossary.md", "state-machine.md", "roadmap.md", "reference/[a-z]*.md"}},
+	}
+	var taken []string // by name, wherever that stands in the list
+	for _, g := range list {
+		taken = append(taken, g.Files...)
+	}
+	for i, g := range list {
+		list[i].Files = nil
+		for _, pattern := range g.Files {
+			files, err := fs.Glob(Pages, pattern)
+			if err != nil {
+				return nil, err
+			}
+			if pattern == rest {
+				files = slices.DeleteFunc(files, func(file string) bool { return slices.Contains(taken, file) })
+			}
+			list[i].Files = append(list[i].Files, files...)
+		}
+	}
+	return list, nil
+}
+
+// rest is every page at the top that no group names.
+const rest = "*.md"

@@ -1,0 +1,199 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"zerodag/docs"
+	"zerodag/operators/all"
+)
+
+// longestSkill is how many lines an assistant may have to read to know the language.
+const longestSkill = 200
+
+// TestSkill proves that the file for coding assistants says what the pages of the language say.
+func TestSkill(t *testing.T) {
+	t.Parallel()
+	text := extracts{t}.skill()
+	if lines := strings.Count(text, "\n"); lines > longestSkill {
+		t.Errorf("the file has %d lines, more than %d", lines, longestSkill)
+	}
+	compareFile(t, "skills/zerodag/SKILL.md", text, "TestSkill")
+}
+
+// TestLlms proves that the index for assistants lists every page for users, each as it begins.
+func TestLlms(t *testing.T) {
+	t.Parallel()
+	compareFile(t, "llms.txt", extracts{t}.index(), "TestLlms")
+}
+
+// extracts takes parts of pages; one that is not there fails the test.
+type extracts struct{ t *testing.T }
+
+const skillHead = `---
+name: zerodag
+description: Write, check, run and mend workflows of zerodag (or Digdag), which are .dig files. Use it when a project has .dig files, or when somebody wants a workflow with tasks, retries, a schedule or a backfill.
+---
+
+# Workflows of zerodag
+
+This file is made of the reference; ` + "`zerodag docs TOPIC`" + ` shows all of it: a page, a key, a variable, a setting or an operator.
+
+How to work: write the file, ` + "`zerodag check`" + ` it until it has no errors and no warnings, then ` + "`zerodag run FILE.dig --session 2026-03-01`" + `. A run goes on where the last one of that session failed;
+` + "`--rerun`" + ` begins anew, ` + "`--dry-run --show-params`" + ` shows what tasks see. On a server: ` + "`zerodag push PROJECT`, `start PROJECT NAME --session now --wait`, `log ID`, `retry ID --latest-revision --resume`" + `.
+`
+
+func (x extracts) skill() string {
+	var b strings.Builder
+	b.WriteString(skillHead)
+	add := func(parts ...string) {
+		for _, p := range parts {
+			b.WriteString("\n" + strings.TrimSpace(p) + "\n")
+		}
+	}
+	say := func(parts ...string) { add(strings.Join(parts, " ")) }
+	add("## Tasks")
+	say(x.first("tasks", "A task"), x.first("tasks", "Groups"), x.first("tasks", "`_parallel`"), x.first("tasks", "`_after`"))
+	add(x.block("tasks", "graph.dig"))
+	say(x.first("tasks", "Several files"), x.first("tasks", "`_do` and `_else_do`"))
+	add(x.block("tasks", "generate.dig"), x.first("tasks", "YAML"), x.table("tasks", "Every key of a task"))
+	say("Operators:", x.operators()+".", "`zerodag operators NAME` shows the parameters of one.")
+	add("## Parameters")
+	say(x.first("parameters", "`_export`"), x.after("parameters", "Parameters of a run: `-p` and `-P`", 1), x.first("parameters", "Parameters from scripts"))
+	add(x.block("parameters", "counting.dig"), x.block("parameters", "tasks.py"))
+	say(x.after("parameters", "What beats what", 2), x.first("parameters", "Secrets"))
+	add("## Expressions")
+	say(x.first("expressions", ""), x.first("expressions", "Types"))
+	add(x.block("expressions", "dates.dig"), x.table("expressions", "Escapes"))
+	say("Variables:", x.names("variables", "Of the session and the task")+".", "With a schedule:", x.names("variables", "Of the schedule")+".")
+	add(x.table("variables", "Only in some places"))
+	add("## Schedules", x.block("schedules", "nightly.dig"), x.first("schedules", "Session time and run time"), x.table("schedules", "Kinds"))
+	say(x.first("schedules", "`skip_on_overtime`"), x.first("schedules", "`skip_delayed_by`"), x.first("schedules", "Backfill"))
+	add(x.first("schedules", "`sla`"), x.table("schedules", "`sla`"))
+	add("## Retries and errors")
+	say(x.first("retries-and-errors", "`_retry`"), x.after("retries-and-errors", "`_retry`", 4), x.first("retries-and-errors", "`_error`"), x.first("retries-and-errors", "`_check`"))
+	add(x.table("retries-and-errors", "`_retry`"))
+	return b.String()
+}
+
+// index is docs/llms.txt: every page with a link and how it begins.
+func (x extracts) index() string {
+	var b strings.Builder
+	b.WriteString("# zerodag\n\n> zerodag runs workflows written in the Digdag language (.dig files): on one machine, as a server with schedules and a REST API, and serverless on AWS.\n\n" +
+		"The language in 200 lines is skills/zerodag/SKILL.md. The program has these pages, too: `zerodag docs TOPIC`.\n")
+	groups, err := docs.Groups()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	for _, g := range groups {
+		fmt.Fprintf(&b, "\n## %s\n\n", g.Title)
+		for _, file := range g.Files {
+			name := strings.TrimSuffix(file, ".md")
+			title, _, _ := strings.Cut(strings.TrimPrefix(x.read(name), "# "), "\n")
+			fmt.Fprintf(&b, "- [%s](%s): %s\n", title, file, sentenceOf(x.paragraphs(name, "")))
+		}
+	}
+	fmt.Fprintf(&b, "\n## For programs\n\n- [REST API](openapi.yaml): OpenAPI\n- [JSON Schema](dig.schema.json): of workflows\n")
+	return b.String()
+}
+
+// sentenceOf is the first sentence of the first paragraph that is one.
+func sentenceOf(paragraphs []string) string {
+	for _, p := range paragraphs {
+		if text := plainText(p); len(text) > 0 && !strings.HasPrefix(p, "    ") && !strings.HasPrefix(p, "```") && !strings.HasPrefix(p, "|") {
+			first, _, _ := strings.Cut(text, ". ")
+			return first
+		}
+	}
+	return ""
+}
+
+func (x extracts) read(page string) string {
+	text, err := os.ReadFile(page + ".md")
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return string(text)
+}
+
+var fence = regexp.MustCompile("(?ms)^```[a-z]*\n.*?^```\n?")
+
+// paragraphs are those of a section; of a page's beginning where it has no name. Blocks are one each.
+func (x extracts) paragraphs(page, heading string) []string {
+	text := x.read(page)
+	_, text, _ = strings.Cut(text, "\n")
+	if heading != "" {
+		var found bool
+		if _, text, found = strings.Cut(text, "\n## "+heading+"\n"); !found {
+			x.t.Fatalf("%s.md has no section %q", page, heading)
+		}
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	return strings.Split(strings.TrimSpace(fence.ReplaceAllString(text, "\n```\n")), "\n\n")
+}
+
+// first is the first paragraph of a section, with words instead of links.
+func (x extracts) first(page, heading string) string { return x.after(page, heading, 0) }
+
+// after is the paragraph behind the first n.
+func (x extracts) after(page, heading string, n int) string {
+	if !strings.Contains(page, "/") {
+		page = path.Join("language", page)
+	}
+	list := slices.DeleteFunc(x.paragraphs(page, heading), func(p string) bool { return strings.TrimSpace(p) == "```" || p == "" })
+	if len(list) <= n && n > 0 {
+		n = len(list) - 1
+	}
+	return links.ReplaceAllString(list[n], "$1")
+}
+
+// block is the file that a page has under a name, as a sample.
+func (x extracts) block(page, name string) string {
+	text := x.read(path.Join("language", page))
+	for _, b := range fence.FindAllString(text, -1) {
+		first, rest, _ := strings.Cut(b, "\n")
+		if body, found := strings.CutPrefix(rest, "# "+name+"\n"); found {
+			return first + "\n" + body
+		}
+	}
+	x.t.Fatalf("%s.md has no file %s", page, name)
+	return ""
+}
+
+// table is all tables of a section, with words instead of links.
+func (x extracts) table(page, heading string) string {
+	var rows []string
+	for _, p := range x.paragraphs(path.Join("language", page), heading) {
+		if strings.HasPrefix(p, "|") {
+			rows = append(rows, links.ReplaceAllString(p, "$1"))
+		}
+	}
+	if len(rows) == 0 {
+		x.t.Fatalf("%s of %s.md has no table", heading, page)
+	}
+	return strings.Join(rows, "\n\n")
+}
+
+// names are the words in the first cells of the tables of a section.
+func (x extracts) names(page, heading string) string {
+	var words []string
+	for line := range strings.Lines(x.table(page, heading)) {
+		if cells := strings.Split(line, "|"); strings.Contains(cells[1], "`") {
+			words = append(words, strings.TrimSpace(cells[1]))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func (x extracts) operators() string {
+	var words []string
+	for _, name := range all.Registry().Names() {
+		words = append(words, "`"+name+">`")
+	}
+	return strings.Join(words, " ")
+}
