@@ -44,7 +44,8 @@ func (db *DB) Old(ctx context.Context, t time.Time, after int64, n int) ([]host.
 	return upTo(out, n), err
 }
 
-// forgotAtOnce is how many attempts one transaction removes: each takes up to three actions.
+// forgotAtOnce is how many attempts one transaction removes: each takes up to three actions,
+// and the session takes two.
 const forgotAtOnce = 30
 
 // Forget removes a session: see host.Retention.
@@ -78,7 +79,7 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 			return false, err
 		}
 	}
-	gone, err := db.forget(ctx, ends, action{delete: k, when: same})
+	gone, err := db.forget(ctx, ends, action{delete: k, when: same}, action{put: forgottenKey(k).item()})
 	if gone && clear != nil {
 		err = errors.Join(err, clear(ctx, list))
 	}
@@ -87,8 +88,8 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 
 // forget removes rows if the session is as it was read, and then their blobs. An error about these comes with
 // true.
-func (db *DB) forget(ctx context.Context, rows []item, session action) (bool, error) {
-	actions := []action{session}
+func (db *DB) forget(ctx context.Context, rows []item, session ...action) (bool, error) {
+	actions := session
 	var remains []item
 	for _, it := range rows {
 		id := it.num(aID)

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// maxStarts is how many attempts one transaction makes: each takes up to five actions.
-const maxStarts = maxActions / 5
+// maxStarts is how many attempts one transaction makes: each takes up to six actions.
+const maxStarts = maxActions / 6
 
 // starting is one new attempt with what its actions depend on.
 type starting struct {
@@ -154,8 +154,10 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 	if !errors.Is(err, errCondition) {
 		return nil, err
 	}
+	forgotten := true // nothing else is in the way
 	for _, m := range inTheWay {
 		s := of[m.at]
+		forgotten = forgotten && actions[m.at].check == forgottenKey(s.key)
 		switch {
 		case m.item.str(aUUID) == s.row.SessionUUID && (m.item.num(aLast) == s.row.ID || m.item.num(aID) == s.row.ID && m.item.has(aSessionTime)):
 			return nil, nil // an answer was lost: it is our own
@@ -164,6 +166,9 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 		case actions[m.at].put[aSort] != nil && keyOf(actions[m.at].put) == retryKey(s.session.id, s.RetryName):
 			return db.inTheWay(ctx, s, m.item.num(aID))
 		}
+	}
+	if forgotten {
+		return nil, host.ErrForgotten
 	}
 	return nil, errCondition
 }
@@ -189,6 +194,9 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
 				change: where{text: "SET #n = :next, #la = :id", names: []string{aLast, aAttempts}, values: item{":next": number(s.session.attempts + 1), ":id": number(s.row.ID)}},
 				when:   where{text: "#n = :n", names: []string{aAttempts}, values: item{":n": number(s.session.attempts)}}},
 			action{update: attemptKey(s.session.last), change: where{text: "SET #rt = :yes", names: []string{aRetried}, values: item{":yes": yes()}}, when: exists()})
+	}
+	if s.Once {
+		actions = append(actions, action{check: forgottenKey(s.key), when: absent()})
 	}
 	if s.WaitsFor >= 0 {
 		it := waitKey(s.row.Waits, s.row.ID).item()

@@ -74,8 +74,11 @@ func (c *conn) going(site, session int64, t time.Time) ([]host.Attempt, error) {
 	return list, nil
 }
 
-// forget deletes the rows.
+// forget deletes the rows, and notes which session that was.
 func (c *conn) forget(session int64, list []host.Attempt) error {
+	if _, err := c.exec("INSERT OR IGNORE INTO forgotten_sessions (project_id, workflow_name, session_time) SELECT project_id, workflow_name, session_time FROM sessions WHERE id = ?", session); err != nil {
+		return err
+	}
 	for _, a := range list {
 		if err := c.expire(a.ID); err != nil {
 			return err

@@ -28,6 +28,7 @@ func retentionSuite(t *testing.T, h Harness) {
 		"what a schedule comes to stays":  forgetScheduled,
 		"a session of many attempts":      forgetMany,
 		"what is old":                     forgetOld,
+		"what was removed is noted":       forgetNoted,
 	}.run(t, h)
 }
 
@@ -252,6 +253,43 @@ func forgetMany(t *testing.T, s Stores) {
 		t.Fatal("it was not removed")
 	}
 	gone(t, s, list)
+}
+
+// forgetNoted checks what is started by itself: not a session that was removed, not even when a person has
+// started it again, while one of that name is found as ever.
+func forgetNoted(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	list := over(t, s, w, 0, 10, "", "a")
+	over(t, s, w, 3600, 20, "")
+	once := func(session int64, name string) ([]host.Attempt, error) {
+		n := attemptOf(1, w, instant(session), name)
+		n.Once = true
+		return s.Attempts.Start(ctx, n)
+	}
+	if !forget(t, s, list[0], 30) {
+		t.Fatal("it was not removed")
+	}
+	for _, name := range []string{"", "b"} {
+		_, err := once(0, name)
+		wantError(t, "start of a removed session by itself", err, host.ErrForgotten)
+	}
+	if list := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 {
+		t.Errorf("there are %d sessions", len(list))
+	}
+	got(once(1800, ""))(t) // it never was, although it is as old
+	other := definition(t, s, 1, "other")
+	other.ID++ // whatever its definition is
+	n := attemptOf(1, other, instant(0), "")
+	n.Once = true
+	got(s.Attempts.Start(ctx, n))(t)
+	again := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
+	there, err := once(0, "")
+	wantError(t, "start of what a person has started again", err, host.ErrConflict)
+	if len(there) != 1 || there[0].ID != again.ID {
+		t.Errorf("in the way is %+v", there)
+	}
+	_, err = once(0, "c")
+	wantError(t, "start of another name", err, host.ErrForgotten)
 }
 
 func forgetOld(t *testing.T, s Stores) {
