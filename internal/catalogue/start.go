@@ -119,6 +119,11 @@ func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition
 	if !p.DeletedAt.IsZero() {
 		return errDeleted(p)
 	}
+	if c.o.Retention != nil && d.Workflow.Revision.ID != p.Latest.ID {
+		if err := c.holdArchive(ctx, d.Workflow); err != nil {
+			return err
+		}
+	}
 	active, err := c.o.Sessions.CountActive(ctx, site, c.o.Limits.Attempts)
 	if err != nil {
 		return fmt.Errorf("count attempts: %w", err)

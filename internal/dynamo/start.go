@@ -11,8 +11,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// maxStarts is how many attempts one transaction makes: each takes up to six actions.
-const maxStarts = maxActions / 6
+// maxStarts is how many attempts one transaction makes: each takes up to five actions, and one more when it is
+// to be made once.
+func maxStarts(list []*starting) int {
+	if slices.ContainsFunc(list, func(s *starting) bool { return s.Once }) {
+		return maxActions / 6
+	}
+	return maxActions / 5
+}
 
 // starting is one new attempt with what its actions depend on.
 type starting struct {
@@ -22,7 +28,7 @@ type starting struct {
 	session session // as it was read; without attempts when there is none yet
 }
 
-// Start makes attempts: see host.Attempts. Up to maxStarts of them are one transaction; of
+// Start makes attempts: see host.Attempts. Up to some 20 of them are one transaction; of
 // a longer list those that wait are written first, last to first, and taken back when one
 // is in the way. A process that ends in between leaves attempts that wait for a session
 // that never was.
@@ -112,7 +118,7 @@ func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt,
 			return db.inTheWay(ctx, s, s.session.id)
 		}
 	}
-	parts := slices.Collect(slices.Chunk(starts, maxStarts))
+	parts := slices.Collect(slices.Chunk(starts, maxStarts(starts)))
 	for i := len(parts) - 1; i >= 0; i-- {
 		there, err := db.startPart(ctx, parts[i])
 		if err != nil {

@@ -148,7 +148,7 @@ type Push struct {
 
 // ProjectQuery selects projects of a site.
 type ProjectQuery struct {
-	Site    int64
+	Site    int64  // AnySite: all, and Name is not asked for
 	Name    string // exact; "" is any
 	Pattern string // part of the name, case-sensitive; "" is any
 	After   int64  // ids above this
@@ -255,6 +255,12 @@ type Retention interface {
 	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
 	// Clear removes what a Forget that was cut off has left where nobody sees it.
 	Clear(ctx context.Context) error
+	// SetArchive changes what is known of the archive of a revision, if that still is old; else ErrConflict.
+	// It may be repeated.
+	SetArchive(ctx context.Context, r Revision, old, state ArchiveState) error
+	// ForgetRecords removes up to n entries of the audit log that were made before t, of all sites, the
+	// oldest first, and says how many.
+	ForgetRecords(ctx context.Context, t time.Time, n int) (int, error)
 }
 
 // NewAttempt asks for an attempt.

@@ -36,7 +36,7 @@ func newWorld() *world {
 }
 
 func (w *world) ticker() *Ticker {
-	return &Ticker{Node: w, Horizon: w, Timers: w, Dead: []host.DeadLetters{w}, Forgets: w.forgets, Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler)}
+	return &Ticker{Node: w, Horizon: w, Timers: w, Dead: []host.DeadLetters{w}, Daily: w.daily(), Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler)}
 }
 
 func (w *world) call(part string) error {
@@ -89,6 +89,14 @@ func (w *world) Sweep(_ context.Context, after int64) (next int64, over bool, er
 		next, w.steps = w.steps[0], w.steps[1:]
 	}
 	return next, next == 0, err
+}
+
+// daily are the chores.
+func (w *world) daily() []Chore {
+	if !w.forgets {
+		return nil
+	}
+	return []Chore{{host.Forgetting, host.Forgot, w.Forget}}
 }
 
 func (w *world) Forget(_ context.Context, after int64) (next int64, over bool, err error) {

@@ -5,3 +5,6 @@ CREATE TABLE forgotten_sessions (
   session_time INTEGER NOT NULL,
   PRIMARY KEY (project_id, workflow_name, session_time)
 ) STRICT, WITHOUT ROWID;
+
+-- What retention knows of the archive of a revision (host.ArchiveState); NULL is nothing.
+ALTER TABLE revisions ADD COLUMN archive_state TEXT;
