@@ -248,13 +248,32 @@ func (t *Ticker) sendTimers(ctx context.Context, until time.Time) error {
 		if err := t.send(ctx, list); err != nil {
 			return fmt.Errorf("send due messages: %w", err)
 		}
-		if err := t.Timers.Delete(ctx, list); err != nil {
-			return fmt.Errorf("delete sent messages: %w", err)
+		if err := t.sent(ctx, list, until); err != nil {
+			return err
 		}
 		if len(list) < timersAtOnce {
 			return nil
 		}
 	}
+}
+
+// sent deletes messages that were sent. Those that are kept until they are done with are due again later.
+func (t *Ticker) sent(ctx context.Context, list []host.Timer, until time.Time) error {
+	var over []host.Timer
+	for _, x := range list {
+		if !host.IsKept(x.Message.ID) {
+			over = append(over, x)
+			continue
+		}
+		x.Message.Due = until.Add(host.KeptFor)
+		if err := t.Timers.Later(ctx, x.Queue, x.Message); err != nil {
+			return fmt.Errorf("keep sent messages: %w", err)
+		}
+	}
+	if err := t.Timers.Delete(ctx, over); err != nil {
+		return fmt.Errorf("delete sent messages: %w", err)
+	}
+	return nil
 }
 
 func (t *Ticker) send(ctx context.Context, list []host.Timer) error {
