@@ -19,14 +19,12 @@ import (
 type (
 	projects = host.Projects
 	attempts = host.Attempts
-	logs     interface{ host.Logs }
 )
 
 // aged is a store in which retention has been: a revision without its archive, and an attempt without logs.
 type aged struct {
 	projects
 	attempts
-	logs
 	now time.Time
 }
 

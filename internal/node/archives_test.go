@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -303,4 +305,97 @@ func TestForgetLogs(t *testing.T) {
 		want(t, "looked at again", removed[long.ID]+removed[first.ID], 2)
 		want(t, "attempts that are kept", p.row(first).Done, true)
 	})
+}
+
+// slowStarts are attempts whose rows are written some time after all was looked at, as long as a process lives.
+type slowStarts struct {
+	host.Attempts
+	wait func() time.Duration
+}
+
+func (s slowStarts) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attempt, error) {
+	time.Sleep(s.wait())
+	return s.Attempts.Start(ctx, list...)
+}
+
+// slowReads are sessions whose attempts are long to read.
+type slowReads struct {
+	sessions
+	wait func() time.Duration
+}
+
+func (s slowReads) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
+	list, err := s.sessions.Attempts(ctx, q)
+	time.Sleep(s.wait())
+	return list, err
+}
+
+// TestArchivesAndStarts proves that no attempt is ever without its archive, however starts of old revisions, pushes,
+// and rounds of several processes that look for what is old fall together: whoever starts one is refused or has it.
+func TestArchivesAndStarts(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				chance := rand.New(rand.NewPCG(seed, 1))
+				var mu sync.Mutex
+				upTo := func(d time.Duration) time.Duration {
+					mu.Lock()
+					defer mu.Unlock()
+					return time.Duration(chance.Int64N(int64(d)))
+				}
+				o := w.options()
+				keeping(w)(&o)
+				o.Limits = host.Limits{KeepArchives: time.Hour, KeepAttempts: 24 * time.Hour, ProcessTime: 15 * time.Minute, Attempts: 1000}
+				o.Attempts = slowStarts{o.Attempts, func() time.Duration { return upTo(15 * time.Minute) }}
+				o.Sessions = slowReads{o.Sessions, func() time.Duration { return upTo(10 * time.Minute) }}
+				p := &process{Node: node.New(o), w: w}
+				var pushed []host.Workflow
+				var started, refused int
+				var all sync.WaitGroup
+				for i := range 60 {
+					pushed = append(pushed, p.revise(fmt.Sprint("r", i)))
+					for range 2 {
+						all.Go(func() {
+							time.Sleep(upTo(40 * time.Minute))
+							_, _, err := p.ForgetArchives(w.t.Context(), 0)
+							w.must(err)
+						})
+					}
+					which := pushed[max(0, i-int(upTo(12)))]
+					all.Go(func() {
+						time.Sleep(upTo(40 * time.Minute))
+						a, err := p.Start(w.t.Context(), catalogue.StartRequest{Workflow: which.ID, SessionTime: time.Unix(int64(i), 0)})
+						mu.Lock()
+						defer mu.Unlock()
+						if code(err) == host.Missing {
+							refused++
+							return
+						}
+						w.must(err)
+						started++
+						if _, found := w.blobs[which.Archive]; !found {
+							t.Errorf("attempt %d began without the archive of revision %s", a.ID, which.Revision.Name)
+						}
+					})
+					time.Sleep(30 * time.Minute)
+				}
+				all.Wait()
+				list, err := w.db.Attempts(w.t.Context(), host.AttemptQuery{Retried: true})
+				w.must(err)
+				for _, a := range list {
+					d, err := w.db.Workflow(w.t.Context(), 0, a.Workflow.ID)
+					w.must(err)
+					if _, found := w.blobs[d.Archive]; !found {
+						t.Errorf("attempt %d is without the archive of revision %s", a.ID, d.Revision.Name)
+					}
+				}
+				t.Logf("%d began, %d were refused, %d of %d archives are there", started, refused, len(w.archived()), len(pushed))
+				if started == 0 || len(w.archived()) == len(pushed) {
+					t.Errorf("%d began, %d archives are there", started, len(w.archived()))
+				}
+			})
+		})
+	}
 }
