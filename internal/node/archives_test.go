@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -28,11 +29,44 @@ func (w *world) archived() []string {
 	return names
 }
 
+// lockedBlobs are blobs that several may use at a time.
+type lockedBlobs struct {
+	blobs
+	mu *sync.Mutex
+}
+
+func (b lockedBlobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blobs.Put(ctx, key, r, size)
+}
+
+func (b lockedBlobs) Delete(ctx context.Context, key string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blobs.Delete(ctx, key)
+}
+
+func (b lockedBlobs) unpack(ctx context.Context, key string) (host.Archive, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blobs.unpack(ctx, key)
+}
+
+func (b lockedBlobs) has(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, found := b.blobs[key]
+	return found
+}
+
 // keeping has archives kept for a day, and what is old looked for each hour.
 func keeping(w *world, edit ...func(*node.Options)) func(*node.Options) {
 	return func(o *node.Options) {
 		o.Limits = host.Limits{KeepArchives: 24 * time.Hour, ReapInterval: 10 * time.Minute}
 		o.Retention = w.db
+		locked := lockedBlobs{w.blobs, &sync.Mutex{}}
+		o.Blobs, o.Unpack = locked, locked.unpack
 		for _, e := range edit {
 			e(o)
 		}
@@ -348,6 +382,7 @@ func TestArchivesAndStarts(t *testing.T) {
 				o := w.options()
 				keeping(w)(&o)
 				o.Limits = host.Limits{KeepArchives: time.Hour, KeepAttempts: 24 * time.Hour, ProcessTime: 15 * time.Minute, Attempts: 1000}
+				blobs := o.Blobs.(lockedBlobs)
 				o.Attempts = slowStarts{o.Attempts, func() time.Duration { return upTo(15 * time.Minute) }}
 				o.Sessions = slowReads{o.Sessions, func() time.Duration { return upTo(10 * time.Minute) }}
 				p := &process{Node: node.New(o), w: w}
@@ -375,7 +410,7 @@ func TestArchivesAndStarts(t *testing.T) {
 						}
 						w.must(err)
 						started++
-						if _, found := w.blobs[which.Archive]; !found {
+						if !blobs.has(which.Archive) {
 							t.Errorf("attempt %d began without the archive of revision %s", a.ID, which.Revision.Name)
 						}
 					})
@@ -387,7 +422,7 @@ func TestArchivesAndStarts(t *testing.T) {
 				for _, a := range list {
 					d, err := w.db.Workflow(w.t.Context(), 0, a.Workflow.ID)
 					w.must(err)
-					if _, found := w.blobs[d.Archive]; !found {
+					if !blobs.has(d.Archive) {
 						t.Errorf("attempt %d is without the archive of revision %s", a.ID, d.Revision.Name)
 					}
 				}

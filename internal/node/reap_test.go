@@ -72,7 +72,9 @@ func TestKilledAndSilent(t *testing.T) {
 				p := w.serve(limits)
 				a := p.run("+a: {work>: a}\n")
 				pass(5 * time.Hour)
+				b.mu.Lock()
 				b.failures = 2 // the end is to be told until it is heard
+				b.mu.Unlock()
 				if lost {
 					p.crash() // and its message does not come again in the time of the test
 					p = w.serve(limits)
@@ -87,6 +89,8 @@ func TestKilledAndSilent(t *testing.T) {
 					t.Errorf("it ended after %v", took)
 				}
 				pass(10 * time.Minute)
+				b.mu.Lock()
+				defer b.mu.Unlock()
 				if told := b.told[len(b.told)-1]; !strings.HasPrefix(told, "Attempt Killed") {
 					t.Errorf("told last: %s", told)
 				}
