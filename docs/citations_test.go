@@ -75,7 +75,7 @@ func TestCitationsThatLeadNowhere(t *testing.T) {
 		"recorded cases a05 and e01 to e05":       0,
 		"(case z99; observed: c01, y98)":          2,
 		"`make test` and `make no-such-thing`":    1,
-		"`go test ./engine ./internal/host`":      1,
+		"`go test ./engine ./internal/catalogue`": 1,
 		"`go test ./engine/...` and more":         0,
 		"retry (B.3)":                             1,
 		"[here](adr/0018-data-is-not-code.md)":    0,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -72,13 +73,21 @@ func generous() files.Limits {
 	return files.Limits{Compressed: tera, Total: tera, Entries: 10_000_000}
 }
 
+// noArchive is what the user is told where a server says that there is none: what retention has removed was there.
+func noArchive(revision string, err error) error {
+	if why := client.Message(err); strings.Contains(why, " was removed at ") {
+		return errors.New(why)
+	}
+	return fmt.Errorf("Project archive of revision '%s' does not exist.", revision)
+}
+
 // download unpacks beside the files that are there already and then moves into place:
 // what is broken touches nothing.
 func (r *remote) download(ctx context.Context, project client.ID, revision, output string) ([]string, error) {
 	defer r.watch(r.Client)()
 	archive, err := r.Archive(ctx, project, revision)
 	if client.IsMissing(err) {
-		return nil, fmt.Errorf("Project archive of revision '%s' does not exist.", revision)
+		return nil, noArchive(revision, err)
 	}
 	if err != nil {
 		return nil, err

@@ -191,7 +191,8 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 		AttemptTTL: r.duration("executor.attempt_ttl", 0), TaskTTL: r.duration("executor.task_ttl", 0),
 		ReapInterval: r.duration("executor.ttl_reaping_interval", 0),
 		Lease:        r.seconds("agent.lock-retention-time", 0), Heartbeat: r.seconds("agent.heartbeat-interval", 0),
-		Threads: c.threads, Retention: r.duration("executor.log_retention", 0), KeepAttempts: r.duration("retention.attempts", 0),
+		Threads: c.threads, Retention: r.duration("executor.log_retention", 0),
+		KeepAttempts: r.duration("retention.attempts", 0), KeepArchives: r.duration("retention.archives", 0), KeepRecords: r.duration("retention.audit", 0), KeepLogs: r.duration("retention.logs", 0),
 	}
 	if o.Limits.Crashes = r.number("agent.max_crashes", 3); o.Limits.Crashes == 0 {
 		o.Limits.Crashes = -1 // none

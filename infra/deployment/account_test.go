@@ -256,6 +256,10 @@ func starts(t *testing.T, m map[string]any) {
 				t.Errorf("%s: %v", name, p)
 			}
 			most["asynchronous"] = true
+		case "AWS::SQS::Queue":
+			if p["MaximumMessageSize"] != float64(1<<20) { // as much as package sqs sends
+				t.Errorf("%s takes %v bytes", name, p["MaximumMessageSize"])
+			}
 		case "AWS::Lambda::EventSourceMapping":
 			most[strings.SplitN(name, "Sqs", 2)[0]] = p["ScalingConfig"]
 		case "AWS::IAM::Policy":

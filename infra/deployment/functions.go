@@ -109,7 +109,7 @@ func functions() []function {
 			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
 			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
 		{name: "tick", timeout: 55, memory: 512, reserved: 10, may: slices.Concat(told, redrive, launch(), []right{table,
-			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}, {[]string{"s3:PutObject"}, onKeys("state/", "log/")}, {[]string{"s3:DeleteObject"}, onKeys("state/")}})},
+			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}, {[]string{"s3:PutObject"}, onKeys("state/", "log/")}, {[]string{"s3:DeleteObject"}, onKeys("state/", "archives/")}})},
 		{name: "executor", timeout: 30, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
 		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, launch(), []right{{workQueue, onTasks}, {[]string{"lambda:InvokeFunction"}, onCommandFunction}})},
 	}
@@ -241,6 +241,8 @@ func size(variables map[string]string) int {
 	return n
 }
 
+func daysOf(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
+
 // variables are what internal/env reads.
 func (d *Deployment) variables() map[string]string {
 	c := env.Config{
@@ -248,7 +250,8 @@ func (d *Deployment) variables() map[string]string {
 		Archives: *d.archives.BucketName(), Logs: *d.logs.BucketName(), Secrets: "/zerodag/" + d.Stage,
 		DeadEvents: *d.events.dead.QueueUrl(), DeadTasks: *d.tasks.dead.QueueUrl(),
 		Bus: *d.bus.EventBusName(), Topic: *d.topic.TopicArn(), Announce: d.BusEvents,
-		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, KeepAttempts: time.Duration(d.AttemptDays) * 24 * time.Hour, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, Commands: d.commandSettings(),
+		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, Commands: d.commandSettings(),
+		KeepAttempts: daysOf(d.AttemptDays), KeepArchives: daysOf(d.ArchiveDays), KeepRecords: daysOf(d.AuditDays), KeepLogs: daysOf(d.LogDays),
 		EventVisibility: eventVisibility, TaskVisibility: taskVisibility,
 	}
 	if d.callee != nil {

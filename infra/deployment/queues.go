@@ -12,6 +12,7 @@ import (
 const (
 	keptDays    = 14
 	maxReceives = 20
+	maxMessage  = 1 << 20 // bytes; queues that were made before August 2025 have a quarter of that unless it is said
 )
 
 // How long a received message stays away from its queue. The functions are told both as variables:
@@ -33,12 +34,12 @@ func (d *Deployment) createQueues() {
 	})
 	d.tasks = d.queue("Tasks", awssqs.QueueProps{VisibilityTimeout: seconds(int(taskVisibility.Seconds()))})
 	d.starts = awssqs.NewQueue(d.scope, jsii.String("StartsDead"), &awssqs.QueueProps{
-		RetentionPeriod: days(keptDays), EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED})
+		RetentionPeriod: days(keptDays), MaxMessageSizeBytes: jsii.Number(maxMessage), EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED})
 }
 
 func (d *Deployment) queue(id string, p awssqs.QueueProps) queue {
 	p.RetentionPeriod, p.EnforceSSL = days(keptDays), jsii.Bool(true)
-	p.Encryption = awssqs.QueueEncryption_SQS_MANAGED
+	p.Encryption, p.MaxMessageSizeBytes = awssqs.QueueEncryption_SQS_MANAGED, jsii.Number(maxMessage)
 	dead := p
 	q := queue{dead: awssqs.NewQueue(d.scope, jsii.String(id+"Dead"), &dead)}
 	p.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: q.dead, MaxReceiveCount: jsii.Number(maxReceives)}

@@ -23,6 +23,8 @@ type Settings struct {
 	AttemptLimit       int               `yaml:"attemptLimit" least:"1" most:"1000000" doc:"unfinished attempts of a site"`
 	TaskLimit          int               `yaml:"taskLimit" least:"1" most:"100000" doc:"tasks of an attempt"`
 	AttemptDays        int               `yaml:"attemptDays" least:"0" most:"3650" doc:"days that attempts and their sessions are kept after their end; 0 is for ever"`
+	ArchiveDays        int               `yaml:"archiveDays" least:"0" most:"3650" doc:"days that archives which nothing needs are kept after the next revision; 0 is for ever"`
+	AuditDays          int               `yaml:"auditDays" least:"0" most:"3650" doc:"days that the audit log is kept; 0 is for ever"`
 	LogDays            int               `yaml:"logDays" least:"1" most:"3650" doc:"days that logs of tasks are kept"`
 	SmallLogs          bool              `yaml:"smallLogs" doc:"logs of up to 1 KB are objects, too: 5 dollars a million"`
 	BusEvents          string            `yaml:"busEvents" enum:"all,ends,failures,none" doc:"what is put on the bus: 1 dollar a million"`

@@ -43,7 +43,7 @@ type Options struct {
 	Schedules host.Schedules
 	Attempts  host.Attempts
 	Sessions  host.Sessions
-	// Retention and RemoveLogs, which removes the logs of tasks of attempts that go; nil: nothing is
+	// Retention and RemoveLogs, which removes the logs of tasks of attempts; nil: nothing is
 	// removed, and logs expire by themselves.
 	Retention  host.Retention
 	RemoveLogs func(context.Context, []host.Attempt) error
@@ -81,15 +81,10 @@ type Catalogue struct {
 
 // stores are what all parts share.
 type stores struct {
-	o       Options
-	counts  counters
-	telling telling // notices under way
-
-	forgetting struct { // by LookAfter
-		sync.Mutex
-		after int64
-		begin time.Time // of the next round
-	}
+	o          Options
+	counts     counters
+	telling    telling    // notices under way
+	forgetting forgetting // by LookAfter
 }
 
 // reading is what the API shows as it is stored.

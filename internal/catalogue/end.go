@@ -38,6 +38,29 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 	if err := c.startWaiting(ctx, a.SessionID); err != nil {
 		return a, err
 	}
+	return a, c.announceEnd(ctx, a)
+}
+
+// endUnasked is End for who is called by no message that comes again: the bus is told first, and told again
+// where the row could not be stored. After the row nobody would look at the attempt any more.
+func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) error {
+	over := a
+	over.Done, over.Success, over.Canceled, over.FinishedAt = true, e.Success, a.Canceled || e.Canceled, e.At
+	if err := c.announceEnd(ctx, over); err != nil {
+		return err
+	}
+	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
+		return fmt.Errorf("finish attempt %d: %w", a.ID, err)
+	}
+	c.counts.finished.Add(1)
+	c.counts.failed.Add(1)
+	c.ended(over, e)
+	c.o.Live.Over(a.ID)
+	return c.startWaiting(ctx, a.SessionID)
+}
+
+// announceEnd tells the bus how an attempt has ended.
+func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 	topic := events.AttemptFailed
 	switch {
 	case a.Success:
@@ -45,7 +68,7 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 	case a.Canceled:
 		topic = events.AttemptKilled
 	}
-	return a, c.Announce(ctx, a, topic, a.FinishedAt)
+	return c.Announce(ctx, a, topic, a.FinishedAt)
 }
 
 // ended says in the program's own log how an attempt has ended and, of one that failed, why.
@@ -93,8 +116,7 @@ func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 	}
 	if err != nil {
 		c.o.Logger.Error("backfill attempt cannot start", "attempt", a.ID, "error", err)
-		_, err = c.End(ctx, a, host.End{At: c.o.Now().UTC()})
-		return err
+		return c.endUnasked(ctx, a, host.End{At: c.o.Now().UTC()})
 	}
 	first, err := c.first(d, a.Params, c.o.Now().UTC(), engine.Start{NoSLA: true})
 	if err != nil {

@@ -54,7 +54,7 @@ func (c *Catalogue) startRequest(ctx context.Context, d events.StartDetail) (Sta
 	if err != nil {
 		return StartRequest{}, err
 	}
-	r := StartRequest{Workflow: w.ID, SessionTime: d.Time.Truncate(time.Second), RetryName: "event-" + d.ID, Params: param.New()}
+	r := StartRequest{Workflow: w.ID, SessionTime: d.Time.Truncate(time.Second), RetryName: "event-" + d.ID, Once: true, Params: param.New()}
 	if d.SessionTime != "" {
 		if r.SessionTime, err = c.SessionTime(w, d.SessionTime, ""); err != nil {
 			return wrong("session_time: %v", err)

@@ -140,6 +140,5 @@ func (c lifecycle) endKilled(ctx context.Context, a host.Attempt, now time.Time)
 		return err
 	}
 	c.o.Logger.Warn("attempt is ended: it was killed, and nothing happens in it any more", "attempt", a.ID, "since", last.Format(time.RFC3339))
-	_, err = c.End(ctx, a, host.End{At: now.UTC(), Canceled: true, Archive: archive})
-	return err
+	return c.endUnasked(ctx, a, host.End{At: now.UTC(), Canceled: true, Archive: archive})
 }

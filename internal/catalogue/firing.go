@@ -159,9 +159,13 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	if skip, err := c.skips(ctx, s, times); err != nil || skip {
 		return skipped, err
 	}
-	_, err = c.attempts.Start(ctx, StartRequest{Site: s.Site, Workflow: s.Workflow.ID, SessionTime: t.Session, runTime: t.Run, lastExecuted: t.Last})
+	_, err = c.attempts.Start(ctx, StartRequest{Site: s.Site, Workflow: s.Workflow.ID, SessionTime: t.Session, Once: true, runTime: t.Run, lastExecuted: t.Last})
 	var e *host.Error
-	if errors.As(err, &e) && e.Existing != nil {
+	switch {
+	case errors.As(err, &e) && e.Existing != nil:
+		return started, nil
+	case errors.Is(err, host.ErrForgotten):
+		c.o.Logger.Warn("schedule passes a session that was removed", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session))
 		return started, nil
 	}
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"zerodag/internal/host"
@@ -61,21 +62,99 @@ func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 	return before, nil
 }
 
+// recordsAtOnce is how many entries of the audit log go together.
+const recordsAtOnce = 500
+
+// ForgetRecords removes what of the audit log is older than it is kept, until there is no more (over) or ctx ends.
+// It has no place to go on from.
+func (c lifecycle) ForgetRecords(ctx context.Context, _ int64) (next int64, over bool, err error) {
+	if c.o.Limits.KeepRecords <= 0 || c.o.Retention == nil {
+		return 0, true, nil
+	}
+	before := c.o.Now().Add(-c.o.Limits.KeepRecords)
+	for {
+		n, err := c.o.Retention.ForgetRecords(ctx, before, recordsAtOnce)
+		if err != nil {
+			return 0, false, fmt.Errorf("remove old entries of the audit log: %w", err)
+		}
+		if n < recordsAtOnce {
+			return 0, true, nil
+		}
+	}
+}
+
+// forgetLogs removes logs of tasks of attempts that have been over for longer than logs are kept, of one part of
+// the attempts with ids above after, where they do not expire by themselves. At the end next is where the next
+// round begins: before the first attempt whose logs have stayed.
+func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, over bool, err error) {
+	if c.o.Limits.KeepLogs <= 0 || c.o.Retention == nil || c.o.RemoveLogs == nil {
+		return 0, true, nil
+	}
+	before := c.o.Now().Add(-c.o.Limits.KeepLogs)
+	list, err := c.o.Retention.Old(ctx, before, after, atOnce)
+	if err != nil {
+		return after, false, fmt.Errorf("read old attempts: %w", err)
+	}
+	f := &c.forgetting
+	var old []host.Attempt
+	for _, a := range list {
+		if a.Done && a.FinishedAt.Before(before) {
+			old = append(old, a)
+		} else if f.stayed == 0 {
+			f.stayed = a.ID
+		}
+		after = a.ID
+	}
+	if err := c.o.RemoveLogs(ctx, old); err != nil {
+		f.stayed = 0
+		return 0, true, fmt.Errorf("remove old logs: %w", err) // the next round looks at all of them again
+	}
+	if len(list) == atOnce {
+		return after, false, nil
+	}
+	if f.stayed > 0 {
+		after = f.stayed - 1
+	}
+	f.stayed = 0
+	return after, true, nil
+}
+
+// logsGone says that the logs of an attempt are removed for their age, or about to be.
+func (c *stores) logsGone(a host.Attempt) bool {
+	keep := c.o.Limits.KeepLogs
+	return keep > 0 && a.Done && a.FinishedAt.Before(c.o.Now().Add(-keep))
+}
+
 // forgetEvery is how often a server begins anew with looking for what is old.
 const forgetEvery = time.Hour
 
-// forgetSome is one part of that, when its time has come.
+// forgetting is how far a server has come with removing what is old.
+type forgetting struct {
+	sync.Mutex
+	rounds [4]struct {
+		after int64     // up to which this round has come
+		begin time.Time // of the next round
+	}
+	stayed int64 // the first attempt of this round whose logs have stayed; 0: none
+}
+
+// forgetSome removes one part of each kind of what is old, when the time of that has come.
 func (c lifecycle) forgetSome(ctx context.Context) error {
 	f := &c.forgetting
 	f.Lock()
 	defer f.Unlock()
 	now := c.o.Now()
-	if now.Before(f.begin) {
-		return nil
+	var failed []error
+	for i, do := range []func(context.Context, int64) (int64, bool, error){c.Forget, c.ForgetArchives, c.ForgetRecords, c.forgetLogs} {
+		r := &f.rounds[i]
+		if now.Before(r.begin) {
+			continue
+		}
+		next, over, err := do(ctx, r.after)
+		if r.after = next; over {
+			r.begin = now.Add(forgetEvery)
+		}
+		failed = append(failed, err)
 	}
-	next, over, err := c.Forget(ctx, f.after)
-	if f.after = next; over {
-		f.after, f.begin = 0, now.Add(forgetEvery)
-	}
-	return err
+	return errors.Join(failed...)
 }

@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -81,9 +82,14 @@ func (c reading) LogFiles(ctx context.Context, a host.Attempt, prefix string) ([
 	return c.o.Logs.Files(ctx, a, prefix)
 }
 
-// LogFile reads a log file, gzip as it is stored, also while it is written.
+// LogFile reads a log file, gzip as it is stored, also while it is written. An *Error is about one that was
+// removed for its age.
 func (c reading) LogFile(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
-	return c.o.Logs.File(ctx, a, name)
+	r, size, err := c.o.Logs.File(ctx, a, name)
+	if errors.Is(err, host.ErrNotFound) && c.logsGone(a) {
+		return nil, 0, host.Missingf("log file name=%s of session attempt id=%d: logs are removed %v after the end of their attempt", name, a.ID, c.o.Limits.KeepLogs)
+	}
+	return r, size, err
 }
 
 // SecretKeys lists the keys of a project's secrets in their order.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
@@ -17,11 +16,8 @@ func (c *Catalogue) Require(ctx context.Context, from host.Attempt, q operators.
 	if err != nil {
 		return operators.StartedAttempt{}, err
 	}
-	if err := c.known(ctx, w, q.SessionTime); err != nil {
-		return operators.StartedAttempt{}, err
-	}
 	a, err := c.Start(ctx, StartRequest{Site: from.Site, Workflow: w.ID, SessionTime: q.SessionTime,
-		RetryName: q.RetryAttemptName, Params: param.DataMap(q.Params)})
+		RetryName: q.RetryAttemptName, Once: true, Params: param.DataMap(q.Params)})
 	var e *host.Error
 	switch {
 	case err == nil:
@@ -33,21 +29,6 @@ func (c *Catalogue) Require(ctx context.Context, from host.Attempt, q operators.
 		return operators.StartedAttempt{}, operators.ErrTooManyAttempts
 	}
 	return operators.StartedAttempt{}, err
-}
-
-// known is an error about a session that may have been and was removed: to start it would be to run it
-// twice.
-func (c *Catalogue) known(ctx context.Context, w host.Workflow, session time.Time) error {
-	keep := c.o.Limits.KeepAttempts
-	session = session.Truncate(time.Second)
-	if keep <= 0 || !session.Before(c.o.Now().Add(-keep)) {
-		return nil
-	}
-	last, err := c.o.Sessions.LastSession(ctx, w.Project.ID, w.Name, session.Add(time.Second))
-	if err != nil || last.Equal(session) {
-		return err
-	}
-	return host.Invalidf("the session %s of workflow %s is older than what is kept (%v), so it is not known whether it ran: start it by hand if it should", session.UTC().Format(time.RFC3339), w.Name, keep)
 }
 
 // requiredWorkflow finds the newest definition of the workflow that is asked for.

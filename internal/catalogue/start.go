@@ -33,6 +33,9 @@ type StartRequest struct {
 	// Outside says that the caller who gives Params may not push, or is not known at all: they are
 	// data, and none of them may decide what a task does.
 	Outside bool
+	// Once is as in host.NewAttempt: a start that no person asks for. host.ErrForgotten then says that the
+	// session was removed.
+	Once bool
 
 	runTime      time.Time // of a schedule; zero is now
 	lastExecuted time.Time // session time of the schedule's last start
@@ -46,12 +49,15 @@ type Resume struct {
 	From    string // task pattern, for "from"
 }
 
-// tooMany is host.ErrTooManyAttempts for a caller of the API.
-type tooMany struct{ shown host.Error }
+// refused is an error of the host for a caller of the API.
+type refused struct {
+	why   error
+	shown host.Error
+}
 
-func (t *tooMany) Error() string { return t.shown.Message }
+func (r *refused) Error() string { return r.shown.Message }
 
-func (t *tooMany) Unwrap() []error { return []error{host.ErrTooManyAttempts, &t.shown} }
+func (r *refused) Unwrap() []error { return []error{r.why, &r.shown} }
 
 // Start starts an attempt. Row, entry 1 and first message are stored together, or in a way that
 // Revive mends; from then on it is delivery's. Repeated with the same session and retry name it
@@ -84,6 +90,10 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 			"Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists", a.Project.ID, a.Workflow.Name,
 			a.SessionTime.UTC().Format(time.RFC3339), r.RetryName)}
 	}
+	if errors.Is(err, host.ErrForgotten) {
+		return host.Attempt{}, &refused{host.ErrForgotten, host.Error{Code: host.Invalid, Message: fmt.Sprintf(
+			"the session %s of workflow %s was removed, since it was older than what is kept, and may have run: start it by hand if it should run again", instant(n.SessionTime), n.Workflow.Name)}}
+	}
 	if err != nil {
 		return host.Attempt{}, fmt.Errorf("start attempt: %w", err)
 	}
@@ -109,12 +119,17 @@ func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition
 	if !p.DeletedAt.IsZero() {
 		return errDeleted(p)
 	}
+	if c.o.Retention != nil && d.Workflow.Revision.ID != p.Latest.ID {
+		if err := c.holdArchive(ctx, d.Workflow); err != nil {
+			return err
+		}
+	}
 	active, err := c.o.Sessions.CountActive(ctx, site, c.o.Limits.Attempts)
 	if err != nil {
 		return fmt.Errorf("count attempts: %w", err)
 	}
 	if active+n > c.o.Limits.Attempts {
-		return &tooMany{host.Error{Code: host.Invalid, Message: fmt.Sprintf("Too many attempts running. Limit: %d, Current: %d", c.o.Limits.Attempts, active)}}
+		return &refused{host.ErrTooManyAttempts, host.Error{Code: host.Invalid, Message: fmt.Sprintf("Too many attempts running. Limit: %d, Current: %d", c.o.Limits.Attempts, active)}}
 	}
 	return userError(d.Compiled.CheckLimit(c.o.Limits.Tasks))
 }
@@ -139,7 +154,7 @@ func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAtte
 	}
 	return host.NewAttempt{
 		Site: r.Site, Project: d.Workflow.Project, Workflow: host.Ref{ID: d.Workflow.ID, Name: d.Workflow.Name},
-		SessionTime: r.SessionTime.UTC().Truncate(time.Second), RetryName: r.RetryName, Zone: d.Workflow.Zone,
+		SessionTime: r.SessionTime.UTC().Truncate(time.Second), RetryName: r.RetryName, Once: r.Once, Zone: d.Workflow.Zone,
 		Params: params, CreatedAt: now, WaitsFor: -1, First: first, Message: host.StartMessage(),
 	}, nil
 }

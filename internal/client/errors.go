@@ -2,6 +2,7 @@ package client
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -138,4 +139,16 @@ func statusError(r *http.Response) error {
 		text = fmt.Sprintf("HTTP %d %s", r.StatusCode, http.StatusText(r.StatusCode))
 	}
 	return &StatusError{Status: r.StatusCode, Body: text}
+}
+
+// Message is what the server says in an answer that is no success; "" where it says nothing that can be read.
+func Message(err error) string {
+	var status *StatusError
+	var body struct {
+		Message string `json:"message"`
+	}
+	if !errors.As(err, &status) || json.Unmarshal([]byte(status.Body), &body) != nil {
+		return ""
+	}
+	return body.Message
 }

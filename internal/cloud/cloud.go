@@ -116,14 +116,15 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
 	}
-	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ProcessTime: processTime, KeepAttempts: config.KeepAttempts, ChainTime: chainTime, Looks: 16}.WithDefaults()
+	limits := host.Limits{Attempts: config.Attempts, Tasks: config.TaskLimit, Lease: config.Lease, Heartbeat: config.Lease / 3, Pack: pack, RunTime: runTime, ProcessTime: processTime, ChainTime: chainTime, Looks: 16,
+		KeepAttempts: config.KeepAttempts, KeepArchives: config.KeepArchives, KeepRecords: config.KeepRecords, KeepLogs: config.KeepLogs}.WithDefaults()
 	e.lease = limits.Lease
 	tasks := network(account)
 	e.Node = node.New(node.Options{
 		Shared: true, FiredByMessages: true, Notices: notices,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
 		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB,
-		Blobs: e.Blobs, Secrets: secrets, Logs: logStore,
+		Blobs: e.Blobs, Secrets: secrets, Logs: logStore, Kept: timers,
 		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: tasks}, Network: tasks,
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 			s := workspaces.Of(ctx, w.Archive, id, nil)
@@ -136,11 +137,25 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		Limits: limits,
 	})
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
-		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Forgets: limits.KeepAttempts > 0, Now: wall, Logger: e.Logger}
+		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Daily: e.daily(limits), Now: wall, Logger: e.Logger}
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)
 	return e, nil
+}
+
+// daily are the chores of the tick: what is kept for ever asks for nothing.
+func (e *Engine) daily(l host.Limits) (list []tick.Chore) {
+	if l.KeepAttempts > 0 {
+		list = append(list, tick.Chore{Reached: host.Forgetting, Done: host.Forgot, Do: e.Forget})
+	}
+	if l.KeepArchives > 0 {
+		list = append(list, tick.Chore{Reached: host.ForgettingArchives, Done: host.ForgotArchives, Do: e.ForgetArchives})
+	}
+	if l.KeepRecords > 0 {
+		list = append(list, tick.Chore{Reached: host.ForgettingRecords, Done: host.ForgotRecords, Do: e.ForgetRecords})
+	}
+	return list
 }
 
 // settling is how long a call waits at its end for what people are told of.

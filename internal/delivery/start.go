@@ -32,10 +32,38 @@ func (w *Worker) putOff(ctx context.Context, s events.Starting, why error) error
 	s.Times++
 	wait := most/2 + rand.N(most/2) // #nosec G404 -- chance spreads starts, an attacker gains nothing by guessing it
 	w.Logger.Warn("a start that an event asked for waits", "event", s.ID, "project", s.Project, "workflow", s.Workflow, "for", wait.Round(time.Second), "why", why)
-	if err := w.Tasks.Send(ctx, host.StartingMessage(s, w.Now().Add(wait))); err != nil {
+	m := host.StartingMessage(s, w.Now().Add(wait))
+	w.keepStart(ctx, m)
+	if err := w.Tasks.Send(ctx, m); err != nil {
 		return fmt.Errorf("put off the start of event %s: %w", s.ID, errors.Join(err, why))
 	}
 	return nil
+}
+
+// tasksName is what timers call the queue of tasks.
+const tasksName = "tasks"
+
+// keepStart keeps a copy of a message. Without it the message is as safe as its queue, which is better than no
+// start at all.
+func (w *Worker) keepStart(ctx context.Context, m host.Message) {
+	if w.Kept == nil {
+		return
+	}
+	m.Due = m.Due.Add(host.KeptFor)
+	if err := w.Kept.Later(ctx, tasksName, m); err != nil {
+		w.Logger.Error("a start that waits is in its queue only", "message", m.ID, "error", err)
+	}
+}
+
+// forgetStart removes the copy of a message that is done with. Where it stays the start is asked for again,
+// which starts nothing.
+func (w *Worker) forgetStart(ctx context.Context, id string) {
+	if w.Kept == nil {
+		return
+	}
+	if err := w.Kept.Delete(ctx, []host.Timer{{Queue: tasksName, Message: host.Message{ID: id}}}); err != nil {
+		w.Logger.Error("a start that is done with will be asked for again", "message", id, "error", err)
+	}
 }
 
 // start handles a message that starts what an event asked for.
@@ -55,8 +83,12 @@ func (d *delivery) start(ctx context.Context) {
 		return err
 	})
 	if err == nil {
+		d.forgetStart(ctx, d.message.ID)
 		d.delete(ctx)
 		return
+	}
+	if !errors.Is(err, host.ErrUnavailable) {
+		d.forgetStart(ctx, d.message.ID) // the queue puts aside what fails again and again
 	}
 	d.putBack(ctx, err)
 }

@@ -42,8 +42,11 @@ type Options struct {
 	Rows      host.Attempts
 	// Events takes what must stand behind other events of its attempt, Tasks what a worker may
 	// do at any time. Both are sent to only after the entry that decided so is in the log.
-	Events    host.Queue
-	Tasks     host.Queue
+	Events host.Queue
+	Tasks  host.Queue
+	// Kept keeps copies of starts that wait in Tasks, which no log knows; nil where the queue is not lost without
+	// all else.
+	Kept      host.Timers
 	Catalogue Catalogue
 	Runtime   Runtime
 	// Retry is asked about all that a store may refuse for a while. Where the outcome of a run

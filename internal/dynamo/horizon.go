@@ -20,7 +20,8 @@ func (db *DB) Marks(ctx context.Context) (map[host.Mark]int64, error) {
 		return nil, err
 	}
 	marks := map[host.Mark]int64{}
-	for _, m := range []host.Mark{host.Handed, host.Overdue, host.Sweeping, host.Swept, host.Redriven, host.Forgetting, host.Forgot} {
+	for _, m := range []host.Mark{host.Handed, host.Overdue, host.Sweeping, host.Swept, host.Redriven, host.Forgetting, host.Forgot,
+		host.ForgettingArchives, host.ForgotArchives, host.ForgettingRecords, host.ForgotRecords} {
 		marks[m] = it.num(string(m))
 	}
 	return marks, nil

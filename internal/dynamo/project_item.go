@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"errors"
 	"strings"
 
 	"zerodag/internal/host"
@@ -22,6 +23,7 @@ const (
 	aRevArchive  = "ra"
 	aRevMD5      = "rm"
 	aRevUser     = "ru"
+	aRevKept     = "rk" // of the row of a revision only
 )
 
 func projectKey(id int64) key { return key{"P#" + decimal(id), row} }
@@ -52,12 +54,13 @@ func revisionItem(r host.Revision) item {
 
 func revisionOf(it item) (host.Revision, error) {
 	user, err := it.tree(aRevUser)
+	kept, wrong := host.ParseArchiveState(it.str(aRevKept))
 	var project int64
 	if p, ok := strings.CutPrefix(it.str(aPartition), "P#"); ok {
 		project = parse(p)
 	}
 	return host.Revision{ID: it.num(aRevision), ProjectID: project, Name: it.str(aRevName), CreatedAt: it.time(aRevCreated), Archive: it.str(aRevArchive),
-		ArchiveMD5: it.bytes(aRevMD5), UserInfo: user}, err
+		ArchiveMD5: it.bytes(aRevMD5), UserInfo: user, Kept: kept}, errors.Join(err, wrong)
 }
 
 // projectItem is the row of a project that lives.

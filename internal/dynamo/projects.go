@@ -65,12 +65,23 @@ func (db *DB) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Project
 		}
 		return out, err
 	}
-	err := db.projectList(q.Site, q.After, q.Count).rows(ctx, choose)
+	sites := []int64{q.Site}
+	if q.Site == host.AnySite {
+		var err error
+		if sites, err = db.sites(ctx); err != nil {
+			return nil, err
+		}
+	}
+	err := db.projectList(sites, q.After, q.Count).rows(ctx, choose)
 	return upTo(out, q.Count), err
 }
 
-func (db *DB) projectList(site, after int64, count int) *list {
-	return db.listOf(env.BySite(), above(after), false, count, []string{projectsOf(site)})
+func (db *DB) projectList(sites []int64, after int64, count int) *list {
+	var partitions []string
+	for _, site := range sites {
+		partitions = append(partitions, projectsOf(site))
+	}
+	return db.listOf(env.BySite(), above(after), false, count, partitions)
 }
 
 // Revisions lists revisions of a project, newest first.

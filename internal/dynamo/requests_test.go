@@ -132,6 +132,10 @@ func TestRequestsOfRetention(t *testing.T) {
 	b.is("one goes", "BatchGetItem 1, GetItem 4, Query 3, TransactWriteItems 1", 8, 8, err)
 	_, err = db.Forget(ctx, 1, old[1].SessionID, instant(100), nil)
 	b.is("the last one stays", "BatchGetItem 1, GetItem 2, Query 3", 5, 0, err)
+	once := newAttempt(p, 9, "")
+	once.Once = true
+	_, err = db.Start(ctx, once)
+	b.is("a start by itself", "TransactWriteItems 1", 0, 0, err)
 }
 
 // TestRequestsOfLists proves the number of calls of what is asked about attempts.

@@ -44,7 +44,8 @@ func (db *DB) Old(ctx context.Context, t time.Time, after int64, n int) ([]host.
 	return upTo(out, n), err
 }
 
-// forgotAtOnce is how many attempts one transaction removes: each takes up to three actions.
+// forgotAtOnce is how many attempts one transaction removes: each takes up to three actions,
+// and the session takes two.
 const forgotAtOnce = 30
 
 // Forget removes a session: see host.Retention.
@@ -78,7 +79,7 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 			return false, err
 		}
 	}
-	gone, err := db.forget(ctx, ends, action{delete: k, when: same})
+	gone, err := db.forget(ctx, ends, action{delete: k, when: same}, action{put: forgottenKey(k).item()})
 	if gone && clear != nil {
 		err = errors.Join(err, clear(ctx, list))
 	}
@@ -87,8 +88,8 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 
 // forget removes rows if the session is as it was read, and then their blobs. An error about these comes with
 // true.
-func (db *DB) forget(ctx context.Context, rows []item, session action) (bool, error) {
-	actions := []action{session}
+func (db *DB) forget(ctx context.Context, rows []item, session ...action) (bool, error) {
+	actions := session
 	var remains []item
 	for _, it := range rows {
 		id := it.num(aID)
@@ -194,4 +195,57 @@ func (db *DB) clear(ctx context.Context, remains []item) error {
 		}
 	}
 	return nil
+}
+
+// SetArchive implements host.Retention.
+func (db *DB) SetArchive(ctx context.Context, r host.Revision, old, state host.ArchiveState) error {
+	when := where{text: "attribute_exists(#p) AND ", names: []string{aPartition, aRevKept}, values: item{}}
+	if text := old.Text(); text == "" {
+		when.text += "attribute_not_exists(#rk)"
+	} else {
+		when.text += "#rk = :old"
+		when.values.setStr(":old", text)
+	}
+	change := where{text: "REMOVE #rk"}
+	if text := state.Text(); text != "" {
+		change = where{text: "SET #rk = :new", values: item{}}
+		change.values.setStr(":new", text)
+	}
+	there, err := db.update(ctx, revisionKey(r.ProjectID, r.ID), change, when)
+	switch {
+	case !errors.Is(err, errCondition):
+		return err
+	case there == nil:
+		return orNotFound(nil, "change what is known of the archive of revision %d", r.ID)
+	case there.str(aRevKept) == state.Text():
+		return nil // an answer was lost
+	}
+	return host.ErrConflict
+}
+
+// ForgetRecords implements host.Retention.
+func (db *DB) ForgetRecords(ctx context.Context, t time.Time, n int) (int, error) {
+	sites, err := db.sites(ctx)
+	if err != nil {
+		return 0, err
+	}
+	gone := 0
+	for _, site := range sites {
+		list, err := db.find(ctx, query{limit: n - gone, where: where{text: "#p = :p AND #s < :to", names: []string{aPartition, aSort},
+			values: item{":p": text(auditKey(site, 0).partition), ":to": text(ordered(idAt(t)))}}})
+		if err != nil {
+			return gone, err
+		}
+		var keys []key
+		for _, it := range list {
+			keys = append(keys, keyOf(it))
+		}
+		if err := db.deleteAll(ctx, keys); err != nil {
+			return gone, err
+		}
+		if gone += len(keys); gone >= n {
+			break
+		}
+	}
+	return gone, nil
 }

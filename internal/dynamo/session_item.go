@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"zerodag/internal/host"
@@ -12,6 +13,7 @@ import (
 //
 //	S#<project>#<workflow>   <time>     row
 //	R#<session>              N#<name>   a later attempt: its name is taken
+//	F#<project>#<workflow>   <time>     the session was removed
 const (
 	aAttempts = "n"  // how many it has
 	aFirst    = "fn" // retry name of the first one
@@ -24,6 +26,10 @@ func sessionKey(project int64, workflow string, t time.Time) key {
 
 func sessionsOf(project int64, workflow string) string {
 	return "S#" + decimal(project) + "#" + workflow
+}
+
+func forgottenKey(session key) key {
+	return key{"F" + strings.TrimPrefix(session.partition, "S"), session.sort}
 }
 
 // sessionSort sorts like the time, those before 1970 included.

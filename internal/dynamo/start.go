@@ -11,8 +11,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// maxStarts is how many attempts one transaction makes: each takes up to five actions.
-const maxStarts = maxActions / 5
+// maxStarts is how many attempts one transaction makes: each takes up to five actions, and one more when it is
+// to be made once.
+func maxStarts(list []*starting) int {
+	if slices.ContainsFunc(list, func(s *starting) bool { return s.Once }) {
+		return maxActions / 6
+	}
+	return maxActions / 5
+}
 
 // starting is one new attempt with what its actions depend on.
 type starting struct {
@@ -22,7 +28,7 @@ type starting struct {
 	session session // as it was read; without attempts when there is none yet
 }
 
-// Start makes attempts: see host.Attempts. Up to maxStarts of them are one transaction; of
+// Start makes attempts: see host.Attempts. Up to some 20 of them are one transaction; of
 // a longer list those that wait are written first, last to first, and taken back when one
 // is in the way. A process that ends in between leaves attempts that wait for a session
 // that never was.
@@ -112,7 +118,7 @@ func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt,
 			return db.inTheWay(ctx, s, s.session.id)
 		}
 	}
-	parts := slices.Collect(slices.Chunk(starts, maxStarts))
+	parts := slices.Collect(slices.Chunk(starts, maxStarts(starts)))
 	for i := len(parts) - 1; i >= 0; i-- {
 		there, err := db.startPart(ctx, parts[i])
 		if err != nil {
@@ -154,8 +160,10 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 	if !errors.Is(err, errCondition) {
 		return nil, err
 	}
+	forgotten := true // nothing else is in the way
 	for _, m := range inTheWay {
 		s := of[m.at]
+		forgotten = forgotten && actions[m.at].check == forgottenKey(s.key)
 		switch {
 		case m.item.str(aUUID) == s.row.SessionUUID && (m.item.num(aLast) == s.row.ID || m.item.num(aID) == s.row.ID && m.item.has(aSessionTime)):
 			return nil, nil // an answer was lost: it is our own
@@ -164,6 +172,9 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 		case actions[m.at].put[aSort] != nil && keyOf(actions[m.at].put) == retryKey(s.session.id, s.RetryName):
 			return db.inTheWay(ctx, s, m.item.num(aID))
 		}
+	}
+	if forgotten {
+		return nil, host.ErrForgotten
 	}
 	return nil, errCondition
 }
@@ -189,6 +200,9 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
 				change: where{text: "SET #n = :next, #la = :id", names: []string{aLast, aAttempts}, values: item{":next": number(s.session.attempts + 1), ":id": number(s.row.ID)}},
 				when:   where{text: "#n = :n", names: []string{aAttempts}, values: item{":n": number(s.session.attempts)}}},
 			action{update: attemptKey(s.session.last), change: where{text: "SET #rt = :yes", names: []string{aRetried}, values: item{":yes": yes()}}, when: exists()})
+	}
+	if s.Once {
+		actions = append(actions, action{check: forgottenKey(s.key), when: absent()})
 	}
 	if s.WaitsFor >= 0 {
 		it := waitKey(s.row.Waits, s.row.ID).item()

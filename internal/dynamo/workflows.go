@@ -83,7 +83,7 @@ func (db *DB) definitions(ctx context.Context, q host.WorkflowQuery) ([]found, e
 		err = choose(it)
 		return out, err
 	}
-	err := db.projectList(q.Site, 0, 0).rows(ctx, func(rows []item) (bool, error) {
+	err := db.projectList([]int64{q.Site}, 0, 0).rows(ctx, func(rows []item) (bool, error) {
 		var keys []key
 		for _, it := range rows {
 			if !it.has(aDeleted) {

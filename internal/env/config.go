@@ -30,10 +30,14 @@ type Config struct {
 	Attempts int // unfinished attempts of a site; 0 is the default
 	// KeepAttempts is how long attempts are kept after their end; 0 is for ever.
 	KeepAttempts time.Duration
-	TaskLimit    int           // tasks of an attempt; 0 is the default
-	Lease        time.Duration // of a task; 0 is the default
-	SmallLogs    bool          // also small logs go to the bucket
-	Commands     Commands      // where commands run
+	// KeepArchives is how long archives that nothing needs are kept after the next revision, KeepRecords how long
+	// the audit log is, both for ever where it is 0, and KeepLogs how long logs of tasks are; 0 is not known.
+	KeepArchives, KeepRecords, KeepLogs time.Duration
+
+	TaskLimit int           // tasks of an attempt; 0 is the default
+	Lease     time.Duration // of a task; 0 is the default
+	SmallLogs bool          // also small logs go to the bucket
+	Commands  Commands      // where commands run
 }
 
 // Evaluator is the name of the program beside a function's own that evaluates expressions.
@@ -121,6 +125,9 @@ func fields() []field {
 		number("TASK_LIMIT", func(c *Config) *int { return &c.TaskLimit }),
 		duration("LEASE", func(c *Config) *time.Duration { return &c.Lease }, ""),
 		notNegative(duration("KEEP_ATTEMPTS", func(c *Config) *time.Duration { return &c.KeepAttempts }, "0s")),
+		notNegative(duration("KEEP_ARCHIVES", func(c *Config) *time.Duration { return &c.KeepArchives }, "0s")),
+		notNegative(duration("KEEP_RECORDS", func(c *Config) *time.Duration { return &c.KeepRecords }, "0s")),
+		notNegative(duration("KEEP_LOGS", func(c *Config) *time.Duration { return &c.KeepLogs }, "0s")),
 		duration("EVENT_VISIBILITY", func(c *Config) *time.Duration { return &c.EventVisibility }, olderEventVisibility.String()),
 		duration("TASK_VISIBILITY", func(c *Config) *time.Duration { return &c.TaskVisibility }, olderTaskVisibility.String()),
 		{name: "ZERODAG_SMALL_LOGS", write: func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },

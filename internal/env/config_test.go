@@ -14,7 +14,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n", DeadEvents: "de", DeadTasks: "dt", Announce: "ends",
-		Attempts: 7, TaskLimit: 8, KeepAttempts: 90 * 24 * time.Hour, Lease: 5 * time.Second, EventVisibility: time.Second, TaskVisibility: time.Hour, SmallLogs: true,
+		Attempts: 7, TaskLimit: 8, KeepAttempts: 90 * 24 * time.Hour, KeepArchives: 2 * time.Hour, KeepRecords: 3 * time.Hour, KeepLogs: 4 * time.Hour, Lease: 5 * time.Second, EventVisibility: time.Second, TaskVisibility: time.Hour, SmallLogs: true,
 		Commands: env.Commands{Cluster: "c", Subnets: []string{"s1", "s2"}, Roles: []string{"0/p=r"}, Keys: "/k", PublicIP: true, Program: env.Object{Bucket: "b", Key: "k", SHA256: "h"}, CPU: 1024, Function: env.Function{Name: "f", Memory: 1769}}}
 	variables := want.Variables()
 	got, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
@@ -34,30 +34,32 @@ func TestRoundTrip(t *testing.T) {
 
 // later says of a variable that templates of earlier releases do not have it.
 func later(name string) bool {
-	return strings.HasSuffix(name, "_VISIBILITY") || name == "ZERODAG_KEEP_ATTEMPTS"
+	return strings.HasSuffix(name, "_VISIBILITY") || strings.HasPrefix(name, "ZERODAG_KEEP_")
 }
 
 // TestOlderEnvironment proves that a program that was deployed a moment before its variables takes the
-// visibilities of the queues for what they were in every template before, and keeps all attempts.
+// visibilities of the queues for what they were in every template before, and keeps everything.
 func TestOlderEnvironment(t *testing.T) {
 	t.Parallel()
-	variables := env.Config{EventVisibility: time.Second, TaskVisibility: time.Second, KeepAttempts: time.Second}.Variables()
+	variables := env.Config{EventVisibility: time.Second, TaskVisibility: time.Second, KeepAttempts: time.Second, KeepArchives: time.Second, KeepRecords: time.Second}.Variables()
 	got, err := env.Read(func(name string) (string, bool) {
 		v, ok := variables[name]
 		return v, ok && !later(name)
 	})
-	if err != nil || got.EventVisibility != time.Minute || got.TaskVisibility != 15*time.Minute || got.KeepAttempts != 0 {
+	if err != nil || got.EventVisibility != time.Minute || got.TaskVisibility != 15*time.Minute || got.KeepAttempts != 0 || got.KeepArchives != 0 || got.KeepRecords != 0 {
 		t.Errorf("events %v, tasks %v, %v", got.EventVisibility, got.TaskVisibility, err)
 	}
 }
 
-// TestNegativeKeep proves that a negative time for which attempts are kept is refused: it would remove what has
+// TestNegativeKeep proves that a negative time for which something is kept is refused: it would remove what has
 // yet to end.
 func TestNegativeKeep(t *testing.T) {
 	t.Parallel()
-	variables := env.Config{KeepAttempts: -time.Hour}.Variables()
-	_, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
-	if err == nil || !strings.Contains(err.Error(), "ZERODAG_KEEP_ATTEMPTS") {
-		t.Errorf("a negative time: %v", err)
+	for name, c := range map[string]env.Config{"ATTEMPTS": {KeepAttempts: -time.Hour}, "ARCHIVES": {KeepArchives: -time.Hour}, "RECORDS": {KeepRecords: -time.Hour}} {
+		variables := c.Variables()
+		_, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+		if err == nil || !strings.Contains(err.Error(), "ZERODAG_KEEP_"+name) {
+			t.Errorf("a negative time: %v", err)
+		}
 	}
 }

@@ -31,6 +31,8 @@ type ShortLogs interface {
 	LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error
 	// LogContent reads one; host.ErrNotFound says that there is none.
 	LogContent(ctx context.Context, attempt int64, name string) ([]byte, error)
+	// RemoveLogs removes all of some attempts; what is not there is no error.
+	RemoveLogs(ctx context.Context, attempts []int64) error
 }
 
 // Logs keeps the logs of tasks as files below a folder: a host.Logs.
@@ -126,11 +128,13 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, ctx.Err()
 }
 
-// Remove deletes all logs of attempts but those that Short keeps. To do so twice is no error. Two projects can
+// Remove deletes all logs of attempts. To do so twice is no error. Two projects can
 // share a folder (project 1 with workflow 2a, project 12 with workflow a), so a file goes only if it is of a
 // task of the attempt's workflow.
-func (l *Logs) Remove(_ context.Context, list []host.Attempt) error {
+func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
+	var ids []int64
 	for _, a := range list {
+		ids = append(ids, a.ID)
 		folder, err := folderOfAttempt(a)
 		if err == nil {
 			err = removeLogs(filepath.Join(l.folder, folder), a.Workflow.Name)
@@ -139,7 +143,10 @@ func (l *Logs) Remove(_ context.Context, list []host.Attempt) error {
 			return fmt.Errorf("remove logs of attempt %d: %w", a.ID, err)
 		}
 	}
-	return nil
+	if l.short == nil || len(ids) == 0 {
+		return nil
+	}
+	return l.short.RemoveLogs(ctx, ids)
 }
 
 // removeLogs deletes the logs of a workflow that lie in a folder, and the folders that are empty then.

@@ -152,6 +152,19 @@ func (m *memory) AddLog(_ context.Context, attempt int64, name string, content [
 	return m.fails
 }
 
+func (m *memory) RemoveLogs(_ context.Context, attempts []int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name := range m.logs {
+		for _, id := range attempts {
+			if strings.HasPrefix(name, fmt.Sprint(id)+"+") {
+				delete(m.logs, name)
+			}
+		}
+	}
+	return m.fails
+}
+
 // AddLogSoon keeps the log at once, and settles it when settle is called.
 func (m *memory) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	if errors.Is(m.fails, errEnds) {
@@ -376,7 +389,8 @@ func BenchmarkTaskLog(b *testing.B) {
 func TestRemoveLogs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	logs := NewLogs(LogOptions{Folder: folder})
+	short := &memory{logs: map[string][]byte{"9+a": []byte("x"), "19+a": []byte("of another attempt")}}
+	logs, all := NewLogs(LogOptions{Folder: folder}), NewLogs(LogOptions{Folder: folder, Short: short})
 	attempt := func(name string) host.Attempt {
 		id, created := exampleRun("+sub/main+a")
 		id.RetryAttemptName = name
@@ -396,18 +410,21 @@ func TestRemoveLogs(t *testing.T) {
 		return len(list)
 	}
 	for range 2 {
-		if err := logs.Remove(t.Context(), []host.Attempt{first}); err != nil {
+		if err := all.Remove(t.Context(), []host.Attempt{first}); err != nil {
 			t.Fatal(err)
 		}
 		if a, b := count(first), count(second); a != 0 || b != 1 {
 			t.Errorf("%d logs of the attempt that went, %d of the other one", a, b)
 		}
 	}
-	if err := logs.Remove(t.Context(), []host.Attempt{second}); err != nil {
+	if err := all.Remove(t.Context(), []host.Attempt{second}); err != nil {
 		t.Fatal(err)
 	}
 	if days, err := os.ReadDir(folder); err != nil || len(days) != 0 {
 		t.Errorf("left are %v, %v", days, err)
+	}
+	if len(short.logs) != 1 || short.logs["19+a"] == nil {
+		t.Errorf("short logs left are %v", short.logs)
 	}
 }
 

@@ -15,6 +15,8 @@ var (
 	ErrConflict = errors.New("somebody else was first")
 	// ErrNotFound: there is no such thing, or it belongs to another site.
 	ErrNotFound = errors.New("not found")
+	// ErrForgotten: retention has removed it. It is not known any more what it was.
+	ErrForgotten = errors.New("retention has removed it")
 	// ErrLeaseLost: the message is not this receiver's any more.
 	ErrLeaseLost = errors.New("the lease is lost")
 	// ErrUnavailable: the store cannot work now (throttled, disk full); try again. It is the error

@@ -23,6 +23,9 @@ type Limits struct {
 	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
 	KeepAttempts time.Duration // how long attempts are kept after their end; 0 is for ever
+	KeepArchives time.Duration // how long archives that nothing needs are kept after the next revision; 0 is for ever
+	KeepRecords  time.Duration // how long the audit log is kept; 0 is for ever
+	KeepLogs     time.Duration // how long logs of tasks are kept after the end of their attempt; 0 is as long as it is
 	StoreRetry   time.Duration // most time between two tries of what the store could not do: 1 min
 	Looks        int           // attempts that are looked after side by side: 1
 	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit

@@ -101,6 +101,14 @@ func FiringsMessage(list []events.Firing) Message {
 // attempt 0: a program of before reads the ID, cannot read the message, and gives it back.
 const StartsMark = "0/start-"
 
+// KeptFor is how long after its time a message that is kept beside its queue, too, is sent again: by then
+// whoever received it has forgotten the copy, or put it off.
+const KeptFor = 30 * time.Minute
+
+// IsKept says of a message, by its ID, that it is in no log: it stays among the timers until what it asks
+// for is done, since with a lost queue it would be gone.
+func IsKept(id string) bool { return strings.HasPrefix(id, StartsMark) }
+
 // StartingMessage asks for a start at a time; its ID names exactly this try of this event.
 func StartingMessage(s events.Starting, due time.Time) Message {
 	cause := fnv.New64a()

@@ -148,7 +148,7 @@ type Push struct {
 
 // ProjectQuery selects projects of a site.
 type ProjectQuery struct {
-	Site    int64
+	Site    int64  // AnySite: all, and Name is not asked for
 	Name    string // exact; "" is any
 	Pattern string // part of the name, case-sensitive; "" is any
 	After   int64  // ids above this
@@ -217,7 +217,8 @@ type ScheduleQuery struct {
 type Attempts interface {
 	// Start makes the session, unless it is there, and the attempt, its entry 1 and its
 	// first message, for all of them or none. ErrConflict with the one attempt that is there
-	// already: the one of that retry name or, without a name, the session's last.
+	// already: the one of that retry name or, without a name, the session's last. ErrForgotten,
+	// also for all of them or none, when one is to be made Once and its session was removed.
 	Start(ctx context.Context, list ...NewAttempt) ([]Attempt, error)
 	// Begin is the start of one that waited: its entry 1 and first message; Waits becomes
 	// 0. ErrConflict when it was begun before.
@@ -245,7 +246,8 @@ type Retention interface {
 	// not before t (it ran ahead of its time, and may be asked for until then) or not before the
 	// Times.Session of the workflow's schedule, a disabled one too (it leaves out what is there), when an
 	// attempt waits for the session, and unless the next session of the workflow is over: the last one that is
-	// over always stays. clear, unless nil, removes what of the attempts lies elsewhere, and is called once
+	// over always stays. That the session was removed is noted for good, together with its removal: see
+	// NewAttempt.Once. clear, unless nil, removes what of the attempts lies elsewhere, and is called once
 	// they have gone: until then one may be started again, and then all of them stay whole. A process that
 	// ends in between leaves there what nobody asks for any more. An error of clear comes with true. A session
 	// of very many attempts may go in parts, its first and its last attempt together at the end; else it is
@@ -253,6 +255,12 @@ type Retention interface {
 	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
 	// Clear removes what a Forget that was cut off has left where nobody sees it.
 	Clear(ctx context.Context) error
+	// SetArchive changes what is known of the archive of a revision, if that still is old; else ErrConflict.
+	// It may be repeated.
+	SetArchive(ctx context.Context, r Revision, old, state ArchiveState) error
+	// ForgetRecords removes up to n entries of the audit log that were made before t, of all sites, the
+	// oldest first, and says how many.
+	ForgetRecords(ctx context.Context, t time.Time, n int) (int, error)
 }
 
 // NewAttempt asks for an attempt.
@@ -265,6 +273,9 @@ type NewAttempt struct {
 	Zone        string
 	Params      *param.Map
 	CreatedAt   time.Time
+	// Once says that nobody asks for this attempt by hand: of a session that retention has removed it is not
+	// started, since it may have run.
+	Once bool
 	// WaitsFor, unless negative, is the index in the same call of the attempt whose session
 	// must be over first: this one then has no First and no Message yet.
 	WaitsFor int

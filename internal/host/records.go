@@ -37,6 +37,7 @@ type Revision struct {
 	Archive    string // key of the archive in Blobs
 	ArchiveMD5 []byte
 	UserInfo   *param.Map // who pushed it, as the authenticator says
+	Kept       ArchiveState
 }
 
 // Workflow is a definition: one workflow of one revision.

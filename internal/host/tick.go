@@ -34,7 +34,13 @@ const (
 	// Forgetting is the attempt up to which old ones were removed, Forgot the day on which all were.
 	Forgetting Mark = "fg"
 	Forgot     Mark = "fd"
-	Redriven   Mark = "rd" // the round in which dead letters were sent back
+	// ForgettingArchives is the project up to which old archives were removed, ForgotArchives and ForgotRecords
+	// the days on which all were, and the old part of the audit log, of which ForgettingRecords is always 0.
+	ForgettingArchives Mark = "ag"
+	ForgotArchives     Mark = "ad"
+	ForgettingRecords  Mark = "ug"
+	ForgotRecords      Mark = "ud"
+	Redriven           Mark = "rd" // the round in which dead letters were sent back
 )
 
 // Horizon notes how far the parts of ticks have come.

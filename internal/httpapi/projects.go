@@ -223,6 +223,9 @@ func getArchive(c *call) (any, error) {
 	if r.Archive == "" {
 		return nil, &host.Error{Code: host.Missing, Message: "Archive is not stored"}
 	}
+	if err := catalogue.ArchiveRemoved(r); err != nil {
+		return nil, err
+	}
 	if c.direct() {
 		link, err := c.Node.ArchiveLink(c.ctx(), r, linkValid)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/events"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
@@ -71,25 +72,47 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestForgottenIsNotRequired proves that `require>` of a session that may have been removed starts nothing:
-// whether it ran is not known any more. One that is there, and a later one, are as ever.
-func TestForgottenIsNotRequired(t *testing.T) {
+// TestForgottenStaysForgotten proves that nothing starts a session by itself that was removed, also once
+// attempts are kept for ever and after the clock was a year ahead: neither `require>`, nor a schedule that was
+// set back, nor an event that comes late. One that never was is run, however old it is, and so is what a person
+// asks for.
+func TestForgottenStaysForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		p := w.serve(func(o *node.Options) { o.Limits.KeepAttempts = 24 * time.Hour; o.Retention = w.db })
-		p.push("main.dig", "+a: {echo>: a}\n")
-		old := time.Now().Add(-48 * time.Hour).Truncate(time.Second)
-		from := p.start(old.Unix())
-		p.end(from)
-		for at, works := range map[time.Time]bool{old: true, old.Add(time.Hour): false, time.Now(): true} {
-			_, err := p.Require(t.Context(), from, operators.StartRequest{Workflow: "main", SessionTime: at})
-			if (err == nil) != works {
-				t.Errorf("session %v: %v", at, err)
-			}
-			if !works && code(err) != host.Invalid {
-				t.Errorf("session %v: %v", at, err)
-			}
+		p := w.serve()
+		p.push("main.dig", "+a: {work>: a}\n")
+		today := time.Now().UTC().Truncate(24 * time.Hour)
+		var from host.Attempt
+		for n := range 3 {
+			from = p.start(today.Add(time.Duration(n+1) * 24 * time.Hour).Unix())
+			p.end(from)
 		}
+		p.crash()
+		p = w.serve(func(o *node.Options) {
+			o.Limits = host.Limits{KeepAttempts: 300 * 24 * time.Hour, ReapInterval: 10 * time.Minute}
+			o.Retention, o.Now = w.db, func() time.Time { return time.Now().Add(365 * 24 * time.Hour).UTC() }
+		})
+		pass(2 * time.Hour)
+		p.crash()
+		all, err := w.db.Attempts(t.Context(), host.AttemptQuery{Retried: true})
+		w.must(err)
+		want(t, "attempts that are kept", len(all), 1) // the last one of the workflow
+
+		p = w.serve() // for ever
+		require := func(at time.Time) error {
+			_, err := p.Require(t.Context(), from, operators.StartRequest{Workflow: "main", SessionTime: at})
+			return err
+		}
+		want(t, "code of what is required", code(require(today.Add(24*time.Hour))), host.Invalid)
+		w.must(require(today.Add(-24 * time.Hour)))
+		w.must(p.StartByEvent(t.Context(), events.StartDetail{ID: "e", Time: today.Add(24 * time.Hour), Project: "p", Workflow: "main"}, false))
+		pass(time.Hour)
+		want(t, "runs", len(w.ran()), 4)
+		p.push("main.dig", "schedule:\n  daily>: 00:00:00\n+a: {work>: a}\n")
+		pass(5 * 24 * time.Hour)
+		want(t, "runs of days 4 and 5", len(w.ran()), 6)
+		p.end(p.start(today.Add(24 * time.Hour).Unix()))
+		want(t, "runs with one by hand", len(w.ran()), 7)
 	})
 }
 

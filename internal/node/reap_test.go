@@ -64,12 +64,17 @@ func TestKilledAndSilent(t *testing.T) {
 				if lost {
 					w.on("a", lasting(8*time.Hour))
 				}
+				b := &bus{}
 				limits := func(o *node.Options) {
 					o.Limits = host.Limits{TaskTTL: 6 * time.Hour, Attempts: 1, Lease: 30 * 24 * time.Hour, ReapInterval: time.Minute}
+					o.Bus = b
 				}
 				p := w.serve(limits)
 				a := p.run("+a: {work>: a}\n")
 				pass(5 * time.Hour)
+				b.mu.Lock()
+				b.failures = 2 // the end is to be told until it is heard
+				b.mu.Unlock()
 				if lost {
 					p.crash() // and its message does not come again in the time of the test
 					p = w.serve(limits)
@@ -82,6 +87,12 @@ func TestKilledAndSilent(t *testing.T) {
 				want(t, "status", p.end(a), "killed")
 				if took := p.row(a).FinishedAt.Sub(a.CreatedAt); lost && (took < 12*time.Hour || took > 12*time.Hour+10*time.Minute) {
 					t.Errorf("it ended after %v", took)
+				}
+				pass(10 * time.Minute)
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if told := b.told[len(b.told)-1]; !strings.HasPrefix(told, "Attempt Killed") {
+					t.Errorf("told last: %s", told)
 				}
 				want(t, "another one begins", p.start(2).ID > a.ID, true)
 			})

@@ -168,3 +168,46 @@ func TestRevivedLoop(t *testing.T) {
 		})
 	}
 }
+
+// away is a queue that takes nothing for a time.
+type away struct {
+	*standard
+	until time.Time
+}
+
+func (q *away) Send(ctx context.Context, list ...host.Message) error {
+	if time.Now().Before(q.until) {
+		return host.ErrUnavailable
+	}
+	return q.standard.Send(ctx, list...)
+}
+
+// TestSentOnAfterItsLease proves that a task runs once more, and no more than that, where those who received its
+// message after a crash could not send it on until long after their leases, so that many of them do.
+func TestSentOnAfterItsLease(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("a", lasting(8*time.Minute))
+		tasks := &away{standard: &standard{Queue: w.db.Queue("tasks"), ids: map[string]string{}}}
+		serve := func() *process {
+			return w.serve(func(o *node.Options) {
+				o.Limits = host.Limits{ProcessTime: 15 * time.Minute, Lease: time.Minute, Heartbeat: 20 * time.Second, ChainTime: time.Second}
+				o.Tasks = tasks
+			})
+		}
+		p := serve()
+		a := p.run("+a: {work>: a}\n")
+		pass(10 * time.Second)
+		tasks.until = time.Now().Add(10 * time.Minute)
+		p.crash()
+		p = serve()
+		serve()
+		before := len(tasks.sent)
+		pass(11 * time.Minute)
+		if n := len(tasks.sent) - before; n < 3 {
+			t.Errorf("the message was sent on %d times", n)
+		}
+		want(t, "status", p.end(a), "success")
+		want(t, "runs", len(w.ran()), 2)
+	})
+}

@@ -8,7 +8,7 @@ import (
 )
 
 const selectProject = "SELECT p.id, p.site_id, coalesce(p.name, p.deleted_name), p.created_at, p.deleted_at," +
-	" r.id, r.project_id, r.name, r.created_at, r.archive_path, r.archive_md5, r.user_info" +
+	" r.id, r.project_id, r.name, r.created_at, r.archive_path, r.archive_md5, r.user_info, r.archive_state" +
 	" FROM projects p JOIN revisions r ON r.id = p.latest_revision_id "
 
 func scanProject(r *row) host.Project {
@@ -16,7 +16,7 @@ func scanProject(r *row) host.Project {
 }
 
 func scanRevision(r *row) host.Revision {
-	return host.Revision{ID: r.id(), ProjectID: r.id(), Name: r.text(), CreatedAt: r.time(), Archive: r.text(), ArchiveMD5: r.blob(), UserInfo: r.tree()}
+	return host.Revision{ID: r.id(), ProjectID: r.id(), Name: r.text(), CreatedAt: r.time(), Archive: r.text(), ArchiveMD5: r.blob(), UserInfo: r.tree(), Kept: r.archiveState()}
 }
 
 // Project returns a project, a deleted one as well.
@@ -26,7 +26,8 @@ func (db *DB) Project(ctx context.Context, site, id int64) (host.Project, error)
 
 // Projects lists living projects, ascending by id.
 func (db *DB) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Project, error) {
-	s := selection(selectProject+"WHERE p.deleted_at IS NULL AND p.site_id = ? AND p.id > ?", q.Site, q.After)
+	s := selection(selectProject+"WHERE p.deleted_at IS NULL AND p.id > ?", q.After)
+	s.when(q.Site != host.AnySite, " AND p.site_id = ?", q.Site)
 	s.when(q.Name != "", " AND p.name = ?", q.Name)
 	s.when(q.Pattern != "", " AND instr(p.name, ?) > 0", q.Pattern)
 	s.when(true, " ORDER BY p.id LIMIT ?", limit(q.Count))
@@ -59,7 +60,7 @@ func (c *conn) retire(project int64) error {
 
 // Revisions lists revisions of a project, newest first.
 func (db *DB) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Revision, error) {
-	s := selection("SELECT r.id, r.project_id, r.name, r.created_at, r.archive_path, r.archive_md5, r.user_info"+
+	s := selection("SELECT r.id, r.project_id, r.name, r.created_at, r.archive_path, r.archive_md5, r.user_info, r.archive_state"+
 		" FROM revisions r JOIN projects p ON p.id = r.project_id WHERE r.project_id = ? AND p.site_id = ?", q.Project, q.Site)
 	s.when(q.Name != "", " AND r.name = ?", q.Name)
 	s.when(q.Before > 0, " AND r.id < ?", q.Before)

@@ -74,8 +74,11 @@ func (c *conn) going(site, session int64, t time.Time) ([]host.Attempt, error) {
 	return list, nil
 }
 
-// forget deletes the rows.
+// forget deletes the rows, and notes which session that was.
 func (c *conn) forget(session int64, list []host.Attempt) error {
+	if _, err := c.exec("INSERT OR IGNORE INTO forgotten_sessions (project_id, workflow_name, session_time) SELECT project_id, workflow_name, session_time FROM sessions WHERE id = ?", session); err != nil {
+		return err
+	}
 	for _, a := range list {
 		if err := c.expire(a.ID); err != nil {
 			return err
@@ -92,4 +95,55 @@ func (c *conn) forget(session int64, list []host.Attempt) error {
 		}
 	}
 	return nil
+}
+
+// archiveState reads what is known of an archive; NULL is nothing.
+func (r *row) archiveState() host.ArchiveState {
+	s, err := host.ParseArchiveState(r.text())
+	if err != nil {
+		r.err = err
+	}
+	return s
+}
+
+// SetArchive implements host.Retention.
+func (db *DB) SetArchive(ctx context.Context, r host.Revision, old, state host.ArchiveState) error {
+	return db.acknowledge(ctx, func(c *conn) error {
+		text, exists, err := one(c, (*row).text, "SELECT archive_state FROM revisions WHERE id = ? AND project_id = ?", r.ID, r.ProjectID)
+		switch {
+		case err != nil || !exists:
+			return orNotFound(err, "change what is known of the archive of revision %d", r.ID)
+		case text == state.Text():
+			return nil
+		case text != old.Text():
+			return host.ErrConflict
+		}
+		_, err = c.exec("UPDATE revisions SET archive_state = nullif(?, '') WHERE id = ?", state.Text(), r.ID)
+		return err
+	})
+}
+
+// ForgetRecords implements host.Retention. It stops at the first entry that is not old enough, since ids
+// ascend with time.
+func (db *DB) ForgetRecords(ctx context.Context, t time.Time, n int) (int, error) {
+	type record struct {
+		id int64
+		at time.Time
+	}
+	gone := 0
+	err := db.write(ctx, func(c *conn) error {
+		list, err := collect(c, func(r *row) record { return record{r.id(), r.time()} }, "SELECT id, at FROM audits ORDER BY id LIMIT ?", n)
+		if err != nil {
+			return err
+		}
+		if gone = slices.IndexFunc(list, func(r record) bool { return !r.at.Before(t) }); gone < 0 {
+			gone = len(list)
+		}
+		if gone == 0 {
+			return nil
+		}
+		_, err = c.exec("DELETE FROM audits WHERE id <= ?", list[gone-1].id)
+		return err
+	})
+	return gone, err
 }

@@ -58,6 +58,9 @@ func (s *starting) start(c *conn, n host.NewAttempt) (host.Attempt, error) {
 	if err := s.free(c, session, last, n.RetryName); err != nil {
 		return none, err
 	}
+	if err := c.remembered(n); err != nil {
+		return none, err
+	}
 	var waits any
 	if n.WaitsFor >= 0 {
 		if n.WaitsFor >= len(s.made) {
@@ -107,6 +110,19 @@ func (s *starting) free(c *conn, session, last int64, name string) error {
 	s.made, err = collect(c, scanAttempt, selectAttempt+"WHERE a.id = ?", id)
 	if err == nil {
 		err = host.ErrConflict
+	}
+	return err
+}
+
+// remembered is ErrForgotten when the session of an attempt that is to be made once was removed.
+func (c *conn) remembered(n host.NewAttempt) error {
+	if !n.Once {
+		return nil
+	}
+	_, forgotten, err := one(c, (*row).id, "SELECT session_time FROM forgotten_sessions WHERE project_id = ? AND workflow_name = ? AND session_time = ?",
+		n.Project.ID, n.Workflow.Name, n.SessionTime)
+	if err == nil && forgotten {
+		err = host.ErrForgotten
 	}
 	return err
 }

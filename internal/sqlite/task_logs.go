@@ -59,3 +59,32 @@ func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byt
 	})
 	return content, err
 }
+
+// RemoveLogs removes the short logs of some attempts. Where there are none nothing is written.
+func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
+	db.writer.catchUp()
+	var some []int64
+	err := db.read(ctx, func(c *conn) error {
+		for _, id := range attempts {
+			_, found, err := one(c, (*row).id, "SELECT attempt_id FROM task_logs WHERE attempt_id = ? LIMIT 1", id)
+			if err != nil {
+				return err
+			}
+			if found {
+				some = append(some, id)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(some) == 0 {
+		return err
+	}
+	return db.write(ctx, func(c *conn) error {
+		for _, id := range some {
+			if _, err := c.exec("DELETE FROM task_logs WHERE attempt_id = ?", id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

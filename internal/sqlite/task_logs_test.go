@@ -36,3 +36,26 @@ func TestTaskLogs(t *testing.T) {
 		t.Errorf("a log that is not there: %v", err)
 	}
 }
+
+// TestRemoveLogs proves that the short logs of some attempts go, those too that no caller waited for, and that
+// those of others stay.
+func TestRemoveLogs(t *testing.T) {
+	t.Parallel()
+	db, ctx := open(t, Options{Path: fileOf(t)}), t.Context()
+	for id := range int64(4) {
+		if err := errors.Join(db.AddLog(ctx, id, "+a", []byte("a")), db.AddLogSoon(id, "+b", []byte("b"), func(error) {})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := db.RemoveLogs(ctx, []int64{0, 2, 9}); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range []int{0, 2, 0, 2} {
+			n := 0
+			if err := db.LogSizes(ctx, int64(id), "", func(string, int64) { n++ }); err != nil || n != want {
+				t.Errorf("attempt %d has %d logs, %v, want %d", id, n, err, want)
+			}
+		}
+	}
+}

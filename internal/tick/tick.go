@@ -40,9 +40,13 @@ type Node interface {
 	// Sweep looks after attempts that live too long and those that wait, with ids above after, until
 	// there are no more (over) or ctx ends. next is up to which it came.
 	Sweep(ctx context.Context, after int64) (next int64, over bool, err error)
-	// Forget removes what has been over for long, of one part of the attempts with ids above after; over
-	// says that there are no more.
-	Forget(ctx context.Context, after int64) (next int64, over bool, err error)
+}
+
+// Chore is what is done once a day, in parts: Do does one, of what is above after, and says up to which it came
+// or that there is no more (over). Reached and Done are its marks.
+type Chore struct {
+	Reached, Done host.Mark
+	Do            func(ctx context.Context, after int64) (next int64, over bool, err error)
 }
 
 // Ticker ticks. All of it may be done twice, late, or by several at once: that changes nothing.
@@ -52,7 +56,7 @@ type Ticker struct {
 	Timers  host.Timers
 	Queues  map[string]host.Queue // by the names that timers have for them
 	Dead    []host.DeadLetters
-	Forgets bool // attempts are not kept for ever
+	Daily   []Chore
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -78,7 +82,10 @@ func (t *Ticker) Once(ctx context.Context) error {
 	o := &once{Ticker: t, marks: marks, now: now, until: now.Add(ahead), round: now.Truncate(rounds)}
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return t.sendTimers(ctx, o.until) },
-		o.handOver, o.overdue, o.revive, o.sweep, o.redrive, o.forget,
+		o.handOver, o.overdue, o.revive, o.sweep, o.redrive,
+	}
+	for _, c := range t.Daily {
+		parts = append(parts, func(ctx context.Context) error { return o.daily(ctx, c) })
 	}
 	failed := make([]error, len(parts))
 	var all sync.WaitGroup
@@ -158,23 +165,23 @@ func (o *once) sweep(ctx context.Context) error {
 	return errors.Join(failed, o.Horizon.Move(ctx, host.Swept, o.mark(host.Swept), micros(o.round)))
 }
 
-// forget removes what has been over for long, once a day, over as many ticks as that takes.
-func (o *once) forget(ctx context.Context) error {
+// daily does a chore once a day, over as many ticks as that takes.
+func (o *once) daily(ctx context.Context, c Chore) error {
 	today := o.now.Truncate(day)
-	if !o.Forgets || !o.at(host.Forgot).Before(today) {
+	if !o.at(c.Done).Before(today) {
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	from := o.mark(host.Forgetting)
+	from := o.mark(c.Reached)
 	for {
-		next, over, failed := o.Node.Forget(bounded, from)
+		next, over, failed := c.Do(bounded, from)
 		if next != from {
-			failed = errors.Join(failed, o.Horizon.Move(ctx, host.Forgetting, from, next))
+			failed = errors.Join(failed, o.Horizon.Move(ctx, c.Reached, from, next))
 		}
 		switch {
 		case over:
-			return errors.Join(failed, o.Horizon.Move(ctx, host.Forgot, o.mark(host.Forgot), micros(today)))
+			return errors.Join(failed, o.Horizon.Move(ctx, c.Done, o.mark(c.Done), micros(today)))
 		case failed != nil || next == from || bounded.Err() != nil:
 			return failed
 		}
@@ -241,13 +248,32 @@ func (t *Ticker) sendTimers(ctx context.Context, until time.Time) error {
 		if err := t.send(ctx, list); err != nil {
 			return fmt.Errorf("send due messages: %w", err)
 		}
-		if err := t.Timers.Delete(ctx, list); err != nil {
-			return fmt.Errorf("delete sent messages: %w", err)
+		if err := t.sent(ctx, list, until); err != nil {
+			return err
 		}
 		if len(list) < timersAtOnce {
 			return nil
 		}
 	}
+}
+
+// sent deletes messages that were sent. Those that are kept until they are done with are due again later.
+func (t *Ticker) sent(ctx context.Context, list []host.Timer, until time.Time) error {
+	var over []host.Timer
+	for _, x := range list {
+		if !host.IsKept(x.Message.ID) {
+			over = append(over, x)
+			continue
+		}
+		x.Message.Due = until.Add(host.KeptFor)
+		if err := t.Timers.Later(ctx, x.Queue, x.Message); err != nil {
+			return fmt.Errorf("keep sent messages: %w", err)
+		}
+	}
+	if err := t.Timers.Delete(ctx, over); err != nil {
+		return fmt.Errorf("delete sent messages: %w", err)
+	}
+	return nil
 }
 
 func (t *Ticker) send(ctx context.Context, list []host.Timer) error {

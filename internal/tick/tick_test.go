@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,14 +31,29 @@ type world struct {
 	parts    []int64 // up to which attempt each part of old ones comes; 0 is the end
 	forgot   []int64 // from which attempt each began
 	moves    int
+	timers   map[string]time.Time
+	sent     outbox
+}
+
+// outbox notes what is sent.
+type outbox struct {
+	host.Queue
+	ids []string
+}
+
+func (q *outbox) Send(_ context.Context, list ...host.Message) error {
+	for _, m := range list {
+		q.ids = append(q.ids, m.ID)
+	}
+	return nil
 }
 
 func newWorld() *world {
-	return &world{now: time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC), marks: map[host.Mark]int64{}, failed: map[string]error{}}
+	return &world{now: time.Date(2026, 1, 1, 0, 0, 30, 0, time.UTC), marks: map[host.Mark]int64{}, failed: map[string]error{}, timers: map[string]time.Time{}}
 }
 
 func (w *world) ticker() *Ticker {
-	return &Ticker{Node: w, Horizon: w, Timers: w, Dead: []host.DeadLetters{w}, Forgets: w.forgets, Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler)}
+	return &Ticker{Node: w, Horizon: w, Timers: w, Queues: map[string]host.Queue{"tasks": &w.sent}, Dead: []host.DeadLetters{w}, Daily: w.daily(), Now: func() time.Time { return w.now }, Logger: slog.New(slog.DiscardHandler)}
 }
 
 func (w *world) call(part string) error {
@@ -91,6 +108,14 @@ func (w *world) Sweep(_ context.Context, after int64) (next int64, over bool, er
 	return next, next == 0, err
 }
 
+// daily are the chores.
+func (w *world) daily() []Chore {
+	if !w.forgets {
+		return nil
+	}
+	return []Chore{{host.Forgetting, host.Forgot, w.Forget}}
+}
+
 func (w *world) Forget(_ context.Context, after int64) (next int64, over bool, err error) {
 	w.forgot = append(w.forgot, after)
 	err = w.call("forget")
@@ -100,11 +125,26 @@ func (w *world) Forget(_ context.Context, after int64) (next int64, over bool, e
 	return next, next == 0, err
 }
 
-func (w *world) Later(context.Context, string, ...host.Message) error { return nil }
-func (w *world) Due(context.Context, time.Time, int) ([]host.Timer, error) {
-	return nil, w.call("timers")
+func (w *world) Later(_ context.Context, _ string, list ...host.Message) error {
+	for _, m := range list {
+		w.timers[m.ID] = m.Due
+	}
+	return nil
 }
-func (w *world) Delete(context.Context, []host.Timer) error { return nil }
+func (w *world) Due(_ context.Context, until time.Time, _ int) (list []host.Timer, err error) {
+	for id, due := range w.timers {
+		if !due.After(until) {
+			list = append(list, host.Timer{Queue: "tasks", Message: host.Message{ID: id, Due: due}})
+		}
+	}
+	return list, w.call("timers")
+}
+func (w *world) Delete(_ context.Context, list []host.Timer) error {
+	for _, x := range list {
+		delete(w.timers, x.Message.ID)
+	}
+	return nil
+}
 func (w *world) Redrive(context.Context, func(int) bool) (int, error) {
 	return 0, w.call("redrive")
 }
@@ -233,5 +273,27 @@ func TestForgetsOnceADay(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{0, 70, 90, 0, 50}, w.forgot); diff != "" {
 		t.Errorf("it began from %s", diff)
+	}
+}
+
+// TestKeptMessages proves that a timer goes once it is sent, but one that no log knows is sent again after a
+// while, until it is done with.
+func TestKeptMessages(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	kept := host.StartsMark + "x-1"
+	w.timers = map[string]time.Time{"7/wake": w.now, kept: w.now}
+	for range 40 {
+		w.tick(t, false)
+	}
+	if got, want := strings.Join(slices.Sorted(slices.Values(w.sent.ids)), " "), kept+" "+kept+" 7/wake"; got != want {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+	delete(w.timers, kept) // by who has done it
+	for range 40 {
+		w.tick(t, false)
+	}
+	if len(w.sent.ids) != 3 || len(w.timers) != 0 {
+		t.Errorf("sent %q, left %v", w.sent.ids, w.timers)
 	}
 }

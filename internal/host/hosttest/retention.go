@@ -28,6 +28,9 @@ func retentionSuite(t *testing.T, h Harness) {
 		"what a schedule comes to stays":  forgetScheduled,
 		"a session of many attempts":      forgetMany,
 		"what is old":                     forgetOld,
+		"what was removed is noted":       forgetNoted,
+		"what is known of an archive":     forgetArchive,
+		"entries of the audit log go":     forgetRecords,
 	}.run(t, h)
 }
 
@@ -254,6 +257,43 @@ func forgetMany(t *testing.T, s Stores) {
 	gone(t, s, list)
 }
 
+// forgetNoted checks what is started by itself: not a session that was removed, not even when a person has
+// started it again, while one of that name is found as ever.
+func forgetNoted(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	list := over(t, s, w, 0, 10, "", "a")
+	over(t, s, w, 3600, 20, "")
+	once := func(session int64, name string) ([]host.Attempt, error) {
+		n := attemptOf(1, w, instant(session), name)
+		n.Once = true
+		return s.Attempts.Start(ctx, n)
+	}
+	if !forget(t, s, list[0], 30) {
+		t.Fatal("it was not removed")
+	}
+	for _, name := range []string{"", "b"} {
+		_, err := once(0, name)
+		wantError(t, "start of a removed session by itself", err, host.ErrForgotten)
+	}
+	if list := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 {
+		t.Errorf("there are %d sessions", len(list))
+	}
+	got(once(1800, ""))(t) // it never was, although it is as old
+	other := definition(t, s, 1, "other")
+	other.ID++ // whatever its definition is
+	n := attemptOf(1, other, instant(0), "")
+	n.Once = true
+	got(s.Attempts.Start(ctx, n))(t)
+	again := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
+	there, err := once(0, "")
+	wantError(t, "start of what a person has started again", err, host.ErrConflict)
+	if len(there) != 1 || there[0].ID != again.ID {
+		t.Errorf("in the way is %+v", there)
+	}
+	_, err = once(0, "c")
+	wantError(t, "start of another name", err, host.ErrForgotten)
+}
+
 func forgetOld(t *testing.T, s Stores) {
 	ctx, w := t.Context(), definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "", "a")
@@ -278,5 +318,69 @@ func forgetOld(t *testing.T, s Stores) {
 	}
 	if part := got(s.Retention.Old(ctx, instant(-1000), 0, 10))(t); len(part) != 0 {
 		t.Errorf("made before that were %+v", part)
+	}
+}
+
+// forgetArchive checks that of two who change what is known of an archive one is told so, that it may be repeated,
+// and that it is of one revision.
+func forgetArchive(t *testing.T, s Stores) {
+	ctx := t.Context()
+	for _, name := range []string{"r1", "r2"} {
+		got(push(ctx, s, 1, "demo", name, []string{"main"}, nil))(t)
+	}
+	other := got(push(ctx, s, 2, "other", "r1", []string{"main"}, nil))(t)
+	p := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1}))(t)[0]
+	all := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite}))(t)
+	if len(all) != 2 || all[0].ID != p.ID || all[1].ID != other.ID {
+		t.Errorf("projects of all sites are %+v", all)
+	}
+	if rest := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite, After: p.ID, Count: 1}))(t); len(rest) != 1 || rest[0].ID != other.ID {
+		t.Errorf("the second one is %+v", rest)
+	}
+	revisions := func() []host.Revision {
+		return got(s.Projects.Revisions(ctx, host.RevisionQuery{Site: 1, Project: p.ID}))(t)
+	}
+	r := revisions()[1]
+	none, going := host.ArchiveState{}, host.ArchiveState{Going: instant(7).Add(123456789)}
+	removed := host.ArchiveState{Removed: instant(9), Cleared: true}
+	for _, step := range []struct {
+		old, state host.ArchiveState
+		err        error
+	}{{none, none, nil}, {going, removed, host.ErrConflict}, {none, going, nil}, {none, going, nil}, {none, removed, host.ErrConflict}, {going, removed, nil}, {going, none, host.ErrConflict}} {
+		wantError(t, fmt.Sprintf("from %q to %q", step.old.Text(), step.state.Text()), s.Retention.SetArchive(ctx, r, step.old, step.state), step.err)
+	}
+	list := revisions()
+	if diff := cmp.Diff([]host.ArchiveState{none, removed}, []host.ArchiveState{list[0].Kept, list[1].Kept}); diff != "" {
+		t.Errorf("known is (-want +got):\n%s", diff)
+	}
+	if named := got(s.Projects.Revisions(ctx, host.RevisionQuery{Site: 1, Project: p.ID, Name: "r1"}))(t); named[0].Kept != removed {
+		t.Errorf("by name it is %+v", named[0].Kept)
+	}
+	must(t, s.Retention.SetArchive(ctx, r, removed, none))
+	r.ID += 1000
+	wantError(t, "of no revision", s.Retention.SetArchive(ctx, r, none, going), host.ErrNotFound)
+}
+
+func forgetRecords(t *testing.T, s Stores) {
+	ctx := t.Context()
+	for _, site := range []int64{1, 2} {
+		got(push(ctx, s, site, "demo", "r1", []string{"main"}, nil))(t)
+	}
+	for i := range 4 {
+		must(t, s.Audit.Record(ctx, host.Record{At: instant(int64(i)), Site: int64(1 + i%2), Who: "me", Action: "push"}))
+	}
+	if n := got(s.Retention.ForgetRecords(ctx, instant(-1000), 10))(t); n != 0 {
+		t.Errorf("%d went that are not old", n)
+	}
+	later := s.Now().Add(time.Hour) // ids may have the time of the clock, rows have that of the case
+	if at := instant(1 << 20); at.After(later) {
+		later = at
+	}
+	left := func(site int64) int { return len(got(s.Audit.Audits(ctx, site, 0, 10))(t)) }
+	if n := got(s.Retention.ForgetRecords(ctx, later, 1))(t); n != 1 || left(1) != 1 || left(2) != 2 {
+		t.Errorf("%d went, left are %d and %d", n, left(1), left(2))
+	}
+	if n := got(s.Retention.ForgetRecords(ctx, later, 10))(t); n != 3 || left(1)+left(2) != 0 {
+		t.Errorf("%d went, left are %d and %d", n, left(1), left(2))
 	}
 }

@@ -1,0 +1,245 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// projectsAtOnce is how many projects are read together.
+const projectsAtOnce = 20
+
+// ForgetArchives removes archives of old revisions that nothing needs, of living projects with ids above
+// after, until there are no more (over) or ctx ends. next is up to which project it came. An error is about
+// single projects, at which the next round looks again, or about the store.
+//
+// An archive goes when its revision has not been the newest for longer than archives are kept and neither a
+// schedule nor any attempt that is kept names it. Since a start may be under way that nobody sees yet, it takes
+// two rounds: see host.ArchiveState.
+func (c lifecycle) ForgetArchives(ctx context.Context, after int64) (next int64, over bool, err error) {
+	if c.o.Limits.KeepArchives <= 0 || c.o.Retention == nil {
+		return 0, true, nil
+	}
+	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite, After: after, Count: projectsAtOnce})
+	if err != nil {
+		return after, false, fmt.Errorf("read projects: %w", err)
+	}
+	var failed []error
+	for _, p := range list {
+		err := c.forgetArchivesOf(ctx, p)
+		if ctx.Err() != nil {
+			return after, false, errors.Join(failed...)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("remove archives of project %d: %w", p.ID, err))
+		}
+		after = p.ID
+	}
+	if len(list) < projectsAtOnce {
+		return 0, true, errors.Join(failed...)
+	}
+	return after, false, errors.Join(failed...)
+}
+
+// forgetArchivesOf takes the archives of one project as far as this round can.
+func (c lifecycle) forgetArchivesOf(ctx context.Context, p host.Project) error {
+	revisions, err := c.o.Projects.Revisions(ctx, host.RevisionQuery{Site: p.Site, Project: p.ID})
+	if err != nil {
+		return err
+	}
+	owners := map[string]int{} // of archives that are there
+	for _, r := range revisions {
+		if r.Kept.Removed.IsZero() {
+			owners[r.Archive]++
+		}
+	}
+	before := c.o.Now().Add(-c.o.Limits.KeepArchives)
+	var judged []*candidate
+	for i, r := range revisions {
+		switch {
+		case r.Archive == "" || r.Kept.Cleared:
+		case !r.Kept.Removed.IsZero():
+			if owners[r.Archive] == 0 {
+				err = errors.Join(err, c.clearArchive(ctx, r))
+			}
+		case i > 0 && r.ID != p.Latest.ID && owners[r.Archive] == 1 && revisions[i-1].CreatedAt.Before(before):
+			ready, wrong := c.mayGo(ctx, r)
+			if err = errors.Join(err, wrong); ready {
+				judged = append(judged, &candidate{revision: r})
+			}
+		}
+	}
+	if err != nil || len(judged) == 0 {
+		return err
+	}
+	return c.judge(ctx, p, judged)
+}
+
+// mayGo says whether it is time to look for what needs the archive of a revision: not while the attempt is
+// there that was found the last time, nor as long as a start may be under way of which nobody knows.
+func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
+	now := c.o.Now().UTC()
+	if r.Kept.Needed != 0 {
+		_, err := c.o.Attempts.Attempt(ctx, host.AnySite, r.Kept.Needed)
+		if !errors.Is(err, host.ErrNotFound) {
+			return false, err
+		}
+	}
+	if r.Kept.Going.IsZero() {
+		return false, c.setArchive(ctx, r, host.ArchiveState{Going: now})
+	}
+	return now.Sub(r.Kept.Going) > c.o.Limits.FenceTime(), nil
+}
+
+// setArchive is Retention.SetArchive for who leaves the archive to whoever was faster.
+func (c lifecycle) setArchive(ctx context.Context, r host.Revision, state host.ArchiveState) error {
+	err := c.o.Retention.SetArchive(ctx, r, r.Kept, state)
+	if errors.Is(err, host.ErrConflict) {
+		return nil
+	}
+	return err
+}
+
+// candidate is a revision whose archive may go.
+type candidate struct {
+	revision host.Revision
+	needed   int64 // the attempt that was found; 0: none
+}
+
+// judge removes the archives that neither a schedule nor an attempt needs.
+func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate) error {
+	of := map[int64]*candidate{} // by definition
+	for _, x := range list {
+		definitions, err := c.o.Workflows.Workflows(ctx, host.WorkflowQuery{Site: p.Site, Revision: x.revision.ID})
+		if err != nil {
+			return err
+		}
+		for _, w := range definitions {
+			of[w.ID] = x
+		}
+	}
+	scheduled := map[*candidate]bool{}
+	schedules, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
+	if err != nil {
+		return err
+	}
+	for _, s := range schedules {
+		scheduled[of[s.Workflow.ID]] = true
+	}
+	searched, err := c.searchAttempts(ctx, p, list, of)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, x := range list {
+		switch {
+		case scheduled[x]: // by a push that was cut off: the next one mends it
+		case x.needed != 0:
+			failed = append(failed, c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed}))
+		case searched > 0: // the time was over; what was seen need not be seen again
+			state := x.revision.Kept
+			state.Searched = searched
+			failed = append(failed, c.setArchive(context.WithoutCancel(ctx), x.revision, state))
+		default:
+			failed = append(failed, c.removeArchive(ctx, x.revision))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// searchAttempts looks among all attempts of a project for those that need one of these archives, from the
+// newest on, or from where the round before came to. Above 0 is up to which it came when ctx ended; 0 is all.
+func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*candidate, of map[int64]*candidate) (int64, error) {
+	before := list[0].revision.Kept.Searched
+	for _, x := range list {
+		if s := x.revision.Kept.Searched; s == 0 || before == 0 {
+			before = 0
+		} else {
+			before = max(before, s)
+		}
+	}
+	for left := len(list); left > 0; {
+		page, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: p.Site, Project: p.ID, Retried: true, Before: before, Count: atOnce})
+		if ctx.Err() != nil && before > 0 {
+			return before, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		for _, a := range page {
+			if x := of[a.Workflow.ID]; x != nil && x.needed == 0 {
+				x.needed = a.ID
+				left--
+			}
+			before = a.ID
+		}
+		if len(page) < atOnce {
+			return 0, nil
+		}
+	}
+	return 0, nil
+}
+
+// removeArchive removes an archive that nothing needs, unless somebody began with its revision meanwhile. The
+// row says so first: a process that ends in between leaves a blob that the next round finds.
+func (c lifecycle) removeArchive(ctx context.Context, r host.Revision) error {
+	gone := host.ArchiveState{Removed: c.o.Now().UTC()}
+	err := c.o.Retention.SetArchive(ctx, r, r.Kept, gone)
+	if errors.Is(err, host.ErrConflict) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.o.Logger.Info("archive of an old revision is removed", "project", r.ProjectID, "revision", r.Name)
+	r.Kept = gone
+	return c.clearArchive(ctx, r)
+}
+
+// clearArchive deletes the blob of an archive whose row says that it was removed.
+func (c lifecycle) clearArchive(ctx context.Context, r host.Revision) error {
+	if err := c.o.Blobs.Delete(ctx, r.Archive); err != nil {
+		return fmt.Errorf("delete %s: %w", r.Archive, err)
+	}
+	cleared := r.Kept
+	cleared.Cleared = true
+	return c.setArchive(ctx, r, cleared)
+}
+
+// holdArchive is called before something begins with a workflow that is not of the newest revision: its archive
+// stays, since from then on an attempt needs it, or an *Error says that it was removed.
+func (c lifecycle) holdArchive(ctx context.Context, w host.Workflow) error {
+	for ctx.Err() == nil {
+		list, err := c.o.Projects.Revisions(ctx, host.RevisionQuery{Site: w.Site, Project: w.Project.ID, Before: w.Revision.ID + 1, Count: 1})
+		if err != nil {
+			return fmt.Errorf("read revision: %w", err)
+		}
+		if len(list) == 0 || list[0].ID != w.Revision.ID {
+			return nil // of a definition without one nothing is kept that could go
+		}
+		r := list[0]
+		switch {
+		case !r.Kept.Removed.IsZero():
+			return ArchiveRemoved(r)
+		case r.Kept.Going.IsZero():
+			return nil
+		}
+		err = c.o.Retention.SetArchive(ctx, r, r.Kept, host.ArchiveState{})
+		if !errors.Is(err, host.ErrConflict) {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// ArchiveRemoved is the *Error about a revision whose archive retention has removed; nil where it has not.
+func ArchiveRemoved(r host.Revision) error {
+	if r.Kept.Removed.IsZero() {
+		return nil
+	}
+	return &host.Error{Code: host.Missing, Message: fmt.Sprintf("The archive of revision %s was removed at %s: it was older than what is kept, and nothing needed it. Use a newer revision, or push it again under another name",
+		r.Name, r.Kept.Removed.Format(time.RFC3339))}
+}

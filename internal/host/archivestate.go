@@ -1,0 +1,41 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// ArchiveState is what retention knows of the archive of a revision; zero is nothing. An archive goes in
+// steps, since a start of its revision may be under way in another process: Going is written before anybody
+// looks whether something needs it, and each start of an old revision takes that back.
+type ArchiveState struct {
+	Needed   int64     `json:"needed,omitzero"`   // an attempt that needs it, as it was found last
+	Going    time.Time `json:"going,omitzero"`    // since when it is to go, unless an attempt needs it
+	Searched int64     `json:"searched,omitzero"` // no attempt with this id or above needs it; 0: none was looked at
+	Removed  time.Time `json:"removed,omitzero"`  // it was removed, or is about to be: nothing begins with the revision
+	Cleared  bool      `json:"cleared,omitzero"`  // nothing is left of it among the blobs
+}
+
+// Text is how stores keep a state; "" is the zero one.
+func (s ArchiveState) Text() string {
+	if s == (ArchiveState{}) {
+		return ""
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("encode the state of an archive: %v", err)) // only a time after the year 9999 has an error
+	}
+	return string(text)
+}
+
+// ParseArchiveState reads what Text wrote.
+func ParseArchiveState(text string) (s ArchiveState, err error) {
+	if text == "" {
+		return s, nil
+	}
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return s, fmt.Errorf("read the state of an archive: %w", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,436 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"zerodag/internal/catalogue"
+	"zerodag/internal/host"
+	"zerodag/internal/node"
+)
+
+// archived are the names of the revisions of project "p", the oldest first, whose archives are there.
+func (w *world) archived() []string {
+	w.t.Helper()
+	list, err := w.db.Revisions(w.t.Context(), host.RevisionQuery{Project: 1})
+	w.must(err)
+	var names []string
+	for _, r := range list {
+		if _, found := w.blobs[r.Archive]; found {
+			names = append([]string{r.Name}, names...)
+		}
+	}
+	return names
+}
+
+// lockedBlobs are blobs that several may use at a time.
+type lockedBlobs struct {
+	blobs
+	mu *sync.Mutex
+}
+
+func (b lockedBlobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blobs.Put(ctx, key, r, size)
+}
+
+func (b lockedBlobs) Delete(ctx context.Context, key string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blobs.Delete(ctx, key)
+}
+
+func (b lockedBlobs) unpack(ctx context.Context, key string) (host.Archive, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.blobs.unpack(ctx, key)
+}
+
+func (b lockedBlobs) has(key string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, found := b.blobs[key]
+	return found
+}
+
+// keeping has archives kept for a day, and what is old looked for each hour.
+func keeping(w *world, edit ...func(*node.Options)) func(*node.Options) {
+	return func(o *node.Options) {
+		o.Limits = host.Limits{KeepArchives: 24 * time.Hour, ReapInterval: 10 * time.Minute}
+		o.Retention = w.db
+		locked := lockedBlobs{w.blobs, &sync.Mutex{}}
+		o.Blobs, o.Unpack = locked, locked.unpack
+		for _, e := range edit {
+			e(o)
+		}
+	}
+}
+
+// revise pushes the workflow main as a revision, which is the next one by then.
+func (p *process) revise(name string) host.Workflow {
+	p.w.t.Helper()
+	_, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: name}, archive("main.dig", "+a: {work>: "+name+"}\n"), 1)
+	p.w.must(err)
+	return p.workflow("main")
+}
+
+// of has an attempt be started of a workflow of any revision.
+func of(w host.Workflow) func(*catalogue.StartRequest) {
+	return func(r *catalogue.StartRequest) { r.Workflow = w.ID }
+}
+
+// TestForgetArchives proves that the archive of a revision goes that has been old for long and that no attempt
+// names, and that these stay: that of the newest one, those of attempts that are kept, and one that was the newest
+// until lately. What was removed cannot be started, and the answer says why.
+func TestForgetArchives(t *testing.T) {
+	t.Parallel()
+	for name, keep := range map[string]time.Duration{"kept for a day": 24 * time.Hour, "kept for ever": 0, "a negative time": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				p := w.serve(keeping(w, func(o *node.Options) { o.Limits.KeepArchives = keep }))
+				p.revise("used")
+				p.end(p.start(1))
+				unused := p.revise("unused")
+				p.revise("again")
+				used := p.start(2)
+				p.end(used)
+				p.revise("lately")
+				pass(40 * time.Hour)
+				p.revise("newest")
+				pass(4 * time.Hour)
+				stay := []string{"used", "unused", "again", "lately", "newest"}
+				if keep > 0 {
+					stay = []string{"used", "again", "lately", "newest"}
+				}
+				want(t, "archives", w.archived(), stay)
+				_, err := p.Start(w.t.Context(), catalogue.StartRequest{Workflow: unused.ID, SessionTime: time.Unix(3, 0)})
+				if keep <= 0 {
+					w.must(err)
+					return
+				}
+				want(t, "code of a start without its archive", code(err), host.Missing)
+				pass(30 * time.Hour)
+				want(t, "archives a day later", w.archived(), []string{"used", "again", "newest"})
+				p.end(p.start(used.SessionTime.Unix(), of(host.Workflow{ID: used.Workflow.ID}), func(r *catalogue.StartRequest) { r.RetryName = "again" }))
+			})
+		})
+	}
+}
+
+// TestForgetArchivesOfForgotten proves that an archive goes once the attempts have gone that needed it.
+func TestForgetArchivesOfForgotten(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(keeping(w, func(o *node.Options) { o.Limits.KeepAttempts = 72 * time.Hour }))
+		now := time.Now().Unix()
+		p.revise("r1")
+		p.end(p.start(now))
+		p.revise("r2")
+		p.end(p.start(now + 1))
+		pass(60 * time.Hour)
+		want(t, "archives while the attempts are kept", w.archived(), []string{"r1", "r2"})
+		pass(24 * time.Hour)
+		want(t, "archives after that", w.archived(), []string{"r2"})
+	})
+}
+
+// TestHeldArchives proves that an archive stays of which something has begun when it was about to go: whether
+// that is told of, or by a process that had looked before and is seen only later.
+func TestHeldArchives(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(keeping(w))
+		told, unseen := p.revise("told"), p.revise("unseen")
+		p.revise("gone")
+		p.revise("newest")
+		list := func() map[string]host.ArchiveState {
+			list, err := w.db.Revisions(w.t.Context(), host.RevisionQuery{Project: 1})
+			w.must(err)
+			states := map[string]host.ArchiveState{}
+			for _, r := range list {
+				states[r.Name] = r.Kept
+			}
+			return states
+		}
+		for list()["told"].Going.IsZero() {
+			pass(time.Minute)
+		}
+		p.end(p.start(1, of(told)))
+		want(t, "it goes no more", list()["told"], host.ArchiveState{})
+		a, err := w.db.Start(w.t.Context(), host.NewAttempt{Project: unseen.Project, Workflow: host.Ref{ID: unseen.ID, Name: "main"}, SessionTime: time.Unix(2, 0), CreatedAt: time.Now(),
+			Zone: "UTC", WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "n", At: time.Now()}, Message: host.Message{ID: "x", Due: time.Now().Add(1000 * time.Hour)}})
+		w.must(err)
+		pass(5 * time.Hour)
+		want(t, "archives", w.archived(), []string{"told", "unseen", "newest"})
+		want(t, "is needed by", list()["unseen"].Needed, a[0].ID)
+	})
+}
+
+// cutOff are blobs that cannot be deleted while fails says so.
+type cutOff struct {
+	blobs
+	fails *error
+}
+
+func (b cutOff) Delete(ctx context.Context, key string) error {
+	if *b.fails != nil {
+		return *b.fails
+	}
+	return b.blobs.Delete(ctx, key)
+}
+
+// TestForgetArchivesCutOff proves that an archive goes in a later round when the process or the store has failed
+// after it was noted as removed, and that meanwhile nothing begins with it.
+func TestForgetArchivesCutOff(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		fails := errors.New("away")
+		p := w.serve(keeping(w, func(o *node.Options) { o.Blobs = cutOff{w.blobs, &fails} }))
+		old := p.revise("old")
+		p.revise("new")
+		pass(30 * time.Hour)
+		want(t, "archives while blobs cannot be deleted", w.archived(), []string{"old", "new"})
+		_, err := p.Start(w.t.Context(), catalogue.StartRequest{Workflow: old.ID, SessionTime: time.Unix(1, 0)})
+		want(t, "code of a start", code(err), host.Missing)
+		fails = nil
+		pass(2 * time.Hour)
+		want(t, "archives after that", w.archived(), []string{"new"})
+	})
+}
+
+// slow lets a context end after some pages of attempts.
+type slow struct {
+	sessions
+	pages int
+	end   context.CancelFunc
+	asked []int64
+}
+
+func (s *slow) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
+	if s.pages--; s.pages < 0 {
+		s.end()
+		return nil, ctx.Err()
+	}
+	s.asked = append(s.asked, q.Before)
+	return s.sessions.Attempts(ctx, q)
+}
+
+// TestForgetArchivesInParts proves that a round which is cut off while it reads attempts goes on where it was,
+// and that what is found then counts.
+func TestForgetArchivesInParts(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		o := w.options()
+		keeping(w)(&o)
+		s := &slow{sessions: w.db}
+		o.Sessions = s
+		n := node.New(o)
+		p := &process{Node: n, w: w}
+		needed := p.revise("needed")
+		p.revise("unused")
+		newest := p.revise("newest")
+		const many = 450
+		for i := range many {
+			workflow := newest
+			if i == 0 {
+				workflow = needed
+			}
+			_, err := w.db.Start(w.t.Context(), host.NewAttempt{Project: workflow.Project, Workflow: host.Ref{ID: workflow.ID, Name: "main"}, SessionTime: time.Unix(int64(i), 0), CreatedAt: time.Now(),
+				Zone: "UTC", WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "n", At: time.Now()}, Message: host.Message{ID: fmt.Sprint(i)}})
+			w.must(err)
+		}
+		time.Sleep(30 * time.Hour)
+		for range 3 { // as long as a start may be under way that nobody sees, nothing is judged
+			s.pages = 0
+			_, over, err := p.ForgetArchives(w.t.Context(), 0)
+			w.must(err)
+			want(t, "a look is over", over, true)
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(time.Hour)
+		for round := range 4 {
+			ctx, cancel := context.WithCancel(w.t.Context())
+			s.pages, s.end = 1, cancel
+			_, over, err := p.ForgetArchives(ctx, 0)
+			cancel()
+			w.must(err)
+			want(t, fmt.Sprint("round ", round, " is over"), over, round >= 2)
+			time.Sleep(time.Hour)
+		}
+		want(t, "read before", s.asked, []int64{0, 251, 51})
+		want(t, "archives", w.archived(), []string{"needed", "newest"})
+	})
+}
+
+// TestForgetRecords proves that entries of the audit log go that are older than they are kept.
+func TestForgetRecords(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(func(o *node.Options) {
+			o.Limits = host.Limits{KeepRecords: 24 * time.Hour, ReapInterval: 10 * time.Minute}
+			o.Retention = w.db
+		})
+		for i := range 1200 {
+			w.must(w.db.Record(w.t.Context(), host.Record{At: time.Now(), Site: int64(i % 2), Who: "me", Action: "push"}))
+		}
+		pass(20 * time.Hour)
+		w.must(w.db.Record(w.t.Context(), host.Record{At: time.Now(), Who: "me", Action: "delete"}))
+		pass(6 * time.Hour)
+		list, err := w.db.Audits(w.t.Context(), 0, 0, 10)
+		w.must(err)
+		if len(list) != 1 || list[0].Action != "delete" {
+			t.Errorf("left are %+v", list)
+		}
+		other, err := w.db.Audits(w.t.Context(), 1, 0, 10)
+		w.must(err)
+		want(t, "left of the other site", len(other), 0)
+		p.crash()
+	})
+}
+
+// TestForgetLogs proves that logs of tasks go some time after the end of their attempt, while the attempt stays,
+// once each as long as the server runs, and that those of an attempt stay that runs or has ended lately.
+func TestForgetLogs(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(30*time.Hour))
+		removed := map[int64]int{}
+		p := w.serve(func(o *node.Options) {
+			o.Limits = host.Limits{KeepLogs: 10 * time.Hour, ReapInterval: 10 * time.Minute, TaskTTL: 100 * time.Hour}
+			o.Retention = w.db
+			o.RemoveLogs = func(_ context.Context, list []host.Attempt) error {
+				for _, a := range list {
+					removed[a.ID]++
+				}
+				return nil
+			}
+		})
+		p.push("main.dig", "+a: {work>: '${x}'}\n")
+		with := func(x string) func(*catalogue.StartRequest) {
+			return func(r *catalogue.StartRequest) { r.Params.Set("x", x) }
+		}
+		first := p.start(1, with("short"))
+		pass(time.Second)
+		long := p.start(2, with("long"))
+		pass(time.Second)
+		third := p.start(3, with("short"))
+		pass(20 * time.Hour)
+		want(t, "logs of these were removed", removed, map[int64]int{first.ID: 1, third.ID: removed[third.ID]})
+		if removed[third.ID] == 0 {
+			t.Error("logs behind an attempt that runs have stayed")
+		}
+		_, _, err := p.LogFile(w.t.Context(), p.row(first), "main@x.log.gz")
+		want(t, "code of a log that was removed", code(err), host.Missing)
+		_, _, err = p.LogFile(w.t.Context(), p.row(long), "main@x.log.gz")
+		want(t, "code of a log that never was", code(err), host.Code(0))
+		pass(15 * time.Hour)
+		want(t, "removed soon after the end", removed[long.ID], 0)
+		pass(10 * time.Hour)
+		want(t, "removed later", removed[long.ID], 1)
+		pass(10 * time.Hour)
+		want(t, "looked at again", removed[long.ID]+removed[first.ID], 2)
+		want(t, "attempts that are kept", p.row(first).Done, true)
+	})
+}
+
+// slowStarts are attempts whose rows are written some time after all was looked at, as long as a process lives.
+type slowStarts struct {
+	host.Attempts
+	wait func() time.Duration
+}
+
+func (s slowStarts) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attempt, error) {
+	time.Sleep(s.wait())
+	return s.Attempts.Start(ctx, list...)
+}
+
+// slowReads are sessions whose attempts are long to read.
+type slowReads struct {
+	sessions
+	wait func() time.Duration
+}
+
+func (s slowReads) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
+	list, err := s.sessions.Attempts(ctx, q)
+	time.Sleep(s.wait())
+	return list, err
+}
+
+// TestArchivesAndStarts proves that no attempt is ever without its archive, however starts of old revisions, pushes,
+// and rounds of several processes that look for what is old fall together: whoever starts one is refused or has it.
+func TestArchivesAndStarts(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				chance := rand.New(rand.NewPCG(seed, 1))
+				var mu sync.Mutex
+				upTo := func(d time.Duration) time.Duration {
+					mu.Lock()
+					defer mu.Unlock()
+					return time.Duration(chance.Int64N(int64(d)))
+				}
+				o := w.options()
+				keeping(w)(&o)
+				o.Limits = host.Limits{KeepArchives: time.Hour, KeepAttempts: 24 * time.Hour, ProcessTime: 15 * time.Minute, Attempts: 1000}
+				blobs := o.Blobs.(lockedBlobs)
+				o.Attempts = slowStarts{o.Attempts, func() time.Duration { return upTo(15 * time.Minute) }}
+				o.Sessions = slowReads{o.Sessions, func() time.Duration { return upTo(10 * time.Minute) }}
+				p := &process{Node: node.New(o), w: w}
+				var pushed []host.Workflow
+				var started, refused int
+				var all sync.WaitGroup
+				for i := range 60 {
+					pushed = append(pushed, p.revise(fmt.Sprint("r", i)))
+					for range 2 {
+						all.Go(func() {
+							time.Sleep(upTo(40 * time.Minute))
+							_, _, err := p.ForgetArchives(w.t.Context(), 0)
+							w.must(err)
+						})
+					}
+					which := pushed[max(0, i-int(upTo(12)))]
+					all.Go(func() {
+						time.Sleep(upTo(40 * time.Minute))
+						a, err := p.Start(w.t.Context(), catalogue.StartRequest{Workflow: which.ID, SessionTime: time.Unix(int64(i), 0)})
+						mu.Lock()
+						defer mu.Unlock()
+						if code(err) == host.Missing {
+							refused++
+							return
+						}
+						w.must(err)
+						started++
+						if !blobs.has(which.Archive) {
+							t.Errorf("attempt %d began without the archive of revision %s", a.ID, which.Revision.Name)
+						}
+					})
+					time.Sleep(30 * time.Minute)
+				}
+				all.Wait()
+				list, err := w.db.Attempts(w.t.Context(), host.AttemptQuery{Retried: true})
+				w.must(err)
+				for _, a := range list {
+					d, err := w.db.Workflow(w.t.Context(), 0, a.Workflow.ID)
+					w.must(err)
+					if !blobs.has(d.Archive) {
+						t.Errorf("attempt %d is without the archive of revision %s", a.ID, d.Revision.Name)
+					}
+				}
+				t.Logf("%d began, %d were refused, %d of %d archives are there", started, refused, len(w.archived()), len(pushed))
+				if started == 0 || len(w.archived()) == len(pushed) {
+					t.Errorf("%d began, %d archives are there", started, len(w.archived()))
+				}
+			})
+		})
+	}
+}
