@@ -75,7 +75,7 @@ func (c *checkCommand) check(args []string) error {
 	for _, s := range scheduled {
 		s.showNext(c.out)
 	}
-	more, err := projectWarnings(project, names, workflows, "")
+	more, err := projectWarnings(project, names, workflows, "", params)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (c *pushCommand) warn(folder files.Project) error {
 	if err != nil {
 		return err
 	}
-	warnings, err := projectWarnings(folder, names, workflows, "")
+	warnings, err := projectWarnings(folder, names, workflows, "", nil)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.warn(project, workflow.Name+".dig", names, workflows, faults); err != nil {
+	if err := c.warn(project, workflow.Name+".dig", names, workflows, faults, params); err != nil {
 		return err
 	}
 	r := &localRun{runCommand: c, settings: settings, params: params, files: project, workflows: workflows, workflow: workflow, pattern: pattern}
@@ -142,12 +142,12 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 }
 
 // warn tells what looks wrong in the workflow's file, and which schedules of others are.
-func (c *runCommand) warn(project files.Project, file string, names []string, workflows []dig.Workflow, faults dig.ScheduleFaults) error {
+func (c *runCommand) warn(project files.Project, file string, names []string, workflows []dig.Workflow, faults dig.ScheduleFaults, params *param.Map) error {
 	warnings, err := sortFaults(faults, file)
 	if err != nil {
 		return err
 	}
-	more, err := projectWarnings(project, names, workflows, file)
+	more, err := projectWarnings(project, names, workflows, file, params)
 	if err != nil {
 		return err
 	}

@@ -7,20 +7,21 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/expr/script"
+	"zerodag/engine/param"
 	"zerodag/internal/files"
 	"zerodag/operators"
 	"zerodag/operators/all"
 )
 
 // projectWarnings is what is legal in a project and hardly does what its author thinks; only,
-// unless it is "", is the one workflow file that is looked at.
-func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, only string) (dig.Errors, error) {
+// unless it is "", is the one workflow file that is looked at, and given the parameters of a run.
+func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, only string, given *param.Map) (dig.Errors, error) {
 	builtIn := all.Registry().Names()
 	own, warnings, err := projectOperators(p.Root(), workflows, builtIn)
 	if err != nil {
 		return nil, err
 	}
-	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: parametersOnce(), Only: only}
+	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: parametersOnce(), Only: only, Given: given}
 	if only == "" { // a run meets what scripts and expressions do by itself, and is not to begin later
 		known.Syntax = script.Check
 		stored, err := storedByScripts(p.Root(), workflows)

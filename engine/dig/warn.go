@@ -23,6 +23,8 @@ type Known struct {
 	// Syntax says what is wrong with the expressions in a text. May be nil.
 	Syntax func(text string) error
 	Only   string // the one file to look at; "" for all
+	// Given are the parameters that a run was given, over which an _export wins. May be nil.
+	Given *param.Map
 }
 
 // Warnings lists what in the named files is legal but hardly does what its author
@@ -124,7 +126,8 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	c.templates(path, name, config)
 	c.stored(path, name, config)
 	c.keys(path, name, config)
-	c.plugins(path, config.Map("_export"))
+	c.plugins(path, config)
+	c.given(append(slices.Clone(path), "_export"), name, config.Map("_export"), c.known.Given, "")
 	c.docker(path, name, config)
 	c.handlers(path, name, config)
 	if s.typed || s.operators > 0 {

@@ -134,7 +134,11 @@ func mentions(v param.Value, word string) bool {
 
 // plugins tells of Digdag's own plugins, which are not loaded, and of settings of docker that no
 // command takes.
-func (c *critic) plugins(at []string, export *param.Map) {
+func (c *critic) plugins(at []string, config *param.Map) {
+	export := config.Map("_export")
+	if text, ok := valueOf(export, "plugin").(string); ok {
+		c.warn(append(slices.Clone(at), "_export", "plugin"), "", "operators of your own are files of the project: see docs/plugins.md", "plugin is a text, which nobody reads: %q", text)
+	}
 	plugin := export.Map("plugin")
 	if v, ok := plugin.Get("dependencies"); ok {
 		list, _ := v.([]param.Value)
@@ -154,6 +158,26 @@ func (c *critic) docker(at []string, task string, config *param.Map) {
 		c.warn(append(slices.Clone(at), "docker"), task, "write `docker: {image: "+text+"}`", "docker is a text, and commands will fail with \"Parameter 'docker' must be an object\"")
 	}
 }
+
+// given tells of parameters of a run that an _export sets to something else: what is exported wins, for the
+// task and all below it.
+func (c *critic) given(at []string, task string, export, given *param.Map, prefix string) {
+	for key, value := range given.All() {
+		exported, ok := export.Get(key)
+		inner, isMap := value.(*param.Map)
+		below, both := exported.(*param.Map)
+		switch {
+		case !ok || unquoted(value) == unquoted(exported): // on a command line a number is a text
+		case isMap && both:
+			c.given(append(slices.Clone(at), key), task, below, inner, prefix+key+".")
+		default:
+			c.warn(append(slices.Clone(at), key), task, "take it out of _export, or write the default where it is used: ${typeof "+key+" == 'undefined' ? ... : "+key+"}",
+				"the parameter %s that was given has no effect here: _export sets it", prefix+key)
+		}
+	}
+}
+
+func unquoted(v param.Value) string { return strings.Trim(param.Text(v), `"`) }
 
 // placeholders looks for mappings that became keys.
 func (c *critic) placeholders(config *param.Map) { c.placeholder(nil, config, 0) }

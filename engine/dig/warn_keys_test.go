@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"zerodag/engine/param"
 )
 
@@ -44,6 +46,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {http>: x, content: {b: [\"${BAD}\"]}}":                   "main.dig:1:26: this cannot be evaluated: SyntaxError",
 		"+a: {sh>: x, docker: image}":                                  "docker is a text, and commands will fail with \"Parameter 'docker' must be an object\" (task +main+a)\n  write `docker: {image: image}`",
 		"_export: {plugin: {dependencies: [\"a:b:1\"]}}\n+a: {sh>: x}": "main.dig:1:20: zerodag loads no Java plugins: a:b:1",
+		"_export: {plugin: some}\n+a: {sh>: x}":                        "main.dig:1:11: plugin is a text, which nobody reads: \"some\"\n  operators of your own are files",
 		"_export: {a: {{Name of it}}}\n+a: {sh>: x}":                   "main.dig:1:15: {{...}} is YAML for a mapping in a mapping: it is read as the key {Name of it=null}\n  quote it",
 		"+a: {td>: x}\n+b: {td>: x}\n+c: {_error: {td>: x}, sh>: x}":   "td> (3 tasks, first in main.dig:1): there is no such operator; Digdag has it",
 		"+a: {td>: x}":                                                 "main.dig:1:6: there is no operator td> (task +main+a)\n  Digdag has it",
@@ -122,5 +125,25 @@ func TestKeysThatAreMappings(t *testing.T) {
 	}
 	if _, err := ParseYAML("f", []byte(bomb)); err == nil {
 		t.Error("a text that doubles with every line was read")
+	}
+}
+
+// TestWarnsOfGivenParameters proves that who gives a parameter to a run is told where an _export wins over it.
+func TestWarnsOfGivenParameters(t *testing.T) {
+	t.Parallel()
+	text := "_export: {day: 1, db: {host: a, port: 1}, same: x, port: 1}\n+a:\n  _export: {other: 3}\n  sh>: x\n"
+	given := param.New("day", "2", "db", param.New("host", "b"), "other", "4", "same", "x", "port", "1", "free", "y")
+	var got []string
+	for _, w := range Warnings(mapSource(map[string]string{"main.dig": text}), []string{"main.dig"}, Known{Operators: []string{"sh"}, Given: given}) {
+		said, _, _ := strings.Cut(w.Error(), "\n")
+		got = append(got, said)
+	}
+	want := []string{
+		"main.dig:1:11: the parameter day that was given has no effect here: _export sets it (task +main)",
+		"main.dig:1:24: the parameter db.host that was given has no effect here: _export sets it (task +main)",
+		"main.dig:3:13: the parameter other that was given has no effect here: _export sets it (task +main+a)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
