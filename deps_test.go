@@ -56,13 +56,13 @@ func imports() []allowed {
 		{"internal/httpapi", core + "docs internal/catalogue internal/node internal/uploads", "the API serves every deployment and runs no operator"},
 
 		{"internal/evaluators/wire", "engine/expr engine/param engine/schedule", "both sides of it are small"},
-		{"internal/evaluators/evaluator", "engine/... internal/evaluators/wire golang.org/x/sys/unix github.com/elastic/go-seccomp-bpf/...", "an evaluator is small: expressions and nothing else"},
-		{"internal/evaluators", "engine/expr engine/param internal/evaluators/wire operators", "who asks never links the JavaScript engine"},
+		{"internal/evaluators/evaluator", "engine/... internal/evaluators/wire golang.org/x/sys/... github.com/elastic/go-seccomp-bpf/...", "an evaluator is small: expressions and nothing else"},
+		{"internal/evaluators", "engine/expr engine/param internal/evaluators/wire operators golang.org/x/sys/...", "who asks never links the JavaScript engine"},
 
-		{"internal/limits internal/scratch internal/tasklog internal/placement internal/lineage", core + "golang.org/x/sys/unix", "parts of drivers; they know no driver"},
-		{"internal/process internal/docker", core + "internal/datafolder internal/limits internal/lineage internal/scratch golang.org/x/sys/unix", "drivers do not know each other"},
+		{"internal/limits internal/scratch internal/tasklog internal/placement internal/lineage", core + "golang.org/x/sys/...", "parts of drivers; they know no driver"},
+		{"internal/process internal/docker", core + "internal/datafolder internal/limits internal/lineage internal/scratch golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/executors", core + "internal/docker internal/limits internal/lineage internal/placement internal/process", "it chooses where a command of one machine runs"},
-		{"internal/files", core + "internal/datafolder internal/limits internal/tasklog golang.org/x/sys/unix", "drivers do not know each other"},
+		{"internal/files", core + "internal/datafolder internal/limits internal/tasklog golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/sqlite", core + "modernc.org/sqlite/...", "drivers do not know each other"},
 		{"internal/httpclient", "operators golang.org/x/net/...", "it knows what operators ask for"},
 		{"internal/notice", core + "internal/httpclient", "a function has notices, but no mail"},
@@ -95,7 +95,7 @@ func imports() []allowed {
 		{"infra infra/deployment infra/example", "internal/env infra/settings infra/deployment github.com/aws/aws-cdk-go/... github.com/aws/constructs-go/... github.com/aws/jsii-runtime-go github.com/cdklabs/cdk-nag-go/cdknag/v2" + test,
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
-		{"cmd/zerodag", core + "engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/unix golang.org/x/term internal/catalogue internal/client internal/datafolder internal/egress internal/embedded " +
+		{"cmd/zerodag", core + "engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/client internal/datafolder internal/egress internal/embedded " +
 			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/scratch internal/sqlite " +
 			"internal/tasklog operators/all operators/plugin", "the command line and the server know no driver of AWS"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},
