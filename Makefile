@@ -3,7 +3,8 @@ SHELL := /bin/bash
 GO ?= go
 MOMENT := engine/expr/assets/dist/moment.min.js
 CLIENT := integration/client/lib/complete
-VERSION ?= 0.1.0
+# The tag of the commit without its v; the same with what came since: 1.2.3-4-gabc1234. None: what is untagged.
+VERSION ?= $(or $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null | sed s/^v//),0.1.0)
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
@@ -79,7 +80,7 @@ $(MOMENT): engine/expr/assets/package-lock.json
 
 .PHONY: build
 build: assets ## build bin/zerodag
-	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/zerodag ./cmd/zerodag
+	$(GO) build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/zerodag ./cmd/zerodag
 
 # What gosec is not asked about, and why:
 #   G104        errors that no caller can act upon are dropped on purpose; the linters look at the rest

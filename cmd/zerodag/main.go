@@ -20,9 +20,6 @@ import (
 	"zerodag/internal/evaluators/evaluator"
 )
 
-// version is set at build time.
-var version = "0.1.0"
-
 func main() {
 	evaluator.Serve()
 	collectLate()
