@@ -82,6 +82,17 @@ $(MOMENT): engine/expr/assets/package-lock.json
 build: assets ## build bin/zerodag
 	$(GO) build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/zerodag ./cmd/zerodag
 
+# Its later versions need a module that not every proxy has.
+NFPM = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
+# What is made: all systems and processors, or fewer: TARGETS="linux/amd64". IMAGE_BASE is the folder of an OCI layout that
+# the image is built on (docs/install.md#container-image).
+TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+IMAGE_BASE ?=
+
+.PHONY: release-snapshot
+release-snapshot: assets ## build dist/: archives, deb, rpm, image, Homebrew formula, bills of materials, checksums; sends nothing
+	$(GO) run ./packaging -version "$(VERSION)" -targets "$(TARGETS)" -nfpm "$(GO) run $(NFPM)" -base "$(IMAGE_BASE)"
+
 # What gosec is not asked about, and why:
 #   G104        errors that no caller can act upon are dropped on purpose; the linters look at the rest
 #   G115        ranges are checked where values are read, which the rule does not see (params.go, within)
@@ -231,4 +242,4 @@ verify: generate ## fail when generated files are not up to date
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin engine/expr/assets/node_modules $(MOMENT)
+	rm -rf bin dist engine/expr/assets/node_modules $(MOMENT)
