@@ -29,7 +29,12 @@ test: tools assets ## install what the tests need, then lint and run all tests b
 .PHONY: test-long
 test-long: tools assets ## the race detector, and the drivers and a whole deployment on LocalStack
 	$(GO) test -race -timeout 30m -skip '$(NO_RACE)' ./internal/... ./cmd/... ./operators/...
+	$(MAKE) --no-print-directory test-packages
 	$(MAKE) --no-print-directory test-aws
+
+.PHONY: test-packages
+test-packages: assets ## build a release twice, install its deb into a folder, run the server from it, upgrade it
+	REQUIRE=packages $(GO) test -count=1 -timeout 30m ./integration/packages
 
 .PHONY: check
 check: ## quick, without network: format, vet, all tests but recorded cases and rules
@@ -88,10 +93,11 @@ NFPM = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 # the image is built on (docs/install.md#container-image).
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 IMAGE_BASE ?=
+DIST ?= dist
 
 .PHONY: release-snapshot
 release-snapshot: assets ## build dist/: archives, deb, rpm, image, Homebrew formula, bills of materials, checksums; sends nothing
-	$(GO) run ./packaging -version "$(VERSION)" -targets "$(TARGETS)" -nfpm "$(GO) run $(NFPM)" -base "$(IMAGE_BASE)"
+	$(GO) run ./packaging -version "$(VERSION)" -out "$(DIST)" -targets "$(TARGETS)" -nfpm "$(GO) run $(NFPM)" -base "$(IMAGE_BASE)"
 
 # What gosec is not asked about, and why:
 #   G104        errors that no caller can act upon are dropped on purpose; the linters look at the rest

@@ -68,7 +68,7 @@ func (r *release) entries(t target) ([]entry, error) {
 
 func packTarGz(entries []entry, at time.Time) ([]byte, error) {
 	var packed bytes.Buffer
-	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	z, err := gzip.NewWriterLevel(&packed, gzip.DefaultCompression)
 	if err != nil {
 		return nil, err
 	}

@@ -71,6 +71,11 @@ func (r *release) read(targets string) error {
 		r.targets = append(r.targets, target{system, processor})
 	}
 	var err error
+	if r.base != "" {
+		if _, err = os.Stat(filepath.Join(r.base, "index.json")); err != nil {
+			return fmt.Errorf("-base: the base is no OCI layout: %w", err)
+		}
+	}
 	r.time, err = commitTime()
 	return err
 }

@@ -26,7 +26,7 @@ const roomTime = 50 * time.Millisecond
 // newRoom is a bound; 0 is half of what is free where the folder lies.
 func newRoom(folder string, most int64) *room {
 	if most == 0 {
-		most = freeBytes(folder) / 2
+		most = Free(folder) / 2
 	}
 	return &room{most: most}
 }

@@ -14,8 +14,8 @@ const noFollow = syscall.O_NOFOLLOW
 // tryLock locks a file for this process, or fails at once when another one has it.
 func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// freeBytes is how much is free where a folder lies; 0: the system does not say.
-func freeBytes(folder string) int64 {
+// Free is how many bytes are free where a folder lies; 0: the system does not say.
+func Free(folder string) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil {
 		return 0

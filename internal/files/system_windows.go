@@ -13,7 +13,8 @@ const noFollow = 0
 
 func tryLock(*os.File) error { return errors.ErrUnsupported }
 
-func freeBytes(string) int64 { return 0 }
+// Free is not known here.
+func Free(string) int64 { return 0 }
 
 func hasOtherNames(fs.FileInfo) bool { return true }
 
