@@ -42,7 +42,7 @@ var linked string //nolint:gochecknoglobals // the linker writes it
 const untagged = "0.1.0"
 
 // version is what this program calls itself.
-var version = versionOf(linked, debug.ReadBuildInfo) //nolint:gochecknoglobals // it never changes
+var version = versionOf(linked, debug.ReadBuildInfo)
 
 // versionOf is what the build was given or, where `go install` built a release, what that wrote down.
 func versionOf(linked string, read func() (*debug.BuildInfo, bool)) string {

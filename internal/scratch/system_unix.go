@@ -15,7 +15,7 @@ const withoutWaiting = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 // plain files.
 func openToWrite(file string) (*os.File, error) {
 	fd, err := syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o644)
-	for err == syscall.EINTR { //nolint:errorlint // it is the call's own
+	for err == syscall.EINTR {
 		fd, err = syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o644)
 	}
 	if err != nil {
