@@ -54,7 +54,7 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 	}
 	o.connections = r.number("server.http.max-connections", gate.Most(len(binds)))
 	o.api = httpapi.Options{
-		Version:             version,
+		Version:             version(),
 		Bound:               cmp.Or(bind, everywhere),
 		Hosts:               strings.FieldsFunc(r.text("server.http.hosts", ""), func(c rune) bool { return c == ',' || c == ' ' }),
 		AnyOrigin:           c.swagger || r.bool("server.enable-swagger", false),

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -18,7 +19,7 @@ func newVersion(s streams) *cobra.Command {
 		if err := r.begin(); err != nil {
 			return err
 		}
-		fmt.Fprintf(r.notes(), "Client version: %s\n", version)
+		fmt.Fprintf(r.notes(), "Client version: %s\n", version())
 		if err := r.connect(); err != nil {
 			return err
 		}
@@ -30,7 +31,7 @@ func newVersion(s streams) *cobra.Command {
 		result := struct {
 			Client string `json:"client"`
 			Server string `json:"server"`
-		}{version, server}
+		}{version(), server}
 		return r.show(result, func(p printer) { p.line("Server version: %s", server) })
 	})
 }
@@ -42,7 +43,7 @@ var linked string //nolint:gochecknoglobals // the linker writes it
 const untagged = "0.1.0"
 
 // version is what this program calls itself.
-var version = versionOf(linked, debug.ReadBuildInfo)
+var version = sync.OnceValue(func() string { return versionOf(linked, debug.ReadBuildInfo) })
 
 // versionOf is what the build was given or, where `go install` built a release, what that wrote down.
 func versionOf(linked string, read func() (*debug.BuildInfo, bool)) string {
