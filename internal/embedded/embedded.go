@@ -135,7 +135,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 // keeps says why the data of a server cannot be kept on a system; nil: it can.
 func keeps(system string) error {
 	if system == "windows" {
-		return errors.New("a server does not keep data on Windows, where it can neither close its files to other users nor find what a killed server left running: " +
+		return errors.New("the server does not run on Windows, where it can neither close its files to other users nor find what a killed server left running: " +
 			"run it on Linux or macOS, in WSL 2 for example; check, run and all commands that call a server work here")
 	}
 	return nil
