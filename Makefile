@@ -85,7 +85,7 @@ $(MOMENT): engine/expr/assets/package-lock.json
 
 .PHONY: build
 build: assets ## build bin/zerodag
-	$(GO) build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/zerodag ./cmd/zerodag
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/zerodag ./cmd/zerodag
 
 # Its later versions need a module that not every proxy has.
 NFPM = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
