@@ -108,7 +108,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints()), guesses: newGuesses()}, nil
+	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints(), o.Now()), guesses: newGuesses()}, nil
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -20,6 +20,7 @@ type metrics struct {
 	timers map[string]*timer // by name of the endpoint; filled once
 	names  []string          // in the order of the page
 	panics atomic.Int64
+	since  time.Time // when the process began to serve
 }
 
 // timer is a histogram; counts[len(buckets)] holds what is above all bounds.
@@ -28,8 +29,8 @@ type timer struct {
 	nanos  atomic.Int64
 }
 
-func newMetrics(list []route) *metrics {
-	m := &metrics{timers: map[string]*timer{}}
+func newMetrics(list []route, since time.Time) *metrics {
+	m := &metrics{timers: map[string]*timer{}, since: since}
 	for _, rt := range list {
 		if m.timers[rt.name] == nil {
 			m.timers[rt.name] = &timer{}
@@ -57,6 +58,7 @@ type measured struct {
 	memory  runtime.MemStats
 	vitals  host.Vitals
 	version string
+	since   time.Time
 }
 
 // metric is a number of the page: docs/production.md lists them all. Names are without "zerodag_".
@@ -83,6 +85,7 @@ func described() []metric {
 		{"api_uncaught_errors_total", "counter", "requests that panicked", func(m *measured) any { return m.panics }, false},
 		{"database_bytes", "gauge", "the files of the database, with what is not merged yet", func(m *measured) any { return m.vitals.Database }, true},
 		{"disk_free_bytes", "gauge", "what is free where the data lies", func(m *measured) any { return m.vitals.Free }, true},
+		{"start_time_seconds", "gauge", "when this process began to serve, in seconds since 1970", func(m *measured) any { return m.since.Unix() }, false},
 		{"goroutines", "gauge", "goroutines of the process", func(*measured) any { return runtime.NumGoroutine() }, false},
 		{"heap_bytes", "gauge", "live heap of the process", func(m *measured) any { return m.memory.HeapAlloc }, false},
 	}
@@ -91,7 +94,7 @@ func described() []metric {
 // getMetrics writes Prometheus' text format. Timers keep the original's names: api_ and
 // the name of the method.
 func getMetrics(c *call) (any, error) {
-	m := &measured{stats: c.Node.Stats(), panics: c.metrics.panics.Load(), version: c.Version}
+	m := &measured{stats: c.Node.Stats(), panics: c.metrics.panics.Load(), version: c.Version, since: c.metrics.since}
 	runtime.ReadMemStats(&m.memory)
 	if c.Vitals != nil {
 		var err error

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
@@ -20,7 +21,7 @@ func metricTable() string {
 	for _, m := range described() {
 		fmt.Fprintf(&b, "| `zerodag_%s` | %s | %s |\n", m.name, m.kind, m.help)
 	}
-	names := newMetrics(endpoints()).names
+	names := newMetrics(endpoints(), time.Time{}).names
 	fmt.Fprintf(&b, "| `zerodag_api_NAME_seconds` | histogram | requests of an endpoint, from the first on; NAME is %s |\n", "`"+strings.Join(names, "` `")+"`")
 	return b.String()
 }
@@ -55,7 +56,7 @@ func isMeasured(name string) bool {
 		return true
 	}
 	m := regexp.MustCompile(`^zerodag_api_(\w+)_seconds_(bucket|sum|count)$`).FindStringSubmatch(name)
-	return m != nil && slices.Contains(newMetrics(endpoints()).names, m[1])
+	return m != nil && slices.Contains(newMetrics(endpoints(), time.Time{}).names, m[1])
 }
 
 // queries are those of the alert rules and of the dashboard.
