@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,7 +100,7 @@ func commitTime() (time.Time, error) {
 
 // make makes everything, and the checksums last.
 func (r *release) make() error {
-	if err := errors.Join(os.RemoveAll(r.out), os.MkdirAll(r.shared(), 0o755)); err != nil { // #nosec G301 -- what is released is public
+	if err := errors.Join(r.clear(), os.MkdirAll(r.shared(), 0o755)); err != nil { // #nosec G301 -- what is released is public
 		return err
 	}
 	for _, t := range r.targets {
@@ -114,6 +115,23 @@ func (r *release) make() error {
 		}
 	}
 	return os.RemoveAll(r.work())
+}
+
+// clear deletes an earlier release, and nothing else: the folder is named by hand.
+func (r *release) clear() error {
+	entries, err := os.ReadDir(r.out)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != "work" && name != sumsName && name != formulaName && !strings.HasPrefix(name, "zerodag_") {
+			return fmt.Errorf("-out: %s holds %s, which is of no release: name another folder", r.out, name)
+		}
+	}
+	return os.RemoveAll(r.out)
 }
 
 // work is the folder of what is needed only meanwhile.

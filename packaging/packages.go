@@ -15,6 +15,12 @@ import (
 	_ "embed" // for the directive below
 )
 
+// The results whose names do not begin as those of the others.
+const (
+	sumsName    = "SHA256SUMS"
+	formulaName = "zerodag.rb"
+)
+
 //go:embed files/nfpm.yaml
 var contents string
 
@@ -79,7 +85,7 @@ func (r *release) formula() error {
 	if err := page.Execute(&text, map[string]any{"Version": r.version, "Sums": sums}); err != nil {
 		return err
 	}
-	return write(filepath.Join(r.out, "zerodag.rb"), []byte(text.String()))
+	return write(filepath.Join(r.out, formulaName), []byte(text.String()))
 }
 
 func sumOf(path string) (string, error) {
@@ -109,5 +115,5 @@ func (r *release) checksums() error {
 		lines = append(lines, sum+"  "+e.Name()+"\n")
 	}
 	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[64:], b[64:]) })
-	return write(filepath.Join(r.out, "SHA256SUMS"), []byte(strings.Join(lines, "")))
+	return write(filepath.Join(r.out, sumsName), []byte(strings.Join(lines, "")))
 }

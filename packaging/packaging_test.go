@@ -271,3 +271,21 @@ func TestMoment(t *testing.T) {
 		t.Errorf("%q, %v", version, err)
 	}
 }
+
+// TestClear proves that only an earlier release is deleted, never a folder that was named by mistake.
+func TestClear(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"SHA256SUMS": true, "zerodag_1.2.3_linux_amd64.deb": true, "zerodag.rb": true, "main.go": false, "work": true} {
+		r := &release{out: t.TempDir()}
+		if err := os.WriteFile(filepath.Join(r.out, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		err := r.clear()
+		if _, e := os.Stat(r.out); (err == nil) != want || (e != nil) != want {
+			t.Errorf("%s: %v, and the folder is there: %v", name, err, e == nil)
+		}
+	}
+	if err := (&release{out: filepath.Join(t.TempDir(), "none")}).clear(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestVitals proves that a server counts what its queues hold, and the bytes of its database and its disk.
+// TestVitals proves that a server counts what is due in its queues, not what comes later, and the bytes of its database and its disk.
 func TestVitals(t *testing.T) {
 	t.Parallel()
 	e, err := embedded.Open(t.Context(), embedded.Options{Folder: t.TempDir(), Migrate: true})
@@ -16,10 +17,10 @@ func TestVitals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	soon := time.Now().Add(time.Hour)
-	for queue, ids := range map[string][]string{"events": {"a"}, "tasks": {"b", "c"}} {
-		for _, id := range ids {
-			if err := e.DB.Queue(queue).Send(t.Context(), host.Message{ID: id, Group: id, Body: []byte("{}"), Due: soon}); err != nil {
+	later, past := time.Now().Add(time.Hour), time.Now().Add(-time.Hour)
+	for queue, due := range map[string][]time.Time{"events": {{}, later}, "tasks": {{}, past, later}} {
+		for i, at := range due {
+			if err := e.DB.Queue(queue).Send(t.Context(), host.Message{ID: fmt.Sprint(i), Group: fmt.Sprint(i), Body: []byte("{}"), Due: at}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -74,11 +74,12 @@ func (n *noting) undo() {
 	n.taken = nil
 }
 
-// Counts counts what is kept in the queues, and attempts that have not ended.
+// Counts counts what the queues hold that is due, and attempts that have not ended.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
+	const due = "(SELECT count(*) FROM queued_messages WHERE queue = ? AND (due IS NULL OR due <= ?))"
+	now := db.stamp()
 	return db.read(ctx, func(c *conn) error {
 		return c.query(func(r *row) { v.Unfinished, v.Events, v.Tasks = r.int(), r.int(), r.int() },
-			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL), (SELECT count(*) FROM queued_messages WHERE queue = 'events'),"+
-				" (SELECT count(*) FROM queued_messages WHERE queue = 'tasks')")
+			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL), "+due+", "+due, "events", now, "tasks", now)
 	})
 }
