@@ -27,7 +27,7 @@ test: tools assets ## install what the tests need, then lint and run all tests b
 	REQUIRE=python,ruby,client,peers $(GO) test -timeout 30m ./...
 
 .PHONY: test-long
-test-long: tools assets ## the race detector, and the drivers and a whole deployment on LocalStack
+test-long: tools assets ## the race detector, packages, and the drivers and a whole deployment on LocalStack
 	$(GO) test -race -timeout 30m -skip '$(NO_RACE)' ./internal/... ./cmd/... ./operators/...
 	$(MAKE) --no-print-directory test-packages
 	$(MAKE) --no-print-directory test-aws
@@ -240,7 +240,7 @@ generate: ## write again what is generated: docs/state-machine.md, scenario resu
 	$(GO) test ./engine/... -run 'TestScenarios|TestGolden|TestStateMachine' -rewrite
 	$(GO) test ./infra/deployment -run TestStack -rewrite
 	$(GO) test ./infra/settings -run TestDescribed -rewrite
-	$(GO) test ./internal/httpapi -run TestRoleTable -rewrite
+	$(GO) test ./internal/httpapi -run 'TestRoleTable|TestMetricTable' -rewrite
 
 .PHONY: verify
 verify: generate ## fail when generated files are not up to date
