@@ -3,7 +3,8 @@ SHELL := /bin/bash
 GO ?= go
 MOMENT := engine/expr/assets/dist/moment.min.js
 CLIENT := integration/client/lib/complete
-VERSION ?= 0.1.0
+# The tag of the commit without its v; the same with what came since: 1.2.3-4-gabc1234. None: what is untagged.
+VERSION ?= $(or $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null | sed s/^v//),0.1.0)
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
@@ -26,9 +27,14 @@ test: tools assets ## install what the tests need, then lint and run all tests b
 	REQUIRE=python,ruby,client,peers $(GO) test -timeout 30m ./...
 
 .PHONY: test-long
-test-long: tools assets ## the race detector, and the drivers and a whole deployment on LocalStack
+test-long: tools assets ## the race detector, packages, and the drivers and a whole deployment on LocalStack
 	$(GO) test -race -timeout 30m -skip '$(NO_RACE)' ./internal/... ./cmd/... ./operators/...
+	$(MAKE) --no-print-directory test-packages
 	$(MAKE) --no-print-directory test-aws
+
+.PHONY: test-packages
+test-packages: assets ## build a release twice, install its deb into a folder, run the server from it, upgrade it
+	REQUIRE=packages $(GO) test -count=1 -timeout 30m ./integration/packages
 
 .PHONY: check
 check: ## quick, without network: format, vet, all tests but recorded cases and rules
@@ -79,7 +85,19 @@ $(MOMENT): engine/expr/assets/package-lock.json
 
 .PHONY: build
 build: assets ## build bin/zerodag
-	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/zerodag ./cmd/zerodag
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/zerodag ./cmd/zerodag
+
+# Its later versions need a module that not every proxy has.
+NFPM = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
+# What is made: all systems and processors, or fewer: TARGETS="linux/amd64". IMAGE_BASE is the folder of an OCI layout that
+# the image is built on (docs/install.md#container-image).
+TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+IMAGE_BASE ?=
+DIST ?= dist
+
+.PHONY: release-snapshot
+release-snapshot: assets ## build dist/: archives, deb, rpm, image, Homebrew formula, bills of materials, checksums; sends nothing
+	$(GO) run ./packaging -version "$(VERSION)" -out "$(DIST)" -targets "$(TARGETS)" -nfpm "$(GO) run $(NFPM)" -base "$(IMAGE_BASE)"
 
 # What gosec is not asked about, and why:
 #   G104        errors that no caller can act upon are dropped on purpose; the linters look at the rest
@@ -104,6 +122,7 @@ lint: ## format, vet, the rules of .golangci.yml, gosec, govulncheck
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	GOOS=darwin $(GO) vet ./cmd/... ./internal/... ./operators/...
+	GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o /dev/null ./cmd/zerodag
 	$(GO) run $(GOLANGCI) run ./...
 	dirs="$$($(PRODUCT))"; test -n "$$dirs" && $(GO) run $(GOSEC) -quiet -color=false -exclude=$(GOSEC_EXCLUDE) $$dirs
 	@$(MAKE) --no-print-directory vulnerabilities
@@ -221,7 +240,7 @@ generate: ## write again what is generated: docs/state-machine.md, scenario resu
 	$(GO) test ./engine/... -run 'TestScenarios|TestGolden|TestStateMachine' -rewrite
 	$(GO) test ./infra/deployment -run TestStack -rewrite
 	$(GO) test ./infra/settings -run TestDescribed -rewrite
-	$(GO) test ./internal/httpapi -run TestRoleTable -rewrite
+	$(GO) test ./internal/httpapi -run 'TestRoleTable|TestMetricTable' -rewrite
 	$(GO) test ./docs -run 'TestMap|TestSchema|TestSkill|TestLlms' -rewrite
 
 .PHONY: verify
@@ -230,4 +249,4 @@ verify: generate ## fail when generated files are not up to date
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin engine/expr/assets/node_modules $(MOMENT)
+	rm -rf bin dist engine/expr/assets/node_modules $(MOMENT)

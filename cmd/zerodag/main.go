@@ -20,9 +20,6 @@ import (
 	"zerodag/internal/evaluators/evaluator"
 )
 
-// version is set at build time.
-var version = "0.1.0"
-
 func main() {
 	evaluator.Serve()
 	collectLate()
@@ -85,7 +82,7 @@ var errShown = errors.New("failed")
 // command line, 1 for any other error.
 func run(ctx context.Context, args []string, s streams) int {
 	if slices.Contains(args, "--version") { // whatever else is asked for, as the original does
-		fmt.Fprintln(s.out, version)
+		fmt.Fprintln(s.out, version())
 		return 0
 	}
 	root := newRoot(s)
@@ -117,5 +114,5 @@ func longHelp(args []string) []string {
 
 // banner is the first line on stderr of every command that does something.
 func banner(w io.Writer) {
-	fmt.Fprintf(w, "%s: zerodag v%s\n", time.Now().Format("2006-01-02 15:04:05 -0700"), version)
+	fmt.Fprintf(w, "%s: zerodag v%s\n", time.Now().Format("2006-01-02 15:04:05 -0700"), version())
 }

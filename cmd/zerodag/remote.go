@@ -117,7 +117,7 @@ func (r *remote) connect() error {
 	o := client.Options{
 		Endpoint: endpoint,
 		Header:   header,
-		Agent:    "zerodag/" + version + " (" + runtime.GOOS + ")",
+		Agent:    "zerodag/" + version() + " (" + runtime.GOOS + ")",
 		Insecure: r.noCert,
 		NoDirect: strings.EqualFold(strings.TrimSpace(r.settings["client.http.disable_direct_download"]), "true"),
 		Env:      os.Getenv,

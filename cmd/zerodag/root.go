@@ -15,7 +15,7 @@ func newRoot(s streams) *cobra.Command {
 		Use:           program,
 		Short:         "Runs workflows of the Digdag language",
 		Long:          "zerodag runs workflows of the Digdag language (.dig files) on this machine.",
-		Version:       version,
+		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		// A wrong command is told as such, whatever options follow it.

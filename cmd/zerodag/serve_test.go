@@ -61,7 +61,7 @@ func (l *listening) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text.Write(p)
-	if m := regexp.MustCompile(`Listening on (http://\S+)`).FindSubmatch(l.text.Bytes()); m != nil && !l.done {
+	if m := regexp.MustCompile(`Listening on (http://[^\s"]+)`).FindSubmatch(l.text.Bytes()); m != nil && !l.done {
 		l.done = true
 		l.found <- string(m[1])
 	}

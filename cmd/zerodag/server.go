@@ -17,7 +17,6 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/node"
-	"zerodag/operators"
 )
 
 // serverCommand is `zerodag server`.
@@ -28,7 +27,7 @@ type serverCommand struct {
 	port, adminPort      int
 	memory               bool
 	database, taskLog    string
-	accessLog            string
+	accessLog, logFormat string
 	threads              int
 	noExecutor           bool
 	noScheduler, noAgent bool
@@ -66,6 +65,7 @@ func (c *serverCommand) registerServer(cmd *cobra.Command, data, logs string) {
 	f.StringVarP(&c.database, "database", "o", "", "keep the data in this `DIR` (default: "+data+")")
 	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks in this `DIR` (default: "+logs+")")
 	f.StringVarP(&c.accessLog, "access-log", "A", "", "keep a log of requests in this `DIR`")
+	f.StringVar(&c.logFormat, "log-format", textLog, "`FORM` of the log: "+textLog+" or "+jsonLog+", a line for each entry")
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.BoolVar(&c.noExecutor, "disable-executor-loop", false, "do not move attempts on")
 	f.BoolVar(&c.noScheduler, "disable-scheduler", false, "do not start attempts by schedules")
@@ -82,7 +82,7 @@ func (c *serverCommand) registerServer(cmd *cobra.Command, data, logs string) {
 // fromFlags notes which flags were given: they win over the configuration.
 func (c *serverCommand) fromFlags(cmd *cobra.Command) error {
 	for flag, key := range map[string]string{"port": "server.port", "bind": "server.bind", "admin-port": "server.admin.port",
-		"admin-bind": "server.admin.bind", "access-log": "server.access-log.path"} {
+		"admin-bind": "server.admin.bind", "log-format": logFormatKey, "access-log": "server.access-log.path"} {
 		if cmd.Flags().Lookup(flag) != nil && cmd.Flags().Changed(flag) {
 			c.override = append(c.override, pair{key, cmd.Flag(flag).Value.String()})
 		}
@@ -101,7 +101,6 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if c.threads < 0 {
 		return usageError{fmt.Errorf("--max-task-threads must be 0 or more but is %d", c.threads)}
 	}
-	banner(c.err)
 	settings, err := c.load()
 	if err != nil {
 		return err
@@ -113,6 +112,10 @@ func (c *serverCommand) run(ctx context.Context) error {
 		return err
 	}
 	r := settings.reading()
+	format := r.oneOf(logFormatKey, textLog, jsonLog)
+	if format != jsonLog {
+		banner(c.err)
+	}
 	options, err := c.embeddedOptions(r)
 	if err != nil {
 		return err
@@ -139,12 +142,11 @@ func (c *serverCommand) run(ctx context.Context) error {
 		return err
 	}
 	defer closeLog()
-	log, err := newConsole(out, c.logLevel)
+	logger, flush, err := newServerLog(out, c.logLevel, format)
 	if err != nil {
 		return err
 	}
-	defer log.flush()
-	logger := slog.New(&consoleHandler{console: log})
+	defer flush()
 	warn(logger, r, hideEnvironment(options.Commands.Environment))
 	options.Logger = logger
 	if c.local != nil {
@@ -232,61 +234,4 @@ func address(bind string, port int) string { return net.JoinHostPort(bind, strco
 func isLoopback(bind string) bool {
 	ip := net.ParseIP(bind)
 	return bind == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// consoleHandler writes structured messages as the original's log lines.
-type consoleHandler struct {
-	console *console
-	with    []slog.Attr
-}
-
-// Enabled implements slog.Handler.
-func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
-	return h.console.shows(consoleLevel(level))
-}
-
-// stackKey is the key of the one value that has lines of its own.
-const stackKey = "stack"
-
-// Handle implements slog.Handler. Values are others' (names of projects, errors of systems):
-// none ends its line.
-func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
-	var text strings.Builder
-	text.WriteString(oneLine(r.Message))
-	add := func(a slog.Attr) bool {
-		value := fmt.Sprint(a.Value)
-		if a.Key == stackKey {
-			value = "\n" + value // of a panic: ours, and many lines
-		} else {
-			value = oneLine(value)
-		}
-		text.WriteString(" " + a.Key + "=" + value)
-		return true
-	}
-	for _, a := range h.with {
-		add(a)
-	}
-	r.Attrs(add)
-	h.console.message(consoleLevel(r.Level), "zerodag.server", text.String())
-	return nil
-}
-
-// WithAttrs implements slog.Handler.
-func (h *consoleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &consoleHandler{h.console, append(h.with[:len(h.with):len(h.with)], attrs...)}
-}
-
-// WithGroup implements slog.Handler; groups are not shown.
-func (h *consoleHandler) WithGroup(string) slog.Handler { return h }
-
-func consoleLevel(l slog.Level) operators.Level {
-	switch {
-	case l >= slog.LevelError:
-		return operators.Error
-	case l >= slog.LevelWarn:
-		return operators.Warn
-	case l >= slog.LevelInfo:
-		return operators.Info
-	}
-	return operators.Debug
 }

@@ -54,7 +54,7 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 	}
 	o.connections = r.number("server.http.max-connections", gate.Most(len(binds)))
 	o.api = httpapi.Options{
-		Version:             version,
+		Version:             version(),
 		Bound:               cmp.Or(bind, everywhere),
 		Hosts:               strings.FieldsFunc(r.text("server.http.hosts", ""), func(c rune) bool { return c == ',' || c == ' ' }),
 		AnyOrigin:           c.swagger || r.bool("server.enable-swagger", false),
@@ -127,7 +127,7 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 		}
 	}()
 	o.api.Node, o.api.Logger, o.api.Stopping = engine.Node, logger, w.stopping
-	o.api.Backup, o.api.Writable = engine.Backup, engine.Writable
+	o.api.Backup, o.api.Writable, o.api.Vitals = engine.Backup, engine.Writable, engine.Vitals
 	o.api.Auth.Tokens, o.api.Auth.Audit, o.api.Auth.Required = engine.DB, engine.DB, o.token
 	access := func(h http.Handler) http.Handler { return h }
 	if o.accessLog != "" {

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -15,7 +19,7 @@ func newVersion(s streams) *cobra.Command {
 		if err := r.begin(); err != nil {
 			return err
 		}
-		fmt.Fprintf(r.notes(), "Client version: %s\n", version)
+		fmt.Fprintf(r.notes(), "Client version: %s\n", version())
 		if err := r.connect(); err != nil {
 			return err
 		}
@@ -27,7 +31,34 @@ func newVersion(s streams) *cobra.Command {
 		result := struct {
 			Client string `json:"client"`
 			Server string `json:"server"`
-		}{version, server}
+		}{version(), server}
 		return r.show(result, func(p printer) { p.line("Server version: %s", server) })
 	})
+}
+
+// linked is the version that the build was given (-ldflags "-X main.linked=1.2.3"), from the tag; "" is none.
+var linked string //nolint:gochecknoglobals // the linker writes it
+
+// untagged is the version of what was built from a commit without a tag.
+const untagged = "0.1.0"
+
+// version is what this program calls itself.
+var version = sync.OnceValue(func() string { return versionOf(linked, debug.ReadBuildInfo) })
+
+// versionOf is what the build was given or, where `go install` built a release, what that wrote down.
+func versionOf(linked string, read func() (*debug.BuildInfo, bool)) string {
+	if linked != "" {
+		return linked
+	}
+	info, ok := read()
+	if !ok || !isRelease(info.Main.Version) {
+		return untagged
+	}
+	return strings.TrimPrefix(info.Main.Version, "v")
+}
+
+// isRelease says whether the version of a module is a tag: pseudo-versions of commits end in a time and a hash,
+// and what was changed since a commit in "+dirty".
+func isRelease(module string) bool {
+	return regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?$`).MatchString(module)
 }

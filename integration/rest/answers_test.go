@@ -170,7 +170,7 @@ func TestMetrics(t *testing.T) {
 	c.run("p", "main")
 	text := string(c.call(http.MethodGet, "/api/metrics", nil).content)
 	for _, want := range []string{"zerodag_api_putProject_seconds_count 1\n", `zerodag_api_startAttempt_seconds_bucket{le="+Inf"} 1`,
-		"zerodag_attempts_started_total 1\n", "zerodag_attempts_finished_total 1\n", "zerodag_attempts_failed_total 0\n"} {
+		"zerodag_attempts_started_total 1\n", "zerodag_attempts_finished_total 1\n", "zerodag_attempts_failed_total 0\n", "zerodag_attempts_unfinished 0\n", "zerodag_queue_tasks ", "zerodag_build_info{version="} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -55,7 +55,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		engine.Run(ctx, ctx, node.Parts{Executor: true, Scheduler: true, Agent: true})
 	}()
 	stopping := make(chan struct{})
-	options.Node, options.Version, options.Stopping = engine.Node, recordedVersion, stopping
+	options.Node, options.Version, options.Stopping, options.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
 	options.Auth.Tokens, options.Auth.Audit = engine.DB, engine.DB
 	options.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
 	options.Limits.Watch = 20 * time.Millisecond

@@ -88,7 +88,7 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	err = limits.Patiently(ctx, r.command.Stdout, func() error {
 		r.client = exec.Command(r.settings.program, r.arguments(r.image, names, file)...)
 		r.client.Env, r.client.Stdout, r.client.Stderr = env, said, said
-		r.client.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for us
+		r.client.SysProcAttr = apart() // a Ctrl-C is for us
 		r.client.WaitDelay = r.driver.options.Grace
 		return r.client.Start()
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"strings"
-	"syscall"
 	"time"
 
 	"zerodag/internal/limits"
@@ -103,6 +102,6 @@ func (r *run) kill() {
 	select {
 	case <-r.over:
 	default:
-		syscall.Kill(-r.client.Process.Pid, syscall.SIGKILL)
+		endClient(r.client.Process)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"zerodag/internal/datafolder"
@@ -104,6 +105,9 @@ func addFile(out *tar.Writer, file, name string) error {
 // Restore makes the folder of a deployment from a backup. The folder must not exist, or
 // be empty; it appears only when everything is in it.
 func Restore(ctx context.Context, backup io.Reader, folder string) error {
+	if err := keeps(runtime.GOOS); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
 		return fmt.Errorf("restore: %s is not empty: name a new folder, or move the old one away", folder)
 	}

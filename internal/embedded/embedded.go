@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -89,6 +90,9 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 			err = errors.Join(err, e.Close())
 		}
 	}()
+	if err := keeps(runtime.GOOS); err != nil {
+		return nil, err
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -126,6 +130,15 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 		}
 	}()
 	return e, e.wire(o)
+}
+
+// keeps says why the data of a server cannot be kept on a system; nil: it can.
+func keeps(system string) error {
+	if system == "windows" {
+		return errors.New("the server does not run on Windows, where it can neither close its files to other users nor find what a killed server left running: " +
+			"run it on Linux or macOS, in WSL 2 for example; check, run and all commands that call a server work here")
+	}
+	return nil
 }
 
 // storeRetry is how soon at the latest what a full disk refused is tried again: no other

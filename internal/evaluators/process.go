@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -96,7 +97,7 @@ func start(ctx context.Context, path string) (p *process, err error) {
 
 func (p *process) greeted(ctx context.Context) error {
 	defer context.AfterFunc(ctx, p.signal)()
-	p.out.SetReadDeadline(time.Now().Add(startTime)) // it is a pipe
+	defer time.AfterFunc(startTime, p.signal).Stop()
 	err := wire.ReadHello(p.read)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -170,12 +171,14 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 func (p *process) ask(began time.Time, question []byte) (string, error) {
 	deadline := began.Add(wire.LastTime)
 	p.in.SetWriteDeadline(deadline) // it is a pipe
-	if _, err := p.in.Write(question); errors.Is(err, syscall.EPIPE) {
+	if _, err := p.in.Write(question); isGone(err) {
 		return "", errNotAsked
 	} else if err != nil {
 		return "", err
 	}
-	p.out.SetReadDeadline(began.Add(firstLook)) // it is a pipe
+	if errors.Is(p.out.SetReadDeadline(began.Add(firstLook)), os.ErrNoDeadline) {
+		return p.answerOrEnd()
+	}
 	for spentBefore := time.Duration(-1); ; {
 		_, err := p.read.Peek(1)
 		if err == nil {
@@ -195,6 +198,19 @@ func (p *process) ask(began time.Time, question []byte) (string, error) {
 		}
 		p.out.SetReadDeadline(time.Now().Add(max(nextLook, hardTime-took))) // it is a pipe
 	}
+}
+
+// answerOrEnd waits for the answer where pipes have no deadlines: an evaluator that is late is ended, and with
+// it the wait.
+func (p *process) answerOrEnd() (string, error) {
+	var late atomic.Bool
+	defer time.AfterFunc(blindTime, func() { late.Store(true); p.signal() }).Stop()
+	text, err := wire.ReadAnswer(p.read)
+	var wrong expr.ScriptError
+	if err != nil && late.Load() && !errors.As(err, &wrong) {
+		return "", os.ErrDeadlineExceeded
+	}
+	return text, err
 }
 
 // endedBy says whether that signal ended the process, which has ended.
@@ -222,7 +238,7 @@ func (p *process) obituary() string {
 		return "the evaluation took more than 64 MiB of stack: its process was ended"
 	case has("out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread"):
 		return "the evaluation took more than 256 MiB of memory: its process was ended"
-	case has("SIGXCPU"), p.endedBy(syscall.SIGXCPU):
+	case has("SIGXCPU"), p.endedBy(outOfTime):
 		return "the evaluation took longer than 500ms and did not heed it: its process was ended"
 	}
 	return fmt.Sprintf("the process of the evaluation died: %v%s", p.cmd.ProcessState, first(said))

@@ -43,7 +43,7 @@ func newPlace(parent string) (*place, error) {
 		}
 		lock, err := os.OpenFile(filepath.Join(name, placeLock), os.O_CREATE|os.O_EXCL|os.O_RDWR, privateFile)
 		if err == nil {
-			err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+			err = tryLock(lock)
 		}
 		if err != nil {
 			return nil, errors.Join(err, os.RemoveAll(name))
@@ -78,12 +78,12 @@ func clearPlace(folder string) {
 	if err != nil || !info.IsDir() || !isOwn(info) || info.Mode().Perm()&0o022 != 0 {
 		return
 	}
-	lock, err := os.OpenFile(filepath.Join(folder, placeLock), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	lock, err := os.OpenFile(filepath.Join(folder, placeLock), os.O_RDWR|noFollow|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return
 	}
 	defer lock.Close()
-	if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+	if tryLock(lock) == nil {
 		os.RemoveAll(folder)
 	}
 }

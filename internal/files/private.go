@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // The modes of everything that a server keeps: its user's alone, whatever the umask.
@@ -98,19 +97,6 @@ func tighten(name string, closed *[]string) error {
 		*closed = append(*closed, path)
 		return nil
 	})
-}
-
-// hasOtherNames says whether a file is also found elsewhere: another user may have given it a name
-// here so that it is closed there.
-func hasOtherNames(info fs.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return info.Mode().IsRegular() && (!ok || s.Nlink > 1)
-}
-
-// isOwn says whether a file is of the user who runs this program.
-func isOwn(info fs.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(s.Uid) == os.Geteuid()
 }
 
 // ReadKey reads a small file that holds a secret: a plain one, never a pipe or a device, which

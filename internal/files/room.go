@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"zerodag/internal/host"
@@ -26,9 +25,8 @@ const roomTime = 50 * time.Millisecond
 
 // newRoom is a bound; 0 is half of what is free where the folder lies.
 func newRoom(folder string, most int64) *room {
-	var disk syscall.Statfs_t
-	if most == 0 && syscall.Statfs(folder, &disk) == nil {
-		most = int64(disk.Bavail * uint64(disk.Bsize) / 2)
+	if most == 0 {
+		most = Free(folder) / 2
 	}
 	return &room{most: most}
 }

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -39,11 +38,11 @@ type Gate struct {
 // Most is how many connections each of so many listeners may have unless the configuration says
 // otherwise: half of what the process may open, the rest is for its work.
 func Most(listeners int) int {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+	files, known := openFiles()
+	if !known {
 		return 128
 	}
-	return int(min(files.Cur, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) // it is a few thousand at most
+	return int(min(files, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) // it is a few thousand at most
 }
 
 // enough is what a listener has where descriptors are plenty: about 40 MB of idle connections.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/internal/host"
 	"zerodag/internal/node"
 )
 
@@ -37,6 +38,8 @@ type Options struct {
 	Backup func(ctx context.Context, w io.Writer) error
 	// Writable says whether what is kept can be written now; nil looks only whether it is read.
 	Writable func(ctx context.Context) error
+	// Vitals says how full the server is; nil where others watch over that.
+	Vitals func(ctx context.Context) (host.Vitals, error)
 	// Redrive sends dead letters back and says how many there were; nil where queues have none.
 	Redrive func(ctx context.Context) (int, error)
 	// ArchiveType is what revisions say of where their archive is: "db".
@@ -105,7 +108,7 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints()), guesses: newGuesses()}, nil
+	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints(), o.Now()), guesses: newGuesses()}, nil
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/node"
 )
 
 // buckets are the upper bounds of the timers' histograms, in seconds.
@@ -17,6 +20,7 @@ type metrics struct {
 	timers map[string]*timer // by name of the endpoint; filled once
 	names  []string          // in the order of the page
 	panics atomic.Int64
+	since  time.Time // when the process began to serve
 }
 
 // timer is a histogram; counts[len(buckets)] holds what is above all bounds.
@@ -25,8 +29,8 @@ type timer struct {
 	nanos  atomic.Int64
 }
 
-func newMetrics(list []route) *metrics {
-	m := &metrics{timers: map[string]*timer{}}
+func newMetrics(list []route, since time.Time) *metrics {
+	m := &metrics{timers: map[string]*timer{}, since: since}
 	for _, rt := range list {
 		if m.timers[rt.name] == nil {
 			m.timers[rt.name] = &timer{}
@@ -47,27 +51,65 @@ func (m *metrics) observe(name string, d time.Duration) {
 	t.nanos.Add(int64(d))
 }
 
+// measured is what a page of metrics is made from.
+type measured struct {
+	stats   node.Stats
+	panics  int64
+	memory  runtime.MemStats
+	vitals  host.Vitals
+	version string
+	since   time.Time
+}
+
+// metric is a number of the page: docs/production.md lists them all. Names are without "zerodag_".
+type metric struct {
+	name, kind, help string
+	value            func(m *measured) any
+	vital            bool // only where the server knows its own disk
+}
+
+// described lists the metrics beside the timers of endpoints.
+func described() []metric {
+	return []metric{
+		{"attempts_started_total", "counter", "attempts started by this process", func(m *measured) any { return m.stats.Started }, false},
+		{"attempts_finished_total", "counter", "attempts that ended in this process", func(m *measured) any { return m.stats.Finished }, false},
+		{"attempts_failed_total", "counter", "of these, those that were no success", func(m *measured) any { return m.stats.Failed }, false},
+		{"attempts_unfinished", "gauge", "attempts that have not ended, of all sites", func(m *measured) any { return m.vitals.Unfinished }, true},
+		{"tasks_run_total", "counter", "runs of tasks that ended", func(m *measured) any { return m.stats.TasksRun }, false},
+		{"tasks_running", "gauge", "runs of tasks right now", func(m *measured) any { return m.stats.TasksRunning }, false},
+		{"queue_events", "gauge", "steps of attempts that are due", func(m *measured) any { return m.vitals.Events }, true},
+		{"queue_tasks", "gauge", "runs of tasks that are due or under way", func(m *measured) any { return m.vitals.Tasks }, true},
+		{"schedules_fired_total", "counter", "attempts started by schedules", func(m *measured) any { return m.stats.SchedulesFired }, false},
+		{"schedule_delay_seconds", "gauge", "how late the last schedule fired", func(m *measured) any { return m.stats.ScheduleDelay.Seconds() }, false},
+		{"executor_errors_total", "counter", "messages that will be tried again", func(m *measured) any { return m.stats.Errors }, false},
+		{"api_uncaught_errors_total", "counter", "requests that panicked", func(m *measured) any { return m.panics }, false},
+		{"database_bytes", "gauge", "the files of the database, with what is not merged yet", func(m *measured) any { return m.vitals.Database }, true},
+		{"disk_free_bytes", "gauge", "what is free where the data lies", func(m *measured) any { return m.vitals.Free }, true},
+		{"start_time_seconds", "gauge", "when this process began to serve, in seconds since 1970", func(m *measured) any { return m.since.Unix() }, false},
+		{"goroutines", "gauge", "goroutines of the process", func(*measured) any { return runtime.NumGoroutine() }, false},
+		{"heap_bytes", "gauge", "live heap of the process", func(m *measured) any { return m.memory.HeapAlloc }, false},
+	}
+}
+
 // getMetrics writes Prometheus' text format. Timers keep the original's names: api_ and
 // the name of the method.
 func getMetrics(c *call) (any, error) {
-	var b bytes.Buffer
-	one := func(name, kind, help string, value any) {
-		fmt.Fprintf(&b, "# HELP zerodag_%s %s\n# TYPE zerodag_%s %s\nzerodag_%s %v\n", name, help, name, kind, name, value)
+	m := &measured{stats: c.Node.Stats(), panics: c.metrics.panics.Load(), version: c.Version, since: c.metrics.since}
+	runtime.ReadMemStats(&m.memory)
+	if c.Vitals != nil {
+		var err error
+		if m.vitals, err = c.Vitals(c.ctx()); err != nil {
+			return nil, err
+		}
 	}
-	s := c.Node.Stats()
-	one("attempts_started_total", "counter", "attempts started by this process", s.Started)
-	one("attempts_finished_total", "counter", "attempts that ended in this process", s.Finished)
-	one("attempts_failed_total", "counter", "of these, those that were no success", s.Failed)
-	one("tasks_run_total", "counter", "runs of tasks that ended", s.TasksRun)
-	one("tasks_running", "gauge", "runs of tasks right now", s.TasksRunning)
-	one("schedules_fired_total", "counter", "attempts started by schedules", s.SchedulesFired)
-	one("schedule_delay_seconds", "gauge", "how late the last schedule fired", s.ScheduleDelay.Seconds())
-	one("executor_errors_total", "counter", "messages that will be tried again", s.Errors)
-	one("api_uncaught_errors_total", "counter", "requests that panicked", c.metrics.panics.Load())
-	one("goroutines", "gauge", "goroutines of the process", runtime.NumGoroutine())
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
-	one("heap_bytes", "gauge", "live heap of the process", memory.HeapAlloc)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# HELP zerodag_build_info 1, with the version of this process\n# TYPE zerodag_build_info gauge\nzerodag_build_info{version=%q} 1\n", m.version)
+	for _, d := range described() {
+		if d.vital && c.Vitals == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "# HELP zerodag_%s %s\n# TYPE zerodag_%s %s\nzerodag_%s %v\n", d.name, d.help, d.name, d.kind, d.name, d.value(m))
+	}
 	for _, name := range c.metrics.names {
 		c.metrics.timers[name].write(&b, "zerodag_api_"+name+"_seconds")
 	}

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"zerodag/operators"
@@ -142,9 +141,7 @@ func size(folder string) (total int64) {
 	filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {
 			if info, err := e.Info(); err == nil {
-				if s, ok := info.Sys().(*syscall.Stat_t); ok {
-					total += s.Blocks * 512
-				}
+				total += onDisk(info)
 			}
 		}
 		return nil // what vanishes meanwhile does not count

@@ -17,7 +17,9 @@ func Scarce(err error) bool {
 }
 
 // Full says whether an error is that a disk has no more room, or none for this user.
-func Full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+func Full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)
+}
 
 // The pauses of Patiently.
 const (
@@ -69,11 +71,11 @@ const perCommand = 8
 // AtOnce is how many commands may run at the same time with half of the descriptors that this
 // process may have.
 func AtOnce() int {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+	files, known := openFiles()
+	if !known {
 		return mostAtOnce
 	}
-	return int(min(max(limit.Cur/2/perCommand, 2), mostAtOnce))
+	return int(min(max(files/2/perCommand, 2), mostAtOnce))
 }
 
 // mostAtOnce bounds AtOnce where there are more descriptors than anybody needs.

@@ -9,12 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"zerodag/internal/limits"
 	"zerodag/internal/lineage"
@@ -51,7 +48,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	}
 	defer reader.Close()
 	d.started(p.Pid, number)
-	g := &group{id: p.Pid, over: make(chan struct{})}
+	g := newGroup(p)
 	w.group = g
 	defer context.AfterFunc(ctx, func() { g.stop(d.options) })()
 	if c.Sandbox.Time > 0 {
@@ -59,7 +56,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	}
 	wait := sync.OnceValues(func() (syscall.WaitStatus, error) {
 		status, err := d.wait(p, g)
-		d.sweep(p.Pid, number)
+		d.sweep(g, number)
 		// The process that may still hold the pipe was not found: it must not hold us.
 		reader.SetReadDeadline(time.Now().Add(d.options.Grace))
 		return status, err
@@ -69,8 +66,8 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 		w.forks.to, out = out, &w.forks
 	}
 	await(reader)
-	reader.SetReadDeadline(time.Now().Add(soon))
-	if errors.Is(d.pass(reader, out), os.ErrDeadlineExceeded) {
+	// Where pipes have no deadlines, as on Windows, every command is waited for beside its output.
+	if reader.SetReadDeadline(time.Now().Add(soon)) != nil || errors.Is(d.pass(reader, out), os.ErrDeadlineExceeded) {
 		reader.SetReadDeadline(time.Time{})
 		ended := make(chan struct{})
 		go func() { defer close(ended); wait() }()
@@ -87,35 +84,6 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 		return operators.Exit{}, err
 	}
 	return w.exit(ctx, status), nil
-}
-
-// await waits until there is output, all ends of the pipe are closed, or the command is not a short
-// one. The thread waits itself: through the poller of the runtime others are woken for each command,
-// which look for work that is not there.
-func await(output *os.File) {
-	c, err := output.SyscallConn()
-	if err != nil {
-		return // to read says why
-	}
-	_ = c.Control(func(fd uintptr) {
-		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(soon.Milliseconds())) // #nosec G115 -- a descriptor is small
-	})
-}
-
-// pipe makes a pipe of which only the end that is read can have a deadline: the other one
-// is the command's.
-func pipe() (r, w *os.File, err error) {
-	var ends [2]int
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	if err := syscall.Pipe(ends[:]); err != nil {
-		return nil, nil, err
-	}
-	for _, fd := range ends {
-		syscall.CloseOnExec(fd)
-	}
-	err = syscall.SetNonblock(ends[0], true)
-	return os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output"), err
 }
 
 // start starts a command; what it writes is read from output.
@@ -135,26 +103,13 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 	defer writer.Close()
 	// In a session of its own nothing that a command starts can get into ours.
 	attr := &os.ProcAttr{Dir: dir, Env: d.environment(d.mark(number), dir, c.Env),
-		Files: []*os.File{null, writer, writer}, Sys: &syscall.SysProcAttr{Setsid: true}}
+		Files: []*os.File{null, writer, writer}, Sys: apart()}
 	p, err := d.spawn(program, c, number, attr)
 	if err != nil {
 		reader.Close()
 		return nil, nil, startError(dir, c.Args[0], err)
 	}
 	return p, reader, nil
-}
-
-// programOf finds a program. A path is as seen from where the command runs: to start it says what
-// is wrong with it.
-func programOf(name string) (string, error) {
-	if strings.ContainsRune(name, filepath.Separator) {
-		return name, nil
-	}
-	path, err := exec.LookPath(name)
-	if errors.Is(err, exec.ErrDot) {
-		return name, nil
-	}
-	return path, err
 }
 
 func (d *Driver) spawn(program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
@@ -187,40 +142,14 @@ func (d *Driver) wait(p *os.Process, g *group) (syscall.WaitStatus, error) {
 	g.end()
 	d.ended(g.id)
 	if err != nil {
-		return 0, fmt.Errorf("wait for a command: %w", err)
+		var none syscall.WaitStatus
+		return none, fmt.Errorf("wait for a command: %w", err)
 	}
 	status, known := state.Sys().(syscall.WaitStatus)
 	if !known {
-		return 0, errors.New("wait for a command: its end is not known")
+		return status, errors.New("wait for a command: its end is not known")
 	}
 	return status, nil
-}
-
-// group is a process group whose leader runs until over is closed. The lock keeps signals
-// from a group whose number may already be another's.
-type group struct {
-	id   int
-	mu   sync.Mutex
-	done bool
-	over chan struct{}
-}
-
-func (g *group) end() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.done = true
-	close(g.over)
-}
-
-func (g *group) signal(s syscall.Signal) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.done {
-		return
-	}
-	if syscall.Kill(-g.id, s) != nil { // it has moved to another group
-		syscall.Kill(g.id, s)
-	}
 }
 
 func (g *group) stop(o Options) {

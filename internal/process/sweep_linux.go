@@ -30,9 +30,9 @@ func adoptOrphans() {
 //
 // Nearly always nothing is left, so the questions are asked from cheap to dear: one
 // signal to the group, one look at our children, and only then a search of all processes.
-func (d *Driver) sweep(group, number int) {
-	for syscall.Kill(-group, syscall.SIGKILL) == nil {
-		if _, err := syscall.Wait4(-group, nil, 0, nil); err != nil && err != syscall.EINTR {
+func (d *Driver) sweep(g *group, number int) {
+	for syscall.Kill(-g.id, syscall.SIGKILL) == nil {
+		if _, err := syscall.Wait4(-g.id, nil, 0, nil); err != nil && err != syscall.EINTR {
 			break // the rest are no children of ours yet: they have parents elsewhere
 		}
 	}

@@ -5,16 +5,12 @@ package process
 import (
 	"errors"
 	"os"
-	"syscall"
 
 	"zerodag/operators"
 )
 
 // adoptOrphans has no counterpart here: orphans go to the first process of the system.
 func adoptOrphans() {}
-
-// sweep ends what is left of the command's process group.
-func (d *Driver) sweep(group, _ int) { syscall.Kill(-group, syscall.SIGKILL) }
 
 // stranger is a process of an unknown command: none is seen here.
 type stranger struct{}

@@ -120,21 +120,16 @@ func blank(file string) error {
 
 // rewrite writes what is said for a file of that size over what it holds.
 func rewrite(file string, content func(size int64) ([]byte, error)) error {
-	// os.OpenFile would offer the file to the poller first, which takes no plain files.
-	fd, err := syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o644)
-	for err == syscall.EINTR { //nolint:errorlint // it is the call's own
-		fd, err = syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o644)
-	}
+	f, err := openToWrite(file)
 	if err != nil {
 		return err
 	}
-	f := os.NewFile(uintptr(fd), file)
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Nlink != 1 {
+	if !hasOneName(info) {
 		return errors.New("the file has other names: it is not ours alone")
 	}
 	text, err := content(info.Size())

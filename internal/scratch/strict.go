@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"zerodag/operators"
 )
@@ -71,7 +70,7 @@ func (s Strict) Outputs() (map[string][]byte, error) {
 
 // read reads a plain file. It is opened without waiting: it may be a pipe.
 func read(root *os.Root, name string) ([]byte, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {
 		return nil, err
 	}

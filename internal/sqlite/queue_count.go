@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"slices"
+
+	"zerodag/internal/host"
 )
 
 // count is how often a message was received.
@@ -70,4 +72,14 @@ func (n *noting) undo() {
 	defer n.q.mu.Unlock()
 	n.q.counts = append(n.taken, n.q.counts...)
 	n.taken = nil
+}
+
+// Counts counts what the queues hold that is due, and attempts that have not ended.
+func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
+	const due = "(SELECT count(*) FROM queued_messages WHERE queue = ? AND (due IS NULL OR due <= ?))"
+	now := db.stamp()
+	return db.read(ctx, func(c *conn) error {
+		return c.query(func(r *row) { v.Unfinished, v.Events, v.Tasks = r.int(), r.int(), r.int() },
+			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL), "+due+", "+due, "events", now, "tasks", now)
+	})
 }

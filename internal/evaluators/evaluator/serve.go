@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"zerodag/engine/expr/assets"
 	"zerodag/engine/expr/script"
 	"zerodag/internal/evaluators/wire"
@@ -63,13 +61,4 @@ func serve() error {
 			return err
 		}
 	}
-}
-
-// used is how much processor time this process has used.
-func used() time.Duration {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,0 +1,19 @@
+package embedded
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSystems proves that a server is refused, with what to do, where it could not keep its data to itself.
+func TestSystems(t *testing.T) {
+	t.Parallel()
+	for _, system := range []string{"linux", "darwin", "freebsd"} {
+		if err := keeps(system); err != nil {
+			t.Errorf("%s: %v", system, err)
+		}
+	}
+	if err := keeps("windows"); err == nil || !strings.Contains(err.Error(), "WSL") {
+		t.Errorf("windows: %v", err)
+	}
+}

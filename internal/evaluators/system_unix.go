@@ -1,0 +1,14 @@
+//go:build !windows
+
+package evaluators
+
+import (
+	"errors"
+	"syscall"
+)
+
+// outOfTime ends a process that has used more processor time than it may.
+const outOfTime = syscall.SIGXCPU
+
+// isGone says whether a write failed since nobody reads.
+func isGone(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -1,0 +1,12 @@
+//go:build !windows
+
+package gate
+
+import "syscall"
+
+// openFiles is how many files this process may have open; false: the system does not say.
+func openFiles() (uint64, bool) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return limit.Cur, err == nil
+}

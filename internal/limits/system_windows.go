@@ -1,0 +1,19 @@
+package limits
+
+import (
+	"errors"
+	"io/fs"
+
+	"golang.org/x/sys/windows"
+)
+
+// onDisk is how many bytes a file has: what it takes on the disk is not told with it.
+func onDisk(info fs.FileInfo) int64 { return info.Size() }
+
+// openFiles is not known: this system bounds files by memory only.
+func openFiles() (uint64, bool) { return 0, false }
+
+// isFull says whether an error is this system's own for a disk without room.
+func isFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}

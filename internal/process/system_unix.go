@@ -1,0 +1,91 @@
+//go:build !windows
+
+package process
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// apart starts a command in a session of its own: nothing that it starts can get into ours.
+func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// await waits until there is output, all ends of the pipe are closed, or the command is not a short
+// one. The thread waits itself: through the poller of the runtime others are woken for each command,
+// which look for work that is not there.
+func await(output *os.File) {
+	c, err := output.SyscallConn()
+	if err != nil {
+		return // to read says why
+	}
+	_ = c.Control(func(fd uintptr) {
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(soon.Milliseconds())) // #nosec G115 -- a descriptor is small
+	})
+}
+
+// pipe makes a pipe of which only the end that is read can have a deadline: the other one
+// is the command's.
+func pipe() (r, w *os.File, err error) {
+	var ends [2]int
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := syscall.Pipe(ends[:]); err != nil {
+		return nil, nil, err
+	}
+	for _, fd := range ends {
+		syscall.CloseOnExec(fd)
+	}
+	err = syscall.SetNonblock(ends[0], true)
+	return os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output"), err
+}
+
+// programOf finds a program. A path is as seen from where the command runs: to start it says what
+// is wrong with it.
+func programOf(name string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		return name, nil
+	}
+	path, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrDot) {
+		return name, nil
+	}
+	return path, err
+}
+
+// group is a process group whose leader runs until over is closed. The lock keeps signals
+// from a group whose number may already be another's.
+type group struct {
+	id   int
+	mu   sync.Mutex
+	done bool
+	over chan struct{}
+}
+
+func newGroup(leader *os.Process) *group {
+	return &group{id: leader.Pid, over: make(chan struct{})}
+}
+
+func (g *group) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.done = true
+	close(g.over)
+}
+
+func (g *group) signal(s syscall.Signal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done {
+		return
+	}
+	if syscall.Kill(-g.id, s) != nil { // it has moved to another group
+		syscall.Kill(g.id, s)
+	}
+}

@@ -1,0 +1,175 @@
+// Command packaging makes what a release consists of: archives, deb and rpm, a container image, a Homebrew formula,
+// bills of materials and checksums. Of one commit it makes the same bytes each time, on any machine with the same Go.
+//
+// `make release-snapshot` calls it in the root of the repository. It sends nothing anywhere.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// release is what is made.
+type release struct {
+	version string
+	out     string // the folder of what is made
+	targets []target
+	nfpm    string // the command that makes deb and rpm, words by blanks
+	base    string // a folder with the OCI layout of the image to build on; "" is an empty one
+	time    time.Time
+}
+
+// target is a system and its processor, in Go's words.
+type target struct{ system, processor string }
+
+func (t target) String() string { return t.system + "_" + t.processor }
+
+func (t target) program() string {
+	if t.system == "windows" {
+		return "zerodag.exe"
+	}
+	return "zerodag"
+}
+
+func main() {
+	var r release
+	var targets string
+	flag.StringVar(&r.version, "version", "", "what is released, without a v")
+	flag.StringVar(&r.out, "out", "dist", "the folder to write to; what is in it is deleted")
+	flag.StringVar(&targets, "targets", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64", "systems and processors")
+	flag.StringVar(&r.nfpm, "nfpm", "", "the command that makes deb and rpm")
+	flag.StringVar(&r.base, "base", "", "the folder of an OCI layout that the image is built on")
+	flag.Parse()
+	err := r.read(targets)
+	if err == nil {
+		err = r.make()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "packaging:", err)
+		os.Exit(1)
+	}
+}
+
+// read checks what the command line says.
+func (r *release) read(targets string) error {
+	if r.version == "" || r.nfpm == "" {
+		return errors.New("-version and -nfpm are needed: make release-snapshot gives them")
+	}
+	for pair := range strings.FieldsSeq(targets) {
+		system, processor, found := strings.Cut(pair, "/")
+		if !found {
+			return fmt.Errorf("-targets: %q is not SYSTEM/PROCESSOR", pair)
+		}
+		r.targets = append(r.targets, target{system, processor})
+	}
+	var err error
+	if r.base != "" {
+		if _, err = os.Stat(filepath.Join(r.base, "index.json")); err != nil {
+			return fmt.Errorf("-base: the base is no OCI layout: %w", err)
+		}
+	}
+	r.time, err = commitTime()
+	return err
+}
+
+// commitTime is when the commit was made: the time of everything in a release.
+func commitTime() (time.Time, error) {
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		out, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("ask git for the time of the commit (SOURCE_DATE_EPOCH says it without git): %w", err)
+		}
+		text = string(out)
+	}
+	seconds, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("the time of the commit: %w", err)
+	}
+	return time.Unix(seconds, 0).UTC(), nil
+}
+
+// make makes everything, and the checksums last.
+func (r *release) make() error {
+	if err := errors.Join(r.clear(), os.MkdirAll(r.shared(), 0o755)); err != nil { // #nosec G301 -- what is released is public
+		return err
+	}
+	for _, t := range r.targets {
+		if err := r.build(t); err != nil {
+			return err
+		}
+	}
+	steps := []func() error{r.pages, r.archives, r.packages, r.images, r.materials, r.formula, r.checksums}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(r.work())
+}
+
+// clear deletes an earlier release, and nothing else: the folder is named by hand.
+func (r *release) clear() error {
+	entries, err := os.ReadDir(r.out)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := e.Name(); name != "work" && name != sumsName && name != formulaName && !strings.HasPrefix(name, "zerodag_") {
+			return fmt.Errorf("-out: %s holds %s, which is of no release: name another folder", r.out, name)
+		}
+	}
+	return os.RemoveAll(r.out)
+}
+
+// work is the folder of what is needed only meanwhile.
+func (r *release) work() string { return filepath.Join(r.out, "work") }
+
+// built is the folder of the program of a target.
+func (r *release) built(t target) string { return filepath.Join(r.work(), t.String()) }
+
+// shared is the folder of what is the same for all targets: the page of the manual, completions.
+func (r *release) shared() string { return filepath.Join(r.work(), "shared") }
+
+// name is the path of a result.
+func (r *release) name(t target, ending string) string {
+	return filepath.Join(r.out, "zerodag_"+r.version+"_"+t.String()+ending)
+}
+
+// build compiles the program for a target, the same bytes wherever the repository lies.
+func (r *release) build(t target) error {
+	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.linked="+r.version,
+		"-o", filepath.Join(r.built(t), t.program()), "./cmd/zerodag")
+	c.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.processor, "CGO_ENABLED=0")
+	return run(c)
+}
+
+func run(c *exec.Cmd) error {
+	out, err := c.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(c.Args, " "), err, out)
+	}
+	return nil
+}
+
+// here is the program for this machine, which is asked for its own documents.
+func (r *release) here() (string, error) {
+	t := target{runtime.GOOS, runtime.GOARCH}
+	path := filepath.Join(r.built(t), t.program())
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	return path, r.build(t)
+}
