@@ -90,7 +90,7 @@ func TestOutcome(t *testing.T) {
 	if err := (&waitFlags{wait: true}).until(t.Context(), &r, client.Attempt{ID: "7"}); !errors.Is(err, errShown) {
 		t.Errorf("it ends with %v", err)
 	}
-	want := "Attempt 7 of p/w: error after 5.0s\n  +w+b: Command failed with code 3 (runtime)\n"
+	want := "Attempt 7 of p/w: error after 5s\n  +w+b: Command failed with code 3 (runtime)\n"
 	for i := 2; i < 12; i++ {
 		want += fmt.Sprintf("    | try at 4 says %d\n", i)
 	}

@@ -134,7 +134,7 @@ func took(now time.Time, from, to *time.Time) string {
 	if to != nil {
 		now = *to
 	}
-	return shortDuration(max(0, now.Sub(*from)))
+	return wholeDuration(max(0, now.Sub(*from)))
 }
 
 // shortTime is a time of this machine's zone as lists show it.
@@ -151,7 +151,15 @@ func ago(now time.Time, t *time.Time) string {
 	case t == nil:
 		return ""
 	case t.After(now):
-		return "in " + shortDuration(t.Sub(now).Truncate(time.Second))
+		return "in " + wholeDuration(t.Sub(now))
 	}
-	return shortDuration(now.Sub(*t).Truncate(time.Second)) + " ago"
+	return wholeDuration(now.Sub(*t)) + " ago"
+}
+
+// wholeDuration writes a duration between times that a server tells, which are whole seconds.
+func wholeDuration(d time.Duration) string {
+	if d < time.Second {
+		return "<1s"
+	}
+	return showDuration(d)
 }

@@ -95,6 +95,9 @@ func (c tally) atEnd() string {
 	return text
 }
 
+// isHandler: its parent has failed. That may be a task that contains nothing else.
+func (r *treeRow) isHandler() bool { return strings.HasSuffix(r.name, "^error") }
+
 // isShell: it is the group that the engine puts around what a loop or a script makes. What it contains is
 // shown below its parent.
 func (r *treeRow) isShell() bool { return strings.HasSuffix(r.name, "^sub") && !r.waits() }
@@ -110,7 +113,7 @@ type grove struct {
 
 func newGrove(rows []treeRow, over bool) *grove {
 	g := &grove{rows: rows, over: over, children: make([][]int, len(rows)+1), below: make([]tally, len(rows)), broken: make([]bool, len(rows))}
-	parents := make([]engine.TaskID, len(rows))
+	parents, contains := make([]engine.TaskID, len(rows)), make([]bool, len(rows)+1)
 	for i, r := range rows {
 		parents[i] = r.parent
 		if r.parent > 0 && rows[r.parent-1].isShell() {
@@ -118,6 +121,7 @@ func newGrove(rows []treeRow, over bool) *grove {
 		}
 		if !r.isNotice() && !r.isShell() {
 			g.children[parents[i]] = append(g.children[parents[i]], i)
+			contains[parents[i]] = contains[parents[i]] || !r.isHandler()
 		}
 	}
 	for i := len(rows) - 1; i >= 0; i-- { // what is inside comes behind
@@ -125,7 +129,7 @@ func newGrove(rows []treeRow, over bool) *grove {
 		if r.isNotice() || r.isShell() {
 			continue
 		}
-		if len(g.children[i+1]) == 0 {
+		if !contains[i+1] {
 			g.below[i].add(*r)
 		}
 		g.broken[i] = g.broken[i] || r.state.Error()

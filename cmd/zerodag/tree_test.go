@@ -112,6 +112,23 @@ func TestTreeFolds(t *testing.T) {
 	}
 }
 
+// TestTallyOfHandlers proves that a task which failed counts as one that did, also when something is done
+// about that below it.
+func TestTallyOfHandlers(t *testing.T) {
+	t.Parallel()
+	got := newGrove([]treeRow{
+		row("+wf", 0, engine.GroupError, 0, 3),
+		row("+wf+a", 1, engine.GroupError, 0, 2),
+		row("+wf+a^error", 2, engine.Success, 1, 2),
+		row("+wf+g", 1, engine.GroupError, 0, 2),
+		row("+wf+g+b", 4, engine.Failed, 0, 1),
+		row("+wf+g^error", 4, engine.Success, 1, 2),
+	}, true).tally()
+	if want := (tally{total: 4, done: 2, failed: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 // TestTreeFits proves that no picture has more lines than there are, whatever the tree, nor lines that are
 // wider than the terminal, and that the last line has the totals.
 func TestTreeFits(t *testing.T) {

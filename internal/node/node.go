@@ -116,7 +116,9 @@ func New(o Options) *Node {
 		Catalogue: n.Catalogue, Retry: n.retry, Limits: o.Limits, Closing: n.closing.Load, Now: o.Now, Logger: o.Logger,
 		Runtime: delivery.Runtime{Registry: o.Registry, Evaluator: o.Evaluator, Store: o.Store, HTTP: o.HTTP, Network: o.Network, Notices: o.Notices,
 			Secrets: o.Secrets, Logs: o.Logs, Config: o.Config, Stored: o.Stored, Workspace: o.Workspace, Prewarm: o.Prewarm,
-			LastLines: func(ctx context.Context, a host.Attempt, task string) []string { return lastLines(ctx, o.Logs, a, task) }}})
+			LastLines: func(ctx context.Context, a host.Attempt, task string) []string {
+				return lastLines(ctx, o.Logs, a, task)
+			}}})
 	return n
 }
 
