@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +18,14 @@ type retryCommand struct {
 	name, revision, from      string
 	latest, keep, all, resume bool
 	waiting                   waitFlags
+	failed, dryRun            bool
+	since, until              string
 }
 
 // newRetry starts another attempt of a session.
 func newRetry(s streams) *cobra.Command {
 	c := &retryCommand{remote: remote{streams: s}}
-	cmd := &cobra.Command{Use: "retry attempt-id", Short: "Start another attempt of a session"}
+	cmd := &cobra.Command{Use: "retry attempt-id | --all-failed [project-name [name]] --from TIME", Short: "Start another attempt of a session, or of all that failed"}
 	flags := cmd.Flags()
 	flags.StringVar(&c.name, "name", "", "unique `NAME` of the new attempt (default: a random one)")
 	flags.BoolVar(&c.latest, "latest-revision", false, "use the latest revision")
@@ -31,11 +34,21 @@ func newRetry(s streams) *cobra.Command {
 	flags.BoolVar(&c.all, "all", false, "run all tasks")
 	flags.BoolVar(&c.resume, "resume", false, "run only tasks that did not succeed")
 	flags.StringVar(&c.from, "resume-from", "", "run from this `+TASK` on")
+	flags.BoolVar(&c.failed, "all-failed", false, "retry each session whose last attempt failed")
+	flags.StringVar(&c.since, "from", "", "--all-failed: the first session `TIME`, yyyy-MM-dd[ HH:mm:ss] in the zone of each session")
+	flags.StringVar(&c.until, "to", "", "--all-failed: the session `TIME` before which it ends (default: none)")
+	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "--all-failed: show the sessions, and retry none")
 	c.waiting.register(cmd)
 	c.registerParams(cmd)
-	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
-		if err := errors.Join(c.checkChoices(), c.waiting.check(&c.remote)); err != nil {
+	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
+		if !c.failed && len(args) != 1 {
+			return wrongCount(cmd, s, args, 1)
+		}
+		if err := errors.Join(c.checkChoices(), c.checkFailed(args), c.waiting.check(&c.remote)); err != nil {
 			return err
+		}
+		if c.failed {
+			return c.retryFailed(ctx, args)
 		}
 		id, err := idArgument("attempt-id", args[0])
 		if err != nil {
@@ -79,29 +92,10 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
-	params, err := c.parameters(c.settings)
-	if err != nil {
-		return err
-	}
 	if err := c.open(ctx); err != nil {
 		return err
 	}
-	old, err := c.Attempt(ctx, id)
-	if err != nil {
-		return err
-	}
-	workflow, err := c.workflowOf(ctx, old)
-	if err != nil {
-		return err
-	}
-	start := client.Start{Workflow: workflow, SessionTime: old.SessionTime, RetryName: c.name, Params: param.Merge(old.Params, params), From: c.from}
-	if start.RetryName == "" {
-		start.RetryName = host.NewUUID()
-	}
-	if c.resume || c.from != "" {
-		start.Resume = id
-	}
-	a, err := c.Start(ctx, start)
+	a, err := c.again(ctx, id, cmp.Or(c.name, host.NewUUID()))
 	if err != nil {
 		return err
 	}
@@ -109,6 +103,27 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 		return err
 	}
 	return c.waiting.until(ctx, &c.remote, a)
+}
+
+// again starts another attempt of the session of an attempt.
+func (c *retryCommand) again(ctx context.Context, id client.ID, name string) (client.Attempt, error) {
+	params, err := c.parameters(c.settings)
+	if err != nil {
+		return client.Attempt{}, err
+	}
+	old, err := c.Attempt(ctx, id)
+	if err != nil {
+		return client.Attempt{}, err
+	}
+	workflow, err := c.workflowOf(ctx, old)
+	if err != nil {
+		return client.Attempt{}, err
+	}
+	start := client.Start{Workflow: workflow, SessionTime: old.SessionTime, RetryName: name, Params: param.Merge(old.Params, params), From: c.from}
+	if c.resume || c.from != "" {
+		start.Resume = id
+	}
+	return c.Start(ctx, start)
 }
 
 // workflowOf finds the definition of the revision that was chosen.

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"zerodag/internal/client"
+	"zerodag/internal/host"
+)
+
+// checkFailed refuses options that do not go with --all-failed, or only with it.
+func (c *retryCommand) checkFailed(args []string) error {
+	switch {
+	case !c.failed && (c.since != "" || c.until != "" || c.dryRun):
+		return usageError{errors.New("--from, --to and --dry-run are options of --all-failed")}
+	case !c.failed:
+		return nil
+	case c.since == "":
+		return usageError{errors.New("--all-failed needs --from TIME: the session time from which on failed sessions are retried")}
+	case c.name != "" || c.from != "" || c.waiting != (waitFlags{}):
+		return usageError{errors.New("--name, --resume-from, --wait and --follow are for one session, not for --all-failed")}
+	case len(args) > 2:
+		return usageError{fmt.Errorf("unexpected argument: %s", args[2])}
+	}
+	return nil
+}
+
+// retryFailed retries each session of a time whose last attempt failed, the earliest first. args may name a
+// project, and a workflow of it. One that cannot be retried keeps none of the others from it.
+func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	list, err := c.failedSessions(ctx, args)
+	if err != nil {
+		return err
+	}
+	if c.dryRun {
+		err := c.show(list, func(p printer) { c.showTable(p, sessionTable(list)) })
+		c.hint("%s failed. Nothing was retried.", counted(len(list), "session"))
+		return err
+	}
+	started, failed := []client.Attempt{}, []error(nil)
+	for _, s := range list {
+		a, err := c.again(ctx, s.LastAttempt.ID, host.NewUUID())
+		switch {
+		case ctx.Err() != nil:
+			failed = append(failed, fmt.Errorf("%d sessions were not retried any more", len(list)-len(started)-len(failed)))
+		case err != nil:
+			failed = append(failed, fmt.Errorf("session %s of %s/%s: %w", s.ID, s.Project.Name, s.Workflow.Name, err))
+		default:
+			started = append(started, a)
+			continue
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	err = c.show(started, func(p printer) { c.showTable(p, attemptTable(time.Now(), started)) })
+	c.hint("%s retried.", counted(len(started), "session"))
+	return errors.Join(append([]error{err}, failed...)...)
+}
+
+func (c *retryCommand) showTable(p printer, t *table) {
+	columns, ink := look(c.out)
+	if len(t.rows) > 0 {
+		p.WriteString(t.text(c.format == wideForm, columns, ink))
+	}
+}
+
+// failedSessions are those of the time that was asked for whose last attempt failed, the earliest first.
+// The time is that of each session's own zone.
+func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]client.Session, error) {
+	since, err := parseLocal(c.since, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
+	if err != nil {
+		return nil, err
+	}
+	until := ""
+	if c.until != "" {
+		if until, err = parseLocal(c.until, `--to must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`); err != nil {
+			return nil, err
+		}
+	}
+	var project client.ID
+	workflow := ""
+	if len(args) > 0 {
+		p, err := c.Project(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		project = p.ID
+	}
+	if len(args) > 1 {
+		workflow = args[1]
+	}
+	list := []client.Session{}
+	partly, err := pages(func(p client.Page) ([]client.Session, error) { return c.Sessions(ctx, project, workflow, p) }, func(s client.Session) (client.ID, bool) {
+		at, a := s.SessionTime.Format("2006-01-02T15:04:05"), s.LastAttempt
+		if a != nil && a.Done && !a.Success && at >= since && (until == "" || at < until) {
+			list = append(list, s)
+		}
+		return s.ID, false
+	})
+	if err == nil && partly {
+		err = fmt.Errorf("there are more than %d sessions: name a project and a workflow; nothing was retried", mostRead)
+	}
+	slices.SortStableFunc(list, func(a, b client.Session) int { return a.SessionTime.Compare(b.SessionTime) })
+	return list, err
+}
