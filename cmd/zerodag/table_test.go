@@ -48,7 +48,7 @@ func TestTook(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 1, 1, 0, 1, 0, 0, time.UTC)
 	from, to := now.Add(-30*time.Second), now.Add(-28*time.Second)
-	for want, got := range map[string]string{"": took(now, nil, nil), "30.0s": took(now, &from, nil), "2.0s": took(now, &from, &to), "in 30.0s": ago(from, &now), "28.0s ago": ago(now, &to)} {
+	for want, got := range map[string]string{"": took(now, nil, nil), "30s": took(now, &from, nil), "2s": took(now, &from, &to), "in 30s": ago(from, &now), "28s ago": ago(now, &to)} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
