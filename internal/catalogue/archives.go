@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"zerodag/internal/host"
@@ -57,25 +58,48 @@ func (c lifecycle) forgetArchivesOf(ctx context.Context, p host.Project) error {
 		}
 	}
 	before := c.o.Now().Add(-c.o.Limits.KeepArchives)
-	var judged []*candidate
+	var old []host.Revision // removed and not cleared, or of an age to go
 	for i, r := range revisions {
 		switch {
 		case r.Archive == "" || r.Kept.Cleared:
 		case !r.Kept.Removed.IsZero():
 			if owners[r.Archive] == 0 {
-				err = errors.Join(err, c.clearArchive(ctx, r))
+				old = append(old, r)
 			}
 		case i > 0 && r.ID != p.Latest.ID && owners[r.Archive] == 1 && revisions[i-1].CreatedAt.Before(before):
-			ready, wrong := c.mayGo(ctx, r)
-			if err = errors.Join(err, wrong); ready {
-				judged = append(judged, &candidate{revision: r})
-			}
+			old = append(old, r)
 		}
 	}
-	if err != nil || len(judged) == 0 {
-		return err
+	judged, failed := c.readyToGo(ctx, old)
+	if ctx.Err() == nil && len(judged) > 0 {
+		failed = append(failed, c.judge(ctx, p, judged))
 	}
-	return c.judge(ctx, p, judged)
+	return errors.Join(failed...)
+}
+
+// readyToGo clears what was removed, and lists the other revisions of which it is time to look for what needs
+// them. It looks at several side by side: where attempts are kept for ever there is a look for nearly each
+// revision in each round, and a round must come to the end of a project in the time it has. What goes wrong
+// with one revision leaves the others as they are.
+func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candidate, []error) {
+	var mu sync.Mutex
+	var judged []*candidate
+	failed := each(c.o.Limits.Looks, old, func(r host.Revision) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !r.Kept.Removed.IsZero() {
+			return c.clearArchive(ctx, r)
+		}
+		ready, err := c.mayGo(ctx, r)
+		if ready {
+			mu.Lock()
+			defer mu.Unlock()
+			judged = append(judged, &candidate{revision: r})
+		}
+		return err
+	})
+	return judged, failed
 }
 
 // mayGo says whether it is time to look for what needs the archive of a revision: not while the attempt is

@@ -410,3 +410,69 @@ func TestArchivesAndStarts(t *testing.T) {
 		})
 	}
 }
+
+// slowRows are attempts of which each look takes some time. Those that break cannot be read.
+type slowRows struct {
+	host.Attempts
+	breaks int64
+}
+
+func (s slowRows) Attempt(ctx context.Context, site, id int64) (host.Attempt, error) {
+	select {
+	case <-time.After(100 * time.Millisecond):
+	case <-ctx.Done():
+		return host.Attempt{}, ctx.Err()
+	}
+	if id == s.breaks {
+		return host.Attempt{}, host.ErrUnavailable
+	}
+	return s.Attempts.Attempt(ctx, site, id)
+}
+
+// TestForgetArchivesOfMany proves that a round comes to the end of a project with many revisions that attempts
+// need, in the time that a tick has, and that one whose attempt cannot be read keeps no archive of another.
+func TestForgetArchivesOfMany(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		o := w.options()
+		keeping(w)(&o)
+		o.Limits.Looks = 16
+		slow := &slowRows{Attempts: w.db}
+		o.Attempts = slow
+		p := &process{Node: node.New(o), w: w}
+		const needed = 40
+		var stay []string
+		for i := range needed {
+			workflow := p.revise(fmt.Sprint("r", i))
+			a, err := w.db.Start(w.t.Context(), host.NewAttempt{Project: workflow.Project, Workflow: host.Ref{ID: workflow.ID, Name: "main"}, SessionTime: time.Unix(int64(i), 0), CreatedAt: time.Now(),
+				Zone: "UTC", WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "n", At: time.Now()}, Message: host.Message{ID: fmt.Sprint(i)}})
+			w.must(err)
+			slow.breaks = a[0].ID
+			stay = append(stay, workflow.Revision.Name)
+		}
+		p.revise("newest")
+		round := func(limit time.Duration) (bool, error) {
+			ctx, cancel := context.WithTimeout(w.t.Context(), limit)
+			defer cancel()
+			_, over, err := p.ForgetArchives(ctx, 0)
+			time.Sleep(time.Hour)
+			return over, err
+		}
+		time.Sleep(30 * time.Hour)
+		for range 2 { // they are to go, and are found to be needed
+			over, err := round(time.Minute)
+			w.must(err)
+			want(t, "a first look is over", over, true)
+		}
+		p.revise("later")
+		time.Sleep(30 * time.Hour) // so the one that was the newest is old and unused
+		for range 2 {
+			over, err := round(time.Second)
+			want(t, "a look at many is over", over, true)
+			if !errors.Is(err, host.ErrUnavailable) {
+				t.Errorf("error is %v", err)
+			}
+		}
+		want(t, "archives", w.archived(), append(stay, "later"))
+	})
+}
