@@ -135,15 +135,9 @@ type candidate struct {
 
 // judge removes the archives that neither a schedule nor an attempt needs.
 func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate) error {
-	of := map[int64]*candidate{} // by definition
-	for _, x := range list {
-		definitions, err := c.o.Workflows.Workflows(ctx, host.WorkflowQuery{Site: p.Site, Revision: x.revision.ID})
-		if err != nil {
-			return err
-		}
-		for _, w := range definitions {
-			of[w.ID] = x
-		}
+	of, err := c.byDefinition(ctx, p, list)
+	if err != nil {
+		return err
 	}
 	scheduled := map[*candidate]bool{}
 	schedules, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
@@ -157,21 +151,35 @@ func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate)
 	if err != nil {
 		return err
 	}
-	var failed []error
-	for _, x := range list {
+	return errors.Join(each(c.o.Limits.Looks, list, func(x *candidate) error {
 		switch {
 		case scheduled[x]: // by a push that was cut off: the next one mends it
+			return nil
 		case x.needed != 0:
-			failed = append(failed, c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed}))
+			return c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed})
 		case searched > 0: // the time was over; what was seen need not be seen again
 			state := x.revision.Kept
 			state.Searched = searched
-			failed = append(failed, c.setArchive(context.WithoutCancel(ctx), x.revision, state))
-		default:
-			failed = append(failed, c.removeArchive(ctx, x.revision))
+			return c.setArchive(context.WithoutCancel(ctx), x.revision, state)
 		}
-	}
-	return errors.Join(failed...)
+		return c.removeArchive(ctx, x.revision)
+	})...)
+}
+
+// byDefinition finds the candidates by the ids of their revisions' definitions.
+func (c lifecycle) byDefinition(ctx context.Context, p host.Project, list []*candidate) (map[int64]*candidate, error) {
+	var mu sync.Mutex
+	of := map[int64]*candidate{}
+	failed := each(c.o.Limits.Looks, list, func(x *candidate) error {
+		definitions, err := c.o.Workflows.Workflows(ctx, host.WorkflowQuery{Site: p.Site, Revision: x.revision.ID})
+		mu.Lock()
+		defer mu.Unlock()
+		for _, w := range definitions {
+			of[w.ID] = x
+		}
+		return err
+	})
+	return of, errors.Join(failed...)
 }
 
 // searchAttempts looks among all attempts of a project for those that need one of these archives, from the

@@ -476,3 +476,44 @@ func TestForgetArchivesOfMany(t *testing.T) {
 		want(t, "archives", w.archived(), append(stay, "later"))
 	})
 }
+
+// slowDefinitions are workflows of which each look takes some time.
+type slowDefinitions struct{ definitions }
+
+type definitions host.Workflows
+
+func (s slowDefinitions) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workflow, error) {
+	select {
+	case <-time.After(100 * time.Millisecond):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.definitions.Workflows(ctx, q)
+}
+
+// TestForgetManyArchives proves that a project loses its archives that has collected many of them before they are
+// kept for a time only, in rounds of the time that a tick has.
+func TestForgetManyArchives(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		o := w.options()
+		keeping(w)(&o)
+		o.Limits.Looks = 16
+		o.Workflows = slowDefinitions{w.db}
+		p := &process{Node: node.New(o), w: w}
+		for i := range 40 {
+			_, err := p.Push(w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", i)}, archive("main.dig", "+a: {echo>: a}\n"), 1)
+			w.must(err)
+		}
+		time.Sleep(30 * time.Hour)
+		for range 2 {
+			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+			_, over, err := p.ForgetArchives(ctx, 0)
+			cancel()
+			w.must(err)
+			want(t, "a look is over", over, true)
+			time.Sleep(time.Hour)
+		}
+		want(t, "archives", w.archived(), []string{"r39"})
+	})
+}
