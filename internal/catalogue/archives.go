@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"zerodag/internal/host"
@@ -57,25 +58,48 @@ func (c lifecycle) forgetArchivesOf(ctx context.Context, p host.Project) error {
 		}
 	}
 	before := c.o.Now().Add(-c.o.Limits.KeepArchives)
-	var judged []*candidate
+	var old []host.Revision // removed and not cleared, or of an age to go
 	for i, r := range revisions {
 		switch {
 		case r.Archive == "" || r.Kept.Cleared:
 		case !r.Kept.Removed.IsZero():
 			if owners[r.Archive] == 0 {
-				err = errors.Join(err, c.clearArchive(ctx, r))
+				old = append(old, r)
 			}
 		case i > 0 && r.ID != p.Latest.ID && owners[r.Archive] == 1 && revisions[i-1].CreatedAt.Before(before):
-			ready, wrong := c.mayGo(ctx, r)
-			if err = errors.Join(err, wrong); ready {
-				judged = append(judged, &candidate{revision: r})
-			}
+			old = append(old, r)
 		}
 	}
-	if err != nil || len(judged) == 0 {
-		return err
+	judged, failed := c.readyToGo(ctx, old)
+	if ctx.Err() == nil && len(judged) > 0 {
+		failed = append(failed, c.judge(ctx, p, judged))
 	}
-	return c.judge(ctx, p, judged)
+	return errors.Join(failed...)
+}
+
+// readyToGo clears what was removed, and lists the other revisions of which it is time to look for what needs
+// them. It looks at several side by side: where attempts are kept for ever there is a look for nearly each
+// revision in each round, and a round must come to the end of a project in the time it has. What goes wrong
+// with one revision leaves the others as they are.
+func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candidate, []error) {
+	var mu sync.Mutex
+	var judged []*candidate
+	failed := each(c.o.Limits.Looks, old, func(r host.Revision) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !r.Kept.Removed.IsZero() {
+			return c.clearArchive(ctx, r)
+		}
+		ready, err := c.mayGo(ctx, r)
+		if ready {
+			mu.Lock()
+			defer mu.Unlock()
+			judged = append(judged, &candidate{revision: r})
+		}
+		return err
+	})
+	return judged, failed
 }
 
 // mayGo says whether it is time to look for what needs the archive of a revision: not while the attempt is
@@ -111,15 +135,9 @@ type candidate struct {
 
 // judge removes the archives that neither a schedule nor an attempt needs.
 func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate) error {
-	of := map[int64]*candidate{} // by definition
-	for _, x := range list {
-		definitions, err := c.o.Workflows.Workflows(ctx, host.WorkflowQuery{Site: p.Site, Revision: x.revision.ID})
-		if err != nil {
-			return err
-		}
-		for _, w := range definitions {
-			of[w.ID] = x
-		}
+	of, err := c.byDefinition(ctx, p, list)
+	if err != nil {
+		return err
 	}
 	scheduled := map[*candidate]bool{}
 	schedules, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
@@ -133,21 +151,35 @@ func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate)
 	if err != nil {
 		return err
 	}
-	var failed []error
-	for _, x := range list {
+	return errors.Join(each(c.o.Limits.Looks, list, func(x *candidate) error {
 		switch {
 		case scheduled[x]: // by a push that was cut off: the next one mends it
+			return nil
 		case x.needed != 0:
-			failed = append(failed, c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed}))
+			return c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed})
 		case searched > 0: // the time was over; what was seen need not be seen again
 			state := x.revision.Kept
 			state.Searched = searched
-			failed = append(failed, c.setArchive(context.WithoutCancel(ctx), x.revision, state))
-		default:
-			failed = append(failed, c.removeArchive(ctx, x.revision))
+			return c.setArchive(context.WithoutCancel(ctx), x.revision, state)
 		}
-	}
-	return errors.Join(failed...)
+		return c.removeArchive(ctx, x.revision)
+	})...)
+}
+
+// byDefinition finds the candidates by the ids of their revisions' definitions.
+func (c lifecycle) byDefinition(ctx context.Context, p host.Project, list []*candidate) (map[int64]*candidate, error) {
+	var mu sync.Mutex
+	of := map[int64]*candidate{}
+	failed := each(c.o.Limits.Looks, list, func(x *candidate) error {
+		definitions, err := c.o.Workflows.Workflows(ctx, host.WorkflowQuery{Site: p.Site, Revision: x.revision.ID})
+		mu.Lock()
+		defer mu.Unlock()
+		for _, w := range definitions {
+			of[w.ID] = x
+		}
+		return err
+	})
+	return of, errors.Join(failed...)
 }
 
 // searchAttempts looks among all attempts of a project for those that need one of these archives, from the

@@ -79,7 +79,11 @@ func addFolder(ctx context.Context, out *tar.Writer, folder, name string) error 
 		if err != nil {
 			return err
 		}
-		return errors.Join(ctx.Err(), addFile(out, file, path.Join(name, filepath.ToSlash(rel))))
+		err = addFile(out, file, path.Join(name, filepath.ToSlash(rel)))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil // retention has removed it since the folder was read: nothing needs it
+		}
+		return errors.Join(ctx.Err(), err)
 	})
 }
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,42 +22,11 @@ func (w *world) archived() []string {
 	w.must(err)
 	var names []string
 	for _, r := range list {
-		if _, found := w.blobs[r.Archive]; found {
+		if w.blobs.has(r.Archive) {
 			names = append([]string{r.Name}, names...)
 		}
 	}
 	return names
-}
-
-// lockedBlobs are blobs that several may use at a time.
-type lockedBlobs struct {
-	blobs
-	mu *sync.Mutex
-}
-
-func (b lockedBlobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.blobs.Put(ctx, key, r, size)
-}
-
-func (b lockedBlobs) Delete(ctx context.Context, key string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.blobs.Delete(ctx, key)
-}
-
-func (b lockedBlobs) unpack(ctx context.Context, key string) (host.Archive, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.blobs.unpack(ctx, key)
-}
-
-func (b lockedBlobs) has(key string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_, found := b.blobs[key]
-	return found
 }
 
 // keeping has archives kept for a day, and what is old looked for each hour.
@@ -65,8 +34,6 @@ func keeping(w *world, edit ...func(*node.Options)) func(*node.Options) {
 	return func(o *node.Options) {
 		o.Limits = host.Limits{KeepArchives: 24 * time.Hour, ReapInterval: 10 * time.Minute}
 		o.Retention = w.db
-		locked := lockedBlobs{w.blobs, &sync.Mutex{}}
-		o.Blobs, o.Unpack = locked, locked.unpack
 		for _, e := range edit {
 			e(o)
 		}
@@ -174,15 +141,15 @@ func TestHeldArchives(t *testing.T) {
 	})
 }
 
-// cutOff are blobs that cannot be deleted while fails says so.
+// cutOff are blobs that cannot be deleted while fails is set.
 type cutOff struct {
-	blobs
-	fails *error
+	*blobs
+	fails *atomic.Bool
 }
 
 func (b cutOff) Delete(ctx context.Context, key string) error {
-	if *b.fails != nil {
-		return *b.fails
+	if b.fails.Load() {
+		return errors.New("away")
 	}
 	return b.blobs.Delete(ctx, key)
 }
@@ -192,7 +159,8 @@ func (b cutOff) Delete(ctx context.Context, key string) error {
 func TestForgetArchivesCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		fails := errors.New("away")
+		var fails atomic.Bool
+		fails.Store(true)
 		p := w.serve(keeping(w, func(o *node.Options) { o.Blobs = cutOff{w.blobs, &fails} }))
 		old := p.revise("old")
 		p.revise("new")
@@ -200,7 +168,7 @@ func TestForgetArchivesCutOff(t *testing.T) {
 		want(t, "archives while blobs cannot be deleted", w.archived(), []string{"old", "new"})
 		_, err := p.Start(w.t.Context(), catalogue.StartRequest{Workflow: old.ID, SessionTime: time.Unix(1, 0)})
 		want(t, "code of a start", code(err), host.Missing)
-		fails = nil
+		fails.Store(false)
 		pass(2 * time.Hour)
 		want(t, "archives after that", w.archived(), []string{"new"})
 	})
@@ -302,13 +270,21 @@ func TestForgetLogs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		w.on("long", lasting(30*time.Hour))
-		removed := map[int64]int{}
+		var mu sync.Mutex
+		all := map[int64]int{}
+		removed := func(a host.Attempt) int {
+			mu.Lock()
+			defer mu.Unlock()
+			return all[a.ID]
+		}
 		p := w.serve(func(o *node.Options) {
 			o.Limits = host.Limits{KeepLogs: 10 * time.Hour, ReapInterval: 10 * time.Minute, TaskTTL: 100 * time.Hour}
 			o.Retention = w.db
 			o.RemoveLogs = func(_ context.Context, list []host.Attempt) error {
+				mu.Lock()
+				defer mu.Unlock()
 				for _, a := range list {
-					removed[a.ID]++
+					all[a.ID]++
 				}
 				return nil
 			}
@@ -323,8 +299,9 @@ func TestForgetLogs(t *testing.T) {
 		pass(time.Second)
 		third := p.start(3, with("short"))
 		pass(20 * time.Hour)
-		want(t, "logs of these were removed", removed, map[int64]int{first.ID: 1, third.ID: removed[third.ID]})
-		if removed[third.ID] == 0 {
+		want(t, "logs of the first were removed", removed(first), 1)
+		want(t, "those of one that runs", removed(long), 0)
+		if removed(third) == 0 {
 			t.Error("logs behind an attempt that runs have stayed")
 		}
 		_, _, err := p.LogFile(w.t.Context(), p.row(first), "main@x.log.gz")
@@ -332,11 +309,11 @@ func TestForgetLogs(t *testing.T) {
 		_, _, err = p.LogFile(w.t.Context(), p.row(long), "main@x.log.gz")
 		want(t, "code of a log that never was", code(err), host.Code(0))
 		pass(15 * time.Hour)
-		want(t, "removed soon after the end", removed[long.ID], 0)
+		want(t, "removed soon after the end", removed(long), 0)
 		pass(10 * time.Hour)
-		want(t, "removed later", removed[long.ID], 1)
+		want(t, "removed later", removed(long), 1)
 		pass(10 * time.Hour)
-		want(t, "looked at again", removed[long.ID]+removed[first.ID], 2)
+		want(t, "looked at again", removed(long)+removed(first), 2)
 		want(t, "attempts that are kept", p.row(first).Done, true)
 	})
 }
@@ -382,7 +359,6 @@ func TestArchivesAndStarts(t *testing.T) {
 				o := w.options()
 				keeping(w)(&o)
 				o.Limits = host.Limits{KeepArchives: time.Hour, KeepAttempts: 24 * time.Hour, ProcessTime: 15 * time.Minute, Attempts: 1000}
-				blobs := o.Blobs.(lockedBlobs)
 				o.Attempts = slowStarts{o.Attempts, func() time.Duration { return upTo(15 * time.Minute) }}
 				o.Sessions = slowReads{o.Sessions, func() time.Duration { return upTo(10 * time.Minute) }}
 				p := &process{Node: node.New(o), w: w}
@@ -410,7 +386,7 @@ func TestArchivesAndStarts(t *testing.T) {
 						}
 						w.must(err)
 						started++
-						if !blobs.has(which.Archive) {
+						if !w.blobs.has(which.Archive) {
 							t.Errorf("attempt %d began without the archive of revision %s", a.ID, which.Revision.Name)
 						}
 					})
@@ -422,7 +398,7 @@ func TestArchivesAndStarts(t *testing.T) {
 				for _, a := range list {
 					d, err := w.db.Workflow(w.t.Context(), 0, a.Workflow.ID)
 					w.must(err)
-					if !blobs.has(d.Archive) {
+					if !w.blobs.has(d.Archive) {
 						t.Errorf("attempt %d is without the archive of revision %s", a.ID, d.Revision.Name)
 					}
 				}
@@ -433,4 +409,111 @@ func TestArchivesAndStarts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// slowRows are attempts of which each look takes some time. Those that break cannot be read.
+type slowRows struct {
+	host.Attempts
+	breaks int64
+}
+
+func (s slowRows) Attempt(ctx context.Context, site, id int64) (host.Attempt, error) {
+	select {
+	case <-time.After(100 * time.Millisecond):
+	case <-ctx.Done():
+		return host.Attempt{}, ctx.Err()
+	}
+	if id == s.breaks {
+		return host.Attempt{}, host.ErrUnavailable
+	}
+	return s.Attempts.Attempt(ctx, site, id)
+}
+
+// TestForgetArchivesOfMany proves that a round comes to the end of a project with many revisions that attempts
+// need, in the time that a tick has, and that one whose attempt cannot be read keeps no archive of another.
+func TestForgetArchivesOfMany(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		o := w.options()
+		keeping(w)(&o)
+		o.Limits.Looks = 16
+		slow := &slowRows{Attempts: w.db}
+		o.Attempts = slow
+		p := &process{Node: node.New(o), w: w}
+		const needed = 40
+		var stay []string
+		for i := range needed {
+			workflow := p.revise(fmt.Sprint("r", i))
+			a, err := w.db.Start(w.t.Context(), host.NewAttempt{Project: workflow.Project, Workflow: host.Ref{ID: workflow.ID, Name: "main"}, SessionTime: time.Unix(int64(i), 0), CreatedAt: time.Now(),
+				Zone: "UTC", WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "n", At: time.Now()}, Message: host.Message{ID: fmt.Sprint(i)}})
+			w.must(err)
+			slow.breaks = a[0].ID
+			stay = append(stay, workflow.Revision.Name)
+		}
+		p.revise("newest")
+		round := func(limit time.Duration) (bool, error) {
+			ctx, cancel := context.WithTimeout(w.t.Context(), limit)
+			defer cancel()
+			_, over, err := p.ForgetArchives(ctx, 0)
+			time.Sleep(time.Hour)
+			return over, err
+		}
+		time.Sleep(30 * time.Hour)
+		for range 2 { // they are to go, and are found to be needed
+			over, err := round(time.Minute)
+			w.must(err)
+			want(t, "a first look is over", over, true)
+		}
+		p.revise("later")
+		time.Sleep(30 * time.Hour) // so the one that was the newest is old and unused
+		for range 2 {
+			over, err := round(time.Second)
+			want(t, "a look at many is over", over, true)
+			if !errors.Is(err, host.ErrUnavailable) {
+				t.Errorf("error is %v", err)
+			}
+		}
+		want(t, "archives", w.archived(), append(stay, "later"))
+	})
+}
+
+// slowDefinitions are workflows of which each look takes some time.
+type slowDefinitions struct{ definitions }
+
+type definitions host.Workflows
+
+func (s slowDefinitions) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workflow, error) {
+	select {
+	case <-time.After(100 * time.Millisecond):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.definitions.Workflows(ctx, q)
+}
+
+// TestForgetManyArchives proves that a project loses its archives that has collected many of them before they are
+// kept for a time only, in rounds of the time that a tick has.
+func TestForgetManyArchives(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		o := w.options()
+		keeping(w)(&o)
+		o.Limits.Looks = 16
+		o.Workflows = slowDefinitions{w.db}
+		p := &process{Node: node.New(o), w: w}
+		for i := range 40 {
+			_, err := p.Push(w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", i)}, archive("main.dig", "+a: {echo>: a}\n"), 1)
+			w.must(err)
+		}
+		time.Sleep(30 * time.Hour)
+		for range 2 {
+			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+			_, over, err := p.ForgetArchives(ctx, 0)
+			cancel()
+			w.must(err)
+			want(t, "a look is over", over, true)
+			time.Sleep(time.Hour)
+		}
+		want(t, "archives", w.archived(), []string{"r39"})
+	})
 }

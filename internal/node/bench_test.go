@@ -41,7 +41,7 @@ func large(b *testing.B, text string, n int) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	w := &world{db: db, blobs: blobs{}, log: map[string]string{}}
+	w := &world{db: db, blobs: newBlobs(), log: map[string]string{}}
 	o := w.options()
 	o.Log, o.Events, o.Tasks, o.Attempts, o.Schedules, o.Logs, o.Logger = db, db.Queue("events"), db.Queue("tasks"), db, db, nil, nil
 	o.Limits = host.Limits{Tasks: 100_000, Threads: 50}

@@ -43,7 +43,7 @@ func scheduled(schedule string) string {
 // pushFrom pushes with a time from which first runs count.
 func (p *process) pushFrom(from time.Time, text string, clear bool) {
 	p.w.t.Helper()
-	_, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", len(p.w.blobs)), ScheduleFrom: from, ClearAll: clear},
+	_, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", p.w.blobs.count()), ScheduleFrom: from, ClearAll: clear},
 		archive("main.dig", text), 1)
 	p.w.must(err)
 }

@@ -34,7 +34,7 @@ type world struct {
 	t     *testing.T
 	db    *sqlite.DB
 	skew  atomic.Int64 // of the hosts' clocks
-	blobs blobs
+	blobs *blobs
 	hook  func(call string, done bool) error // asked before and after each write
 
 	hooks sync.Mutex // one at a time
@@ -56,7 +56,7 @@ type work func(ctx context.Context, t *operators.Task) (operators.Result, error)
 func inBubble(t *testing.T, run func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, blobs: blobs{}, works: map[string]work{}, log: map[string]string{}}
+		w := &world{t: t, blobs: newBlobs(), works: map[string]work{}, log: map[string]string{}}
 		w.db = w.open(sqlite.Options{})
 		run(w)
 	})
@@ -137,7 +137,7 @@ func (p *process) crash() {
 // push makes a revision of project "p" of workflow files; name and text in turn.
 func (p *process) push(files ...string) host.Project {
 	p.w.t.Helper()
-	project, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", len(p.w.blobs))}, archive(files...), 1)
+	project, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", p.w.blobs.count())}, archive(files...), 1)
 	p.w.must(err)
 	return project
 }
@@ -320,8 +320,13 @@ func (l lockedWriter) Write(p []byte) (int, error) {
 	return l.w.logged.Write(p)
 }
 
-// blobs is host.Blobs, and archives that are JSON of name and text.
-type blobs map[string]string
+// blobs is host.Blobs, and archives that are JSON of name and text. Several may use it at a time.
+type blobs struct {
+	mu   sync.Mutex
+	list map[string]string
+}
+
+func newBlobs() *blobs { return &blobs{list: map[string]string{}} }
 
 func archive(files ...string) io.Reader {
 	content := map[string]string{}
@@ -333,33 +338,56 @@ func archive(files ...string) io.Reader {
 }
 
 // Put implements host.Blobs.
-func (b blobs) Put(_ context.Context, key string, r io.Reader, _ int64) error {
+func (b *blobs) Put(_ context.Context, key string, r io.Reader, _ int64) error {
 	text, err := io.ReadAll(r)
-	b[key] = string(text)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.list[key] = string(text)
 	return err
 }
 
+func (b *blobs) read(key string) (string, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	text, found := b.list[key]
+	return text, found
+}
+
+func (b *blobs) has(key string) bool {
+	_, found := b.read(key)
+	return found
+}
+
+func (b *blobs) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.list)
+}
+
 // Open implements host.Blobs.
-func (b blobs) Open(_ context.Context, key string) (io.ReadCloser, int64, error) {
-	text, ok := b[key]
-	if !ok {
+func (b *blobs) Open(_ context.Context, key string) (io.ReadCloser, int64, error) {
+	text, found := b.read(key)
+	if !found {
 		return nil, 0, host.ErrNotFound
 	}
 	return io.NopCloser(strings.NewReader(text)), int64(len(text)), nil
 }
 
 // Delete implements host.Blobs.
-func (b blobs) Delete(_ context.Context, key string) error {
-	delete(b, key)
+func (b *blobs) Delete(_ context.Context, key string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.list, key)
 	return nil
 }
 
 // Link implements host.Blobs.
-func (blobs) Link(context.Context, string, time.Duration) (string, error) { return "", nil }
+func (*blobs) Link(context.Context, string, time.Duration) (string, error) { return "", nil }
 
-func (b blobs) unpack(_ context.Context, key string) (host.Archive, error) {
+func (b *blobs) unpack(_ context.Context, key string) (host.Archive, error) {
+	text, _ := b.read(key)
 	var a unpacked
-	return a, json.Unmarshal([]byte(b[key]), &a)
+	return a, json.Unmarshal([]byte(text), &a)
 }
 
 type unpacked map[string]string
