@@ -249,7 +249,8 @@ generate: ## write again what is generated: docs/state-machine.md, scenario resu
 verify: generate ## fail when generated files are not up to date
 	git diff --exit-code -- docs engine infra stages
 
-# mkdocs-material and all that it needs, in exact versions; in a folder for each list of them.
+# mkdocs-material and all that it needs, in exact versions; in a folder for each list of them. It is not
+# told to be quiet: it would count no warning, so that --strict had nothing to fail for.
 SITE_HOME = $(HOME)/.cache/zerodag/site-$(shell cksum < docs/site/requirements.txt | cut -d ' ' -f 1)
 
 $(SITE_HOME)/bin/mkdocs:
@@ -259,7 +260,7 @@ $(SITE_HOME)/bin/mkdocs:
 
 .PHONY: docs
 docs: $(SITE_HOME)/bin/mkdocs ## build site/, the pages as a web site; a link that leads nowhere fails
-	$(SITE_HOME)/bin/mkdocs build --quiet --strict
+	$(SITE_HOME)/bin/mkdocs build --strict
 
 .PHONY: clean
 clean: ## remove what was built
