@@ -27,9 +27,10 @@ test: tools assets ## install what the tests need, then lint and run all tests b
 	REQUIRE=python,ruby,client,peers $(GO) test -timeout 30m ./...
 
 .PHONY: test-long
-test-long: tools assets ## the race detector, packages, and the drivers and a whole deployment on LocalStack
+test-long: tools assets ## the race detector, packages, the site, and the drivers and a whole deployment on LocalStack
 	$(GO) test -race -timeout 30m -skip '$(NO_RACE)' ./internal/... ./cmd/... ./operators/...
 	$(MAKE) --no-print-directory test-packages
+	$(MAKE) --no-print-directory docs
 	$(MAKE) --no-print-directory test-aws
 
 .PHONY: test-packages
@@ -241,12 +242,26 @@ generate: ## write again what is generated: docs/state-machine.md, scenario resu
 	$(GO) test ./infra/deployment -run TestStack -rewrite
 	$(GO) test ./infra/settings -run TestDescribed -rewrite
 	$(GO) test ./internal/httpapi -run 'TestRoleTable|TestMetricTable' -rewrite
-	$(GO) test ./docs -run 'TestMap|TestSchema|TestSkill|TestLlms' -rewrite
+	$(GO) test ./docs -run 'TestMap|TestSchema|TestSkill|TestLlms|TestRest' -rewrite
+	$(GO) test ./cmd/zerodag -run TestCommandPage -rewrite
 
 .PHONY: verify
 verify: generate ## fail when generated files are not up to date
 	git diff --exit-code -- docs engine infra stages
 
+# mkdocs-material and all that it needs, in exact versions; in a folder for each list of them. It is not
+# told to be quiet: it would count no warning, so that --strict had nothing to fail for.
+SITE_HOME = $(HOME)/.cache/zerodag/site-$(shell cksum < docs/site/requirements.txt | cut -d ' ' -f 1)
+
+$(SITE_HOME)/bin/mkdocs:
+	@$(call atleast,python3 --version,3.10,Python)
+	python3 -m venv $(SITE_HOME)
+	$(SITE_HOME)/bin/pip install --quiet --disable-pip-version-check --requirement docs/site/requirements.txt
+
+.PHONY: docs
+docs: $(SITE_HOME)/bin/mkdocs ## build site/, the pages as a web site; a link that leads nowhere fails
+	$(SITE_HOME)/bin/mkdocs build --strict
+
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin dist engine/expr/assets/node_modules $(MOMENT)
+	rm -rf bin dist site engine/expr/assets/node_modules $(MOMENT)

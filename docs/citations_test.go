@@ -21,7 +21,7 @@ const root = ".."
 
 // skipped are folders whose texts are not ours to cite from: recordings, projects of tests,
 // and what is fetched or built.
-var skipped = []string{".git", "bin", "node_modules", "integration/conformance/cases", "integration/badprojects", "integration/client/lib",
+var skipped = []string{".git", "bin", "site", "node_modules", "integration/conformance/cases", "integration/badprojects", "integration/client/lib",
 	"integration/localstack/plugin/lsproc-0.1.0.dist-info", "cmd/zerodag/testdata", "cmd/zerodag/templates", "infra/cdk.out", "integration/stack/testdata"}
 
 // TestCitations proves that every page, section, decision, test, file and recorded case that a
