@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/magiconair/properties"
@@ -66,7 +67,7 @@ func loadContext(name string) (*serverContext, error) {
 		return nil, err
 	}
 	if c.endpoint == "" {
-		return nil, fmt.Errorf("context %s has no %s: %s", name, endpointKey, path)
+		return nil, fmt.Errorf("context %s has no %s in %s (zerodag context set %s -e URL gives it one)", name, endpointKey, path, shellWord(name))
 	}
 	return c, nil
 }
@@ -195,13 +196,14 @@ func listContexts(cmd *cobra.Command, s streams, args []string) error {
 	}
 	t := newTable(column{title: "IN USE"}, column{title: "NAME", name: true}, column{title: "ENDPOINT", name: true}, column{title: "SHOWS"})
 	for _, name := range names {
-		c, err := loadContext(name)
-		if err != nil {
-			return err
-		}
 		mark := ""
 		if name == current {
 			mark = "*"
+		}
+		c, err := loadContext(name)
+		if err != nil { // the others are shown all the same
+			t.add(mark, name, "broken: make it anew, or delete it", "-")
+			continue
 		}
 		t.add(mark, name, c.endpoint, c.who())
 	}
@@ -236,6 +238,9 @@ func newContextSet(s streams) *cobra.Command {
 		c.endpoint = cmp.Or(set.endpoint, c.endpoint)
 		if c.endpoint == "" {
 			return usageError{errors.New("--endpoint is required: where is the server?")}
+		}
+		if strings.Contains(c.endpoint, "@") {
+			return usageError{errors.New("put no user and password into the address of a context, which lists show: use --token or --iam")}
 		}
 		if set.token == "-" {
 			if set.token, err = readLine(s); err != nil {
@@ -286,23 +291,28 @@ func newContextDelete(s streams) *cobra.Command {
 		if len(args) != 1 {
 			return wrongCount(cmd, s, args, 1)
 		}
-		c, err := loadContext(args[0])
+		name := args[0]
+		names, err := contextNames()
 		if err != nil {
+			return err
+		}
+		if !slices.Contains(names, name) { // the error says which there are
+			_, err := loadContext(name)
 			return err
 		}
 		current, err := contextInUse()
 		if err != nil {
 			return err
 		}
-		if current == c.name {
+		if current == name {
 			if err := os.Remove(currentContext()); err != nil {
-				return fmt.Errorf("forget context %s: %w", c.name, err)
+				return fmt.Errorf("forget context %s: %w", name, err)
 			}
 		}
-		if err := os.Remove(filepath.Join(contextFolder(), c.name)); err != nil {
-			return fmt.Errorf("forget context %s: %w", c.name, err)
+		if err := os.Remove(filepath.Join(contextFolder(), name)); err != nil {
+			return fmt.Errorf("forget context %s: %w", name, err)
 		}
-		fmt.Fprintf(s.err, "Context %s is forgotten.\n", c.name)
+		fmt.Fprintf(s.err, "Context %s is forgotten.\n", name)
 		return nil
 	}
 	return c

@@ -33,12 +33,15 @@ func (o *runOutput) log(id operators.Identity) operators.Log {
 	return &lineLog{sink: o, task: id.TaskName}
 }
 
+// longestKept is how many characters of a line are shown again at the end.
+const longestKept = 300
+
 // printed shows a line that a task printed.
 func (o *runOutput) printed(task, line string) {
 	line = strings.TrimSuffix(line, "\r")
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	kept := append(o.last[task], line)
+	kept := append(o.last[task], shortenEnd(line[strings.LastIndexByte(line, '\r')+1:], longestKept))
 	if len(kept) > lastLines {
 		kept = slices.Clone(kept[len(kept)-lastLines:])
 	}

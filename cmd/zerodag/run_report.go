@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -163,28 +162,28 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// againCommand is the command line that goes on with the session: that of this run, but for what would
-// begin anew. Values of parameters are left out, since what is printed may be kept for others to read.
+// againCommand says what goes on with the session: the command line of this run, but for what would begin
+// anew. One with values that may be secrets is not repeated, since what is printed may be kept for others to
+// read.
 func againCommand(flags *pflag.FlagSet, args []string, session time.Time) string {
-	words := append([]string{ourName, "run"}, args...)
+	words, hidden, anew := append([]string{ourName, "run"}, args...), false, ""
 	flags.Visit(func(f *pflag.Flag) {
-		switch f.Name {
-		case "rerun", "all", "start", "session", "session-time":
+		_, isList := f.Value.(pflag.SliceValue)
+		switch {
+		case f.Name == "rerun" || f.Name == "all" || f.Name == "start":
+			anew = ", but without --" + f.Name
+		case f.Name == "session" || f.Name == "session-time":
+		case isList:
+			hidden = true
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name)
 		default:
-			list, isList := f.Value.(pflag.SliceValue)
-			switch {
-			case isList:
-				for _, pair := range list.GetSlice() {
-					key, _, _ := strings.Cut(pair, "=")
-					words = append(words, "-"+cmp.Or(f.Shorthand, "-"+f.Name), key+"=...")
-				}
-			case f.Value.Type() == "bool":
-				words = append(words, "--"+f.Name)
-			default:
-				words = append(words, "--"+f.Name, f.Value.String())
-			}
+			words = append(words, "--"+f.Name, f.Value.String())
 		}
 	})
+	if hidden {
+		return "the same command as before" + anew
+	}
 	if flags.Changed("session") || flags.Changed("session-time") {
 		words = append(words, "--session", session.Format("2006-01-02 15:04:05"))
 	}

@@ -50,6 +50,14 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// WriteString is Write: that of the file would let everything through.
+func (t *terminal) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
+
+// ReadFrom copies by Write, for the same reason.
+func (t *terminal) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{t}, r)
+}
+
 // longestColour bounds a sequence that sets colours.
 const longestColour = 64
 

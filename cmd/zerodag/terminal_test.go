@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +38,36 @@ func TestCalm(t *testing.T) {
 				t.Errorf("%q cut at %d: %q, want %q", c.text, cut, one+two+end, c.want)
 			}
 		}
+	}
+}
+
+// TestTerminalGuardsEveryWay proves that whatever way a text is written to a terminal, it cannot move the
+// cursor: also the ways of which the file below has its own.
+func TestTerminalGuardsEveryWay(t *testing.T) {
+	t.Parallel()
+	const evil = "a\x1b[2J\x1b[H\x1b]0;title\x07b\n"
+	for name, write := range map[string]func(io.Writer) error{
+		"Write":       func(w io.Writer) error { _, err := w.Write([]byte(evil)); return err },
+		"WriteString": func(w io.Writer) error { _, err := io.WriteString(w, evil); return err },
+		"Fprint":      func(w io.Writer) error { _, err := fmt.Fprint(w, evil); return err },
+		"Copy":        func(w io.Writer) error { _, err := io.Copy(w, strings.NewReader(evil)); return err },
+		"Copy of a reader that cannot write": func(w io.Writer) error {
+			_, err := io.Copy(w, io.LimitReader(strings.NewReader(evil), 1000))
+			return err
+		},
+	} {
+		file, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := write(&terminal{File: file}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		text, err := os.ReadFile(file.Name())
+		if err != nil || strings.ContainsAny(string(text), "\x1b\x07") || !strings.HasPrefix(string(text), "a") {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+		file.Close()
 	}
 }
 

@@ -116,6 +116,13 @@ func (v *treeView) close() {
 	v.redraw(time.Now(), true)
 }
 
+// A line of the tree that is wider than the terminal is cut by it: one that went on in the next line would
+// make the cursor miss the first line at the next redraw.
+const (
+	cutLines  = "\x1b[?7l"
+	wrapLines = "\x1b[?7h"
+)
+
 // redraw replaces the tree on the screen: what was printed goes above it for good.
 func (v *treeView) redraw(now time.Time, last bool) {
 	var b strings.Builder
@@ -126,9 +133,11 @@ func (v *treeView) redraw(now time.Time, last bool) {
 	b.WriteString(printed + open)
 	columns, lines := v.size()
 	picture := v.picture(now, columns, max(3, lines-2), last)
+	b.WriteString(cutLines)
 	for _, l := range picture {
 		b.WriteString(l + "\n")
 	}
+	b.WriteString(wrapLines)
 	v.drawn = len(picture)
 	io.WriteString(v.out, b.String())
 }

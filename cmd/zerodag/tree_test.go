@@ -165,7 +165,7 @@ func TestTreeKeepsOutput(t *testing.T) {
 	fmt.Fprint(log, "ond\nlast")
 	log.(*lineLog).Close()
 	v.redraw(time.Unix(0, 0), true)
-	if diff := cmp.Diff("+wf+a | first\n· +wf \n0 of 1 done\n\x1b[2A\r\x1b[J+wf+a | second\n+wf+a | last\n· +wf \n", out.String()); diff != "" {
+	if diff := cmp.Diff("+wf+a | first\n\x1b[?7l· +wf \n0 of 1 done\n\x1b[?7h\x1b[2A\r\x1b[J+wf+a | second\n+wf+a | last\n\x1b[?7l· +wf \n\x1b[?7h", out.String()); diff != "" {
 		t.Error(diff)
 	}
 }

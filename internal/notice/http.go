@@ -3,9 +3,11 @@ package notice
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -42,7 +44,7 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) error {
 	}
 	r, err := http.NewRequestWithContext(ctx, method, h.URL, bytes.NewReader(param.AppendJSON(nil, fields)))
 	if err != nil {
-		return fmt.Errorf("send notification: %w", err)
+		return h.failed(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	for name, value := range h.Headers {
@@ -50,12 +52,30 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) error {
 	}
 	answer, err := client().Do(r)
 	if err != nil {
-		return fmt.Errorf("send notification: %w", err)
+		return h.failed(err)
 	}
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 500))
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("send notification: %s answered %s: %s", h.URL, answer.Status, strings.TrimSpace(string(text)))
+		return fmt.Errorf("%s answered %s: %s", h.server(), answer.Status, strings.TrimSpace(string(text)))
 	}
 	return nil
+}
+
+// server is where notices go, without what may be a key: whoever may start an attempt can read the error.
+func (h HTTP) server() string {
+	u, err := url.Parse(h.URL)
+	if err != nil {
+		return "the server of notification.http.url"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// failed is an error of a request without its address.
+func (h HTTP) failed(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return fmt.Errorf("ask %s: %w", h.server(), err)
 }

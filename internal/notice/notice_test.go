@@ -62,6 +62,20 @@ func TestFailureInNotice(t *testing.T) {
 	}
 }
 
+// TestErrorsOfANoticeTellNoAddress proves that an address which may hold a key is in no error: whoever
+// starts an attempt can read that.
+func TestErrorsOfANoticeTellNoAddress(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	defer server.Close()
+	for _, address := range []string{server.URL, "http://127.0.0.1:1", "nosuch://host", "http://[::1"} {
+		err := notice.HTTP{URL: address + "/hooks/secret-path?key=secret-key"}.Send(t.Context(), param.New())
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
 type failing struct{ tries *[]time.Time }
 
 func (f failing) Send(context.Context, *param.Map) error {
