@@ -152,6 +152,9 @@ func (f *commonFlags) parameters(s settings) (*param.Map, error) {
 		return nil, err
 	}
 	if f.paramsFile != "" {
+		if _, err := os.Stat(f.paramsFile); err != nil && !asDigdag() {
+			return nil, fmt.Errorf("read parameters of --params-file: %w", err)
+		}
 		dir, name := filepath.Split(f.paramsFile)
 		read := func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, file)) }
 		fromFile, err := dig.LoadFile(read, name)

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +15,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
+	"zerodag/internal/client"
 	"zerodag/internal/evaluators/evaluator"
 )
 
@@ -96,9 +99,21 @@ func run(ctx context.Context, args []string, s streams) int {
 		return wrongUsage(s, c, err)
 	}
 	if !errors.Is(err, errShown) {
-		fmt.Fprintf(s.err, "error: %s\n", asCalled(err.Error()))
+		fmt.Fprintf(s.err, "error: %s\n", asCalled(plainError(err)))
 	}
 	return 1
+}
+
+// plainError is the text of an error; of what a server answered in JSON it has the message alone. Scripts for
+// the original read the JSON.
+func plainError(err error) string {
+	text := err.Error()
+	var status *client.StatusError
+	var body struct{ Message string }
+	if asDigdag() || !errors.As(err, &status) || json.Unmarshal([]byte(status.Body), &body) != nil || body.Message == "" {
+		return text
+	}
+	return strings.Replace(text, status.Body, body.Message, 1)
 }
 
 // longHelp writes the original's `-help` as `--help`: with one hyphen it reads as letters.

@@ -53,6 +53,9 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 			return err
 		}
 		if folder = settings["database.path"]; folder == "" {
+			if m.config != "" && !asDigdag() {
+				return fmt.Errorf("%s has no database.path: name the folder of the server's data there, or with --database DIR", m.config)
+			}
 			return usageError{errors.New("--database, or --config option is required")}
 		}
 	}

@@ -91,6 +91,9 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 		for _, line := range f.lines {
 			fmt.Fprintf(&b, "    %s| %s%s\n", ink.dim, line, ink.reset)
 		}
+		if remedy := remedyOf(f.message, a.Project.Name); remedy != "" {
+			fmt.Fprintf(&b, "    hint: %s\n", remedy)
+		}
 	}
 	if a.Done && !a.Success {
 		fmt.Fprintf(&b, "Mend it, push it, and run what is left with: zerodag retry %s --latest-revision --resume\n", a.ID)

@@ -123,6 +123,9 @@ func (o runOutcome) text(ink palette) string {
 		for _, line := range f.lines {
 			fmt.Fprintf(&b, "  %s| %s%s\n", ink.dim, line, ink.reset)
 		}
+		if remedy := remedyOf(f.reason, ""); remedy != "" {
+			fmt.Fprintf(&b, "  hint: %s\n", asCalled(remedy))
+		}
 	}
 	word, colour := "Failed", ink.red
 	if o.interrupted {
