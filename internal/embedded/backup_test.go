@@ -41,7 +41,7 @@ func TestBackupDuringRetention(t *testing.T) {
 	}
 	defer e.Close()
 	random := make([]byte, 4<<20)
-	rand.NewChaCha8([32]byte{}).Read(random) //nolint:errcheck // it has no error
+	rand.NewChaCha8([32]byte{}).Read(random)
 	for name, text := range map[string][]byte{"a": random, "b": []byte("removed"), "c": []byte("kept")} {
 		if err := os.WriteFile(filepath.Join(archives, name), text, 0o600); err != nil {
 			t.Fatal(err)
