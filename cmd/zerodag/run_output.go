@@ -16,7 +16,7 @@ import (
 type runOutput struct {
 	ctx   context.Context //nolint:containedctx // it says whether the run was interrupted, after which tasks fail for that
 	level int
-	tree  bool // a tree shows what begins and what was skipped
+	tree  bool // a tree shows what was skipped, and names are aligned
 
 	mu    sync.Mutex
 	lines taskLines
@@ -73,7 +73,7 @@ func (o *runOutput) said(task string, first bool, level operators.Level, logger,
 		o.write(task, o.lines.ink.red, plainly(task, message))
 	case level == operators.Warn:
 		o.write(task, o.lines.ink.yellow, strings.Trim(message, "\n"))
-	case o.tree, strings.HasSuffix(task, engine.FailureAlert):
+	case strings.HasSuffix(task, engine.FailureAlert):
 	case isHeading(first, logger):
 		o.write(task, o.lines.ink.dim, time.Now().Format("15:04:05 ")+message)
 	default:

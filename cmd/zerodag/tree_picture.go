@@ -71,13 +71,20 @@ func (c *tally) plus(d tally) {
 
 // words names what there is of each kind.
 func (c tally) words() string {
-	parts := []string{fmt.Sprintf("%d of %d done", c.done, c.total)}
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{c.running, "running"}, {c.waiting, "waiting"}, {c.failed, "failed"}} {
-		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+	return listed([]string{fmt.Sprintf("%d of %d done", c.done, c.total)}, some{c.running, "running"}, some{c.waiting, "waiting"}, some{c.failed, "failed"})
+}
+
+// some is how many there are of a kind.
+type some struct {
+	n    int
+	what string
+}
+
+// listed adds what there is any of.
+func listed(parts []string, kinds ...some) string {
+	for _, k := range kinds {
+		if k.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", k.n, k.what))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -294,20 +301,12 @@ func (p painter) line(g *grove, l line) string {
 
 // others says what is left out of a group.
 func (c tally) others(over bool) string {
-	parts, left := []string{}, "to come"
+	left := "to come"
 	if over {
 		left = "did not run"
 	}
-	for _, x := range []struct {
-		n    int
-		what string
-	}{{c.done, "done"}, {c.failed, "failed"}, {c.running, "running"}, {c.waiting, "waiting"},
-		{c.total - c.done - c.failed - c.running - c.waiting, left}} {
-		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
-		}
-	}
-	return "... " + strings.Join(parts, ", ")
+	return "... " + listed(nil, some{c.done, "done"}, some{c.failed, "failed"}, some{c.running, "running"}, some{c.waiting, "waiting"},
+		some{c.total - c.done - c.failed - c.running - c.waiting, left})
 }
 
 func (p painter) draw(r treeRow, depth int, note string) string {

@@ -28,8 +28,7 @@ func newView(ctx context.Context, r *localRun) view {
 	if live {
 		lines = taskLines{out: above, ink: newPalette()}
 	}
-	level, _ := levelNumber(r.logLevel) // the console has it, too
-	r.output = newRunOutput(ctx, lines, level, live)
+	r.output = newRunOutput(ctx, lines, r.log.level, live)
 	var v view
 	switch {
 	case live:

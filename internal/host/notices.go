@@ -36,12 +36,6 @@ type Failure struct {
 	Lines   []string // the last lines that it printed
 }
 
-// MostFailureLines is how many lines a Failure has at most, and MostFailureLine how many bytes of each.
-const (
-	MostFailureLines = 10
-	MostFailureLine  = 500
-)
-
 // NoBus is a Bus without listeners.
 type NoBus struct{}
 

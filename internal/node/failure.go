@@ -10,8 +10,13 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// longestRead is the largest file of a log that is read for its last lines.
-const longestRead = 1 << 20
+// What people are told of a task that failed: so many lines, and so many bytes of each. A file of a log that
+// is larger than longestRead is not read for them.
+const (
+	mostLines   = 10
+	longestLine = 500
+	longestRead = 1 << 20
+)
 
 // lastLines reads the last lines that a task printed; none where they cannot be had soon, since people are
 // told of the failure all the same.
@@ -30,9 +35,9 @@ func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string)
 		return nil
 	}
 	defer file.Close()
-	lines, _ := tasklog.Last(file, host.MostFailureLines) // what is no log has no lines
+	lines, _ := tasklog.Last(file, mostLines) // what is no log has no lines
 	for i, l := range lines {
-		lines[i] = strings.ToValidUTF8(l[:min(len(l), host.MostFailureLine)], "")
+		lines[i] = strings.ToValidUTF8(l[:min(len(l), longestLine)], "")
 	}
 	return lines
 }
