@@ -37,32 +37,30 @@ const completeTime = 2 * time.Second
 func completeArguments(root *cobra.Command) {
 	list := completions()
 	for _, c := range root.Commands() {
-		proposals, known := list[c.Name()]
-		if !known {
-			continue
-		}
-		c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			if len(args) >= len(proposals) {
-				return nil, cobra.ShellCompDirectiveNoFileComp
+		if proposals, known := list[c.Name()]; known {
+			c.ValidArgsFunction = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+				if len(args) >= len(proposals) {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				return proposals[len(args)].complete(c, args, begun)
 			}
-			ctx, stop := context.WithTimeout(context.Background(), completeTime)
-			defer stop()
-			found, err := proposals[len(args)](ctx, c, args)
-			if err != nil {
-				cobra.CompDebugln(err.Error(), false) // a shell that completes has no place for errors
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return slices.DeleteFunc(found, func(text string) bool { return !strings.HasPrefix(text, begun) }), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	if c, _, err := root.Find([]string{"secrets"}); err == nil {
-		_ = c.RegisterFlagCompletionFunc("project", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) { // the flag is there
-			ctx, stop := context.WithTimeout(context.Background(), completeTime)
-			defer stop()
-			names, _ := projectNames(ctx, c, nil)
-			return names, cobra.ShellCompDirectiveNoFileComp
-		})
+		_ = c.RegisterFlagCompletionFunc("project", proposal(projectNames).complete) // the flag is there
 	}
+}
+
+// complete is what cobra asks for: what could stand where so much has begun.
+func (p proposal) complete(c *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+	ctx, stop := context.WithTimeout(context.Background(), completeTime)
+	defer stop()
+	found, err := p(ctx, c, before)
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false) // a shell that completes has no place for errors
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.DeleteFunc(found, func(text string) bool { return !strings.HasPrefix(text, begun) }), cobra.ShellCompDirectiveNoFileComp
 }
 
 func operatorNames(context.Context, *cobra.Command, []string) ([]string, error) {
