@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/limits"
 )
 
 // room bounds the bytes that copies of projects take on disk, all together.
@@ -97,6 +98,16 @@ func (w *Workspaces) dropClean() {
 
 // remove deletes a copy.
 func (w *Workspaces) remove(c *clone) {
-	os.RemoveAll(c.root)
+	removeFolder(c.root)
 	w.room.give(c.size)
+}
+
+// removing is how long a folder is tried to be removed that needs more descriptors than there are.
+const removing = 10 * time.Second
+
+// removeFolder deletes a folder of ours. What it can't delete is deleted with all others at the end.
+func removeFolder(name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), removing)
+	defer cancel()
+	_ = limits.WhileScarce(ctx, func() error { return os.RemoveAll(name) })
 }

@@ -157,7 +157,7 @@ func (w *Workspaces) give(u *unpacked) {
 		key := w.oldest[i]
 		if old := w.unpacked[key]; old.users == 0 {
 			w.drop(key)
-			os.RemoveAll(old.project.root)
+			removeFolder(old.project.root)
 			for _, c := range old.clean {
 				w.remove(c)
 			}
@@ -186,7 +186,7 @@ func (w *Workspaces) unpack(ctx context.Context, key string) (Project, error) {
 		return Project{}, fmt.Errorf("unpack project archive: %w", err)
 	}
 	if err := Unpack(ctx, in, folder, w.limits); err != nil {
-		os.RemoveAll(folder)
+		removeFolder(folder)
 		return Project{}, fmt.Errorf("unpack project archive: %w", err)
 	}
 	if _, err := datafolder.Remove(folder); err != nil { // of a revision that was pushed before such archives were refused
@@ -210,13 +210,19 @@ func (w *Workspace) mine() (Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.own == nil && w.wrong == nil {
+		tried := false
 		w.wrong = w.patiently(func() (err error) {
-			if w.own, err = w.clone(); err != nil {
-				os.RemoveAll(w.path())
+			if tried { // what an earlier try left goes first: for that it may have had too few descriptors, too
+				if err := os.RemoveAll(w.path()); err != nil {
+					return err
+				}
 			}
+			tried = true
+			w.own, err = w.clone()
 			return err
 		})
 		if w.wrong != nil {
+			removeFolder(w.path())
 			w.wrong = fmt.Errorf("make workspace: %w", w.wrong)
 		}
 	}

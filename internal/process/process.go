@@ -60,7 +60,6 @@ type Driver struct {
 
 	base    lineage.Mark // of this driver's commands: their number is added
 	theirs  func() *variables
-	null    null
 	starts  chan struct{} // one for each command that runs: as many as there are descriptors for
 	buffers sync.Pool
 
@@ -176,19 +175,4 @@ func (d *Driver) isRunning(pid int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.running[pid]
-}
-
-// null is stdin of every command: one open file for all.
-type null struct {
-	mu   sync.Mutex
-	file *os.File
-}
-
-func (n *null) open() (_ *os.File, err error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.file == nil {
-		n.file, err = os.Open(os.DevNull)
-	}
-	return n.file, err
 }

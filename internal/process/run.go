@@ -92,10 +92,13 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 	if err != nil {
 		return nil, nil, startError(dir, c.Args[0], err)
 	}
-	null, err := d.null.open()
+	// A file for each command: one for all might have got the last descriptor that this process may have, and no
+	// command can be given that one (limits.Scarce).
+	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, nil, err
 	}
+	defer null.Close()
 	reader, writer, err := pipe()
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a pipe: %w", err)
@@ -123,6 +126,9 @@ func (d *Driver) spawn(program string, c operators.Command, number int, attr *os
 
 // startError is the user's text for a command that did not start: what, where and why.
 func startError(dir, program string, err error) error {
+	if limits.Scarce(err) {
+		return fmt.Errorf("start %s: %w", program, err)
+	}
 	cause := err
 	var onPath *fs.PathError
 	if errors.As(err, &onPath) {
