@@ -28,11 +28,18 @@ type stream struct {
 
 func (c caller) follow(attempt, position string) *stream {
 	c.t.Helper()
+	return c.stream("/api/attempts/"+attempt+"/events", position)
+}
+
+// stream opens a stream of events.
+func (c caller) stream(path, position string) *stream {
+	c.t.Helper()
 	ctx, cancel := context.WithCancel(c.t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+"/api/attempts/"+attempt+"/events", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path, nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Last-Event-ID", position)
 	response, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {

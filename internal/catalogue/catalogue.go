@@ -23,9 +23,9 @@ import (
 
 // Live are the attempts that this process works on.
 type Live interface {
-	// View shows the state of an attempt under way to f, which must keep nothing of it.
-	// host.ErrGone: it has ended since its row was read.
-	View(ctx context.Context, id int64, f func(*engine.State)) error
+	// View shows the state of an attempt under way to f, which must keep nothing of it, with the number of the entry
+	// that it is as of. host.ErrGone: it has ended since its row was read.
+	View(ctx context.Context, id int64, f func(s *engine.State, seq int64)) error
 	// Watch returns a channel that receives after each step of the attempt that this process
 	// makes, and is closed when the attempt is over or ctx ends.
 	Watch(ctx context.Context, a host.Attempt) <-chan struct{}

@@ -7,6 +7,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/replay"
 	"zerodag/internal/vault"
 )
 
@@ -14,8 +15,14 @@ import (
 // it. An attempt that waits (backfill), or that never could start, has no tasks: f gets
 // nil.
 func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.State)) error {
+	return c.ViewSince(ctx, a, func(s *engine.State, _ int64) { f(s) })
+}
+
+// ViewSince is View that also says which entry of the history the tasks are as of: what comes after it are the
+// changes from then on. It is 0 where nothing changes any more.
+func (c lifecycle) ViewSince(ctx context.Context, a host.Attempt, f func(s *engine.State, seq int64)) error {
 	if a.Waits != 0 {
-		f(nil)
+		f(nil, 0)
 		return nil
 	}
 	if !a.Done {
@@ -28,7 +35,7 @@ func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.Stat
 	if err != nil {
 		return err
 	}
-	f(state)
+	f(state, 0)
 	return nil
 }
 
@@ -41,6 +48,12 @@ func (c lifecycle) Watch(ctx context.Context, a host.Attempt) <-chan struct{} {
 // History lists entries of the attempt's log from sequence number first, up to n.
 func (c lifecycle) History(ctx context.Context, a host.Attempt, first int64, n int) ([]host.Entry, error) {
 	return c.o.Reader.History(ctx, a, first, n)
+}
+
+// Changes shows the entries of the attempt's log after entry `after`, up to n, each with the tasks as they were
+// then; see replay.Reader.Walk.
+func (c lifecycle) Changes(ctx context.Context, a host.Attempt, after int64, n int, f func(replay.Step, *engine.State) bool) error {
+	return c.o.Reader.Walk(ctx, a, after, n, f)
 }
 
 // ViewAt shows the attempt as it was after entry seq.

@@ -118,9 +118,9 @@ func (c *Attempts) Over(id int64) {
 	a.notify()
 }
 
-// View shows the tasks of an attempt that has not ended to f, which must keep nothing of it.
-// host.ErrGone: it has ended since the caller read its row.
-func (c *Attempts) View(ctx context.Context, id int64, f func(*engine.State)) error {
+// View shows the tasks of an attempt that has not ended to f, which must keep nothing of it, with the number of
+// the entry that they are as of. host.ErrGone: it has ended since the caller read its row.
+func (c *Attempts) View(ctx context.Context, id int64, f func(s *engine.State, seq int64)) error {
 	a := c.hold(id)
 	defer c.drop(a)
 	a.mu.Lock()
@@ -131,7 +131,7 @@ func (c *Attempts) View(ctx context.Context, id int64, f func(*engine.State)) er
 	if err := a.ensure(ctx); err != nil {
 		return err
 	}
-	f(a.state)
+	f(a.state, a.seq)
 	return nil
 }
 

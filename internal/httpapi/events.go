@@ -1,16 +1,11 @@
 package httpapi
 
 import (
-	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -18,28 +13,19 @@ import (
 	"zerodag/internal/host"
 )
 
-// heartbeat is how long a stream may be silent: less than what proxies wait for.
-const heartbeat = 15 * time.Second
-
 // chunk bounds the text of one log event.
 const chunk = 64 << 10
 
 // feed is one server-sent-event stream of an attempt: `attempt` when its row changed,
 // `task` for each task that changed, `log` for text of a run, `end` at last.
 type feed struct {
-	*call
-	out     *bufio.Writer
-	control *http.ResponseController
-	id      host.Attempt
+	*eventStream
 	row     string // the attempt as it was sent last
 	tasks   map[engine.TaskID]stamp
 	running map[string]bool // names of tasks that may still write
 	logs    map[string]*logPart
 	since   time.Time // of the position that the client resumes from
 	looked  time.Time // when the logs were read last
-	wait    time.Duration
-	checked time.Time // when the token was looked at last
-	told    bool      // something was sent
 }
 
 // stamp tells one state of a task from the next.
@@ -69,126 +55,20 @@ func getEvents(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{call: c, id: a, tasks: map[engine.TaskID]stamp{}, logs: map[string]*logPart{}, wait: c.Limits.Watch}
-	position := c.r.Header.Get("Last-Event-ID")
-	if position == "" {
-		position = c.text("last_event_id")
-	}
+	f := &feed{eventStream: c.streamOf(a), tasks: map[engine.TaskID]stamp{}, logs: map[string]*logPart{}}
+	position := f.begin()
 	if position == ended {
-		c.w.WriteHeader(http.StatusNoContent) // tells the client not to come again
 		return written{}, nil
 	}
 	f.resume(position)
-	f.begin()
-	if c.r.Method == http.MethodHead {
-		return written{}, nil
-	}
-	ctx, cancel := context.WithCancel(c.ctx())
-	defer cancel()
-	if err := f.run(ctx); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		c.Logger.Warn("stream of an attempt broke off", "attempt", a.ID, "error", err)
-	}
+	f.send(f.round)
 	return written{}, nil
-}
-
-func (f *feed) begin() {
-	h := f.w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no")
-	f.w.WriteHeader(http.StatusOK)
-	f.out, f.control = bufio.NewWriter(f.w), http.NewResponseController(f.w)
-	_ = f.control.SetReadDeadline(time.Time{}) // nothing more is read: a server must not miss it
-	_ = f.flush()                              // run meets the same error
-}
-
-// flush sends what is written. A client that does not read for long is given up.
-func (f *feed) flush() error {
-	if err := f.control.SetWriteDeadline(time.Now().Add(2 * heartbeat)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	if err := f.out.Flush(); err != nil {
-		return err
-	}
-	return f.control.Flush()
-}
-
-// run sends until the attempt is over, the client is gone or the server stops.
-func (f *feed) run(ctx context.Context) error {
-	steps := f.Node.Watch(ctx, f.id)
-	over := false
-	for beat := time.Now(); ; {
-		begin := time.Now()
-		done, err := f.round(ctx, over)
-		if err != nil || over || f.told && f.Limits.Stream > 0 && !done {
-			return err
-		}
-		if done { // also where the steps are another process's: the rest of the logs, and the end
-			over = true
-			continue
-		}
-		if time.Since(beat) > heartbeat {
-			beat = time.Now()
-			fmt.Fprint(f.out, ":\n\n")
-		}
-		// Many steps at once are one round; rounds take a fifth of the time at most.
-		if !f.pause(ctx, max(minRound, 4*time.Since(begin))) {
-			return nil
-		}
-		if !f.stillMay(ctx) {
-			return nil
-		}
-		look := time.NewTimer(min(f.wait, recheck))
-		select {
-		case _, open := <-steps:
-			over = !open
-		case <-look.C:
-		case <-f.Stopping:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		look.Stop()
-	}
-}
-
-// recheck is how long after it was revoked a token may go on reading.
-const recheck = 2 * time.Second
-
-// stillMay says whether the stream's token is still good. It was shown when the stream began;
-// where that cannot be looked up now, the next time will tell.
-func (f *feed) stillMay(ctx context.Context) bool {
-	if f.actor.By != ByToken || time.Since(f.checked) < recheck/2 {
-		return true
-	}
-	f.checked = time.Now()
-	t, err := f.Auth.Tokens.ByHash(ctx, f.actor.token)
-	if err != nil {
-		return !errors.Is(err, host.ErrNotFound)
-	}
-	return t.Site == f.actor.Site && t.Role == f.actor.Role.String()
-}
-
-// minRound is the least time between two rounds.
-const minRound = 20 * time.Millisecond
-
-// pause says whether the stream goes on after d.
-func (f *feed) pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-f.Stopping:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // round sends what changed since the last one; done is that the attempt was over before.
 func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 	begin := f.Now()
-	a, err := f.Node.Attempt(ctx, f.actor.Site, f.id.ID)
+	a, err := f.Node.Attempt(ctx, f.actor.Site, f.of.ID)
 	if err != nil {
 		return false, err
 	}
@@ -211,21 +91,6 @@ func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 		fmt.Fprintf(f.out, "id: %s\n\n", f.position(begin))
 	}
 	return a.Done, f.flush()
-}
-
-func encode(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err) // our own types: a programmer's mistake
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func (f *feed) event(name, data string) {
-	f.told = true
-	fmt.Fprintf(f.out, "event: %s\ndata: %s\n\n", name, data)
 }
 
 func (f *feed) sendTasks(ctx context.Context, a host.Attempt) error {

@@ -31,14 +31,20 @@ func getLogFiles(c *call) (any, error) {
 	if c.text("task") == "" && !c.flag("every") {
 		list = slices.DeleteFunc(slices.Clone(list), func(f host.LogFile) bool { return strings.Contains(f.TaskName, "@") })
 	}
+	return map[string]any{"files": c.logFiles(list)}, nil
+}
+
+// logFiles shows log files; never null.
+func (c *call) logFiles(list []host.LogFile) []restLogFile {
 	direct := c.direct()
-	return collection("files", list, func(f host.LogFile) restLogFile {
-		r := restLogFile{f.Name, f.Size, f.TaskName, moment(f.Time), f.AgentID, nil}
+	files := make([]restLogFile, len(list))
+	for i, f := range list {
+		files[i] = restLogFile{f.Name, f.Size, f.TaskName, moment(f.Time), f.AgentID, nil}
 		if direct {
-			r.Direct = textOrNull(f.Direct)
+			files[i].Direct = textOrNull(f.Direct)
 		}
-		return r
-	}), nil
+	}
+	return files
 }
 
 func getLogFile(c *call) (any, error) {
@@ -46,16 +52,21 @@ func getLogFile(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.openLog(a)
+}
+
+// openLog opens the log file that the path names.
+func (c *call) openLog(a host.Attempt) (download, error) {
 	name := c.vars["file_name"]
 	if strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." || name == "" {
-		return nil, invalid("Invalid log file name: %q", name)
+		return download{}, invalid("Invalid log file name: %q", name)
 	}
 	body, size, err := c.Node.LogFile(c.ctx(), a, name)
 	if errors.Is(err, host.ErrNotFound) {
-		return nil, missing("log file name=%s of session attempt id=%d", name, a.ID)
+		return download{}, missing("log file name=%s of session attempt id=%d", name, a.ID)
 	}
 	if err != nil {
-		return nil, err
+		return download{}, err
 	}
 	return download{gzipType, body, size}, nil
 }

@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// ended is the position behind everything.
-const ended = "end"
-
 // position says how far the client is: a time, and how much it has of the log files that
 // may still grow. What is older than the time and not named was sent in full.
 func (f *feed) position(at time.Time) string {

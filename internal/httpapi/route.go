@@ -87,7 +87,7 @@ func endpoints() []route {
 		get("/api/logs/{attempt_id}/files", "getFileHandles", getLogFiles),
 		{method: http.MethodGet, path: "/api/logs/{attempt_id}/files/{file_name}", name: "getFile", role: Viewer, kind: transfer, serve: getLogFile},
 	}
-	return slices.Concat(list, scheduleEndpoints(), serverEndpoints())
+	return slices.Concat(list, scheduleEndpoints(), consoleEndpoints(), serverEndpoints())
 }
 
 func scheduleEndpoints() []route {
@@ -101,6 +101,22 @@ func scheduleEndpoints() []route {
 		post("backfill", "backfillSchedule", jsonType, backfillSchedule),
 		post("disable", "disableSchedule", "", disableSchedule),
 		post("enable", "enableSchedule", "", enableSchedule),
+	}
+}
+
+// consoleEndpoints are those that a page of pictures needs beside the original's: bounded in rows and bytes, so that
+// a function can answer. A reader of the original's paths never meets them.
+func consoleEndpoints() []route {
+	get := func(path, name string, f func(*call) (any, error)) route {
+		return route{method: http.MethodGet, path: "/api/x/" + path, name: name, role: Viewer, serve: f}
+	}
+	following := get("attempts/{id}/changes", "getChanges", getChanges)
+	following.kind = stream
+	return []route{
+		get("attempts/{id}/outline", "getOutline", getOutline),
+		following,
+		get("attempts/{id}/tasks/{task_id}", "getTask", getTask),
+		get("logs/{attempt_id}/files/{file_name}", "getLogText", getLogText),
 	}
 }
 

@@ -21,8 +21,7 @@ const (
 // lastLines reads the last lines that a task printed; none where they cannot be had soon, since people are
 // told of the failure all the same.
 func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string) []string {
-	files, err := logs.Files(ctx, a, task+"@")
-	files = slices.DeleteFunc(files, func(f host.LogFile) bool { return f.TaskName != task })
+	files, err := taskLogs(ctx, logs, a, task)
 	if err != nil || len(files) == 0 {
 		return nil
 	}
@@ -40,4 +39,14 @@ func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string)
 		lines[i] = strings.ToValidUTF8(l[:min(len(l), longestLine)], "")
 	}
 	return lines
+}
+
+// TaskLogs lists the log files of a task, by name: in the order in which they were begun.
+func (n *Node) TaskLogs(ctx context.Context, a host.Attempt, task string) ([]host.LogFile, error) {
+	return taskLogs(ctx, n.logs, a, task)
+}
+
+func taskLogs(ctx context.Context, logs host.Logs, a host.Attempt, task string) ([]host.LogFile, error) {
+	files, err := logs.Files(ctx, a, tasklog.Prefix(task))
+	return slices.DeleteFunc(slices.Clone(files), func(f host.LogFile) bool { return !tasklog.IsOf(f, task) }), err
 }

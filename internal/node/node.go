@@ -94,6 +94,7 @@ type Node struct {
 	stopping func()
 	events   host.Queue
 	tasks    host.Queue
+	logs     host.Logs
 	now      func() time.Time
 	logger   *slog.Logger
 	limits   host.Limits
@@ -103,7 +104,7 @@ type Node struct {
 // New makes a node; it does nothing by itself until Run.
 func New(o Options) *Node {
 	o.fillIn()
-	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, now: o.Now, logger: o.Logger, limits: o.Limits,
+	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, logs: o.Logs, now: o.Now, logger: o.Logger, limits: o.Limits,
 		alarm:    newAlarm(),
 		retry:    &retry.Retrier{Most: o.Limits.StoreRetry, Now: o.Now, Logger: o.Logger, Pause: o.Pause},
 		messages: catalogue.Messages{Tasks: o.Tasks, Now: o.Now}}

@@ -35,7 +35,7 @@ func (r *Reader) Archive(ctx context.Context, a host.Attempt) (*engine.State, er
 func (r *Reader) History(ctx context.Context, a host.Attempt, first int64, n int) ([]host.Entry, error) {
 	stored, err := r.Log.History(ctx, a.ID, first, n)
 	if errors.Is(err, host.ErrNotFound) {
-		return nil, &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is not kept any more"}
+		return nil, historyGone(a)
 	}
 	var list []host.Entry
 	for _, e := range stored.Entries {
@@ -44,6 +44,10 @@ func (r *Reader) History(ctx context.Context, a host.Attempt, first int64, n int
 		}
 	}
 	return list, err
+}
+
+func historyGone(a host.Attempt) error {
+	return &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is not kept any more"}
 }
 
 // At returns the attempt as it was after entry seq. An *Error of code Missing says that there is

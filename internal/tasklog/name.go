@@ -47,6 +47,20 @@ func Shortened(name string, most int) string {
 	return strings.ToValidUTF8(name[:most-len(tail)], "") + tail
 }
 
+// Prefix is how the names of the files of a task begin; those of others may, too: see IsOf.
+func Prefix(task string) string {
+	task = Within(task)
+	if most := longestTask - longestTask/2; len(task) > most { // long ones are cut, the sooner the longer the agent's name
+		return strings.ToValidUTF8(task[:most-len("~0123456789ab")], "")
+	}
+	return task + "@"
+}
+
+// IsOf says whether a file is of a task.
+func IsOf(f host.LogFile, task string) bool {
+	return f.TaskName == Shortened(Within(task), longestTask-len(f.AgentID))
+}
+
 // ParseName takes a name apart. Other files are none of ours. A task may have an "@" in
 // its name, so may the agent: the first one that a time follows counts.
 func ParseName(name string) (host.LogFile, bool) {

@@ -1,0 +1,306 @@
+package rest_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// various is a workflow with groups, tasks made at run time, a group that is tried again, and a failure.
+const various = `_export: {greeting: hello}
++side:
+  _parallel: true
+  +a: {echo>: "${greeting}", _export: {own: 1}}
+  +b: {echo>: b}
++each:
+  for_each>: {n: [1, 2, 3]}
+  _do: {+say: {echo>: "${n}"}}
++again:
+  _retry: 1
+  +bad: {fail>: "it cannot be done"}
++never: {echo>: never}
+`
+
+// columns are the lists of an outline, or of what a change made.
+type columns struct {
+	ID, Parent, Upstreams, Runs []int
+	Name, State                 []string
+	Group, Resumed              []bool
+	Started, Changed, Retry     []int64
+	Sets                        [][]int
+}
+
+// rows are tasks by number: full name, parent, upstreams, state and runs, as text.
+type rows map[int]row
+
+type row struct {
+	name, state  string
+	parent, runs int
+	upstreams    []int
+}
+
+// lay adds the tasks of columns.
+func (r rows) lay(l columns) {
+	for i, id := range l.ID {
+		r[id] = row{r[l.Parent[i]].name + l.Name[i], l.State[i], l.Parent[i], l.Runs[i], l.Sets[l.Upstreams[i]]}
+	}
+}
+
+type changed struct {
+	Seq   int
+	At    int64
+	Made  *columns
+	Task  []int
+	State []string
+	Runs  []int
+}
+
+// fold carries a change out.
+func (r rows) fold(ch changed) {
+	if ch.Made != nil {
+		r.lay(*ch.Made)
+	}
+	for i, id := range ch.Task {
+		t := r[id]
+		t.state, t.runs = ch.State[i], ch.Runs[i]
+		r[id] = t
+	}
+}
+
+// get reads an answer into v.
+func (c caller) get(path string, v any) {
+	c.t.Helper()
+	a := c.call(http.MethodGet, path, nil)
+	if a.status != http.StatusOK || json.Unmarshal(a.content, v) != nil {
+		c.t.Fatalf("%s: %d %s", path, a.status, a.content)
+	}
+}
+
+// outline reads all pages.
+func (c caller) outline(attempt string) (rows, *int) {
+	c.t.Helper()
+	all := rows{}
+	for after := 0; ; {
+		var o struct {
+			Seq, Next *int
+			Tasks     columns
+		}
+		c.get(fmt.Sprintf("/api/x/attempts/%s/outline?after=%d", attempt, after), &o)
+		all.lay(o.Tasks)
+		if o.Next == nil {
+			return all, o.Seq
+		}
+		after = *o.Next
+	}
+}
+
+// changes reads all pages after an entry.
+func (c caller) changes(attempt string, after int) (list []changed, done bool) {
+	c.t.Helper()
+	for {
+		var page struct {
+			Changes    []changed
+			Next       int
+			More, Done bool
+		}
+		c.get(fmt.Sprintf("/api/x/attempts/%s/changes?after=%d", attempt, after), &page)
+		list, after = append(list, page.Changes...), page.Next
+		if !page.More {
+			return list, page.Done
+		}
+	}
+}
+
+// TestOutlineAndChanges proves that the columns of an outline say what the list of tasks says, that the changes of an
+// attempt lead there from nothing, entry by entry as the history has them, and that a stream sends the same.
+func TestOutlineAndChanges(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.push(archive(map[string]string{"wf.dig": various}))
+	attempt := c.run("p", "wf")
+	got, seq := c.outline(attempt)
+	if seq != nil {
+		t.Errorf("of an attempt that is over the outline is as of entry %d", *seq)
+	}
+	want := rows{}
+	for _, x := range c.must(http.MethodGet, "/api/attempts/"+attempt+"/tasks", nil)["tasks"].([]any) {
+		task := x.(object)
+		r := row{name: task["fullName"].(string), state: task["state"].(string), upstreams: []int{}}
+		fmt.Sscan(fmt.Sprint(task["parentId"]), &r.parent)
+		for _, u := range task["upstreams"].([]any) {
+			r.upstreams = append(r.upstreams, number(u))
+		}
+		r.runs = got[number(task["id"])].runs // the list does not say
+		want[number(task["id"])] = r
+	}
+	same := gocmp.AllowUnexported(row{})
+	if d := gocmp.Diff(want, got, same); d != "" || len(want) < 12 {
+		t.Errorf("%d tasks:\n%s", len(want), d)
+	}
+	list, done := c.changes(attempt, 0)
+	folded := rows{}
+	for i, ch := range list {
+		folded.fold(ch)
+		past := c.must(http.MethodGet, fmt.Sprintf("/api/attempts/%s/history/%d/tasks", attempt, i+1), nil)["tasks"].([]any)
+		for _, x := range past {
+			if id := number(x.(object)["id"]); ch.Seq != i+1 || folded[id].state != x.(object)["state"] || len(past) != len(folded) {
+				t.Errorf("after change %d (entry %d) task %d is %v of %d tasks, want %v of %d", i, ch.Seq, id, folded[id], len(folded), x, len(past))
+			}
+		}
+	}
+	if d := gocmp.Diff(got, folded, same); d != "" || !done {
+		t.Errorf("done %v, folded:\n%s", done, d)
+	}
+	half := len(list) / 2
+	if rest, done := c.changes(attempt, half); !done || gocmp.Diff(list[half:], rest) != "" {
+		t.Errorf("after %d: done %v\n%s", half, done, gocmp.Diff(list[half:], rest))
+	}
+	s := c.stream("/api/x/attempts/"+attempt+"/changes", fmt.Sprint(half))
+	sent := []changed{}
+	for {
+		e, more := s.next()
+		if !more || e.name == "end" {
+			break
+		}
+		sent = append(sent, convert[changed](t, e.data))
+	}
+	if d := gocmp.Diff(list[half:], sent); d != "" {
+		t.Errorf("stream: %s", d)
+	}
+	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, c.URL+"/api/x/attempts/"+attempt+"/changes", nil)
+	request.Header.Set("Accept", "text/event-stream")
+	request.Header.Set("Last-Event-ID", "end")
+	if a := c.send(request); a.status != http.StatusNoContent {
+		t.Errorf("behind the end: %d %s", a.status, a.content)
+	}
+	for path, status := range map[string]int{"/outline?after=x": 404, "/changes?after=-1": 400, "/changes?after=x": 404, "/tasks/0": 404, "/tasks/99": 404, "/tasks/x": 404} {
+		if a := c.call(http.MethodGet, "/api/x/attempts/"+attempt+path, nil); a.status != status {
+			t.Errorf("%s: %d %s, want %d", path, a.status, a.content, status)
+		}
+	}
+	for _, path := range []string{"/outline", "/changes", "/tasks/1"} {
+		if a := c.call(http.MethodGet, "/api/x/attempts/999999"+path, nil); a.status != http.StatusNotFound {
+			t.Errorf("of another attempt, %s: %d", path, a.status)
+		}
+	}
+}
+
+// TestChangesWhileItRuns proves that the outline of an attempt under way and the changes after it lead to its end.
+func TestChangesWhileItRuns(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	goOn := make(chan struct{})
+	peer := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-goOn:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(peer.Close)
+	c.push(archive(map[string]string{"wf.dig": "+a: {echo>: a}\n+b: {http>: " + peer.URL + "}\n+c: {loop>: 2, _do: {echo>: c}}\n"}))
+	attempt := c.start("p", "wf", "2024-01-02T00:00:00Z")
+	var before rows
+	var seq *int
+	for slices.IndexFunc(before.list(), func(r row) bool { return r.name == "+wf+b" && r.state == "running" }) < 0 {
+		if before, seq = c.outline(attempt); seq == nil && len(before) > 0 {
+			t.Fatalf("it is over: %v", before)
+		}
+	}
+	if _, done := c.changes(attempt, *seq); done {
+		t.Error("it is said to be over")
+	}
+	close(goOn)
+	c.ended(attempt)
+	list, done := c.changes(attempt, *seq)
+	for _, ch := range list {
+		before.fold(ch)
+	}
+	after, _ := c.outline(attempt)
+	if d := gocmp.Diff(after, before, gocmp.AllowUnexported(row{})); d != "" || !done || len(list) == 0 {
+		t.Errorf("done %v after %d changes:\n%s", done, len(list), d)
+	}
+}
+
+func (r rows) list() (list []row) {
+	for _, x := range r {
+		list = append(list, x)
+	}
+	return list
+}
+
+// TestTaskAndItsLog proves that a task is shown with what it sees and the files of its log, whose text is read from
+// any position on.
+func TestTaskAndItsLog(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.push(archive(map[string]string{"wf.dig": various}))
+	attempt := c.run("p", "wf")
+	all, _ := c.outline(attempt)
+	idOf := func(name string) (id int) {
+		for i, r := range all {
+			if r.name == name {
+				id = max(id, i)
+			}
+		}
+		return id
+	}
+	a := c.must(http.MethodGet, fmt.Sprintf("/api/x/attempts/%s/tasks/%d", attempt, idOf("+wf+side+a")), nil)
+	params, _ := a["params"].(object)
+	if params["greeting"] != "hello" || params["own"] != 1.0 || a["task"].(object)["state"] != "success" {
+		t.Errorf("got %v", a)
+	}
+	files := a["logs"].([]any)
+	if len(files) != 1 {
+		t.Fatalf("files: %v", files)
+	}
+	path := "/api/x/logs/" + attempt + "/files/" + url.PathEscape(files[0].(object)["fileName"].(string))
+	whole := c.must(http.MethodGet, path, nil)
+	text := whole["text"].(string)
+	if !strings.Contains(text, "hello\n") || whole["more"] != false || whole["done"] != true || number(whole["next"]) != len(text) {
+		t.Errorf("got %v", whole)
+	}
+	if tail := c.must(http.MethodGet, path+"?after=7", nil); tail["text"] != text[7:] || tail["next"] != whole["next"] {
+		t.Errorf("got %v", tail)
+	}
+	if none := c.must(http.MethodGet, path+"?after="+fmt.Sprint(whole["next"]), nil); none["text"] != "" || none["next"] != whole["next"] {
+		t.Errorf("got %v", none)
+	}
+	never := c.must(http.MethodGet, fmt.Sprintf("/api/x/attempts/%s/tasks/%d", attempt, idOf("+wf+never")), nil)
+	if never["params"] != nil || len(never["logs"].([]any)) > 0 {
+		t.Errorf("got %v", never)
+	}
+	failures := c.must(http.MethodGet, "/api/x/attempts/"+attempt+"/outline", nil)["errors"].([]any)
+	if len(failures) != 2 || failures[1].(object)["message"] != "it cannot be done" || number(failures[1].(object)["task"]) != idOf("+wf+again+bad") {
+		t.Errorf("errors: %v", failures)
+	}
+	for path, status := range map[string]int{path + "?after=-1": 400, path + "?after=x": 404, "/api/x/logs/" + attempt + "/files/nosuch.log.gz": 404,
+		"/api/x/logs/" + attempt + "/files/..%2F..%2Fdb": 400} {
+		if a := c.call(http.MethodGet, path, nil); a.status != status {
+			t.Errorf("%s: %d %s, want %d", path, a.status, a.content, status)
+		}
+	}
+}
+
+// number reads an id or a number.
+func number(v any) (n int) {
+	fmt.Sscan(cmp.Or(fmt.Sprint(v), "0"), &n)
+	return n
+}
+
+// convert reads what was decoded without a type.
+func convert[T any](t *testing.T, v any) (to T) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil || json.Unmarshal(text, &to) != nil {
+		t.Fatalf("%v: %v", v, err)
+	}
+	return to
+}

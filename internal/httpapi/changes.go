@@ -1,0 +1,134 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"zerodag/engine"
+	"zerodag/internal/replay"
+)
+
+// change is an entry of the history of an attempt, and what it did to the tasks.
+type change struct {
+	Seq int64 `json:"seq"`
+	At  int64 `json:"at"` // milliseconds since 1970
+	// Made are tasks that were not there before; null for none.
+	Made *taskColumns `json:"made"`
+	// Task, State and Runs are tasks that were there and that it changed: row i is the same task. A state may
+	// be the same as before.
+	Task  []engine.TaskID `json:"task"`
+	State []string        `json:"state"`
+	Runs  []int           `json:"runs"`
+	Retry []int64         `json:"retry"` // milliseconds since 1970; 0 for none
+}
+
+// changes are a page of them.
+type changes struct {
+	Changes []change `json:"changes"`
+	// Next is what after= is for what comes after these.
+	Next int64 `json:"next"`
+	// More says that there are more already.
+	More bool `json:"more"`
+	// Done says that the attempt is over and that this is all.
+	Done bool  `json:"done"`
+	At   int64 `json:"at"` // the server's clock
+
+	bytes int
+}
+
+// changesPage is how many entries are looked at for a page.
+const changesPage = 500
+
+// changeBytes is about what a task takes that changed.
+const changeBytes = 30
+
+func (p *changes) add(step replay.Step, s *engine.State) (more bool) {
+	if p.bytes > mostColumns {
+		p.More = true
+		return false
+	}
+	ch := change{Seq: step.Seq, At: millis(step.At), Task: []engine.TaskID{}, State: []string{}, Runs: []int{}, Retry: []int64{}}
+	if len(step.Made) > 0 {
+		ch.Made = newColumns()
+		for _, id := range step.Made {
+			ch.Made.add(s, s.Task(id))
+		}
+		p.bytes += ch.Made.bytes
+	}
+	for _, id := range step.Changed {
+		t := s.Task(id)
+		ch.Task, ch.State, ch.Runs, ch.Retry = append(ch.Task, id), append(ch.State, t.State.String()), append(ch.Runs, t.Dispatch), append(ch.Retry, millis(t.RetryAt))
+		p.bytes += changeBytes
+	}
+	p.Changes, p.Next = append(p.Changes, ch), step.Seq
+	return true
+}
+
+// changesAfter reads a page. The row of the attempt is read first: once it says done, its history is whole.
+func (c *call) changesAfter(ctx context.Context, attempt, after int64) (*changes, error) {
+	a, err := c.Node.Attempt(ctx, c.actor.Site, attempt)
+	if err != nil {
+		return nil, found(err, "session attempt id=%d", attempt)
+	}
+	p := &changes{Changes: []change{}, Next: after, At: millis(c.Now())}
+	if a.Waits == 0 {
+		if err := c.Node.Changes(ctx, a, after, changesPage, p.add); err != nil {
+			return nil, err
+		}
+	}
+	p.More = p.More || len(p.Changes) == changesPage
+	p.Done = a.Done && !p.More
+	return p, nil
+}
+
+// getChanges answers with a page, or follows the attempt where the caller takes a stream of events.
+func getChanges(c *call) (any, error) {
+	n, err := c.id("id")
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.number("after", 0)
+	if err != nil {
+		return nil, err
+	}
+	if after < 0 {
+		return nil, invalid("after= is the number of an entry, or 0: %d", after)
+	}
+	if !strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
+		ctx, cancel := context.WithTimeout(c.ctx(), c.Limits.Request) // the endpoint has none, for streams
+		defer cancel()
+		return c.changesAfter(ctx, n, after)
+	}
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	s := c.streamOf(a)
+	position := s.begin()
+	if position == ended {
+		return written{}, nil
+	}
+	if seen, err := strconv.ParseInt(position, 10, 64); err == nil && seen > after {
+		after = seen
+	}
+	s.send(func(ctx context.Context, last bool) (bool, error) {
+		for {
+			p, err := c.changesAfter(ctx, n, after)
+			if err != nil {
+				return false, err
+			}
+			for _, ch := range p.Changes {
+				s.event("change", encode(ch)+"\nid: "+strconv.FormatInt(ch.Seq, 10))
+			}
+			if after = p.Next; p.Done && last {
+				fmt.Fprintf(s.out, "event: end\nid: %s\ndata: {}\n\n", ended)
+			}
+			if err := s.flush(); err != nil || !p.More {
+				return p.Done, err
+			}
+		}
+	})
+	return written{}, nil
+}

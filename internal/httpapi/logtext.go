@@ -1,0 +1,64 @@
+package httpapi
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+)
+
+// logPiece is text of a log file as far as it is written.
+type logPiece struct {
+	After int64  `json:"after"` // bytes of the unpacked file before the text
+	Text  string `json:"text"`  // what is no UTF-8 is shown as U+FFFD
+	Next  int64  `json:"next"`  // what after= is for what comes after it
+	More  bool   `json:"more"`  // there is more already
+	// Done says that the attempt is over: nothing is added to the file any more.
+	Done bool `json:"done"`
+}
+
+// mostText is how much text an answer has, in bytes.
+const mostText = 1 << 20
+
+func getLogText(c *call) (any, error) {
+	after, err := c.number("after", 0)
+	if err != nil {
+		return nil, err
+	}
+	if after < 0 {
+		return nil, invalid("after= is a number of bytes: %d", after)
+	}
+	a, err := c.attemptOf("attempt_id")
+	if err != nil {
+		return nil, err
+	}
+	file, err := c.openLog(a)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p := logPiece{After: after, Next: after, Done: a.Done}
+	text, more := textAfter(file, after)
+	p.Text, p.Next, p.More = string(text), after+int64(len(text)), more
+	return p, nil
+}
+
+// textAfter unpacks up to mostText bytes behind the first `after`, and says whether there is more. A file that is
+// being written may end anywhere; one that is damaged ends there.
+func textAfter(file io.Reader, after int64) (text []byte, more bool) {
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, false // not even its beginning is written
+	}
+	if _, err := io.CopyN(io.Discard, z, after); err != nil {
+		return nil, false
+	}
+	text = make([]byte, mostText+1)
+	n, err := io.ReadFull(z, text)
+	if err == nil {
+		return wholeRunes(text[:mostText]), true
+	}
+	if errors.Is(err, io.EOF) { // the file is whole: so are its characters, as far as they ever will be
+		return text[:n], false
+	}
+	return wholeRunes(text[:n]), false
+}

@@ -1,0 +1,157 @@
+package httpapi
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+)
+
+// taskColumns are tasks, as one list for each of their properties: a tenth of what as many objects take. Row i of
+// each list is of the same task. Numbers of tasks count from 1, the root, within the attempt; times are
+// milliseconds since 1970, 0 for none.
+type taskColumns struct {
+	ID     []engine.TaskID `json:"id"`
+	Parent []engine.TaskID `json:"parent"` // 0 for the root
+	Name   []string        `json:"name"`   // what it adds to the full name of its parent
+	// Upstreams is which of Sets a task waits for: the tasks after a barrier wait for the same ones.
+	Upstreams []int    `json:"upstreams"`
+	Group     []bool   `json:"group"`
+	Resumed   []bool   `json:"resumed"` // taken over as success from an earlier attempt
+	State     []string `json:"state"`
+	Started   []int64  `json:"started"` // when it was sent to be run for the first time
+	Changed   []int64  `json:"changed"` // when its state changed last: of one that is over, when it ended
+	Retry     []int64  `json:"retry"`   // when one that waits is due
+	Runs      []int    `json:"runs"`    // runs so far: the first, retries, polls, and those after a loss
+	// Sets are lists of tasks, the first one empty.
+	Sets [][]engine.TaskID `json:"sets"`
+
+	sets  map[string]int
+	bytes int // of names and sets, about
+}
+
+func newColumns() *taskColumns {
+	return &taskColumns{ID: []engine.TaskID{}, Parent: []engine.TaskID{}, Name: []string{}, Upstreams: []int{}, Group: []bool{}, Resumed: []bool{},
+		State: []string{}, Started: []int64{}, Changed: []int64{}, Retry: []int64{}, Runs: []int{},
+		Sets: [][]engine.TaskID{{}}, sets: map[string]int{"": 0}}
+}
+
+func (l *taskColumns) add(s *engine.State, t *engine.Task) {
+	name := t.Name
+	if parent := s.Task(t.Parent); parent != nil {
+		name = strings.TrimPrefix(name, parent.Name)
+	}
+	l.ID, l.Parent, l.Name = append(l.ID, t.ID), append(l.Parent, t.Parent), append(l.Name, name)
+	l.Upstreams = append(l.Upstreams, l.set(t.Upstreams))
+	l.Group, l.Resumed = append(l.Group, t.Group), append(l.Resumed, t.Resumed)
+	l.State, l.Runs = append(l.State, t.State.String()), append(l.Runs, t.Dispatch)
+	l.Started, l.Changed, l.Retry = append(l.Started, millis(t.StartedAt)), append(l.Changed, millis(t.UpdatedAt)), append(l.Retry, millis(t.RetryAt))
+	l.bytes += len(name) + rowBytes
+}
+
+// rowBytes is about what a row takes beside its name: numbers, a state, two times.
+const rowBytes = 90
+
+// set returns the index of a list of tasks.
+func (l *taskColumns) set(tasks []engine.TaskID) int {
+	var key strings.Builder
+	for _, t := range tasks {
+		key.WriteString(taskKey(t))
+	}
+	n, known := l.sets[key.String()]
+	if !known {
+		n = len(l.Sets)
+		l.sets[key.String()] = n
+		l.Sets = append(l.Sets, tasks)
+		l.bytes += 8 * len(tasks)
+	}
+	return n
+}
+
+// taskKey is a number of a task in four bytes.
+func taskKey(t engine.TaskID) string {
+	return string([]byte{byte(t >> 24), byte(t >> 16), byte(t >> 8), byte(t)}) // #nosec G115 -- a byte of a number is what is meant
+}
+
+// full says that more rows would make an answer too large: functions on AWS answer with 6 MB at most.
+func (l *taskColumns) full() bool { return l.bytes > mostColumns }
+
+const mostColumns = 3 << 20
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// outline is an attempt as a page of pictures needs it: all its tasks, without their parameters.
+type outline struct {
+	// Seq is the entry of the history that the tasks are as of: what changes from then on comes after it. It is
+	// null where nothing changes any more.
+	Seq    *int64       `json:"seq"`
+	At     int64        `json:"at"` // the server's clock
+	Tasks  *taskColumns `json:"tasks"`
+	Errors []taskError  `json:"errors"`
+	// Next is what after= is for the next page; null on the last.
+	Next *engine.TaskID `json:"next"`
+}
+
+// taskError is why a task failed, as far as a line tells.
+type taskError struct {
+	Task    engine.TaskID `json:"task"`
+	Message string        `json:"message"`
+}
+
+// What of errors an outline has.
+const (
+	mostErrors  = 100
+	longestText = 1000 // bytes of a message
+)
+
+func getOutline(c *call) (any, error) {
+	after, err := c.number("after", 0)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	o := outline{At: millis(c.Now()), Tasks: newColumns(), Errors: []taskError{}}
+	var wrong error
+	err = c.Node.ViewSince(c.ctx(), a, func(s *engine.State, seq int64) {
+		if seq > 0 {
+			o.Seq = &seq
+		}
+		if s != nil {
+			wrong = c.fill(&o, a, s, engine.TaskID(max(after, 0)))
+		}
+	})
+	return o, errors.Join(err, wrong)
+}
+
+func (c *call) fill(o *outline, a host.Attempt, s *engine.State, after engine.TaskID) error {
+	mask, err := c.Node.Masker(c.ctx(), a, s)
+	if err != nil {
+		return err
+	}
+	for _, t := range s.Tasks() {
+		if t.ID <= after {
+			continue
+		}
+		if o.Tasks.full() {
+			o.Next = new(o.Tasks.ID[len(o.Tasks.ID)-1])
+			return nil
+		}
+		o.Tasks.add(s, t)
+		if t.State == engine.Failed && t.Outcome != nil && len(o.Errors) < mostErrors {
+			text, _ := mask(t.Error).Get("message")
+			message, _ := text.(string)
+			o.Errors = append(o.Errors, taskError{t.ID, strings.ToValidUTF8(message[:min(len(message), longestText)], "")})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"errors"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// taskDetail is all that is known of a task.
+type taskDetail struct {
+	Task restTask `json:"task"`
+	// Params is what the task sees of the rest of the attempt, and its own exports; null before it has begun, and
+	// where it is larger than mostParams.
+	Params *object `json:"params"`
+	// Logs are the files of its runs, the first one first: each run that wrote something has one, or several.
+	Logs []restLogFile `json:"logs"`
+}
+
+// mostParams is how many bytes of parameters an answer has.
+const mostParams = 2 << 20
+
+func getTask(c *call) (any, error) {
+	n, err := c.id("task_id")
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	var d *taskDetail
+	var wrong error
+	err = c.Node.View(c.ctx(), a, func(s *engine.State) { d, wrong = c.detail(a, s, n) })
+	if err := errors.Join(err, wrong); err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return nil, missing("task id=%d of session attempt id=%d", n, a.ID)
+	}
+	files, err := c.Node.TaskLogs(c.ctx(), a, d.Task.FullName)
+	if err != nil {
+		return nil, err
+	}
+	d.Logs = c.logFiles(files)
+	return d, nil
+}
+
+// detail shows a task; nil where there is none of that id.
+func (c *call) detail(a host.Attempt, s *engine.State, n int64) (*taskDetail, error) {
+	if s == nil || n < 1 || n > engine.HardLimit*2 || s.Task(engine.TaskID(n)) == nil {
+		return nil, nil
+	}
+	mask, err := c.Node.Masker(c.ctx(), a, s)
+	if err != nil {
+		return nil, err
+	}
+	t := s.Task(engine.TaskID(n))
+	d := &taskDetail{Task: task(s, t, a.CreatedAt, mask)}
+	if !t.StartedAt.IsZero() {
+		if params := mask(s.ParamsOf(t.ID)); len(param.AppendJSON(nil, params)) <= mostParams {
+			d.Params = &object{params}
+		}
+	}
+	return d, nil
+}
