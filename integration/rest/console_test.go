@@ -304,3 +304,174 @@ func convert[T any](t *testing.T, v any) (to T) {
 	}
 	return to
 }
+
+// TestOverviewSessionsAndGrid proves that an overview names what failed with its cause, what runs and what comes next;
+// that sessions are found by state, time and text, page by page; and that a grid shows tasks through the sessions.
+func TestOverviewSessionsAndGrid(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	begun := c.must(http.MethodGet, "/api/x/overview", nil)["at"]
+	c.push(archive(map[string]string{"wf.dig": various, "good.dig": "schedule:\n  daily>: 07:00:00\n+a: {echo>: a}\n", "waits.dig": "+w: {wait>: 1h}\n"}))
+	for _, day := range []string{"01", "02", "03"} {
+		c.ended(c.start("p", "wf", "2024-01-"+day+"T00:00:00Z"))
+	}
+	c.ended(c.start("p", "good", "2024-01-04T00:00:00Z"))
+	waiting := c.start("p", "waits", "2024-01-05T00:00:00Z")
+
+	var overview struct {
+		Running struct {
+			Total int
+			Rows  []struct {
+				Attempt     object
+				Tasks, Done int
+			}
+		}
+		Failed struct {
+			All  bool
+			Rows []struct {
+				Attempt       object
+				Task, Message string
+			}
+		}
+		Late []object
+		Next struct {
+			Total int
+			Rows  []object
+		}
+	}
+	c.get(fmt.Sprintf("/api/x/overview?seen=%.0f", begun), &overview)
+	if r := overview.Running; r.Total != 1 || len(r.Rows) != 1 || r.Rows[0].Attempt["id"] != waiting || r.Rows[0].Tasks != 1 || r.Rows[0].Done != 0 {
+		t.Errorf("running: %+v", r)
+	}
+	if f := overview.Failed; len(f.Rows) != 3 || !f.All || f.Rows[0].Task != "+wf+again+bad" || f.Rows[0].Message != "it cannot be done" {
+		t.Errorf("failed: %+v", f)
+	}
+	if n := overview.Next; len(n.Rows) != 1 || n.Total != 1 || len(overview.Late) != 0 {
+		t.Errorf("next %+v, late %v", n, overview.Late)
+	}
+	if later := c.must(http.MethodGet, "/api/x/overview?seen=99999999999999", nil); len(later["failed"].(object)["rows"].([]any)) != 0 {
+		t.Errorf("failed after all: %v", later["failed"])
+	}
+
+	for query, want := range map[string]string{
+		"":                      "05 04 03 02 01",
+		"state=error":           "03 02 01",
+		"state=running,success": "05 04",
+		"state=killed":          "",
+		"project=p&workflow=wf&from=2024-01-02T00:00:00Z&to=2024-01-03T00:00:00Z": "02",
+		"q=GOO":   "04",
+		"q=p/w":   "05 03 02 01",
+		"count=2": "05 04 03 02 01",
+	} {
+		if got := c.days(query); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
+		}
+	}
+	for query, status := range map[string]int{"state=lost": 400, "from=yesterday": 400, "count=0": 400, "count=201": 400, "project=nosuch": 404, "before=x": 404} {
+		if a := c.call(http.MethodGet, "/api/x/sessions?"+query, nil); a.status != status {
+			t.Errorf("%s: %d %s, want %d", query, a.status, a.content, status)
+		}
+	}
+
+	id := c.must(http.MethodGet, "/api/workflow?project=p&name=wf", nil)["id"].(string)
+	var grid struct {
+		Columns []object
+		Rows    []struct {
+			Name  string
+			Inner bool
+			State []string
+			Took  []int64
+			Tries []int
+		}
+		More bool
+		Next *string
+	}
+	c.get("/api/x/workflows/"+id+"/grid?columns=2", &grid)
+	shape := ""
+	for _, r := range grid.Rows {
+		shape += fmt.Sprint(r.Name, " ", r.Inner, " ", r.State, " ", r.Tries, " ")
+	}
+	want := "+side true [success success] [1 1] +each true [success success] [1 1] +again true [group_error group_error] [1 1] " +
+		"+never false [blocked blocked] [1 1] ^failure-alert false [success success] [1 1] "
+	if shape != want || len(grid.Columns) != 2 || grid.Next == nil || grid.More {
+		t.Errorf("grid: %s\n%+v", shape, grid)
+	}
+	c.get("/api/x/workflows/"+id+"/grid?columns=2&rows=1&parent="+url.QueryEscape("+wf+again"), &grid)
+	if r := grid.Rows[0]; len(grid.Rows) != 1 || grid.More || r.Name != "+bad" || r.Took[0] < 0 || r.Tries[1] != 2 || r.State[0] != "error" {
+		t.Errorf("below a group: %+v", grid)
+	}
+	for path, status := range map[string]int{"/grid?columns=0": 400, "/grid?rows=501": 400} {
+		if a := c.call(http.MethodGet, "/api/x/workflows/"+id+path, nil); a.status != status {
+			t.Errorf("%s: %d %s", path, a.status, a.content)
+		}
+	}
+	if a := c.call(http.MethodGet, "/api/x/workflows/999999/grid", nil); a.status != http.StatusNotFound {
+		t.Errorf("no such workflow: %d", a.status)
+	}
+}
+
+// days finds sessions, page by page, and names their days.
+func (c caller) days(query string) string {
+	c.t.Helper()
+	var days []string
+	for before := ""; ; {
+		var page struct {
+			Sessions []struct{ SessionTime string }
+			Next     *string
+		}
+		c.get("/api/x/sessions?"+query+before, &page)
+		for _, s := range page.Sessions {
+			days = append(days, s.SessionTime[8:10])
+		}
+		if page.Next == nil {
+			return strings.Join(days, " ")
+		}
+		before = "&before=" + *page.Next
+	}
+}
+
+// TestTimesOfASchedule proves that the next times of a schedule are told, a year of them, and which sessions of the
+// past are there.
+func TestTimesOfASchedule(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.push(archive(map[string]string{"wf.dig": "timezone: Asia/Tokyo\nschedule:\n  daily>: 07:00:00\n+a: {fail>: no}\n"}))
+	schedule := c.first("/api/schedules")
+	path := "/api/x/schedules/" + schedule["id"].(string)
+	var upcoming struct {
+		Times []struct{ SessionTime, RunTime string }
+	}
+	c.get(path+"/upcoming?count=365", &upcoming)
+	if first := upcoming.Times[0]; len(upcoming.Times) != 365 || first.SessionTime != schedule["nextScheduleTime"] || first.RunTime != schedule["nextRunTime"] {
+		t.Errorf("%d times, first %v, want %v", len(upcoming.Times), first, schedule)
+	}
+	c.get(path+"/upcoming?count=1&from=2099-12-31T23:00:00Z", &upcoming)
+	if got := upcoming.Times[0].SessionTime; got != "2100-01-02T00:00:00+09:00" {
+		t.Errorf("from a time on: %s", got)
+	}
+	c.ended(c.start("p", "wf", "2024-01-02T00:00:00+09:00"))
+	var dates struct {
+		Dates []struct {
+			SessionTime, State   string
+			SessionID, AttemptID *string
+			Ahead                bool
+		}
+		All bool
+	}
+	c.get(path+"/dates?from=2024-01-01T00:00:00%2B09:00&to=2024-01-04T00:00:00%2B09:00", &dates)
+	shape := ""
+	for _, d := range dates.Dates {
+		shape += fmt.Sprint(d.SessionTime, " ", d.State, " ", d.AttemptID != nil, "; ")
+	}
+	if want := "2024-01-01T00:00:00+09:00 new false; 2024-01-02T00:00:00+09:00 error true; 2024-01-03T00:00:00+09:00 new false; "; shape != want || !dates.All {
+		t.Errorf("got %s, want %s", shape, want)
+	}
+	for query, status := range map[string]int{"/dates": 400, "/dates?from=x": 400, "/dates?from=2024-01-01T00:00:00Z&count=1001": 400, "/upcoming?count=0": 400, "/upcoming?from=x": 400} {
+		if a := c.call(http.MethodGet, path+query, nil); a.status != status {
+			t.Errorf("%s: %d %s, want %d", query, a.status, a.content, status)
+		}
+	}
+	if a := c.call(http.MethodGet, "/api/x/schedules/999999/upcoming", nil); a.status != http.StatusNotFound {
+		t.Errorf("no such schedule: %d", a.status)
+	}
+}

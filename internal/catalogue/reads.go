@@ -77,6 +77,16 @@ func (c reading) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Atte
 	return c.o.Sessions.Attempts(ctx, q)
 }
 
+// Active lists unfinished attempts, ascending by id.
+func (c reading) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt, error) {
+	return c.o.Sessions.Active(ctx, q)
+}
+
+// CountActive counts unfinished attempts of a site, up to limit.
+func (c reading) CountActive(ctx context.Context, site int64, limit int) (int, error) {
+	return c.o.Sessions.CountActive(ctx, site, limit)
+}
+
 // LogFiles lists the log files of an attempt whose names begin with prefix, sorted by name.
 func (c reading) LogFiles(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
 	return c.o.Logs.Files(ctx, a, prefix)

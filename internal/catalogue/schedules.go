@@ -91,6 +91,12 @@ func (c scheduling) planned(ctx context.Context, site, id int64) (planned, error
 	return planned{s, w, times, zone}, err
 }
 
+// TimesOf returns a schedule with the rule by which it goes on.
+func (c scheduling) TimesOf(ctx context.Context, site, id int64) (host.Schedule, *schedule.Schedule, error) {
+	p, err := c.planned(ctx, site, id)
+	return p.Schedule, p.times, err
+}
+
 // SkipRequest moves a schedule: to To, or Count sessions on from From; below 1 it is the
 // first one from there.
 type SkipRequest struct {

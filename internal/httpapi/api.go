@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/internal/catalogue"
+	"zerodag/internal/console"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
 )
@@ -89,6 +91,7 @@ func (l Limits) withDefaults() Limits {
 // api is the handler.
 type api struct {
 	Options
+	console  *console.Console
 	routes   routes
 	versions versionCheck
 	metrics  *metrics
@@ -108,7 +111,15 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api{Options: o, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints(), o.Now()), guesses: newGuesses()}, nil
+	return &api{Options: o, console: &console.Console{Catalogue: catalogueOf(o.Node), Now: o.Now}, routes: newRoutes(endpoints()), versions: versions, metrics: newMetrics(endpoints(), o.Now()), guesses: newGuesses()}, nil
+}
+
+// catalogueOf is that of a node; tests of the outermost rules have none.
+func catalogueOf(n *node.Node) *catalogue.Catalogue {
+	if n == nil {
+		return nil
+	}
+	return n.Catalogue
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -113,6 +113,11 @@ func consoleEndpoints() []route {
 	following := get("attempts/{id}/changes", "getChanges", getChanges)
 	following.kind = stream
 	return []route{
+		get("overview", "getOverview", getOverview),
+		get("sessions", "findSessions", findSessions),
+		get("workflows/{id}/grid", "getGrid", getGrid),
+		get("schedules/{id}/upcoming", "getUpcoming", getUpcoming),
+		get("schedules/{id}/dates", "getDates", getDates),
 		get("attempts/{id}/outline", "getOutline", getOutline),
 		following,
 		get("attempts/{id}/tasks/{task_id}", "getTask", getTask),

@@ -52,8 +52,11 @@ func offsetTime(t time.Time, zone string) string {
 	if err != nil {
 		location = time.UTC
 	}
-	return t.In(location).Format("2006-01-02T15:04:05-07:00")
+	return t.In(location).Format(offsetForm)
 }
+
+// offsetForm is a time with its offset.
+const offsetForm = "2006-01-02T15:04:05-07:00"
 
 // object is a mapping that is never null.
 type object struct{ *param.Map }

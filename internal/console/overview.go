@@ -1,0 +1,270 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/internal/host"
+)
+
+// Overview is what somebody should know now.
+type Overview struct {
+	At      time.Time
+	Running []Running
+	Active  int // attempts under way, up to mostActive
+	Failed  []Failed
+	// FailedAll says that all failures since then are among Failed: else so many attempts were looked at, or so many
+	// have failed.
+	FailedAll bool
+	Late      []Late
+	Next      []host.Schedule // enabled ones, the earliest first
+	Schedules int             // enabled ones, up to mostSchedules
+}
+
+// Running is an attempt under way.
+type Running struct {
+	host.Attempt
+	// Tasks and Done count its tasks, but for groups; both are 0 where they were not looked at.
+	Tasks, Done int
+}
+
+// Failed is a session whose last attempt failed.
+type Failed struct {
+	host.Attempt
+	Task, Message string // the first task that failed for good; "" where it was not looked for
+}
+
+// Late is what has not happened in time.
+type Late struct {
+	Kind    LateKind
+	Since   time.Time    // when it became late, or will: of NearSLA
+	Attempt host.Attempt // of Slow and NearSLA
+	// Schedule is that of Due.
+	Schedule host.Schedule
+	Usual    time.Duration // of Slow: what nine of ten of the last successes took at most
+}
+
+// LateKind says in what way something is late.
+type LateKind string
+
+// The ways in which something is late.
+const (
+	Due     LateKind = "due"  // a schedule's time has come, and no session was started
+	Slow    LateKind = "slow" // an attempt takes half as long again as nine of ten before it
+	NearSLA LateKind = "sla"  // an attempt is close to the time of its `sla:`, or beyond
+)
+
+// The bounds of an overview.
+const (
+	mostRows      = 50
+	mostActive    = 1000
+	mostFailures  = 500 // attempts that are looked at for failures
+	mostSchedules = 5000
+	counted       = 20 // attempts under way whose tasks are counted
+	explained     = 20 // failures that are read for their cause
+	measured      = 10 // workflows whose attempts are compared with those before
+	compared      = 20 // successes that they are compared with
+	dueAfter      = 5 * time.Minute
+	beforeSLA     = 15 * time.Minute
+)
+
+// Overview reads what is under way, what failed since a time, what is late, and what comes next.
+func (c *Console) Overview(ctx context.Context, site int64, since time.Time) (*Overview, error) {
+	o := &Overview{At: c.Now()}
+	if err := errors.Join(c.running(ctx, site, o), c.schedules(ctx, site, o)); err != nil {
+		return nil, err
+	}
+	if err := c.failed(ctx, site, since, o); err != nil {
+		return nil, err
+	}
+	return o, c.late(ctx, o)
+}
+
+func (c *Console) running(ctx context.Context, site int64, o *Overview) error {
+	list, err := c.Catalogue.Active(ctx, host.ActiveQuery{Site: site, Count: mostRows})
+	if err != nil {
+		return err
+	}
+	if o.Active, err = c.Catalogue.CountActive(ctx, site, mostActive); err != nil {
+		return err
+	}
+	for i, a := range list {
+		r := Running{Attempt: a}
+		if i < counted {
+			if err := c.Catalogue.View(ctx, a, r.count); err != nil && !errors.Is(err, host.ErrNotFound) {
+				return err
+			}
+		}
+		o.Running = append(o.Running, r)
+	}
+	return nil
+}
+
+func (r *Running) count(s *engine.State) {
+	if s == nil {
+		return
+	}
+	for _, t := range s.Tasks() {
+		if t.Group {
+			continue
+		}
+		r.Tasks++
+		if t.State.Done() {
+			r.Done++
+		}
+	}
+}
+
+// schedules finds those that come next, and those whose time has come and gone.
+func (c *Console) schedules(ctx context.Context, site int64, o *Overview) error {
+	var list []host.Schedule
+	for after := int64(0); len(list) < mostSchedules; {
+		page, err := c.Catalogue.Schedules(ctx, host.ScheduleQuery{Site: site, After: after, Count: 1000})
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			if after = s.ID; s.DisabledAt.IsZero() && s.Times.Run.Before(schedule.Ended()) {
+				list = append(list, s)
+			}
+		}
+		if len(page) < 1000 {
+			break
+		}
+	}
+	slices.SortFunc(list, func(a, b host.Schedule) int { return cmp.Or(a.Times.Run.Compare(b.Times.Run), cmp.Compare(a.ID, b.ID)) })
+	o.Schedules = len(list)
+	for _, s := range list {
+		if o.At.Sub(s.Times.Run) < dueAfter {
+			break
+		}
+		if len(o.Late) < mostRows {
+			o.Late = append(o.Late, Late{Kind: Due, Since: s.Times.Run, Schedule: s})
+		}
+	}
+	o.Next = list[:min(len(list), mostRows)]
+	return nil
+}
+
+// failed finds sessions whose last attempt failed since a time: those of the newest attempts.
+func (c *Console) failed(ctx context.Context, site int64, since time.Time, o *Overview) error {
+	list, err := c.Catalogue.Attempts(ctx, host.AttemptQuery{Site: site, Count: mostFailures})
+	if err != nil {
+		return err
+	}
+	o.FailedAll = len(list) < mostFailures
+	for _, a := range list {
+		if a.Status() != "error" || !a.FinishedAt.After(since) {
+			continue
+		}
+		if len(o.Failed) == mostRows {
+			o.FailedAll = false
+			break
+		}
+		o.Failed = append(o.Failed, Failed{Attempt: a})
+	}
+	slices.SortStableFunc(o.Failed, func(a, b Failed) int { return b.FinishedAt.Compare(a.FinishedAt) })
+	for i := range o.Failed[:min(len(o.Failed), explained)] {
+		if err := c.explain(ctx, &o.Failed[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Console) explain(ctx context.Context, f *Failed) error {
+	var wrong error
+	err := c.Catalogue.View(ctx, f.Attempt, func(s *engine.State) {
+		if s == nil {
+			return
+		}
+		var mask func(*param.Map) *param.Map
+		if mask, wrong = c.Catalogue.Masker(ctx, f.Attempt, s); wrong != nil {
+			return
+		}
+		task, message := s.Failure()
+		said := param.New()
+		said.Set("message", message)
+		text, _ := mask(said).Get("message")
+		f.Task = task
+		f.Message, _ = text.(string)
+	})
+	return errors.Join(err, wrong)
+}
+
+// late looks at attempts under way: against what others of their workflow took, and against their `sla:`.
+func (c *Console) late(ctx context.Context, o *Overview) error {
+	usual := map[[2]string]time.Duration{}
+	for _, r := range o.Running {
+		key := [2]string{r.Project.Name, r.Workflow.Name}
+		if _, known := usual[key]; !known && len(usual) < measured {
+			took, err := c.usual(ctx, r.Attempt)
+			if err != nil {
+				return err
+			}
+			usual[key] = took
+		}
+		if most := usual[key]; most > 0 && r.Waits == 0 {
+			if since := r.CreatedAt.Add(most + most/2); o.At.After(since) {
+				o.Late = append(o.Late, Late{Kind: Slow, Since: since, Attempt: r.Attempt, Usual: most})
+			}
+		}
+		due, err := c.slaOf(ctx, r.Attempt)
+		if err != nil {
+			return err
+		}
+		if !due.IsZero() && due.Sub(o.At) < beforeSLA {
+			o.Late = append(o.Late, Late{Kind: NearSLA, Since: due, Attempt: r.Attempt})
+		}
+	}
+	return nil
+}
+
+// usual is what nine of ten of the last successes of an attempt's workflow took at most; 0 where there are too few
+// to tell.
+func (c *Console) usual(ctx context.Context, a host.Attempt) (time.Duration, error) {
+	list, err := c.Catalogue.Attempts(ctx, host.AttemptQuery{Site: a.Site, Project: a.Project.ID, Workflow: a.Workflow.Name, Before: a.ID, Count: 2 * compared})
+	if err != nil {
+		return 0, err
+	}
+	var took []time.Duration
+	for _, b := range list {
+		if b.Success && len(took) < compared {
+			took = append(took, b.FinishedAt.Sub(b.CreatedAt))
+		}
+	}
+	if len(took) < fewest {
+		return 0, nil
+	}
+	slices.Sort(took)
+	return max(took[(len(took)*9-1)/10], time.Second), nil
+}
+
+// fewest is how many successes tell what is usual.
+const fewest = 5
+
+// slaOf is when an attempt must be over, or have done a part, by its `sla:`; zero without one.
+func (c *Console) slaOf(ctx context.Context, a host.Attempt) (time.Time, error) {
+	w, err := c.Catalogue.Workflow(ctx, a.Site, a.Workflow.ID)
+	if errors.Is(err, host.ErrNotFound) || err == nil && w.Config.Map("sla") == nil {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	sla, err := schedule.ParseSLA(w.Config.Map("sla"))
+	if err != nil {
+		return time.Time{}, nil //nolint:nilerr // the attempt has none, or would not have begun
+	}
+	zone, err := schedule.Zone(w.Zone)
+	if err != nil {
+		return time.Time{}, nil //nolint:nilerr // as above
+	}
+	return sla.Due(a.CreatedAt, zone), nil
+}
