@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -183,7 +184,8 @@ func (c lifecycle) byDefinition(ctx context.Context, p host.Project, list []*can
 }
 
 // searchAttempts looks among all attempts of a project for those that need one of these archives, from the
-// newest on, or from where the round before came to. Above 0 is up to which it came when ctx ended; 0 is all.
+// newest on, or from where the round before came to, down to where no revision of them was there yet. Above 0
+// is up to which it came when ctx ended; 0 is all.
 func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*candidate, of map[int64]*candidate) (int64, error) {
 	before := list[0].revision.Kept.Searched
 	for _, x := range list {
@@ -208,11 +210,24 @@ func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*c
 			}
 			before = a.ID
 		}
-		if len(page) < atOnce {
+		began := c.beginOf(list)
+		if len(page) < atOnce || !slices.ContainsFunc(page, func(a host.Attempt) bool { return a.CreatedAt.After(began) }) {
 			return 0, nil
 		}
 	}
 	return 0, nil
+}
+
+// beginOf is a time before which no attempt can be that needs an archive for which none was found yet: the first
+// of their revisions was made then, even by a clock that was wrong by as much as archives are kept.
+func (c lifecycle) beginOf(list []*candidate) time.Time {
+	began := c.o.Now()
+	for _, x := range list {
+		if made := x.revision.CreatedAt; x.needed == 0 && made.Before(began) {
+			began = made
+		}
+	}
+	return began.Add(-c.o.Limits.KeepArchives)
 }
 
 // removeArchive removes an archive that nothing needs, unless somebody began with its revision meanwhile. The

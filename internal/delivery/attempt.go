@@ -32,6 +32,7 @@ type attempt struct {
 	at       time.Time // of the last entry
 	snapshot int       // bytes of the last snapshot
 	since    int       // bytes of entries after it
+	read     int       // as many of them as were read
 	// stops ends runs that this process makes of the attempt, when it is killed.
 	stops map[engine.Run]context.CancelFunc
 	// logged are runs within a step whose log was kept, and whose result not yet: when the step is
@@ -190,7 +191,7 @@ func (a *attempt) load(ctx context.Context) (host.Stored, error) {
 		return host.Stored{}, err
 	}
 	a.row, a.workflow, a.state = l.Row, l.Workflow, l.State
-	a.seq, a.at, a.snapshot, a.since = l.Seq, l.At, l.Snapshot, l.Since
+	a.seq, a.at, a.snapshot, a.since, a.read = l.Seq, l.At, l.Snapshot, l.Since, l.Since
 	return l.Stored, nil
 }
 

@@ -32,6 +32,8 @@ type proposal struct {
 	// applied: an entry with what was planned is in the log. It never becomes false again, and
 	// nothing is planned from then on: a second entry would make it happen twice.
 	applied bool
+	// keeps: the process runs itself what the message owes then, if that is a single task.
+	keeps bool
 	// doubt is the number and nonce of an entry with what was planned whose append failed in a way
 	// that leaves open whether it is in the log. Until that is known nothing is planned.
 	doubt host.Entry
@@ -62,6 +64,19 @@ func (p *proposal) bring(happened []engine.Event) {
 		}
 		return list, len(p.early) == 0
 	}
+}
+
+// goesOn says that the process will make the next entry of the attempt as well, as far as this state tells.
+func (p *proposal) goesOn(s *engine.State) bool {
+	if !p.keeps || s.Canceled() {
+		return false
+	}
+	owed := s.Outstanding(p.guards[0])
+	if len(owed) != 1 {
+		return false
+	}
+	next, ok := owed[0].(engine.Dispatch)
+	return ok && next.At.IsZero()
 }
 
 // tooSoon says that a task is about to wait for this run.

@@ -82,6 +82,7 @@ func (d *delivery) conclude(ctx context.Context, h holder, e engine.Event) (next
 	decided := false
 	var out outbox
 	a, p := d.attempt, propose(d.guard, e)
+	p.keeps = h.keep == 1
 	err = d.Retry.Do(ctx, "keep the result of a task", func() (err error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()

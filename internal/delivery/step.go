@@ -18,6 +18,7 @@ import (
 const (
 	entryTasks    = 400
 	snapshotFloor = 16 << 10
+	alonePart     = 64 << 10 // of a log, without a snapshot, by a process that goes on by itself
 	turnEntries   = 25
 	turnTime      = 2 * time.Second
 )
@@ -207,7 +208,7 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 		return err
 	}
 	e := host.Entry{Seq: a.seq + 1, Nonce: rand.Text(), At: now, Events: events.EncodeList(t.happened), Changes: text}
-	if since := a.since + len(text); since > snapshotFloor && since > a.snapshot && last && !a.state.Ended() {
+	if last && !a.state.Ended() && a.snapshotDue(p, a.since+len(text)) {
 		if e.Snapshot, err = engine.EncodeState(a.state); err != nil {
 			return err
 		}
@@ -223,9 +224,22 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 	clear(a.logged)
 	a.since += len(text)
 	if e.Snapshot != nil {
-		a.snapshot, a.since = len(e.Snapshot), 0
+		a.snapshot, a.since, a.read = len(e.Snapshot), 0, 0
 	}
 	*t = draft{end: t.end}
 	a.notify()
 	return nil
+}
+
+// snapshotDue says whether an entry is to have a snapshot, with which so many bytes would lie behind the last
+// one. A snapshot saves reading, and costs as much as several entries. The process that runs a chain reads
+// nothing while nobody else has a part in the attempt, so it waits longer. The lock is held.
+func (a *attempt) snapshotDue(p *proposal, since int) bool {
+	switch {
+	case since <= snapshotFloor || since <= a.snapshot:
+		return false
+	case since > alonePart || a.read > snapshotFloor:
+		return true
+	}
+	return !p.goesOn(a.state)
 }

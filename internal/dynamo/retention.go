@@ -74,12 +74,15 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 	if len(rows) <= forgotAtOnce {
 		middle, ends = nil, rows
 	}
+	// The mark comes with what goes first: from then on there are names of retries that nothing else remembers.
+	mark := []action{{put: forgottenKey(k).item()}}
 	for part := range slices.Chunk(middle, forgotAtOnce) {
-		if gone, err := db.forget(ctx, part, action{check: k, when: same}); !gone {
+		if gone, err := db.forget(ctx, part, append(mark, action{check: k, when: same})...); !gone {
 			return false, err
 		}
+		mark = nil
 	}
-	gone, err := db.forget(ctx, ends, action{delete: k, when: same}, action{put: forgottenKey(k).item()})
+	gone, err := db.forget(ctx, ends, append(mark, action{delete: k, when: same})...)
 	if gone && clear != nil {
 		err = errors.Join(err, clear(ctx, list))
 	}

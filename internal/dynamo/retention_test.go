@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 
 	"zerodag/engine/param"
@@ -133,6 +135,69 @@ func TestForgetSeesRetries(t *testing.T) {
 			t.Errorf("started again before call %d: removed %v, the session: %v", at, gone, err)
 		}
 	}
+}
+
+// TestForgetCutOff proves that nothing of a session of many attempts starts by itself again, wherever a process
+// ended that removed it in parts.
+func TestForgetCutOff(t *testing.T) {
+	t.Parallel()
+	ctx, o := t.Context(), options(t)
+	other, _ := open(t, o)
+	var left atomic.Int64 // writes until the process ends
+	c := localstack.Config(t)
+	ended := errors.New("the process has ended")
+	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("end", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			if _, write := in.Parameters.(*dynamodb.TransactWriteItemsInput); write && left.Add(-1) < 0 {
+				return middleware.InitializeOutput{}, middleware.Metadata{}, ended
+			}
+			return next.HandleInitialize(ctx, in)
+		}), middleware.After)
+	})
+	db := dynamo.New(c, o)
+	p := host.Project{ID: 1, Name: "p"}
+	var names []string
+	for i := range 32 { // the 30 in the middle go first
+		names = append(names, fmt.Sprint("n", i))
+	}
+	var session int64
+	for _, name := range names {
+		session = overAt(t, other, newAttempt(p, 0, name)).SessionID
+	}
+	overAt(t, other, newAttempt(p, 60, "")) // the last session of a workflow stays
+	for writes := int64(0); ; writes++ {    // what went stays gone
+		left.Store(min(writes, 1))
+		gone, err := db.Forget(ctx, 1, session, instant(2000), nil)
+		if !gone && !errors.Is(err, ended) {
+			t.Fatalf("after %d writes: %v", writes, err)
+		}
+		for _, name := range []string{names[0], names[1], names[30], names[31]} {
+			once := newAttempt(p, 0, name)
+			once.Once = true
+			if _, err := other.Start(ctx, once); !errors.Is(err, host.ErrConflict) && !errors.Is(err, host.ErrForgotten) {
+				t.Errorf("after %d writes %s starts: %v", writes, name, err)
+			}
+		}
+		if gone && writes != 2 {
+			t.Errorf("it went with %d writes", writes)
+		}
+		if gone || t.Failed() {
+			return
+		}
+	}
+}
+
+// overAt makes an attempt that has ended.
+func overAt(t *testing.T, db *dynamo.DB, n host.NewAttempt) host.Attempt {
+	t.Helper()
+	made, err := db.Start(t.Context(), n)
+	if err == nil {
+		err = db.Finish(t.Context(), made[0].ID, host.End{At: instant(70), Success: true})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made[0]
 }
 
 // noise is text that does not get smaller by compression.

@@ -246,8 +246,8 @@ type Retention interface {
 	// not before t (it ran ahead of its time, and may be asked for until then) or not before the
 	// Times.Session of the workflow's schedule, a disabled one too (it leaves out what is there), when an
 	// attempt waits for the session, and unless the next session of the workflow is over: the last one that is
-	// over always stays. That the session was removed is noted for good, together with its removal: see
-	// NewAttempt.Once. clear, unless nil, removes what of the attempts lies elsewhere, and is called once
+	// over always stays. That the session was removed is noted for good, together with the first of it that
+	// goes: see NewAttempt.Once. clear, unless nil, removes what of the attempts lies elsewhere, and is called once
 	// they have gone: until then one may be started again, and then all of them stay whole. A process that
 	// ends in between leaves there what nobody asks for any more. An error of clear comes with true. A session
 	// of very many attempts may go in parts, its first and its last attempt together at the end; else it is

@@ -238,6 +238,43 @@ func TestForgetArchivesInParts(t *testing.T) {
 	})
 }
 
+// TestForgetArchivesReadsBack proves that attempts are read back to where the revision was made, with as much time
+// again as archives are kept: clocks may have been wrong.
+func TestForgetArchivesReadsBack(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		o := w.options()
+		keeping(w)(&o)
+		s := &slow{sessions: w.db, pages: 100}
+		o.Sessions = s
+		p := &process{Node: node.New(o), w: w}
+		session := int64(0)
+		start := func(n int, workflow host.Workflow, at time.Time) {
+			for range n {
+				session++
+				_, err := w.db.Start(w.t.Context(), host.NewAttempt{Project: workflow.Project, Workflow: host.Ref{ID: workflow.ID, Name: "main"}, SessionTime: time.Unix(session, 0), CreatedAt: at,
+					Zone: "UTC", WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "n", At: at}, Message: host.Message{ID: fmt.Sprint(session)}})
+				w.must(err)
+			}
+		}
+		start(450, p.revise("first"), time.Now())
+		time.Sleep(60 * time.Hour)
+		needed := p.revise("needed")
+		p.revise("unused")
+		newest := p.revise("newest")
+		start(1, needed, time.Now().Add(-20*time.Hour))
+		start(210, newest, time.Now().Add(-20*time.Hour))
+		time.Sleep(30 * time.Hour)
+		for range 2 {
+			_, _, err := p.ForgetArchives(w.t.Context(), 0)
+			w.must(err)
+			time.Sleep(2 * time.Hour)
+		}
+		want(t, "archives", w.archived(), []string{"first", "needed", "newest"})
+		want(t, "read before", s.asked, []int64{0, 462, 262})
+	})
+}
+
 // TestForgetRecords proves that entries of the audit log go that are older than they are kept.
 func TestForgetRecords(t *testing.T) {
 	t.Parallel()
