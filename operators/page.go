@@ -109,12 +109,15 @@ func Reason(name, message string) string {
 		}
 		for _, m := range codeSpan().FindAllStringSubmatch(cells[0], -1) {
 			if errorForm(m[1]).MatchString(message) {
-				return strings.TrimSpace(cells[1])
+				return pageLink().ReplaceAllString(strings.TrimSpace(cells[1]), "$1")
 			}
 		}
 	}
 	return ""
 }
+
+// pageLink is a link of a page, whose text is its first group.
+var pageLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^]]+)\]\([^)]+\)`) })
 
 // openPart is what a page leaves open in the text of an error: "…", a number, a name in quotes.
 var openPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`…|'[a-z…]'|\b[nmN0-9]+\b`) })

@@ -19,7 +19,7 @@ func (r *remote) explain(ctx context.Context, err error, attempt string) error {
 	if asDigdag() || r.Client == nil || !errors.As(err, &status) {
 		return err
 	}
-	hint := ""
+	var hint string
 	switch u := status.Unknown; u.Kind {
 	case "project":
 		hint = meant(u.Name, r.namesOfProjects(ctx), "`zerodag projects` lists the projects")
