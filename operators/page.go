@@ -79,6 +79,60 @@ func cutPage(text, title string) (string, bool) {
 	return strings.TrimRight(page.String(), "\n") + "\n", found
 }
 
+// Example is the first example of how an operator is written, of its page; "" where there is none.
+func Example(name string) string {
+	page, _ := Page(name)
+	_, section, _ := strings.Cut(page, "\n## Example\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	_, code, _ := strings.Cut(section, "```yaml\n")
+	code, _, _ = strings.Cut(code, "```")
+	return code
+}
+
+// Takes is what the page of an operator says of the value behind its name; "" where it says nothing.
+func Takes(name string) string {
+	page, _ := Page(name)
+	_, row, _ := strings.Cut(page, "\n| `"+name+">` |")
+	kind, _, _ := strings.Cut(row, "|")
+	return strings.TrimSpace(kind)
+}
+
+// Reason is what the page of an operator says of an error; "" where it says nothing.
+func Reason(name, message string) string {
+	page, _ := Page(name)
+	_, section, _ := strings.Cut(page, "\n## Errors\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 2 {
+			continue
+		}
+		for _, m := range codeSpan().FindAllStringSubmatch(cells[0], -1) {
+			if errorForm(m[1]).MatchString(message) {
+				return pageLink().ReplaceAllString(strings.TrimSpace(cells[1]), "$1")
+			}
+		}
+	}
+	return ""
+}
+
+// pageLink is a link of a page, whose text is its first group.
+var pageLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^]]+)\]\([^)]+\)`) })
+
+// openPart is what a page leaves open in the text of an error: "…", a number, a name in quotes.
+var openPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`…|'[a-z…]'|\b[nmN0-9]+\b`) })
+
+// errorForm recognizes the errors that a page means by a text.
+func errorForm(text string) *regexp.Regexp {
+	var b strings.Builder
+	rest := text
+	for _, at := range openPart().FindAllStringIndex(text, -1) {
+		b.WriteString(regexp.QuoteMeta(text[len(text)-len(rest):at[0]]) + `.*`)
+		rest = text[at[1]:]
+	}
+	return regexp.MustCompile(`(?s)^` + b.String() + regexp.QuoteMeta(rest))
+}
+
 // How a page names keys.
 var (
 	codeSpan = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })

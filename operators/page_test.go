@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"zerodag/operators"
+	"zerodag/operators/all"
 )
 
 // TestPage proves that operators which share a folder have a page each.
@@ -22,6 +23,40 @@ func TestPage(t *testing.T) {
 	for _, name := range []string{"", "nosuch", "http>", "param"} {
 		if page, ok := operators.Page(name); ok {
 			t.Errorf("%q has a page: %q", name, page)
+		}
+	}
+}
+
+// TestReason proves that the page of an operator is asked what an error means, whatever names and numbers are in it.
+func TestReason(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ operator, message, want string }{
+		{"for_each", "Expected array type for key 'dates' but got 3 (number) (config)", "a value is no list"},
+		{"loop", "Too many loop subtasks. Limit: 20 (config)", "an attempt has a limit of tasks (`executor.task_max_run`)"},
+		{"http", "HTTP request failed: GET http://x", "no answer, and `retry` does not hold"},
+		{"http", "and HTTP request failed", ""},
+		{"py", "The command took longer than 1s and was ended (sandbox: timeout)", "it reached a limit"},
+		{"fail", "your message", ""},
+		{"nosuch", "Too many loop subtasks", ""},
+	} {
+		if got := operators.Reason(c.operator, c.message); got != c.want {
+			t.Errorf("%s> %q: %q, want %q", c.operator, c.message, got, c.want)
+		}
+	}
+	if got := operators.Takes("mail"); got != "file name, or `{data: TEXT}`" {
+		t.Errorf("mail> takes %q", got)
+	}
+	if got := operators.Example("loop"); !strings.HasPrefix(got, "+rounds:\n  loop>: 3\n") || strings.Contains(got, "```") {
+		t.Errorf("the example of loop>: %q", got)
+	}
+}
+
+// TestEveryOperatorHasAnExample proves that whoever writes a built-in operator wrongly can be shown how it is written.
+func TestEveryOperatorHasAnExample(t *testing.T) {
+	t.Parallel()
+	for _, name := range all.Registry().Names() {
+		if example := operators.Example(name); !strings.Contains(example, name+">:") && !strings.Contains(example, "_type: "+name+"\n") {
+			t.Errorf("the page of %s> has no example of it: %q", name, example)
 		}
 	}
 }

@@ -43,6 +43,17 @@ func (j *Job) variables() *param.Map {
 	return m
 }
 
+// VariableNames are the names of all built-in variables.
+func VariableNames() []string {
+	j := &Job{Vars: param.New()}
+	times := []string{"last_session_time", "last_executed_session_time", "next_session_time"}
+	for _, name := range times {
+		j.Vars.Set(name, FormatTime(time.Unix(0, 0).UTC()))
+	}
+	j.SessionTime, j.RetryAttemptName = time.Unix(0, 0).UTC(), "again"
+	return append(times, j.variables().Keys()...)
+}
+
 func setTimes(m *param.Map, prefix string, t time.Time) {
 	m.Set(prefix+"date", t.Format(dateForm))
 	m.Set(prefix+"date_compact", t.Format(compactForm))

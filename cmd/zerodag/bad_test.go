@@ -38,6 +38,9 @@ func TestBadProjects(t *testing.T) {
 					t.Errorf("stderr does not say %q:\n%s", want, &errs)
 				}
 			}
+			if place := "\n  at "; p.Run && p.Workflows != nil && !strings.Contains(errs.String(), place) {
+				t.Errorf("stderr does not say where the task that failed is written:\n%s", &errs)
+			}
 			if n := strings.Count(errs.String(), "error: "); n != 1 {
 				t.Errorf("%d errors, want one:\n%s", n, &errs)
 			}

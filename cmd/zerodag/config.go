@@ -103,6 +103,9 @@ func (s settings) addFile(name string, optional bool) error {
 	if os.IsNotExist(err) && optional {
 		return nil
 	}
+	if err != nil && !optional {
+		return fmt.Errorf("read configuration: %w\nhint: -c, --config names a file of lines such as `server.port = 65432`", err)
+	}
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}

@@ -78,14 +78,40 @@ func newLog(s streams) *cobra.Command {
 func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) error {
 	_, ink := look(c.out)
 	c.view = &logView{taskLines: taskLines{out: c.out, ink: ink}, verbose: c.verbose, runs: map[string]int{}}
-	if err := c.read(ctx, id, prefix); err != nil || !c.follow || prefix != "" {
+	if err := c.read(ctx, id, prefix); err != nil {
 		return err
+	}
+	if prefix != "" && len(c.files) == 0 {
+		return c.knowTask(ctx, id, prefix)
+	}
+	if !c.follow || prefix != "" {
+		return nil
 	}
 	a, err := c.Attempt(ctx, id)
 	if err != nil {
 		return err
 	}
 	return c.tellOutcome(ctx, a, 0)
+}
+
+// knowTask refuses a beginning of names that no task of an attempt has.
+func (c *logCommand) knowTask(ctx context.Context, id client.ID, prefix string) error {
+	tasks, err := c.Tasks(ctx, id)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, t := range tasks {
+		if strings.HasPrefix(t.FullName, prefix) {
+			return nil
+		}
+		names = append(names, t.FullName)
+	}
+	near := ""
+	if full := likely(prefix, names); full != "" {
+		near = "did you mean " + full + "? "
+	}
+	return fmt.Errorf("attempt %s has no task whose name begins with %s\nhint: %s%s", id, prefix, near, asCalled("`zerodag tasks "+string(id)+"` lists them"))
 }
 
 // waitFlags let a command that starts an attempt wait for its end.

@@ -91,8 +91,8 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 		for _, line := range f.lines {
 			fmt.Fprintf(&b, "    %s| %s%s\n", ink.dim, line, ink.reset)
 		}
-		if remedy := remedyOf(f.message, a.Project.Name); remedy != "" {
-			fmt.Fprintf(&b, "    hint: %s\n", remedy)
+		for _, line := range hintLines(fault{f.message, f.task.Config, a.Project.Name}.remedies()) {
+			fmt.Fprintf(&b, "    %s\n", line)
 		}
 	}
 	if a.Done && !a.Success {

@@ -2,30 +2,148 @@ package main
 
 import (
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/all"
 )
+
+// fault is what is known of a task that failed.
+type fault struct {
+	message string
+	config  *param.Map // of the task
+	project string     // of a server; "" for a run on this machine
+}
+
+// remedyRule says what mends the errors of a form; {1} is what the first group of the form has found.
+type remedyRule struct {
+	form   *regexp.Regexp
+	remedy string
+}
+
+var remedyRules = sync.OnceValue(func() (list []remedyRule) {
+	for _, r := range [][2]string{
+		{`'_command'`, "'_command' is what stands behind {operator}>:, which takes: {takes}"},
+		{`^Command failed with code 127`, "127 is what a shell says of a program that it does not find: is it on the PATH of the machine that runs the task?"},
+		{`^Command failed with code 126`, "126 is what a shell says of a file that it may not run: chmod +x?"},
+		{`^Failed to evaluate a variable (?s:.*?)\$\{([A-Za-z_]\w*):[-=?+]`, "${{1}:...} is the shell's: put the script into a file, or write ${this.{1} || '...'} if it is a parameter"},
+		{`\(ReferenceError: (\w+) is not defined\)`, "no parameter is called {1}: give it with -p {1}=..., export it with `_export: {{1}: ...}`, let a task before store it, or write ${this.{1} || '...'}"},
+		{`\(TypeError: Cannot read property '([^']*)' of`, "what stands before .{1} has no value: `zerodag run --show-params` shows what a task is given"},
+		{`^Failed to evaluate a variable (?s:.*)took longer than`, "let a task compute it, such as one with py>, and store what it has found"},
+		{`^Failed to evaluate a variable (?s:.*)\(SyntaxError: `, "what is between ${ and } is JavaScript, and there it is wrong; $${ is a ${ that stays as it is"},
+		{`^Failed to evaluate a variable `, "what is between ${ and } is JavaScript (`zerodag docs expressions`)"},
+		{`No module named '([^']+)' \(ModuleNotFoundError\)`, "py> looks for {1}.py in the folder of the project, then for what is installed for the `python` that runs it: is there such a file, or does `pip install` help?"},
+		{`Module '([^']+)' has no attribute '([^']+)'`, "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD: is there a `def {2}` in {1}.py?"},
+		{`'([^']+)' object has no attribute '([^']+)' \(AttributeError\)`, "is there a `def {2}` in the class {1}?"},
+		{`[Mm]ethod '[^']+' requires parameter '([^']+)'`, "write `{1}: ...` into the task, give it with -p {1}=..., or give the argument a default"},
+		{`uninitialized constant (\w+)`, "`_export: {rb: {require: FILE}}` names the file of the project that has {1}"},
+		{`^Cannot run program .*there is no such directory`, "_workdir is a folder below that of the project: is it there?"},
+		{`^File not found: `, "the path is relative to the folder of the project, or to _workdir"},
+		{`^Parameter '(\w+)' must be an object`, "write names and values below it: `{1}: {name: value}`"},
+		{`^Parameter '([a-z]\w*)' is required but (?:not set|null)(?: \(config\))?$`, "write `{1}: ...` into the task, or export it: `_export: {{1}: ...}`"},
+		{`^Invalid _retry`, "write a number, or {limit: 3, interval: 10}"},
+		{`^Invalid _parallel`, "write true or false, or {limit: 2}"},
+		{`^A task can't have more than one operator`, "give each operator a task of its own"},
+		{`unsupported protocol scheme|^Invalid URI`, "an address begins with http:// or https://"},
+		{`connection refused|no such host|i/o timeout|no route to host`, "is the address right, and can the machine that runs the task reach it?"},
+		{`^Dependent workflow does not exist`, "require> names a workflow of this project; project_name names another project"},
+	} {
+		list = append(list, remedyRule{regexp.MustCompile(r[0]), r[1]})
+	}
+	return list
+})
 
 // missingSecret finds the key in the message of a task whose secret there is not.
 var missingSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Secret not found for key: '([^']+)'`) })
 
-// remedyOf is what a failure whose message alone does not say it can be mended with; "" for nothing. project is
-// that of a server, "" for a run on this machine.
-func remedyOf(message, project string) string {
-	secret := missingSecret().FindStringSubmatch(message)
-	where := "--local"
-	if project != "" {
-		where = "--project " + shellWord(project)
+// remedies are what a failure can be mended with where its message alone does not say it, each a line or
+// lines: how the operator is written where it was written wrongly.
+func (f fault) remedies() []string {
+	operator := dig.OperatorOf(f.config)
+	if f.message == "" {
+		return []string{"a reason can be given: `fail>: why`"}
 	}
-	switch {
-	case secret != nil:
-		return "zerodag secrets " + where + " --set " + shellWord(secret[1]) + "=-   reads it from stdin"
-	case strings.HasPrefix(message, "Unknown task type: "):
-		return "`zerodag operators` lists the operators, `zerodag check` says which one may be meant"
-	case strings.HasPrefix(message, "Command failed with code 127"):
-		return "127 is what a shell says of a program that it does not find: is it on the PATH of this machine?"
-	case strings.HasPrefix(message, "Command failed with code 126"):
-		return "126 is what a shell says of a file that it may not run: chmod +x?"
+	if secret := missingSecret().FindStringSubmatch(f.message); secret != nil {
+		where := "--local"
+		if f.project != "" {
+			where = "--project " + shellWord(f.project)
+		}
+		return []string{"zerodag secrets " + where + " --set " + shellWord(secret[1]) + "=-   reads it from stdin"}
+	}
+	if strings.HasPrefix(f.message, "Unknown task type: ") {
+		return []string{unknownOperator(operator)}
+	}
+	var list []string
+	if text := f.byRule(operator); text != "" {
+		list = append(list, text)
+	} else if strings.Contains(f.message, " failed with code ") {
+		return nil // what the program has printed says more
+	} else if reason := operators.Reason(operator, f.message); reason != "" {
+		list = append(list, reason)
+	}
+	if takes := operators.Takes(operator); takes != "" && strings.HasPrefix(f.message, "File not found: ") {
+		list = append(list, operator+"> takes: "+takes)
+	}
+	if example := operators.Example(operator); example != "" && f.misread() {
+		list = append(list, "`zerodag operators "+operator+"` shows how it is written, such as\n"+strings.TrimRight(example, "\n"))
+	}
+	return list
+}
+
+// byRule is the remedy of the first rule whose form the message has; "" for none.
+func (f fault) byRule(operator string) string {
+	for _, r := range remedyRules() {
+		found := r.form.FindStringSubmatch(f.message)
+		if found == nil {
+			continue
+		}
+		if strings.Contains(found[0], "ReferenceError") {
+			if near := param.Nearest(found[1], operators.VariableNames()); near != "" {
+				return "did you mean ${" + near + "}?"
+			}
+		}
+		text := strings.NewReplacer("{operator}", operator, "{takes}", operators.Takes(operator)).Replace(r.remedy)
+		for i, part := range found {
+			text = strings.ReplaceAll(text, "{"+strconv.Itoa(i)+"}", part)
+		}
+		return text
 	}
 	return ""
+}
+
+// misread says that a built-in operator was not written as it can be read.
+func (f fault) misread() bool {
+	return strings.Contains(f.message, "'_command'") || strings.Contains(f.message, "'_do'") || strings.Contains(f.message, "_else_do") ||
+		strings.HasPrefix(f.message, "Expected ") || strings.HasPrefix(f.message, "Invalid ") && !strings.HasPrefix(f.message, "Invalid _")
+}
+
+// unknownOperator says which operator may have been meant.
+func unknownOperator(name string) string {
+	if text := operators.Missing(name); text != "" {
+		return text
+	}
+	if near := likely(name, all.Registry().Names()); near != "" {
+		return "did you mean " + near + ">? `zerodag operators` lists all of them"
+	}
+	return "`zerodag operators` lists the operators; executables in operators/ of the project are some, too"
+}
+
+// hintLines are remedies as lines below an error; the first of each begins with "hint: ".
+func hintLines(remedies []string) (lines []string) {
+	for _, text := range remedies {
+		for i, line := range slices.Collect(strings.Lines(text)) {
+			line = strings.TrimRight(line, "\n")
+			if i == 0 {
+				lines = append(lines, "hint: "+asCalled(line))
+			} else {
+				lines = append(lines, "  "+line)
+			}
+		}
+	}
+	return lines
 }

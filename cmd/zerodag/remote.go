@@ -54,7 +54,11 @@ func (r *remote) command(c *cobra.Command, least, most int, do func(ctx context.
 		if err != nil && cmd.Context().Err() != nil {
 			return errors.New("interrupted")
 		}
-		return err
+		attempt := ""
+		if strings.Contains(cmd.Use, "attempt-id") && len(args) > 0 {
+			attempt = args[0]
+		}
+		return r.explain(cmd.Context(), err, attempt)
 	}
 	flags := c.Flags()
 	flags.StringVarP(&r.endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, the context in use, client.http.endpoint of the configuration, or "+client.DefaultEndpoint+")")

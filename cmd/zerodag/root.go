@@ -46,9 +46,27 @@ func newRoot(s streams) *cobra.Command {
 	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	refuseUnknown(root)
 	completeCommands(root)
 	completeArguments(root)
 	return root
+}
+
+// refuseUnknown has commands that only contain others refuse a word that is none of these.
+func refuseUnknown(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		if c.HasSubCommands() {
+			if !c.Runnable() {
+				c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+			}
+			c.Args = func(c *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return nil
+				}
+				return unknownCommand(c, args[0])
+			}
+		}
+	}
 }
 
 // ourName is what this program is called, unless it stands in for the original.

@@ -160,14 +160,22 @@ func (c *runCommand) find(workflows []dig.Workflow, name string) (dig.Workflow, 
 			return w, nil
 		}
 	}
+	var names []string
+	for _, w := range workflows {
+		names = append(names, w.Name)
+	}
+	hint := ""
+	if near := likely(name, names); near != "" && !asDigdag() {
+		hint = "\nhint: did you mean " + near + "?"
+	}
 	folder, _, inFolder := cutLast(name, "/")
 	switch {
 	case c.project != "":
-		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in project directory '%s'. (resource not found)", name, c.project)
+		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in project directory '%s'. (resource not found)%s", name, c.project, hint)
 	case inFolder:
-		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to type \"cd %s\" first, or set \"--project %s\" option. (resource not found)", name, folder, folder)
+		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to type \"cd %s\" first, or set \"--project %s\" option. (resource not found)%s", name, folder, folder, hint)
 	}
-	return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to change directory first, or set --project option. (resource not found)", name)
+	return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to change directory first, or set --project option. (resource not found)%s", name, hint)
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"zerodag/engine"
@@ -46,7 +48,11 @@ func findNode(nodes []dig.Node, pattern string) (int, error) {
 	for i, n := range nodes {
 		names[i] = n.Name
 	}
-	return engine.FindTask(names, pattern)
+	at, err := engine.FindTask(names, pattern)
+	if hint := meantTask(pattern, names); err != nil && hint != "" && !asDigdag() {
+		return at, fmt.Errorf("%w\nhint: %s", err, strings.TrimRight(hint, "; "))
+	}
+	return at, err
 }
 
 // plan says which tasks --start, --goal, --end and --rerun let run, and for which a saved

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"zerodag/engine"
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -82,10 +83,10 @@ type runOutcome struct {
 	again       string // the command that goes on where it stopped
 }
 
-// runFailure is a task that failed, why, and the end of what it printed.
+// runFailure is a task that failed, why, where it is written, what may mend it, and the end of what it printed.
 type runFailure struct {
-	task, reason string
-	lines        []string
+	task, reason, place string
+	remedies, lines     []string
 }
 
 func (r *localRun) outcome(s *engine.State) runOutcome {
@@ -97,11 +98,25 @@ func (r *localRun) outcome(s *engine.State) runOutcome {
 			continue
 		}
 		if reason := reasonOf(t); !o.interrupted || !strings.Contains(reason, context.Canceled.Error()) {
-			o.failed = append(o.failed, runFailure{t.Name, strings.TrimSuffix(briefly(reason), " (runtime)"), r.output.lastOf(t.Name)})
+			o.failed = append(o.failed, r.failure(t))
 		}
 	}
 	o.count = newGrove(rows, true).tally()
 	return o
+}
+
+// failure says of a task all that helps to mend it.
+func (r *localRun) failure(t *engine.Task) runFailure {
+	reason := strings.TrimSuffix(briefly(reasonOf(t)), " (runtime)")
+	f := runFailure{task: t.Name, reason: reason, lines: r.output.lastOf(t.Name)}
+	if message, _ := t.Error.Get("message"); message == "" {
+		reason, f.reason = "", "the task failed without a message"
+	}
+	f.remedies = fault{message: reason, config: t.Config}.remedies()
+	if place, found := dig.Find(r.files.Source, r.workflow.Name+".dig", t.Name, reason); found {
+		f.place = place.String()
+	}
+	return f
 }
 
 // text says what failed, why, what it printed last, and what to do.
@@ -123,8 +138,11 @@ func (o runOutcome) text(ink palette) string {
 		for _, line := range f.lines {
 			fmt.Fprintf(&b, "  %s| %s%s\n", ink.dim, line, ink.reset)
 		}
-		if remedy := remedyOf(f.reason, ""); remedy != "" {
-			fmt.Fprintf(&b, "  hint: %s\n", asCalled(remedy))
+		if f.place != "" {
+			fmt.Fprintf(&b, "  at %s\n", f.place)
+		}
+		for _, line := range hintLines(f.remedies) {
+			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
 	word, colour := "Failed", ink.red

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,8 +135,8 @@ func (c *serverCommand) run(ctx context.Context) error {
 		Scheduler: !c.noScheduler && !c.noExecutor && r.bool("schedule.enabled", true),
 		Agent:     !c.noAgent && r.bool("agent.enabled", true),
 	}
-	if r.err != nil {
-		return r.err
+	if err := cmp.Or(r.err, r.misspelt()); err != nil {
+		return err
 	}
 	out, closeLog, err := c.logWriter(c.streams)
 	if err != nil {

@@ -98,6 +98,9 @@ func (r *remote) listSessions(ctx context.Context, args []string, page client.Pa
 		workflow = args[1]
 	}
 	list, err := r.Sessions(ctx, project, workflow, page)
+	if err == nil && len(list) == 0 && workflow != "" && r.ours() {
+		_, err = r.Workflow(ctx, project, workflow, "") // of one that there is not, too, there are no sessions
+	}
 	slices.Reverse(list)
 	return list, err
 }

@@ -199,7 +199,7 @@ func TestRunOutcome(t *testing.T) {
 	t.Parallel()
 	many := runOutcome{saved: true, again: "zerodag run a.dig", took: time.Second, count: tally{total: 9, done: 2, failed: 6}}
 	for i := range 6 {
-		many.failed = append(many.failed, runFailure{fmt.Sprint("+a+t", i), "no\nwhy", []string{"last"}})
+		many.failed = append(many.failed, runFailure{task: fmt.Sprint("+a+t", i), reason: "no\nwhy", place: "a.dig:2:3", remedies: []string{"do so:\n+x:"}, lines: []string{"last"}})
 	}
 	for _, x := range []struct {
 		o    runOutcome
@@ -210,7 +210,7 @@ func TestRunOutcome(t *testing.T) {
 		{runOutcome{interrupted: true, took: time.Second, count: tally{total: 3, done: 1}, saved: true, again: "zerodag run a.dig"},
 			"Interrupted after 1.0s: 1 of 3 tasks succeeded, 2 did not finish.\nWhat was running will run again. Go on with: zerodag run a.dig\n"},
 		{runOutcome{took: time.Second, count: tally{total: 1, failed: 1}}, "Failed after 1.0s: 0 of 1 task succeeded, 1 failed.\nNothing was saved (--no-save): the next run begins anew.\n"},
-		{many, strings.Join([]string{"error: +a+t0: no", "  why", "  | last", "error: +a+t1: no", "  why", "  | last", "error: +a+t2: no", "  why", "  | last", "... and 3 more: +a+t3, +a+t4, +a+t5",
+		{many, strings.Join([]string{"error: +a+t0: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "error: +a+t1: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "error: +a+t2: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "... and 3 more: +a+t3, +a+t4, +a+t5",
 			"Failed after 1.0s: 2 of 9 tasks succeeded, 6 failed, 1 did not finish.", "Mend it, and go on with: zerodag run a.dig\n"}, "\n")},
 	} {
 		if diff := cmp.Diff(x.want, x.o.text(palette{})); diff != "" {

@@ -51,7 +51,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 		}
 	}
 	if near := likely(name, names); near != "" && !asDigdag() {
-		return usageError{fmt.Errorf("there is no command %q: did you mean %s?", name, near)}
+		return usageError{fmt.Errorf("there is no command %q: did you mean %s?", strings.TrimPrefix(root.CommandPath()+" "+name, ourName+" "), near)}
 	}
 	return usageError{fmt.Errorf("available commands are: [%s]; there is no %q", commandNames(root), name)}
 }

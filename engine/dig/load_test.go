@@ -96,7 +96,7 @@ func TestLoadErrors(t *testing.T) {
 		{"zone", map[string]string{"main.dig": "+a: {}\ntimezone: Mars/Phobos\n"}, "main.dig:2:1: timezone \"Mars/Phobos\" is unknown"},
 		{"zone list", map[string]string{"main.dig": "timezone: [UTC]\n+a: {}\n"}, "main.dig:1:1: Expected string type for key 'timezone' but got [\"UTC\"] (array)"},
 		{"schedule text", map[string]string{"main.dig": "schedule: daily\n+a: {}\n"}, "main.dig:1:1: Expected object type for key 'schedule' but got \"daily\" (string)"},
-		{"schedule type", map[string]string{"main.dig": "+a: {}\nschedule: {yearly>: 1}\n"}, "main.dig:2:1: Unknown scheduler type: yearly"},
+		{"schedule type", map[string]string{"main.dig": "+a: {}\nschedule: {yearly>: 1}\n"}, "main.dig:2:12: Unknown scheduler type: yearly"},
 		{"file name", map[string]string{"1st.dig": "+a: {}\n"}, "1st.dig: name must not start with a numeric digit (0-9): \"1st\"\n  rename the file"},
 		{"blank in a file name", map[string]string{"we ird.dig": "+a: {}\n"}, "we ird.dig: task name must not contain character ' ': \"+we ird\""},
 		{"sub folder", map[string]string{"sub/wf.dig": "+a: {}\n"}, "sub/wf.dig: task name must not contain character '/'"},

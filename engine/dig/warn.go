@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
@@ -95,6 +96,22 @@ func (c *critic) schedule(config *param.Map) {
 	if v, _ := config.Get("daily>"); strings.HasPrefix(param.Text(v), `"-`) {
 		c.warn([]string{"schedule", "daily>"}, "", "write a time of the day, such as 07:00:00",
 			"a negative time starts the session before its day begins")
+	}
+	c.lateStart(config)
+}
+
+// lateStart warns of a time that lies beyond the hour or day that it is a time of: numbers are not bounded.
+func (c *critic) lateStart(config *param.Map) {
+	s, err := schedule.ParseHere(config, time.UTC)
+	if err != nil || config.Has("delay") {
+		return
+	}
+	first := s.First(time.Unix(0, 0))
+	late := first.RunTime.Sub(first.Time)
+	for _, kind := range []string{"hourly", "daily", "weekly", "monthly"} {
+		if config.Has(kind+">") && !first.IsEnded() && (late >= 24*time.Hour || late >= time.Hour && kind == "hourly") {
+			c.warn([]string{"schedule", kind + ">"}, "", schedule.Form(kind), "this starts %v after the session's time, in a later day or hour than it seems", late)
+		}
 	}
 }
 

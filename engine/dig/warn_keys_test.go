@@ -80,7 +80,7 @@ func TestSchedulesOfOthers(t *testing.T) {
 	names := []string{"a.dig", "b.dig", "c.dig"}
 	want := "a.dig:4:3: Parameter '+a' is not used at schedule.\n  tasks and _export do not belong below schedule: check the indentation\n" +
 		"a.dig:6:3: Parameter 'skip_on_overtme' is not used at schedule.\n  did you mean [skip_on_overtime]?\n" +
-		"c.dig:1:1: Unknown scheduler type: dayly\n  did you mean daily>?"
+		"c.dig:1:12: Unknown scheduler type: dayly\n  did you mean daily>?"
 	if _, err := Load(mapSource(files), names); err == nil || err.Error() != want {
 		t.Errorf("a push: %v", err)
 	}

@@ -28,6 +28,12 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	}
 }
 
+// OperatorOf is the name of the operator of a task; "" of a group.
+func OperatorOf(config *param.Map) string {
+	name, _, _ := operatorOf(config)
+	return name
+}
+
 func operatorOf(config *param.Map) (name, key string, command param.Value) {
 	if v, ok := config.Get("_type"); ok {
 		name, _ = v.(string)

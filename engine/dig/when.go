@@ -2,7 +2,6 @@ package dig
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"zerodag/engine/param"
@@ -46,7 +45,9 @@ func scheduleFaults(w Workflow) (unused, wrong []problem) {
 		_, err = schedule.ParseHere(config, zone)
 	}
 	if err != nil {
-		wrong = append(wrong, problem{path: at, Error: Error{Message: strings.TrimSpace(err.Error()), Hint: kindHint(config)}})
+		message := strings.TrimSpace(err.Error())
+		key := faultyKey(config, message)
+		wrong = append(wrong, problem{path: append(at[:1:1], key), Error: Error{Message: message, Hint: keyHint(key)}})
 	}
 	return unused, wrong
 }
@@ -63,15 +64,40 @@ func unusedHint(u schedule.Unused) string {
 	return "remove it: a schedule has start, end, skip_on_overtime, skip_delayed_by, and delay with cron> and intervals"
 }
 
-// kindHint names the types of schedules to the author of another one.
-func kindHint(config *param.Map) string {
-	for _, key := range config.Keys() {
-		if strings.HasSuffix(key, ">") && !slices.Contains(schedule.Kinds(), key) {
-			if near := param.Nearest(key, schedule.Kinds()); near != "" {
-				return "did you mean " + near + "?"
-			}
-			return "the types of schedules are " + strings.Join(schedule.Kinds(), ", ")
+// faultyKey is the key of a schedule that a message is about: that of its type, unless another one is named.
+func faultyKey(config *param.Map, message string) (key string) {
+	for _, k := range config.Keys() {
+		switch {
+		case strings.HasSuffix(k, ">"), k == "_type":
+			key = k
+		case strings.Contains(message, "'"+k+"'"), strings.HasPrefix(message, "Invalid "+k+":"), strings.HasPrefix(message, k+" of a schedule"), strings.HasPrefix(message, "The schedule of "+k+" "):
+			return k
 		}
 	}
-	return ""
+	return key
+}
+
+// keyHint says how the value of a key of a schedule is written, or which types of schedules there are.
+func keyHint(key string) string {
+	switch key {
+	case "":
+		return "name its type, such as `daily>: 07:00:00`; the types of schedules are " + strings.Join(schedule.Kinds(), ", ")
+	case "skip_on_overtime":
+		return "write true or false"
+	case "skip_delayed_by":
+		return "write a duration, such as 10m or 1h 30m"
+	case "delay":
+		return "write a whole number of seconds, such as 600"
+	case "start":
+		return "write the first day, such as 2024-01-31"
+	case "end":
+		return "write the last day, such as 2024-12-31, not before that of start"
+	}
+	if form := schedule.Form(strings.TrimSuffix(key, ">")); form != "" {
+		return form
+	}
+	if near := param.Nearest(key, schedule.Kinds()); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "the types of schedules are " + strings.Join(schedule.Kinds(), ", ")
 }

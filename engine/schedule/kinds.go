@@ -35,6 +35,28 @@ func Kinds() []string {
 	return []string{"hourly>", "daily>", "weekly>", "monthly>", "minutes_interval>", "seconds_interval>", "cron>"}
 }
 
+// Form says how the value of a kind of schedule is written, with an example. It is "" for a kind that there
+// is not.
+func Form(kind string) string {
+	switch kind {
+	case "hourly":
+		return "write minutes and seconds, mm:ss, such as `hourly>: 30:00`"
+	case "daily":
+		return "write a time of the day, hh:mm:ss, such as `daily>: 07:00:00`"
+	case "weekly":
+		return "write a day and a time, day,hh:mm:ss, such as `weekly>: Mon,07:00:00`: the day is Sun to Sat, or 0 to 7"
+	case "monthly":
+		return "write a day of the month and a time, day,hh:mm:ss, such as `monthly>: 1,07:00:00`: the day is 1 to 31"
+	case "minutes_interval":
+		return "write a whole number of minutes, such as `minutes_interval>: 30`"
+	case "seconds_interval":
+		return "write a whole number of seconds above 0, such as `seconds_interval>: 90`"
+	case "cron":
+		return "write minute (0-59), hour (0-23), day of month (1-31 or L), month (1-12 or jan-dec) and weekday (0-7 or sun-sat), such as `cron>: \"30 7 * * mon-fri\"`"
+	}
+	return ""
+}
+
 func readHourly(s *Schedule, v param.Value) error {
 	at, err := param.AsString("_command", v)
 	if err != nil {

@@ -247,6 +247,18 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestSentOn proves that an address which sends callers on to another, a page to log in say, is told as that.
+func TestSentOn(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusFound, http.StatusMovedPermanently, http.StatusPermanentRedirect} {
+		c := serve(t, Options{}, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "https://login.example.com/", status) })
+		err := version(t.Context(), c)
+		if err == nil || !strings.Contains(err.Error(), "\nhint: what answers sends callers on to https://login.example.com/: name the server itself with --endpoint") {
+			t.Errorf("%d: %v", status, err)
+		}
+	}
+}
+
 // TestHeaders proves what is sent to the server, and that a storage to which it redirects
 // gets none of it.
 func TestHeaders(t *testing.T) {

@@ -18,8 +18,17 @@ type StatusError struct {
 	Status int
 	Body   string
 	hint   string // what to do about it; "" for none
+	// Unknown is what was named that there is not, where a list says so.
+	Unknown Unknown
 	// turnedAway: nothing had begun with the request, each time that it was sent.
 	turnedAway bool
+}
+
+// Unknown is a name that nothing has.
+type Unknown struct {
+	Kind    string // "project", "workflow" or "schedule"; "" where it is not known what was named
+	Project ID     // of the workflow or schedule
+	Name    string
 }
 
 // soon is how early API Gateway answers when it turns a request away. It says the same words when a function
@@ -87,9 +96,9 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &e) && e.Status == status
 }
 
-// missingf is what a list that has no such element means.
-func missingf(format string, args ...any) error {
-	return &StatusError{Status: http.StatusNotFound, Body: fmt.Sprintf(format, args...)}
+// missing is what a list that has no such element means.
+func missing(u Unknown, where string) error {
+	return &StatusError{Status: http.StatusNotFound, Body: fmt.Sprintf("%s not found%s: %s", u.Kind, where, u.Name), Unknown: u}
 }
 
 // Unreachable is that no server answers.
@@ -138,7 +147,11 @@ func statusError(r *http.Response) error {
 	if err != nil || text == "" {
 		text = fmt.Sprintf("HTTP %d %s", r.StatusCode, http.StatusText(r.StatusCode))
 	}
-	return &StatusError{Status: r.StatusCode, Body: text}
+	e := &StatusError{Status: r.StatusCode, Body: text}
+	if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
+		e.hint = "what answers sends callers on to " + to + ": name the server itself with --endpoint, with https:// where it asks for it, and not a page where people log in"
+	}
+	return e
 }
 
 // Message is what the server says in an answer that is no success; "" where it says nothing that can be read.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -36,7 +37,7 @@ func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 		return Project{}, err
 	}
 	if len(list.Projects) == 0 {
-		return Project{}, missingf("project not found: %s", name)
+		return Project{}, missing(Unknown{Kind: "project", Name: name}, "")
 	}
 	return list.Projects[0], nil
 }
@@ -77,13 +78,14 @@ func (c *Client) Workflow(ctx context.Context, project ID, name, revision string
 	if err := c.get(ctx, path("api", "projects", string(project), "workflows"), q, &list); err != nil {
 		return Workflow{}, err
 	}
+	unknown := Unknown{Kind: "workflow", Project: project, Name: name}
 	switch {
 	case len(list.Workflows) > 0:
 		return list.Workflows[0], nil
 	case revision != "":
-		return Workflow{}, missingf("workflow not found in revision = %s of project id = %s: %s", revision, project, name)
+		return Workflow{}, missing(unknown, fmt.Sprintf(" in revision = %s of project id = %s", revision, project))
 	}
-	return Workflow{}, missingf("workflow not found in the latest revision of project id = %s: %s", project, name)
+	return Workflow{}, missing(unknown, fmt.Sprintf(" in the latest revision of project id = %s", project))
 }
 
 // SessionTime asks what a time is in a workflow's zone. text is a time with or without

@@ -157,7 +157,9 @@ func (c *Client) once(ctx context.Context, to request) (*http.Response, error) {
 	answer, err := c.answer(r)
 	var refused *StatusError
 	if errors.As(err, &refused) {
-		refused.hint = c.accessHint(refused.Status)
+		if hint := c.accessHint(refused.Status); hint != "" {
+			refused.hint = hint
+		}
 	}
 	return answer, err
 }

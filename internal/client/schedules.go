@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -48,7 +49,7 @@ func (c *Client) WorkflowSchedule(ctx context.Context, project ID, workflow stri
 		return Schedule{}, err
 	}
 	if len(list.Schedules) == 0 {
-		return Schedule{}, missingf("schedule not found in the latest revision of project id = %s: %s", project, workflow)
+		return Schedule{}, missing(Unknown{Kind: "schedule", Project: project, Name: workflow}, fmt.Sprintf(" in the latest revision of project id = %s", project))
 	}
 	return list.Schedules[0], nil
 }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"zerodag/engine/param"
+)
+
+// TestRemedies proves for each form of error that its remedy is told, with the names that the error has.
+func TestRemedies(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ operator, message, want string }{
+		{"sh", "Command failed with code 127: no (runtime)", "is it on the PATH"},
+		{"sh", "Command failed with code 126", "chmod +x?"},
+		{"sh", "Command failed with code 3", ""},
+		{"sh", "Failed to evaluate a variable a ${N:?x} (SyntaxError: y)", "${N:...} is the shell's: put the script into a file, or write ${this.N || '...'}"},
+		{"echo", "Failed to evaluate a variable ${foo} (ReferenceError: foo is not defined) (config)", "-p foo=..., export it with `_export: {foo: ...}`"},
+		{"echo", "Failed to evaluate a variable ${atempt_id} (ReferenceError: atempt_id is not defined)", "did you mean ${attempt_id}?"},
+		{"echo", "Failed to evaluate a variable ${a.b} (TypeError: Cannot read property 'b' of undefined)", "what stands before .b has no value"},
+		{"echo", "Failed to evaluate a variable ${a()} (TypeError: a is not a function)", "`zerodag docs expressions`"},
+		{"py", "Python command failed with code 1\nError messages from python: No module named 'a.b' (ModuleNotFoundError)", "looks for a.b.py"},
+		{"py", "Error messages from python: 'T' object has no attribute 'go' (AttributeError)", "is there a `def go` in the class T?"},
+		{"py", "Error messages from python: Method 'f' requires parameter 'x' but not set (TypeError)", "write `x: ...` into the task"},
+		{"rb", "Ruby command failed with code 1: uninitialized constant Foo", "names the file of the project that has Foo"},
+		{"sh", `Cannot run program "/bin/sh" (in directory "/x"): there is no such directory`, "_workdir is a folder"},
+		{"sh", "Parameter '_env' must be an object (config)", "`_env: {name: value}`"},
+		{"http_call", "Parameter 'method' is required but not set (config)", "write `method: ...` into the task"},
+		{"pg", "Parameter 'host' is required but not set: write it into `_export: ...` (config)", "neither a parameter nor a secret says it"},
+		{"http", "HTTP request failed: GET http://x: dial tcp: lookup x: no such host", "is the address right"},
+		{"require", "Dependent workflow does not exist. projectId: 1, workflowName:x", "project_name names another project"},
+		{"loop", "Expected integer (int) type for key '_command' but got \"x\" (string)", "behind loop>:, which takes: whole number"},
+		{"nosuch", "Unknown task type: nosuch (config)", "`zerodag operators` lists the operators"},
+		{"td", "Unknown task type: td (config)", "Digdag has td> built in"},
+		{"fail", "", "a reason can be given"},
+		{"fail", "no rows", ""},
+	} {
+		got := strings.Join(fault{message: c.message, config: param.New(c.operator+">", "x")}.remedies(), "\n")
+		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s> %q: %q, want %q", c.operator, c.message, got, c.want)
+		}
+	}
+	secret := fault{message: "Secret not found for key: 'a b'", project: "p q"}.remedies()
+	if want := "zerodag secrets --project 'p q' --set 'a b'=-"; !strings.HasPrefix(strings.Join(secret, ""), want) {
+		t.Errorf("%q, want %s", secret, want)
+	}
+}
+
+// TestSlips proves that a key is taken for a slip of another only where one letter or two neighbours differ: the
+// original has keys that are near others of this server.
+func TestSlips(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		key, known string
+		want       bool
+	}{
+		{"server.prot", "server.port", true}, {"server.por", "server.port", true}, {"server.portt", "server.port", true}, {"server.pord", "server.port", true},
+		{"database.port", "database.path", false}, {"database.user", "database.type", false}, {"archive.s3.path", "archive.local.path", false},
+		{"server.port", "server.port", false}, {"port", "server.port", false}, {"sevrer.prot", "server.port", false},
+	} {
+		if got := isSlip(c.key, c.known); got != c.want {
+			t.Errorf("%s for %s: %v", c.key, c.known, got)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/internal/client"
+)
+
+// explain adds to an error of a server what may have been meant by a name that there is not, and which command
+// lists those that there are. attempt is the one that the command line names, "" for none.
+func (r *remote) explain(ctx context.Context, err error, attempt string) error {
+	var status *client.StatusError
+	if asDigdag() || r.Client == nil || !errors.As(err, &status) {
+		return err
+	}
+	var hint string
+	switch u := status.Unknown; u.Kind {
+	case "project":
+		hint = meant(u.Name, r.namesOfProjects(ctx), "`zerodag projects` lists the projects")
+	case "workflow":
+		hint = meant(u.Name, r.namesOfWorkflows(ctx, u.Project), "`zerodag workflows` lists the workflows")
+	case "schedule":
+		names := r.namesOfWorkflows(ctx, u.Project)
+		hint = meant(u.Name, names, "`zerodag schedules` lists the schedules")
+		if slices.Contains(names, u.Name) {
+			hint = u.Name + " has no schedule:, whose times this command needs: `zerodag start` starts a session of any time"
+		}
+	default:
+		hint = r.hintOf(ctx, client.Message(err), attempt)
+	}
+	if hint == "" {
+		return err
+	}
+	return fmt.Errorf("%w\nhint: %s", err, asCalled(hint))
+}
+
+// What a server says of a number or a pattern that nothing has.
+var (
+	unknownNumber = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(session attempt|session|schedule|project|workflow) id=`)
+	})
+	unknownPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Task pattern '([^']*)' doesn't match`) })
+)
+
+// hintOf is what to do about a message of a server; "" for nothing.
+func (r *remote) hintOf(ctx context.Context, message, attempt string) string {
+	if m := unknownPattern().FindStringSubmatch(message); m != nil && attempt != "" {
+		tasks, err := r.Tasks(ctx, client.ID(attempt))
+		if err != nil {
+			return ""
+		}
+		var names []string
+		for _, t := range tasks {
+			names = append(names, t.FullName)
+		}
+		return meantTask(m[1], names) + "`zerodag tasks " + attempt + "` lists them"
+	}
+	if m := unknownNumber().FindStringSubmatch(message); m != nil {
+		what := strings.TrimPrefix(m[1], "session ") + "s"
+		return "`zerodag " + what + "` lists the " + what + " with their numbers"
+	}
+	return ""
+}
+
+// meant asks whether one of the names was meant, before it says what lists them.
+func meant(name string, names []string, list string) string {
+	if near := likely(name, names); near != "" {
+		return "did you mean " + near + "? " + list
+	}
+	return list
+}
+
+// mostMeant is how many names are listed at most where none is near.
+const mostMeant = 10
+
+// meantTask says which task may have been meant by a pattern, or which there are.
+func meantTask(pattern string, names []string) string {
+	var last []string
+	for _, name := range names {
+		if word := lastWord(name); strings.HasPrefix(word, "+") && word != name && !slices.Contains(last, word) {
+			last = append(last, word)
+		}
+	}
+	near := "+" + pattern
+	if !slices.Contains(last, near) {
+		near = likely("+"+strings.TrimLeft(lastWord(pattern), "+"), last)
+	}
+	switch {
+	case near != "":
+		return "did you mean " + near + "? "
+	case len(last) == 0:
+		return ""
+	case len(last) > mostMeant:
+		return "some tasks are " + strings.Join(last[:mostMeant], ", ") + "; "
+	}
+	return "the tasks are " + strings.Join(last, ", ") + "; "
+}
+
+// namesOfProjects are those of the first projects; none where they cannot be read: the error that is explained
+// is told all the same.
+func (r *remote) namesOfProjects(ctx context.Context) (names []string) {
+	list, err := r.Projects(ctx, client.Page{Count: mostProposed}, "")
+	if err != nil {
+		return nil
+	}
+	for _, p := range list {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+func (r *remote) namesOfWorkflows(ctx context.Context, project client.ID) (names []string) {
+	list, err := r.ProjectWorkflows(ctx, project, "")
+	if err != nil {
+		return nil
+	}
+	for _, w := range list {
+		names = append(names, w.Name)
+	}
+	return names
+}

@@ -1,0 +1,189 @@
+package dig
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Place is where something is written in a project.
+type Place struct {
+	File         string // slash path in the project
+	Line, Column int    // from 1
+}
+
+// String is what editors and terminals open: "file:line:column".
+func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+
+// Find says where a task that failed is written, by its full name in an attempt of the workflow in file: its
+// operator, or the key or text of it, or of a group around it, that the message of its error quotes. A task that an
+// operator has made is found in what it was made of: the body of a loop, the file that call> names. Where that is not
+// known, it is the place of the task that made it. found is false when the workflow cannot be read.
+func Find(read Source, file, task, message string) (place Place, found bool) {
+	f := &finder{project: newProject(read), file: file, message: message}
+	raw := f.project.file(file)
+	if raw == nil || f.lost {
+		return Place{}, false
+	}
+	f.task(raw, strings.TrimPrefix(task, "+"+workflowName(file)))
+	at := f.quoted
+	if at.line == 0 {
+		at = f.written
+	}
+	return Place{at.file, at.line, at.column}, at.line > 0
+}
+
+// finder follows the name of a task down from its workflow.
+type finder struct {
+	*project
+	file    string // that is followed
+	message string
+	written position // of the innermost task so far
+	quoted  position // of what the message is about, in the innermost task that has it
+}
+
+// task looks at a task; rest is what its name leaves of the name that is looked for.
+func (f *finder) task(config *param.Map, rest string) {
+	operator, key, command := operatorOf(config)
+	if key != "" {
+		f.written = f.at(config, key)
+	}
+	if at := f.quote(config); at.line > 0 {
+		f.quoted = at
+	}
+	switch {
+	case rest == "":
+		f.named(config, key)
+	case strings.HasPrefix(rest, "+"):
+		f.child(config, rest)
+	case strings.HasPrefix(rest, "^sub") && operator == "call":
+		f.call(command, rest[len("^sub"):])
+	case strings.HasPrefix(rest, "^sub"):
+		f.made(config, operator, rest[len("^sub"):])
+	default:
+		for _, handler := range []string{"error", "check"} {
+			if below, ok := strings.CutPrefix(rest, "^"+handler); ok {
+				f.body(config, "_"+handler, below)
+			}
+		}
+	}
+}
+
+// child goes on with the subtask that rest begins with, if there is one.
+func (f *finder) child(config *param.Map, rest string) bool {
+	for _, key := range config.Keys() {
+		below, ok := strings.CutPrefix(rest, key)
+		if !ok || !strings.HasPrefix(key, "+") || below != "" && !strings.ContainsAny(below[:1], "+^") {
+			continue
+		}
+		f.body(config, key, below)
+		return true
+	}
+	return false
+}
+
+// body goes on with a task that stands under a key.
+func (f *finder) body(config *param.Map, key, rest string) {
+	at := f.at(config, key)
+	if at.line > 0 {
+		f.written = at
+	}
+	switch x := valueOf(config, key).(type) {
+	case *param.Map:
+		f.task(x, rest)
+	case []param.Value: // later ones win
+		for _, e := range x {
+			if m, ok := e.(*param.Map); ok {
+				f.task(m, rest)
+			}
+		}
+	}
+}
+
+// made goes on with what an operator makes of its bodies.
+func (f *finder) made(config *param.Map, operator, rest string) {
+	if slices.Contains([]string{"loop", "for_each", "for_range"}, operator) {
+		if end := strings.IndexAny(strings.TrimPrefix(rest, "+"), "+^"); end >= 0 {
+			f.body(config, "_do", rest[end+1:])
+		} else {
+			f.body(config, "_do", "")
+		}
+		return
+	}
+	var bodies []string
+	for _, key := range []string{"_do", "_else_do"} {
+		body := config.Map(key)
+		probe := &finder{project: f.project, file: f.file}
+		if body != nil && (!strings.HasPrefix(rest, "+") || probe.child(body, rest)) {
+			bodies = append(bodies, key)
+		}
+	}
+	if len(bodies) == 1 { // of two that could be, nobody knows which has run
+		f.body(config, bodies[0], rest)
+	}
+}
+
+// call goes on in the file that call> names.
+func (f *finder) call(command param.Value, rest string) {
+	name, ok := command.(string)
+	if !ok {
+		return
+	}
+	name = path.Join(folderOf(f.file), name)
+	if path.Ext(name) != suffix {
+		name += suffix
+	}
+	if raw := f.project.file(name); raw != nil {
+		f.file = name
+		f.task(raw, rest)
+	}
+}
+
+// quote finds the text in a task that the message quotes: an expression that could not be evaluated.
+func (f *finder) quote(config *param.Map) (found position) {
+	for key, v := range config.All() {
+		if strings.HasPrefix(key, "+") || slices.Contains(taskBodies, key) {
+			continue
+		}
+		if inner, ok := v.(*param.Map); ok {
+			if at := f.quote(inner); at.line > 0 {
+				found = at
+			}
+		}
+		if f.quotes(v) {
+			found = f.at(config, key)
+		}
+	}
+	return found
+}
+
+func (f *finder) quotes(v param.Value) bool {
+	switch x := v.(type) {
+	case string:
+		return strings.Contains(x, "${") && strings.Contains(f.message, " "+x+" (")
+	case []param.Value:
+		return slices.ContainsFunc(x, f.quotes)
+	}
+	return false
+}
+
+// named finds the key of a task that the message names.
+func (f *finder) named(config *param.Map, operatorKey string) {
+	for _, key := range config.Keys() {
+		if key != operatorKey && strings.Contains(f.message, "'"+key+"'") && !strings.HasPrefix(key, "+") {
+			f.written = f.at(config, key)
+		}
+	}
+}
+
+// at is the place of a key.
+func (f *finder) at(config *param.Map, key string) position {
+	i := slices.Index(config.Keys(), key)
+	if at := f.places[config]; i >= 0 && i < len(at) {
+		return at[i]
+	}
+	return position{}
+}

@@ -1,0 +1,100 @@
+package dig
+
+import "testing"
+
+// TestFind proves that the place of a task that failed is where its author has to look: also of one that a loop, a
+// condition, a handler or another file has made.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	read := mapSource(map[string]string{
+		"main.dig": `_export:
+  far: ${nowhere}
++g:
+  +a:
+    echo>: x
+  +b:
+    _export:
+      near: ${gone.x}
+    sh>: "echo ${1 +}"
+    _env: 3
++loop:
+  loop>: 3
+  _do:
+    +in:
+      echo>: ${oops}
++each:
+  for_each>: {x: [1, 2]}
+  _do:
+    fail>: here
++if:
+  if>: ${x}
+  _do:
+    +yes: {echo>: y}
+  _else_do:
+    +no:
+      fail>: no
++which:
+  if>: true
+  _do: {echo>: a}
+  _else_do: {echo>: b}
++call:
+  call>: sub/other
++list:
+  - sh>: x
+  - _retry: 1
++err:
+  sh>: x
+  _error:
+    +tell:
+      mail>: y
+!include : more.dig
+`,
+		"more.dig":      "+more:\n\n  sh>: z\n",
+		"sub/other.dig": "+x:\n  call>: third.dig\n",
+		"sub/third.dig": "\n+y:\n  py>: f\n",
+	})
+	for _, c := range []struct{ task, message, want string }{
+		{"+main", "", "main.dig:0:0"},
+		{"+main+g", "", "main.dig:3:1"},
+		{"+main+g+a", "", "main.dig:5:5"},
+		{"+main+g+b", "", "main.dig:9:5"},
+		{"+main+g+b", "Failed to evaluate a variable echo ${1 +} (SyntaxError)", "main.dig:9:5"},
+		{"+main+g+b", "Failed to evaluate a variable ${gone.x} (ReferenceError)", "main.dig:8:7"},
+		{"+main+g+b", "Failed to evaluate a variable ${nowhere} (ReferenceError)", "main.dig:2:3"},
+		{"+main+g+b", "Parameter '_env' must be an object", "main.dig:10:5"},
+		{"+main+g+b", "Parameter '_command' is required", "main.dig:9:5"},
+		{"+main+loop^sub+loop-0+in", "Failed to evaluate a variable ${oops} (ReferenceError)", "main.dig:15:7"},
+		{"+main+each^sub+for-0=x=0=1", "here", "main.dig:19:5"},
+		{"+main+if^sub+no", "no", "main.dig:26:7"},
+		{"+main+which^sub", "", "main.dig:28:3"},
+		{"+main+call^sub+x^sub+y", "", "sub/third.dig:3:3"},
+		{"+main+call^sub+nosuch", "", "main.dig:32:3"},
+		{"+main+list", "", "main.dig:34:5"},
+		{"+main+err^error+tell", "", "main.dig:40:7"},
+		{"+main+more", "", "more.dig:3:3"},
+		{"+main^failure-alert", "", "main.dig:0:0"},
+	} {
+		place, found := Find(read, "main.dig", c.task, c.message)
+		if want := c.want; !found && want == "main.dig:0:0" {
+			continue
+		} else if place.String() != want {
+			t.Errorf("%s, %q: %s, want %s", c.task, c.message, place, want)
+		}
+	}
+	if place, found := Find(read, "nosuch.dig", "+nosuch", ""); found {
+		t.Errorf("a place of what is not there: %s", place)
+	}
+}
+
+// FuzzFind proves that no name of a task and no workflow make it fail.
+func FuzzFind(f *testing.F) {
+	f.Add("+a:\n  call>: main\n", "+main+a^sub+a^sub+a", "")
+	f.Add("+a:\n  loop>: 1\n  _do: {echo>: x}\n", "+main+a^sub+loop-0", "'x'")
+	f.Add("+a: [{_do: 3}, 4]\n", "+main+a^sub", "")
+	f.Fuzz(func(t *testing.T, text, task, message string) {
+		place, found := Find(mapSource(map[string]string{"main.dig": text}), "main.dig", task, message)
+		if found && (place.Line < 1 || place.File == "") {
+			t.Fatalf("found %v", place)
+		}
+	})
+}
