@@ -475,3 +475,58 @@ func TestTimesOfASchedule(t *testing.T) {
 		t.Errorf("no such schedule: %d", a.status)
 	}
 }
+
+// TestSinceItWorked proves that a failed attempt is compared with the last one that succeeded: revision, files and
+// parameters that differ; and that the files of a revision are listed and read.
+func TestSinceItWorked(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	files := map[string]string{"wf.dig": "+a: {echo>: a}\n", "sql/x.sql": "select 1", "old.txt": "old", "same.txt": "same", "picture": "\xff\xfe"}
+	project := c.push(archive(files))
+	start := func(name, params string) string {
+		w := c.must(http.MethodGet, "/api/workflow?project=p&name=wf", nil)
+		body := fmt.Sprintf(`{"workflowId":%q,"sessionTime":"2024-01-02T00:00:00Z","retryAttemptName":%q,"params":%s}`, w["id"], name, params)
+		a := c.must(http.MethodPut, "/api/attempts", body)["id"].(string)
+		c.ended(a)
+		return a
+	}
+	first := start("one", `{"table":"events","same":1}`)
+	delete(files, "old.txt")
+	files["wf.dig"], files["new.txt"] = "+a: {fail>: no}\n", "new"
+	c.must(http.MethodPut, "/api/projects?project=p&revision=r2", archive(files))
+	start("two", `{}`)
+	bad := start("three", `{"table":"events_v2","same":1,"more":{"x":[1]}}`)
+
+	got := c.must(http.MethodGet, "/api/x/attempts/"+bad+"/comparison", nil)
+	want := object{"looked": true, "revision": object{"from": "r", "to": "r2"}, "tasks": []any{},
+		"files":  []any{object{"path": "new.txt", "kind": "added"}, object{"path": "old.txt", "kind": "removed"}, object{"path": "wf.dig", "kind": "changed"}},
+		"params": []any{object{"name": "more", "from": nil, "to": object{"x": []any{1.0}}}, object{"name": "table", "from": "events", "to": "events_v2"}}}
+	with, _ := got["with"].(object)
+	delete(got, "with")
+	if d := gocmp.Diff(want, got); d != "" || with["id"] != first {
+		t.Errorf("with %v:\n%s", with, d)
+	}
+	if none := c.must(http.MethodGet, "/api/x/attempts/"+first+"/comparison", nil); none["with"] != nil || none["looked"] != true {
+		t.Errorf("the first one: %v", none)
+	}
+
+	at := "/api/x/projects/" + project + "/files"
+	names := []string{}
+	for _, f := range c.must(http.MethodGet, at+"?revision=r", nil)["files"].([]any) {
+		names = append(names, f.(object)["path"].(string))
+	}
+	if d := gocmp.Diff([]string{"old.txt", "picture", "same.txt", "sql/x.sql", "wf.dig"}, names); d != "" {
+		t.Error(d)
+	}
+	if f := c.must(http.MethodGet, at+"/sql/x.sql", nil); f["text"] != "select 1" || f["revision"] != "r2" || f["size"] != 8.0 {
+		t.Errorf("got %v", f)
+	}
+	if f := c.must(http.MethodGet, at+"/picture", nil); f["text"] != nil || f["size"] != 2.0 {
+		t.Errorf("what is no text: %v", f)
+	}
+	for path, status := range map[string]int{"/old.txt": 404, "/old.txt?revision=r": 200, "/..%2F..%2Fetc%2Fpasswd": 404, "?revision=nosuch": 404} {
+		if a := c.call(http.MethodGet, at+path, nil); a.status != status {
+			t.Errorf("%s: %d %s, want %d", path, a.status, a.content, status)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Comparison is what is different between an attempt and an earlier one of its workflow.
+type Comparison struct {
+	With     *host.Attempt // nil: no earlier one has succeeded, as far as was looked
+	Looked   bool          // all earlier ones were looked at
+	Revision [2]string     // of the earlier one and of this one; "" where it is not known any more
+	// Files are those that differ; FilesKnown is false where one of the archives is not there any more, or is too
+	// large to be read whole.
+	Files      []FileChange
+	FilesKnown bool
+	Params     []ParamChange // given at the start, without those of the session's time
+	Tasks      []TaskChange  // that took at least a second, and half or twice as long
+}
+
+// FileChange is a file that is different.
+type FileChange struct {
+	Path string
+	Kind string // "added", "removed" or "changed"
+}
+
+// ParamChange is a parameter that is different; nil is none. Secrets are left out of both.
+type ParamChange struct {
+	Name     string
+	From, To param.Value
+}
+
+// TaskChange is a task that took another time.
+type TaskChange struct {
+	Name     string // full
+	From, To time.Duration
+}
+
+// mostEarlier is how many earlier attempts are looked at for one that succeeded.
+const mostEarlier = 500
+
+// mostChanged bounds each list of a comparison.
+const mostChanged = 200
+
+// CompareWithSuccess compares an attempt with the last one before it that succeeded.
+func (c *Console) CompareWithSuccess(ctx context.Context, a host.Attempt) (*Comparison, error) {
+	list, err := c.Catalogue.Attempts(ctx, host.AttemptQuery{Site: a.Site, Project: a.Project.ID, Workflow: a.Workflow.Name, Retried: true, Before: a.ID, Count: mostEarlier})
+	if err != nil {
+		return nil, err
+	}
+	r := &Comparison{Looked: len(list) < mostEarlier}
+	i := slices.IndexFunc(list, func(b host.Attempt) bool { return b.Success })
+	if i < 0 {
+		return r, nil
+	}
+	r.With = &list[i]
+	if err := c.compareFiles(ctx, r, *r.With, a); err != nil {
+		return nil, err
+	}
+	before, mask, err := c.took(ctx, *r.With)
+	if err != nil {
+		return nil, err
+	}
+	now, mask2, err := c.took(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	r.Params = compareParams(mask(r.With.Params), mask2(a.Params))
+	r.Tasks = compareTimes(before, now)
+	return r, nil
+}
+
+func (c *Console) compareFiles(ctx context.Context, r *Comparison, from, to host.Attempt) error {
+	var archives [2]host.Revision
+	for i, a := range []host.Attempt{from, to} {
+		w, err := c.Catalogue.Workflow(ctx, a.Site, a.Workflow.ID)
+		if errors.Is(err, host.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.Revision[i], archives[i].Archive = w.Revision.Name, w.Archive
+	}
+	if archives[0].Archive == archives[1].Archive {
+		r.FilesKnown = true
+		return nil
+	}
+	var files [2]map[string]File
+	for i, archive := range archives {
+		if archive.Archive == "" {
+			return nil
+		}
+		list, all, err := c.Files(ctx, archive)
+		if errors.Is(err, host.ErrNotFound) || err == nil && !all {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		files[i] = map[string]File{}
+		for _, f := range list {
+			files[i][f.Path] = f
+		}
+	}
+	r.FilesKnown = true
+	r.Files = compareNames(files[0], files[1])
+	return nil
+}
+
+func compareNames(from, to map[string]File) (list []FileChange) {
+	for name, f := range from {
+		if g, still := to[name]; !still {
+			list = append(list, FileChange{name, "removed"})
+		} else if f.sum != g.sum {
+			list = append(list, FileChange{name, "changed"})
+		}
+	}
+	for name := range to {
+		if _, before := from[name]; !before {
+			list = append(list, FileChange{name, "added"})
+		}
+	}
+	slices.SortFunc(list, func(a, b FileChange) int { return cmp.Compare(a.Path, b.Path) })
+	return list[:min(len(list), mostChanged)]
+}
+
+// compareParams leaves out what differs from session to session by itself.
+func compareParams(from, to *param.Map) (list []ParamChange) {
+	names := map[string]bool{}
+	for _, m := range []*param.Map{from, to} {
+		for k := range m.All() {
+			names[k] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if ofSession(name) {
+			continue
+		}
+		a, had := from.Get(name)
+		b, has := to.Get(name)
+		if had != has || !param.Equal(a, b) {
+			list = append(list, ParamChange{name, a, b})
+		}
+	}
+	return list[:min(len(list), mostChanged)]
+}
+
+// ofSession says whether a parameter comes from the session's time.
+func ofSession(name string) bool {
+	return slices.Contains([]string{"last_session_time", "next_session_time", "last_executed_session_time"}, name)
+}
+
+// took says how long the tasks of an attempt took that are over, by their full names, and gives what hides its secrets.
+func (c *Console) took(ctx context.Context, a host.Attempt) (took map[string]time.Duration, mask func(*param.Map) *param.Map, err error) {
+	took = map[string]time.Duration{}
+	var wrong error
+	err = c.Catalogue.View(ctx, a, func(s *engine.State) {
+		if mask, wrong = c.Catalogue.Masker(ctx, a, s); wrong != nil || s == nil {
+			return
+		}
+		first := begins(s)
+		for _, t := range s.Tasks() {
+			if began := first[t.ID].at; t.State.Done() && !began.IsZero() {
+				took[t.Name] = t.UpdatedAt.Sub(began)
+			}
+		}
+	})
+	return took, mask, errors.Join(err, wrong)
+}
+
+func compareTimes(from, to map[string]time.Duration) (list []TaskChange) {
+	for name, now := range to {
+		before, known := from[name]
+		if known && max(before, now) >= time.Second && (now >= 2*before || before >= 2*now) {
+			list = append(list, TaskChange{name, before, now})
+		}
+	}
+	slices.SortFunc(list, func(a, b TaskChange) int {
+		return cmp.Or(cmp.Compare((b.To-b.From).Abs(), (a.To-a.From).Abs()), cmp.Compare(a.Name, b.Name))
+	})
+	return list[:min(len(list), mostChanged)]
+}

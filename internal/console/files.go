@@ -1,0 +1,106 @@
+package console
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"zerodag/internal/host"
+)
+
+// File is a file of a revision.
+type File struct {
+	Path string // with slashes
+	Size int64
+	sum  [sha256.Size]byte // of the content, or of where a link leads
+}
+
+// How much of an archive is read: a function answers within seconds.
+const (
+	mostFiles    = 5000
+	mostUnpacked = 256 << 20 // bytes
+)
+
+// Files lists the files of a revision in the order of its archive. all is false where the archive has more than is
+// read.
+func (c *Console) Files(ctx context.Context, r host.Revision) (list []File, all bool, err error) {
+	all, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, content); err != nil {
+			return false, err
+		}
+		sum.Sum(f.sum[:0])
+		list = append(list, f)
+		return len(list) < mostFiles, nil
+	})
+	return list, all, err
+}
+
+// File reads up to most bytes of a file of a revision. host.ErrNotFound.
+func (c *Console) File(ctx context.Context, r host.Revision, name string, most int64) (text []byte, size int64, err error) {
+	found := false
+	_, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {
+		if f.Path != name {
+			return true, nil
+		}
+		found, size = true, f.Size
+		text, err = io.ReadAll(io.LimitReader(content, most))
+		return false, err
+	})
+	if err == nil && !found {
+		err = host.ErrNotFound
+	}
+	return text, size, err
+}
+
+// eachFile shows the files of an archive to do, which says whether to go on. all is that there are no more.
+func (c *Console) eachFile(ctx context.Context, r host.Revision, do func(f File, content io.Reader) (bool, error)) (all bool, err error) {
+	packed, _, err := c.Catalogue.Archive(ctx, r)
+	if err != nil {
+		return false, err
+	}
+	defer packed.Close()
+	z, err := gzip.NewReader(packed)
+	if err != nil {
+		return false, unreadable(err)
+	}
+	unpacked := &io.LimitedReader{R: z, N: mostUnpacked}
+	for in := tar.NewReader(unpacked); ; {
+		h, err := in.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return true, nil
+		case err != nil && unpacked.N <= 0:
+			return false, nil
+		case err != nil:
+			return false, unreadable(err)
+		}
+		var content io.Reader = in
+		switch h.Typeflag {
+		case tar.TypeReg:
+		case tar.TypeSymlink:
+			content = strings.NewReader(h.Linkname)
+		default:
+			continue
+		}
+		goOn, err := do(File{Path: strings.TrimPrefix(path.Clean("/"+h.Name), "/"), Size: h.Size}, content)
+		switch {
+		case err != nil && unpacked.N <= 0:
+			return false, nil
+		case err != nil:
+			return false, unreadable(err)
+		case !goOn:
+			return false, nil
+		}
+	}
+}
+
+// unreadable is an archive that is damaged: what is pushed is looked at, so that it is the store's fault.
+func unreadable(err error) error {
+	return errors.Join(errors.New("read the archive of a revision"), err)
+}
