@@ -56,6 +56,40 @@ func firstDeploy(t *testing.T, m map[string]any) {
 	}
 }
 
+// streams looks at event streams, each of which takes a call of the function for as long as it may last: all of
+// them together leave others some of what is set aside for the API, and signed requests stay signed ones.
+func streams(t *testing.T, m map[string]any) {
+	const lasts = 5 // seconds, cloud.streamTime
+	var limits map[string]any
+	for _, r := range resources(m) {
+		if r["Type"] == "AWS::ApiGatewayV2::Stage" {
+			limits = properties(r)["RouteSettings"].(map[string]any)
+		}
+	}
+	most := 0.0
+	found := 0
+	for name, r := range resources(m) {
+		key, _ := properties(r)["RouteKey"].(string)
+		if !strings.HasSuffix(key, "/api/attempts/{id}/events") {
+			continue
+		}
+		found++
+		limit, _ := limits[key].(map[string]any)
+		rate, _ := limit["ThrottlingRateLimit"].(float64)
+		burst, _ := limit["ThrottlingBurstLimit"].(float64)
+		if rate == 0 || burst == 0 {
+			t.Errorf("%s: %s has no limit", name, key)
+		}
+		if signed := strings.Contains(key, "/iam/"); signed != (properties(r)["AuthorizationType"] == "AWS_IAM") {
+			t.Errorf("%s: %s is let through by %v", name, key, properties(r)["AuthorizationType"])
+		}
+		most += lasts*rate + burst
+	}
+	if found != 2 || most >= apiReserved {
+		t.Errorf("%d routes of streams take up to %v of the %d calls that are set aside for the API", found, most, apiReserved)
+	}
+}
+
 // importable looks at what outlives a stack: a later stack takes it over if its name is literal.
 func importable(t *testing.T, m map[string]any) {
 	want := map[string][]string{

@@ -17,6 +17,9 @@ const (
 	rateLimit  = 200
 	burstLimit = 400
 	runnerRate = 2000 // of the machines of commands, besides
+	// streamRate is of event streams, by each way of saying who calls. Each takes a call of the function for
+	// five seconds (cloud.streamTime), so those of both ways together leave some of what reserve keeps for it.
+	streamRate = 4
 )
 
 // createEndpoint makes what the API is known by: functions are told before it has routes.
@@ -29,14 +32,21 @@ func (d *Deployment) createEndpoint() {
 // requests of the account (SigV4).
 func (d *Deployment) createAPI() {
 	function := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("ApiFunction"), d.functions["api"], nil)
-	all := &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod_ANY}
-	routes := *d.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/{path+}"), Methods: all, Integration: function})
-	routes = append(routes, *d.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/iam/{path+}"), Methods: all, Integration: function,
-		Authorizer: awsapigatewayv2authorizers.NewHttpIamAuthorizer()})...)
-	limits := map[string]any{}
+	signed := awsapigatewayv2authorizers.NewHttpIamAuthorizer()
+	var routes []awsapigatewayv2.HttpRoute
+	add := func(method awsapigatewayv2.HttpMethod, path string, to awsapigatewayv2.HttpRouteIntegration, who awsapigatewayv2.IHttpRouteAuthorizer) {
+		routes = append(routes, *d.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: &path, Methods: &[]awsapigatewayv2.HttpMethod{method}, Integration: to, Authorizer: who})...)
+	}
+	add(awsapigatewayv2.HttpMethod_ANY, "/{path+}", function, nil)
+	add(awsapigatewayv2.HttpMethod_ANY, "/iam/{path+}", function, signed)
+	const streams = "/api/attempts/{id}/events"
+	add(awsapigatewayv2.HttpMethod_GET, streams, function, nil)
+	add(awsapigatewayv2.HttpMethod_GET, "/iam"+streams, function, signed)
+	slow := map[string]any{"ThrottlingRateLimit": streamRate, "ThrottlingBurstLimit": streamRate}
+	limits := map[string]any{"GET " + streams: slow, "GET /iam" + streams: slow}
 	if d.commands != nil { // runners ask often, and must not be in the way of people, nor people in theirs
 		runners := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("RunnersFunction"), d.functions["runners"], nil)
-		routes = append(routes, *d.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: jsii.String("/runner/{path+}"), Methods: all, Integration: runners})...)
+		add(awsapigatewayv2.HttpMethod_ANY, "/runner/{path+}", runners, nil)
 		limits["ANY /runner/{path+}"] = map[string]any{"ThrottlingRateLimit": runnerRate, "ThrottlingBurstLimit": 2 * runnerRate}
 	}
 	stage := d.createStage(limits)

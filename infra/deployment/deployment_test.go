@@ -83,6 +83,7 @@ func TestStack(t *testing.T) {
 	t.Run("functions", func(t *testing.T) { lambdas(t, m) })
 	t.Run("uploads", func(t *testing.T) { uploads(t, m) })
 	t.Run("first deploy", func(t *testing.T) { firstDeploy(t, m) })
+	t.Run("streams", func(t *testing.T) { streams(t, m) })
 	t.Run("importable", func(t *testing.T) { importable(t, m) })
 	t.Run("names", func(t *testing.T) { names(t, m) })
 	t.Run("alarms", func(t *testing.T) { alarms(t, m) })

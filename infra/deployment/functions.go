@@ -85,6 +85,9 @@ var (
 // unpackDisk is what a function has that unpacks archives: the largest has a gigabyte.
 const unpackDisk = 2048
 
+// apiReserved is how many calls of the API are set aside where a deployment asks for that.
+const apiReserved = 50
+
 // functions are all programs. A function has the rights that its part of the work needs
 // and no others: the API begins attempts and moves none on, so it neither receives messages nor
 // writes logs.
@@ -98,7 +101,7 @@ func functions() []function {
 		{[]string{"s3:PutObject"}, onLogs},
 		{readSecrets, onSecrets}})
 	return []function{
-		{name: "api", timeout: 29, memory: 512, reserved: 50, may: slices.Concat(redrive, []right{table,
+		{name: "api", timeout: 29, memory: 512, reserved: apiReserved, may: slices.Concat(redrive, []right{table,
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}})},
