@@ -125,25 +125,32 @@ const (
 	wrapLines = "\x1b[?7h"
 )
 
+// What was drawn before is erased line by line, and below the last one: a terminal that is told to erase all of
+// its screen keeps a copy among the lines that have left it, of each redraw of a tree that begins at its top.
+const (
+	newLine    = "\x1b[K\n"
+	eraseBelow = "\x1b[J"
+)
+
 // redraw replaces the tree on the screen: what was printed goes above it for good.
 func (v *treeView) redraw(now time.Time, last bool) {
 	columns, lines := v.size()
 	var b strings.Builder
 	up, beyond := v.drawn.rows(columns, lines)
 	if up > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", up)
+		fmt.Fprintf(&b, "\x1b[%dA\r", up)
 	}
 	printed, open := calm(v.above.take())
 	if printed += open; printed != "" {
 		beyond = 0 // it lies between the tree and what went beyond the screen
 	}
-	b.WriteString(printed)
+	b.WriteString(strings.ReplaceAll(printed, "\n", newLine))
 	picture := v.picture(now, columns, v.room(lines, last), last)
 	b.WriteString(cutLines)
 	for _, l := range picture {
-		b.WriteString(l + "\n")
+		b.WriteString(l + newLine)
 	}
-	b.WriteString(wrapLines)
+	b.WriteString(wrapLines + eraseBelow)
 	v.drawn = drawing{lines: picture, columns: columns, beyond: beyond}
 	io.WriteString(v.out, b.String())
 }

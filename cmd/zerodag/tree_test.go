@@ -171,13 +171,16 @@ func TestTreeInAnotherSize(t *testing.T) {
 	for _, x := range []struct {
 		columns, rows int
 		printed, want string
-	}{{80, 24, "", "\x1b[?7l"}, {50, 24, "", "\x1b[5A\r\x1b[J"}, {50, 4, "", "\x1b[3A\r\x1b[J"}, {50, 24, "", "\x1b[4A\r\x1b[J"}, {50, 4, "", "\x1b[3A\r\x1b[J"}, {50, 4, "said\n", "\x1b[3A\r\x1b[Jsaid\n"}, {50, 24, "", "\x1b[3A\r\x1b[J"}} {
+	}{{80, 24, "", "\x1b[?7l"}, {50, 24, "", "\x1b[5A\r"}, {50, 4, "", "\x1b[3A\r"}, {50, 24, "", "\x1b[4A\r"}, {50, 4, "", "\x1b[3A\r"}, {50, 4, "said\n", "\x1b[3A\rsaid\x1b[K\n"}, {50, 24, "", "\x1b[3A\r"}} {
 		columns, rows = x.columns, x.rows
 		out.Reset()
 		fmt.Fprint(above, x.printed)
 		v.redraw(at(1), false)
 		if !strings.HasPrefix(out.String(), x.want) {
 			t.Errorf("%+v: %q", x, out.String())
+		}
+		if n := strings.Count(out.String(), "\x1b[J"); n != 1 || !strings.HasSuffix(out.String(), "\n"+wrapLines+eraseBelow) {
+			t.Errorf("%+v: the screen is erased other than below the tree: %q", x, out.String())
 		}
 	}
 }
@@ -246,7 +249,7 @@ func TestTreeKeepsOutput(t *testing.T) {
 	fmt.Fprint(log, "ond\nlast")
 	log.(*lineLog).Close()
 	v.redraw(time.Unix(0, 0), true)
-	if diff := cmp.Diff("+wf+a | first\n\x1b[?7l· +wf\n0 of 1 done\n\x1b[?7h\x1b[2A\r\x1b[J+wf+a | second\n+wf+a | last\n\x1b[?7l· +wf\n\x1b[?7h", out.String()); diff != "" {
+	if diff := cmp.Diff("+wf+a | first\n\x1b[?7l· +wf\n0 of 1 done\n\x1b[?7h\x1b[J\x1b[2A\r+wf+a | second\n+wf+a | last\n\x1b[?7l· +wf\n\x1b[?7h\x1b[J", strings.ReplaceAll(out.String(), newLine, "\n")); diff != "" {
 		t.Error(diff)
 	}
 }
