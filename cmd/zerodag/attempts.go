@@ -48,7 +48,7 @@ func newAttempts(s streams) *cobra.Command {
 
 func attemptTable(now time.Time, list []client.Attempt) *table {
 	t := newTable(column{title: "ATTEMPT"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "SESSION TIME"},
-		column{title: "STATUS", ink: statusInk}, column{title: "STARTED"}, column{title: "TOOK"},
+		column{title: "STATUS", ink: statusInk}, column{title: "STARTED", spare: true}, column{title: "TOOK"},
 		column{title: "SESSION", wide: true}, column{title: "RETRY NAME", wide: true}, column{title: "PARAMS", wide: true})
 	for _, a := range list {
 		t.add(string(a.ID), a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime), a.Status, shortTime(&a.CreatedAt), took(now, &a.CreatedAt, a.FinishedAt),
@@ -149,7 +149,7 @@ func newTasks(s streams) *cobra.Command {
 
 // taskTable lists tasks in the order of their ids, with their tries and what went wrong.
 func taskTable(now time.Time, list []client.Task) *table {
-	t := newTable(column{title: "ID"}, column{title: "TASK", name: true}, column{title: "STATE", ink: statusInk}, column{title: "TRIES"}, column{title: "STARTED"}, column{title: "TOOK"},
+	t := newTable(column{title: "ID"}, column{title: "TASK", name: true}, column{title: "STATE", ink: statusInk}, column{title: "TRIES"}, column{title: "STARTED", spare: true}, column{title: "TOOK"},
 		column{title: "ERROR", name: true}, column{title: "UPDATED", wide: true}, column{title: "STORED", wide: true})
 	for _, one := range list {
 		t.add(string(one.ID), one.FullName, one.State, tries(one), shortTime(one.StartedAt), taskTook(now, one), errorOf(one), shortTime(&one.UpdatedAt), shown(one.StoreParams))

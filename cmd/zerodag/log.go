@@ -41,6 +41,7 @@ type heldLine struct {
 type logRead struct {
 	size     int64     // of the file when it was read
 	lines    int       // that were shown or filtered
+	part     int       // bytes of the next one that were shown, since its end did not come
 	begun    bool      // a line of the engine was shown or filtered
 	last     time.Time // of the last line that has one
 	torn     bool      // the last line had no end
@@ -221,7 +222,7 @@ func (c *logCommand) isOver(ctx context.Context, id client.ID, prefix string) (b
 
 // update shows what is new, task by task in the order of their first lines; it says
 // whether there was anything. A line without its end waits for the rest, unless it is the
-// last one.
+// last one; people see it when nothing has followed until the next round.
 func (c *logCommand) update(ctx context.Context, id client.ID, prefix string, last bool) (news bool, err error) {
 	handles, err := c.LogFiles(ctx, id, prefix)
 	if err != nil {
@@ -236,10 +237,11 @@ func (c *logCommand) update(ctx context.Context, id client.ID, prefix string, la
 			at = &logRead{size: -1}
 			c.files[h.FileName] = at
 		}
-		if at.size == h.FileSize && !(last && at.torn) {
+		settled := at.size == h.FileSize
+		if settled && (!at.torn || !last && c.view == nil) {
 			continue
 		}
-		more, err := c.showFile(ctx, id, h, last)
+		more, err := c.showFile(ctx, id, h, last || settled)
 		if err != nil {
 			return false, err
 		}
@@ -281,8 +283,8 @@ func byTask(handles []client.LogFile) []client.LogFile {
 }
 
 // showFile shows the lines of a file that were not shown yet. A file that is being
-// written ends anywhere.
-func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFile, last bool) (news bool, err error) {
+// written ends anywhere; whole says that a line without its end is shown, too.
+func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFile, whole bool) (news bool, err error) {
 	file, err := c.Log(ctx, id, h)
 	if err != nil {
 		return false, err
@@ -302,14 +304,23 @@ func (c *logCommand) showFile(ctx context.Context, id client.ID, h client.LogFil
 		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { //nolint:errorlint // a reader returns these bare
 			return news, fmt.Errorf("read log %s: %w", h.FileName, err)
 		}
-		if at.torn = err != nil && line != ""; line == "" || at.torn && !last {
+		open := err != nil
+		if at.torn = open && line != "" && !whole; line == "" || at.torn {
 			return news, nil
 		}
-		if n >= at.lines {
-			at.lines, news = n+1, true
-			if err := c.showLine(h, at, strings.TrimRight(line, "\r\n")); err != nil {
-				return news, err
-			}
+		if n < at.lines {
+			continue
+		}
+		rest, goesOn := strings.TrimRight(line[min(at.part, len(line)):], "\r\n"), at.part > 0
+		if at.lines, at.part = n+1, 0; open {
+			at.lines, at.part = n, len(line)
+		}
+		if goesOn && rest == "" {
+			continue
+		}
+		news = true
+		if err := c.showLine(h, at, rest); err != nil {
+			return news, err
 		}
 	}
 }

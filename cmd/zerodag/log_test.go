@@ -48,7 +48,7 @@ func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func readLog(t *testing.T, s *logServer, follow, verbose bool) string {
+func readLog(t *testing.T, s *logServer, follow, verbose bool, view *logView) string {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
@@ -59,7 +59,10 @@ func readLog(t *testing.T, s *logServer, follow, verbose bool) string {
 	}
 	t.Cleanup(connection.Close)
 	var out bytes.Buffer
-	c := &logCommand{remote: remote{streams: streams{out: &out}, Client: connection}, follow: follow, verbose: verbose, files: map[string]*logRead{}}
+	c := &logCommand{remote: remote{streams: streams{out: &out}, Client: connection}, follow: follow, verbose: verbose, files: map[string]*logRead{}, view: view}
+	if view != nil {
+		view.out = &out
+	}
 	if err := c.read(t.Context(), "1", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,18 @@ func TestLogFollow(t *testing.T) {
 		{"+a.1": "one\ntwo\nthree\n", "+a.3": "a3\n", "+b.2": "b1\nb2\n"},
 		{"+a.1": "one\ntwo\nthree\n", "+a.3": "a3\nlast", "+b.2": "b1\nb2\n"},
 	}}
-	if diff := cmp.Diff("one\ntwo\nthree\nb1\na3\nb2\nlast\n", readLog(t, s, true, false)); diff != "" {
+	if diff := cmp.Diff("one\ntwo\nthree\nb1\na3\nb2\nlast\n", readLog(t, s, true, false, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLogFollowShowsOpenLines proves that people see a line without an end when nothing more has come of it until the
+// next look, and what comes of it then.
+func TestLogFollowShowsOpenLines(t *testing.T) {
+	t.Parallel()
+	open := map[string]string{"+a.1": "one\ntw"}
+	s := &logServer{polls: []map[string]string{open, open, open, {"+a.1": "one\ntwo\n", "+b.2": "b"}, {"+a.1": "one\ntwo\nthree", "+b.2": "b"}, {"+a.1": "one\ntwo\nthree\n", "+b.2": "b\n"}, {}}}
+	if diff := cmp.Diff("+a | one\n+a | tw\n+a | o\n+b | b\n+a | three\n", readLog(t, s, true, false, &logView{runs: map[string]int{}})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -93,11 +107,11 @@ func TestLogOrder(t *testing.T) {
 		"+b.7": "[b7]\n",
 	}}}
 	warned := "2024-01-01 00:00:01.000 +0000 [WARN] (x) y: b1\nand more\n[b7]\n2024-01-01 00:00:05 +0000 [INFO] (x) y: a5\n"
-	if diff := cmp.Diff(warned, readLog(t, s, false, false)); diff != "" {
+	if diff := cmp.Diff(warned, readLog(t, s, false, false, nil)); diff != "" {
 		t.Error(diff)
 	}
 	all := "2024-01-01 00:00:01.000 +0000 [DEBUG] (x) y: hidden\nwith its second line\n" + warned
-	if diff := cmp.Diff(all, readLog(t, s, false, true)); diff != "" {
+	if diff := cmp.Diff(all, readLog(t, s, false, true, nil)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"zerodag/engine"
 	"zerodag/internal/client"
 	"zerodag/internal/tasklog"
 )
@@ -37,7 +38,7 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	}
 	heading := isHeading(!at.begun, l.Logger)
 	at.begun = true
-	at.filtered = (l.Level == "DEBUG" || l.Level == "TRACE") && !heading && !v.verbose
+	at.filtered = !v.verbose && (l.Level == "DEBUG" || l.Level == "TRACE") && !heading || v.quiet(h.TaskName, l.Level)
 	switch {
 	case at.filtered:
 		return nil
@@ -50,11 +51,16 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 		return v.write(h.TaskName, v.ink.dim, fmt.Sprintf("%s %s%s", moment, again, l.Message))
 	case l.Level == "ERROR":
 		at.failed = true
-		return v.write(h.TaskName, v.ink.red, l.Message)
+		return v.write(h.TaskName, v.ink.red, plainly(h.TaskName, l.Message))
 	case l.Level == "WARN":
 		return v.write(h.TaskName, v.ink.yellow, "warning: "+l.Message)
 	}
 	return v.write(h.TaskName, v.ink.dim, l.Message)
+}
+
+// quiet says of a line of the engine that it only tells how somebody was told of the failure, and all is well.
+func (v *logView) quiet(task, level string) bool {
+	return strings.HasSuffix(task, engine.FailureAlert) && !v.verbose && level != "ERROR" && level != "WARN"
 }
 
 // isTrace says of a line below the message of a failure that from here on it says where in a program that
@@ -64,6 +70,8 @@ func isTrace(line string) bool { return strings.HasPrefix(line, "\t") }
 // fit makes room for the names of tasks.
 func (v *logView) fit(handles []client.LogFile) {
 	for _, h := range handles {
-		v.taskLines.fit(h.TaskName)
+		if !strings.HasSuffix(h.TaskName, engine.FailureAlert) {
+			v.taskLines.fit(h.TaskName)
+		}
 	}
 }

@@ -96,7 +96,7 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 		}
 	}
 	if a.Done && !a.Success {
-		fmt.Fprintf(&b, "Mend it, push it, and run what is left with: zerodag retry %s --latest-revision --resume\n", a.ID)
+		fmt.Fprintf(&b, "Mend it, push it, and go on with: zerodag retry %s --latest-revision --resume\n", a.ID)
 	}
 	return asCalled(b.String())
 }

@@ -94,7 +94,7 @@ func (p *plain) title(line string) {
 
 func (p *plain) paragraph(text string) {
 	rest := "  " + strings.Repeat(" ", len(itemMark(text)))
-	p.WriteString(wrapped(withoutLinks(text), "  ", rest))
+	p.WriteString(wrapped(withoutLinks(text), "  ", rest, pageWidth))
 }
 
 func (p *plain) code(lines []string) {
@@ -118,9 +118,9 @@ func (p *plain) table(lines []string) {
 			say = labelled(head[1:], cells[1:])
 		}
 		about = strings.ReplaceAll(about, "`", "") // it stands alone
-		p.WriteString(wrapped(about, "  ", "      "))
+		p.WriteString(wrapped(about, "  ", "      ", pageWidth))
 		if text := strings.TrimSpace(say); text != "" {
-			p.WriteString(wrapped(text, "      ", "      "))
+			p.WriteString(wrapped(text, "      ", "      ", pageWidth))
 		}
 	}
 	p.WriteString("\n")
@@ -168,13 +168,13 @@ var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[(
 // withoutLinks keeps the text of links and leaves out where they lead.
 func withoutLinks(text string) string { return link().ReplaceAllString(text, "$1") }
 
-// wrapped breaks text into lines of pageWidth; a word that is longer has a line of its own.
-func wrapped(text, first, rest string) string {
+// wrapped breaks text into lines of at most so many characters; a word that is longer has a line of its own.
+func wrapped(text, first, rest string, most int) string {
 	var b strings.Builder
 	line := first
 	empty := true
 	for word := range strings.FieldsSeq(text) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > pageWidth {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > most {
 			b.WriteString(line + "\n")
 			line, empty = rest, true
 		}

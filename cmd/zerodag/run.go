@@ -358,7 +358,9 @@ func (r *localRun) changed(v view) func(*engine.State, []engine.Change) {
 	return func(s *engine.State, changes []engine.Change) {
 		for _, c := range changes {
 			if t, ok := c.(engine.TaskChanged); ok && t.Progress.State == engine.Success {
-				r.status.save(s.Task(t.Task))
+				if !r.dryRun { // nothing has run that a later run could skip
+					r.status.save(s.Task(t.Task))
+				}
 				r.output.forget(s.Task(t.Task).Name)
 			}
 		}

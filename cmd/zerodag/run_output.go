@@ -55,6 +55,17 @@ func (o *runOutput) printed(task, line string) {
 // skipped is what the plan of a run says of a task that is not run again.
 const skipped = "Skipped"
 
+// expect makes room for the names of tasks that may print something.
+func (o *runOutput) expect(rows []treeRow) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range rows {
+		if !rows[i].isNotice() && !rows[i].isShell() && o.lines.width < longestName {
+			o.lines.fit(rows[i].name)
+		}
+	}
+}
+
 // said shows what the engine says of a task.
 func (o *runOutput) said(task string, first bool, level operators.Level, logger, message string) {
 	if !levelShows(o.level, level) {

@@ -23,11 +23,14 @@ const hints = `  * Use --session <daily | hourly | "yyyy-MM-dd[ HH:mm:ss]"> to n
 func (r *localRun) report(s *engine.State) error {
 	switch {
 	case !asDigdag():
-		_, ink := look(r.err)
-		io.WriteString(r.err, r.outcome(s).text(ink))
+		columns, ink := look(r.err)
+		io.WriteString(r.err, r.outcome(s).text(columns, ink))
 	case s.Succeeded():
 		saved := ""
-		if r.status != nil {
+		switch {
+		case r.dryRun:
+			saved = " No operator was run, and nothing is saved: this was a dry run."
+		case r.status != nil:
 			saved = " Task state is saved at " + r.status.dir + " directory."
 		}
 		fmt.Fprintf(r.err, "Success.%s\n%s", saved, hints)
@@ -35,7 +38,7 @@ func (r *localRun) report(s *engine.State) error {
 		var b strings.Builder
 		b.WriteString("error: \n")
 		failures(&b, s)
-		if r.status != nil {
+		if r.status != nil && !r.dryRun {
 			fmt.Fprintf(&b, "\nTask state is saved at %s directory.\n%s", r.status.dir, hints)
 		}
 		io.WriteString(r.err, b.String())
@@ -78,6 +81,7 @@ type runOutcome struct {
 	succeeded   bool
 	interrupted bool
 	failed      []runFailure
+	dry         bool
 	skipped     int // of the tasks that succeeded
 	saved       bool
 	again       string // the command that goes on where it stopped
@@ -90,7 +94,7 @@ type runFailure struct {
 }
 
 func (r *localRun) outcome(s *engine.State) runOutcome {
-	o := runOutcome{took: time.Since(r.began), succeeded: s.Succeeded(), interrupted: s.Canceled(), skipped: int(r.plan.skipped.Load()), saved: r.status != nil, again: r.again(r.sessionAt)}
+	o := runOutcome{took: time.Since(r.began), succeeded: s.Succeeded(), interrupted: s.Canceled(), dry: r.dryRun, skipped: int(r.plan.skipped.Load()), saved: r.status != nil, again: r.again(r.sessionAt)}
 	var rows []treeRow
 	for _, t := range s.Tasks() {
 		rows = append(rows, newTreeRow(t))
@@ -119,30 +123,29 @@ func (r *localRun) failure(t *engine.Task) runFailure {
 	return f
 }
 
-// text says what failed, why, what it printed last, and what to do.
-func (o runOutcome) text(ink palette) string {
-	var b strings.Builder
+// text says what failed, why, what it printed last, and what to do, for a terminal of so many columns; 0 is as
+// wide as it is.
+func (o runOutcome) text(columns int, ink palette) string {
 	if o.succeeded {
-		fmt.Fprintf(&b, "%sSuccess%s: %s in %s.", ink.green, ink.reset, counted(o.count.total, "task"), shortDuration(o.took))
-		if o.skipped > 0 {
-			fmt.Fprintf(&b, " %d had succeeded before and did not run again: --rerun runs all.", o.skipped)
-		}
-		return b.String() + "\n"
+		return o.success(ink)
 	}
+	var b strings.Builder
 	for i, f := range o.failed {
 		if i == mostFailures {
-			fmt.Fprintf(&b, "... and %d more: %s\n", len(o.failed)-i, namesOf(o.failed[i:]))
+			b.WriteString(fitting(fmt.Sprintf("... and %d more: %s", len(o.failed)-i, namesOf(o.failed[i:])), columns))
 			break
 		}
-		fmt.Fprintf(&b, "%serror: %s%s: %s\n", ink.red, f.task, ink.reset, strings.ReplaceAll(f.reason, "\n", "\n  "))
+		const mark = "error:"
+		about := fitting(fmt.Sprintf("%s %s: %s", mark, f.task, strings.ReplaceAll(f.reason, "\n", "\n  ")), columns)
+		b.WriteString(ink.red + mark + ink.reset + strings.TrimPrefix(about, mark))
 		for _, line := range f.lines {
 			fmt.Fprintf(&b, "  %s| %s%s\n", ink.dim, line, ink.reset)
 		}
 		if f.place != "" {
-			fmt.Fprintf(&b, "  at %s\n", f.place)
+			b.WriteString(fitting("  at "+f.place, columns))
 		}
 		for _, line := range hintLines(f.remedies) {
-			fmt.Fprintf(&b, "  %s\n", line)
+			b.WriteString(fitting("  "+line, columns))
 		}
 	}
 	word, colour := "Failed", ink.red
@@ -150,15 +153,46 @@ func (o runOutcome) text(ink palette) string {
 		word, colour = "Interrupted", ink.yellow
 	}
 	fmt.Fprintf(&b, "%s%s%s after %s: %s.\n", colour, word, ink.reset, shortDuration(o.took), o.count.atEnd())
-	next := "Mend it, and go on"
 	switch {
+	case o.dry:
+		b.WriteString("Nothing was run or saved (--dry-run).\n")
 	case !o.saved:
-		fmt.Fprintf(&b, "Nothing was saved (--no-save): the next run begins anew.\n")
-		return b.String()
+		b.WriteString("Nothing was saved (--no-save): the next run begins anew.\n")
 	case o.interrupted:
-		next = "What was running will run again. Go on"
+		fmt.Fprintf(&b, "What was running will run again.\nGo on with: %s\n", o.again)
+	default:
+		fmt.Fprintf(&b, "Mend it, and go on with: %s\n", o.again)
 	}
-	fmt.Fprintf(&b, "%s with: %s\n", next, o.again)
+	return b.String()
+}
+
+// success is what is said when nothing failed.
+func (o runOutcome) success(ink palette) string {
+	if o.dry {
+		text := fmt.Sprintf("%sNothing was run%s (--dry-run): of %s every parameter could be evaluated.\n", ink.yellow, ink.reset, counted(o.count.total, "task"))
+		if o.skipped > 0 {
+			text += fmt.Sprintf("%d have succeeded before: a run would skip them, and --rerun runs all.\n", o.skipped)
+		}
+		return text
+	}
+	text := fmt.Sprintf("%sSuccess%s: %s in %s.\n", ink.green, ink.reset, counted(o.count.total, "task"), shortDuration(o.took))
+	if o.skipped > 0 {
+		text += fmt.Sprintf("%d had succeeded before and did not run again: --rerun runs all.\n", o.skipped)
+	}
+	return text
+}
+
+// fitting breaks lines between words where they are wider than a terminal of so many columns; 0 breaks none.
+func fitting(text string, columns int) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if columns == 0 || width(line) <= columns {
+			b.WriteString(line + "\n")
+			continue
+		}
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		b.WriteString(wrapped(line, indent, indent+"  ", columns))
+	}
 	return b.String()
 }
 
@@ -206,7 +240,7 @@ func againCommand(flags *pflag.FlagSet, args []string, session time.Time) string
 		return "the same command as before" + anew
 	}
 	if flags.Changed("session") || flags.Changed("session-time") {
-		words = append(words, "--session", session.Format("2006-01-02 15:04:05"))
+		words = append(words, "--session", strings.TrimSuffix(session.Format("2006-01-02 15:04:05"), " 00:00:00"))
 	}
 	for i, w := range words {
 		words[i] = shellWord(w)

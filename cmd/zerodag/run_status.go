@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -34,8 +35,20 @@ func (r *localRun) saved() string {
 	return filepath.Join(r.files.Root(), r.save)
 }
 
-// fileName keeps names with slashes (workflows of sub-folders) within the folder.
-func fileName(task string) string { return strings.ReplaceAll(task, "/", "%2F") }
+// longestFileName is how long the original's form of a file's name may be: systems take 255 bytes, of which
+// the ending and what a file is called until it is whole need some.
+const longestFileName = 200
+
+// fileName keeps names with slashes (workflows of sub-folders) within the folder. Of one that is too long for
+// a file a digest stands for the end.
+func fileName(task string) string {
+	name := strings.ReplaceAll(task, "/", "%2F")
+	if len(name) <= longestFileName {
+		return name
+	}
+	digest := fmt.Sprintf("~%x", sha256.Sum256([]byte(task)))
+	return strings.ToValidUTF8(name[:longestFileName-len(digest)], "") + digest
+}
 
 func (f *statusFolder) path(task string) string {
 	return filepath.Join(f.dir, fileName(task)+".yml")

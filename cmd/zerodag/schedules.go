@@ -37,7 +37,7 @@ func newSchedules(s streams) *cobra.Command {
 
 func scheduleTable(now time.Time, list []client.Schedule) *table {
 	t := newTable(column{title: "SCHEDULE"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "NEXT SESSION"}, column{title: "RUNS AT"},
-		column{title: "RUNS"}, column{title: "DISABLED AT"})
+		column{title: "RUNS"}, column{title: "DISABLED AT", spare: true})
 	for _, s := range list {
 		runs := ago(now, &s.NextRunTime)
 		if s.DisabledAt != nil {

@@ -56,7 +56,7 @@ func newSessions(s streams) *cobra.Command {
 
 func sessionTable(list []client.Session) *table {
 	t := newTable(column{title: "SESSION"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "SESSION TIME"},
-		column{title: "STATUS", ink: statusInk}, column{title: "LAST ATTEMPT"}, column{title: "STARTED"},
+		column{title: "STATUS", ink: statusInk}, column{title: "LAST ATTEMPT"}, column{title: "STARTED", spare: true},
 		column{title: "RETRY NAME", wide: true}, column{title: "UUID", wide: true}, column{title: "PARAMS", wide: true})
 	for _, s := range list {
 		var a client.Last

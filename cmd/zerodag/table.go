@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -18,6 +19,7 @@ type column struct {
 	title string
 	wide  bool
 	name  bool // it may be cut
+	spare bool // it is left out where it is empty, and before a name is cut
 	ink   func(palette, string) string
 }
 
@@ -39,13 +41,8 @@ const narrowest = 12
 
 // text draws the table in at most so many columns of a terminal; 0 is as wide as it is.
 func (t *table) text(wide bool, columns int, ink palette) string {
-	var shown []int
-	for i, c := range t.columns {
-		if !c.wide || wide {
-			shown = append(shown, i)
-		}
-	}
-	widths := t.widths(shown, columns)
+	shown := t.shown(wide, columns)
+	widths := t.cut(shown, columns)
 	var b strings.Builder
 	line := func(cell func(i int) (text, begin string)) {
 		for n, i := range shown {
@@ -74,9 +71,25 @@ func (t *table) text(wide bool, columns int, ink palette) string {
 	return b.String()
 }
 
-// widths are those of the columns that are shown, by their places.
-func (t *table) widths(shown []int, most int) map[int]int {
-	widths, sum := map[int]int{}, 0
+// shown are the places of the columns that are shown.
+func (t *table) shown(wide bool, most int) (shown []int) {
+	for i, c := range t.columns {
+		empty := !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "" })
+		if (!c.wide || wide) && !(c.spare && empty) {
+			shown = append(shown, i)
+		}
+	}
+	for n := len(shown) - 1; most > 0 && n >= 0; n-- {
+		if _, sum := t.widths(shown); sum > most && t.columns[shown[n]].spare {
+			shown = slices.Delete(shown, n, n+1)
+		}
+	}
+	return shown
+}
+
+// widths are those of the columns that are shown, by their places, and of a whole line.
+func (t *table) widths(shown []int) (widths map[int]int, sum int) {
+	widths = map[int]int{}
 	for n, i := range shown {
 		widths[i] = utf8.RuneCountInString(t.columns[i].title)
 		for _, row := range t.rows {
@@ -86,6 +99,12 @@ func (t *table) widths(shown []int, most int) map[int]int {
 			sum += len(gap)
 		}
 	}
+	return widths, sum
+}
+
+// cut are the widths when names are cut until a line fits; 0 cuts none.
+func (t *table) cut(shown []int, most int) map[int]int {
+	widths, sum := t.widths(shown)
 	for ; most > 0 && sum > most; sum-- {
 		widest := -1
 		for _, i := range shown {
@@ -145,15 +164,20 @@ func shortTime(t *time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// ago is how far away a time is.
+// ago is how far away a time is; of hours no seconds are told.
 func ago(now time.Time, t *time.Time) string {
-	switch {
-	case t == nil:
+	if t == nil {
 		return ""
-	case t.After(now):
-		return "in " + wholeDuration(t.Sub(now))
 	}
-	return wholeDuration(now.Sub(*t)) + " ago"
+	away := t.Sub(now).Abs()
+	text := wholeDuration(away)
+	if away >= time.Hour {
+		text = strings.TrimSuffix(wholeDuration(away.Truncate(time.Minute)), " 0s")
+	}
+	if t.After(now) {
+		return "in " + text
+	}
+	return text + " ago"
 }
 
 // wholeDuration writes a duration between times that a server tells, which are whole seconds.

@@ -43,12 +43,27 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestSpareColumns proves that a column which is spare is left out where it is empty, and where a name would be cut for
+// it, but not by --output wide nor in a pipe.
+func TestSpareColumns(t *testing.T) {
+	t.Parallel()
+	list := newTable(column{title: "NAME", name: true}, column{title: "STARTED", spare: true}, column{title: "NEVER", spare: true}, column{title: "TOOK"})
+	list.add("a name of many words", "2026-03-01", "", "2s")
+	for columns, want := range map[int]string{0: "NAME STARTED TOOK", 40: "NAME STARTED TOOK", 37: "NAME TOOK", 20: "NAME TOOK"} {
+		text := list.text(false, columns, palette{})
+		head, rest, _ := strings.Cut(text, "\n")
+		if got := strings.Join(strings.Fields(head), " "); got != want || strings.Contains(rest, "…") != (columns == 20) {
+			t.Errorf("in %d columns:\n%s", columns, text)
+		}
+	}
+}
+
 // TestTook proves how durations of what runs, has ended and has not begun are shown.
 func TestTook(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 1, 1, 0, 1, 0, 0, time.UTC)
 	from, to := now.Add(-30*time.Second), now.Add(-28*time.Second)
-	for want, got := range map[string]string{"": took(now, nil, nil), "30s": took(now, &from, nil), "2s": took(now, &from, &to), "in 30s": ago(from, &now), "28s ago": ago(now, &to)} {
+	for want, got := range map[string]string{"": took(now, nil, nil), "30s": took(now, &from, nil), "2s": took(now, &from, &to), "in 30s": ago(from, &now), "in 23h 29m": ago(now, new(now.Add(23*time.Hour+29*time.Minute+55*time.Second))), "28s ago": ago(now, &to)} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

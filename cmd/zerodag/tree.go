@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"zerodag/engine"
 	"zerodag/operators"
@@ -23,7 +24,7 @@ type treeView struct {
 	mu     sync.Mutex
 	states []*engine.State // in the order of their start
 	rows   map[*engine.State][]treeRow
-	drawn  int // lines of the tree on the screen
+	drawn  drawing
 	frame  int
 	stop   chan struct{}
 	done   chan struct{}
@@ -92,7 +93,7 @@ func (v *treeView) changed(s *engine.State, changes []engine.Change) {
 	if v.rows[s] == nil {
 		v.states = append(v.states, s)
 	}
-	rows := v.rows[s]
+	rows, known := v.rows[s], len(v.rows[s])
 	for _, c := range changes {
 		if t, ok := c.(engine.TaskChanged); ok && int(t.Task) <= len(rows) {
 			rows[t.Task-1].follow(s.Task(t.Task))
@@ -102,6 +103,7 @@ func (v *treeView) changed(s *engine.State, changes []engine.Change) {
 		rows = append(rows, newTreeRow(s.Task(id)))
 	}
 	v.rows[s] = rows
+	v.output.expect(rows[known:])
 }
 
 // log shows what tasks print, and of the engine's own lines only warnings and errors.
@@ -123,23 +125,97 @@ const (
 	wrapLines = "\x1b[?7h"
 )
 
+// What was drawn before is erased line by line, and below the last one: a terminal that is told to erase all of
+// its screen keeps a copy among the lines that have left it, of each redraw of a tree that begins at its top.
+const (
+	newLine    = "\x1b[K\n"
+	eraseBelow = "\x1b[J"
+)
+
 // redraw replaces the tree on the screen: what was printed goes above it for good.
 func (v *treeView) redraw(now time.Time, last bool) {
+	columns, lines := v.size()
 	var b strings.Builder
-	if v.drawn > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", v.drawn)
+	up, beyond := v.drawn.rows(columns, lines)
+	if up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r", up)
 	}
 	printed, open := calm(v.above.take())
-	b.WriteString(printed + open)
-	columns, lines := v.size()
-	picture := v.picture(now, columns, max(3, lines-2), last)
+	if printed += open; printed != "" {
+		beyond = 0 // it lies between the tree and what went beyond the screen
+	}
+	b.WriteString(strings.ReplaceAll(printed, "\n", newLine))
+	picture := v.picture(now, columns, v.room(lines, last), last)
 	b.WriteString(cutLines)
 	for _, l := range picture {
-		b.WriteString(l + "\n")
+		b.WriteString(l + newLine)
 	}
-	b.WriteString(wrapLines)
-	v.drawn = len(picture)
+	b.WriteString(wrapLines + eraseBelow)
+	v.drawn = drawing{lines: picture, columns: columns, beyond: beyond}
 	io.WriteString(v.out, b.String())
+}
+
+// room is how many lines the tree may take. The last picture leaves room for what is said below it, and the
+// next prompt; most of it where something failed.
+func (v *treeView) room(lines int, last bool) int {
+	switch {
+	case !last:
+		lines -= 2
+	case v.broken():
+		lines /= 2
+	default:
+		lines -= 4
+	}
+	return max(3, lines)
+}
+
+// broken says whether a task has not succeeded.
+func (v *treeView) broken() bool {
+	for _, rows := range v.rows {
+		for i := range rows {
+			if rows[i].state != engine.Success && !rows[i].isNotice() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// drawing is the tree on the screen.
+type drawing struct {
+	lines   []string
+	columns int // of the terminal when they were drawn
+	beyond  int // lines that went beyond the upper end of the screen, directly above
+}
+
+// rows are those of the screen that the drawing takes now, and beyond it, when the terminal may have got
+// another size. A narrower one breaks lines that were wider; a lower one moves what is above out of sight,
+// and a higher one brings it back.
+func (d drawing) rows(columns, lines int) (up, beyond int) {
+	if len(d.lines) == 0 {
+		return 0, 0
+	}
+	all := d.beyond
+	for _, l := range d.lines {
+		all += max(1, (min(width(l), d.columns)+columns-1)/columns)
+	}
+	up = min(all, max(1, lines-1))
+	return up, all - up
+}
+
+// width is how many characters of a line are seen.
+func width(line string) int {
+	n := 0
+	for line != "" {
+		if colour, _ := colourAt(line); colour != "" {
+			line = line[len(colour):]
+			continue
+		}
+		_, size := utf8.DecodeRuneInString(line)
+		line = line[size:]
+		n++
+	}
+	return n
 }
 
 // picture draws all attempts in at most so many lines: the last one has most of the room, since those

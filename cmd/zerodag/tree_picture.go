@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 	"time"
 
@@ -163,16 +164,21 @@ type line struct {
 	depth  int
 }
 
-// lines chooses what is shown in at most so many lines. Of a tree that does not fit, what has succeeded
-// folds to a line, and of each group the tasks that failed are shown first, then those that run; the
-// others are counted.
+// lines chooses what is shown in at most so many lines. What never began folds at the end. Of a tree that does not fit, groups that have
+// succeeded or not begun fold to a line, and of each other group the tasks that failed are shown first, then
+// those that run; the others are counted.
 func (g *grove) lines(most int) []line {
-	for each := len(g.rows); ; each /= 2 {
-		list := g.walk(nil, 0, 0, each)
-		if len(list) <= most || each == 0 {
+	fits := func(each int) []line {
+		if list := g.walk(nil, 0, 0, each); len(list) <= most {
 			return list
 		}
+		return nil
 	}
+	if list := fits(len(g.rows)); list != nil {
+		return list
+	}
+	tooMany := 1 + sort.Search(len(g.rows), func(n int) bool { return fits(n+1) == nil })
+	return g.walk(nil, 0, 0, tooMany-1)
 }
 
 // walk adds what is in a group, of which it shows at most so many.
@@ -211,7 +217,9 @@ func (g *grove) walk(list []line, group, depth, each int) []line {
 // show adds a row and what it contains.
 func (g *grove) show(list []line, i, depth, each int) []line {
 	kids := g.children[i+1]
-	folded := len(kids) > 0 && (each == 0 || g.rows[i].state == engine.Success && depth > 0 && g.below[i].total > each)
+	blocked := g.rows[i].state == engine.Blocked
+	quiet := depth > 0 && (blocked && g.over || (blocked || g.rows[i].state == engine.Success) && g.below[i].total > each)
+	folded := len(kids) > 0 && (each == 0 || quiet)
 	list = append(list, line{row: i, folded: folded, depth: depth})
 	if folded || len(kids) == 0 {
 		return list
@@ -291,12 +299,20 @@ func (p painter) line(g *grove, l line) string {
 	}
 	note := ""
 	if l.folded {
-		note = g.below[l.row].words()
-		if c := g.below[l.row]; c.done == c.total {
-			note = counted(c.total, "task")
-		}
+		note = g.below[l.row].folded(g.over)
 	}
 	return p.draw(g.rows[l.row], l.depth, note)
+}
+
+// folded says what is in a group of which no task is shown.
+func (c tally) folded(over bool) string {
+	switch {
+	case c == tally{total: c.total} && over:
+		return counted(c.total, "task") + " did not run"
+	case c.done == c.total, c == tally{total: c.total}:
+		return counted(c.total, "task")
+	}
+	return c.words()
 }
 
 // others says what is left out of a group.
@@ -311,30 +327,33 @@ func (c tally) others(over bool) string {
 
 func (p painter) draw(r treeRow, depth int, note string) string {
 	icon, colour := p.icon(r)
-	took := ""
+	beside := ""
 	if !r.started.IsZero() {
 		end := r.ended
 		if end.IsZero() {
 			end = p.now
 		}
-		took = shortDuration(end.Sub(r.started))
+		beside = " " + shortDuration(end.Sub(r.started))
 	}
 	if r.waits() {
-		took += " (waits)"
+		beside += " (waits)"
 	}
 	name := lastWord(r.name)
-	room := p.columns - 2*depth - 4 - len(took)
+	room := p.columns - 2*depth - 3 - len(beside)
 	if with := room - 2 - len(note); note != "" && with >= leastName {
-		took += "  " + note
+		beside += "  " + note
 		room = with
 	}
 	if runes := []rune(name); room > 1 && len(runes) > room {
 		name = string(runes[:room-1]) + "…"
 	}
 	if said := p.saying(r, room-len([]rune(name))-3); said != "" {
-		took += " | " + said
+		beside += " | " + said
 	}
-	return fmt.Sprintf("%s%s%s %s%s %s%s%s", strings.Repeat("  ", depth), colour, icon, name, p.ink.reset, p.ink.dim, took, p.ink.reset)
+	if beside != "" {
+		beside = p.ink.dim + beside + p.ink.reset
+	}
+	return fmt.Sprintf("%s%s%s %s%s%s", strings.Repeat("  ", depth), colour, icon, name, p.ink.reset, beside)
 }
 
 // leastName is how much of a name is left where something is said beside it.

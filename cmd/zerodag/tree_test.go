@@ -48,7 +48,7 @@ func TestTreePicture(t *testing.T) {
 		"    ✘ +x 1m 5s",
 		"    ⠋ +y 10.0s | \\x07said by +wf+a^sub+y",
 		"  ↻ +b 1m 8s (waits)",
-		"  · +c ",
+		"  · +c",
 		"━━━━━─────────────── 0 of 4 done, 1 running, 1 waiting, 1 failed 1m 10s",
 	}, got); diff != "" {
 		t.Error(diff)
@@ -87,9 +87,9 @@ func TestTreeFolds(t *testing.T) {
 		"    ⠋ +x104 2.0s",
 		"    ⠋ +x105 2.0s",
 		"      ... 100 done, 46 running, 30 to come",
-		"  · +end ",
-		"    · +p ",
-		"    · +q ",
+		"  · +end",
+		"    · +p",
+		"    · +q",
 		"100 of 183 done, 50 running, 1 failed 3.0s",
 	}, p.picture(wide(100, 1, 50, 30), 12, false)); diff != "" {
 		t.Error(diff)
@@ -99,9 +99,9 @@ func TestTreeFolds(t *testing.T) {
 	if diff := cmp.Diff([]string{
 		"⠋ +wf 3.0s",
 		"  ✔ +l 2.0s  100 tasks",
-		"  · +end ",
-		"    · +p ",
-		"    · +q ",
+		"  · +end",
+		"    · +p",
+		"    · +q",
 		"100 of 102 done 3.0s",
 	}, p.picture(rows, 12, false)); diff != "" {
 		t.Error(diff)
@@ -109,6 +109,90 @@ func TestTreeFolds(t *testing.T) {
 	over := p.picture(wide(100, 1, 0, 30), 8, true)
 	if text := strings.Join(over, "\n"); !strings.Contains(text, "... 100 done, 30 did not run") || strings.Contains(text, "100 of") {
 		t.Errorf("at the end:\n%s", text)
+	}
+}
+
+// TestTreeLeavesOutWhatWaits proves that groups which have not begun fold before anything that runs is left out, and
+// always when the run is over.
+func TestTreeLeavesOutWhatWaits(t *testing.T) {
+	t.Parallel()
+	p := painter{now: at(3), columns: 50}
+	rows := wide(100, 1, 4, 0)
+	if diff := cmp.Diff([]string{
+		"⠋ +wf 3.0s",
+		"  ⠋ +l 3.0s",
+		"    ✘ +x106 1.0s",
+		"    ⠋ +x102 2.0s",
+		"    ⠋ +x103 2.0s",
+		"    ⠋ +x104 2.0s",
+		"    ⠋ +x105 2.0s",
+		"      ... 100 done",
+		"  · +end",
+		"    · +p",
+		"    · +q",
+		"100 of 107 done, 4 running, 1 failed 3.0s",
+	}, p.picture(rows, 12, false)); diff != "" {
+		t.Error(diff)
+	}
+	for range 8 {
+		rows = append(rows, row(fmt.Sprint("+wf+end+r", len(rows)), engine.TaskID(len(rows)), engine.Blocked, -1, -1))
+		rows[len(rows)-1].parent = 108
+	}
+	running, over := strings.Join(p.picture(rows, 12, false), "\n"), strings.Join(p.picture(rows, 100, true), "\n")
+	if !strings.Contains(running, "· +end  10 tasks\n") || !strings.Contains(running, "+x105 2.0s\n") {
+		t.Errorf("while it runs:\n%s", running)
+	}
+	if !strings.Contains(over, "· +end  10 tasks did not run") {
+		t.Errorf("at the end:\n%s", over)
+	}
+}
+
+// TestTreeInAnotherSize proves that a tree is replaced whole when the terminal has got another size: a narrower one
+// has broken its lines, and what a lower one has moved out of sight comes back with a higher one. What was printed
+// since lies below that, and stays.
+func TestTreeInAnotherSize(t *testing.T) {
+	t.Parallel()
+	lines := []string{"\x1b[32m" + strings.Repeat("x", 70) + "\x1b[0m", "", "ab", strings.Repeat("é", 100)}
+	for _, x := range []struct{ columns, lines, beyond, up, left int }{
+		{80, 24, 0, 5, 0}, {80, 4, 0, 3, 2}, {40, 24, 0, 7, 0}, {30, 24, 0, 9, 0}, {140, 24, 0, 4, 0}, {140, 4, 0, 3, 1}, {140, 24, 3, 7, 0}, {140, 6, 3, 5, 2},
+	} {
+		if up, left := (drawing{lines, 140, x.beyond}).rows(x.columns, x.lines); up != x.up || left != x.left {
+			t.Errorf("%+v: %d up, %d left", x, up, left)
+		}
+	}
+	if up, _ := (drawing{lines[3:], 80, 0}).rows(40, 24); up != 2 {
+		t.Errorf("a line that was cut at 80 columns takes %d lines of 40", up)
+	}
+	var out strings.Builder
+	s, above := &engine.State{}, &aboveTree{}
+	columns, rows := 80, 24
+	v := &treeView{out: &out, size: func() (int, int) { return columns, rows }, above: above, states: []*engine.State{s},
+		rows: map[*engine.State][]treeRow{s: {{name: "+" + strings.Repeat("w", 60)}, {name: "+w+a", parent: 1}, {name: "+w+b", parent: 1}}}, output: newRunOutput(t.Context(), taskLines{out: above}, 2, true)}
+	for _, x := range []struct {
+		columns, rows int
+		printed, want string
+	}{{80, 24, "", "\x1b[?7l"}, {50, 24, "", "\x1b[5A\r"}, {50, 4, "", "\x1b[3A\r"}, {50, 24, "", "\x1b[4A\r"}, {50, 4, "", "\x1b[3A\r"}, {50, 4, "said\n", "\x1b[3A\rsaid\x1b[K\n"}, {50, 24, "", "\x1b[3A\r"}} {
+		columns, rows = x.columns, x.rows
+		out.Reset()
+		fmt.Fprint(above, x.printed)
+		v.redraw(at(1), false)
+		if !strings.HasPrefix(out.String(), x.want) {
+			t.Errorf("%+v: %q", x, out.String())
+		}
+		if n := strings.Count(out.String(), "\x1b[J"); n != 1 || !strings.HasSuffix(out.String(), "\n"+wrapLines+eraseBelow) {
+			t.Errorf("%+v: the screen is erased other than below the tree: %q", x, out.String())
+		}
+	}
+}
+
+// TestTreeLeavesRoom proves that below the last picture there is room for what is said of failures.
+func TestTreeLeavesRoom(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[engine.TaskState]int{engine.Success: 20, engine.Failed: 12, engine.Canceled: 12} {
+		v := &treeView{rows: map[*engine.State][]treeRow{nil: {{name: "+w", state: state}, {name: "+w^failure-alert"}}}}
+		if got := v.room(24, true); got != want || v.room(24, false) != 22 || v.room(2, true) != 3 {
+			t.Errorf("%v: %d lines", state, got)
+		}
 	}
 }
 
@@ -165,7 +249,7 @@ func TestTreeKeepsOutput(t *testing.T) {
 	fmt.Fprint(log, "ond\nlast")
 	log.(*lineLog).Close()
 	v.redraw(time.Unix(0, 0), true)
-	if diff := cmp.Diff("+wf+a | first\n\x1b[?7l· +wf \n0 of 1 done\n\x1b[?7h\x1b[2A\r\x1b[J+wf+a | second\n+wf+a | last\n\x1b[?7l· +wf \n\x1b[?7h", out.String()); diff != "" {
+	if diff := cmp.Diff("+wf+a | first\n\x1b[?7l· +wf\n0 of 1 done\n\x1b[?7h\x1b[J\x1b[2A\r+wf+a | second\n+wf+a | last\n\x1b[?7l· +wf\n\x1b[?7h\x1b[J", strings.ReplaceAll(out.String(), newLine, "\n")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -206,15 +290,38 @@ func TestRunOutcome(t *testing.T) {
 		want string
 	}{
 		{runOutcome{succeeded: true, took: time.Second, count: tally{total: 1, done: 1}}, "Success: 1 task in 1.0s.\n"},
-		{runOutcome{succeeded: true, took: time.Second, count: tally{total: 3, done: 3}, skipped: 2}, "Success: 3 tasks in 1.0s. 2 had succeeded before and did not run again: --rerun runs all.\n"},
+		{runOutcome{succeeded: true, took: time.Second, count: tally{total: 3, done: 3}, skipped: 2}, "Success: 3 tasks in 1.0s.\n2 had succeeded before and did not run again: --rerun runs all.\n"},
 		{runOutcome{interrupted: true, took: time.Second, count: tally{total: 3, done: 1}, saved: true, again: "zerodag run a.dig"},
-			"Interrupted after 1.0s: 1 of 3 tasks succeeded, 2 did not finish.\nWhat was running will run again. Go on with: zerodag run a.dig\n"},
+			"Interrupted after 1.0s: 1 of 3 tasks succeeded, 2 did not finish.\nWhat was running will run again.\nGo on with: zerodag run a.dig\n"},
 		{runOutcome{took: time.Second, count: tally{total: 1, failed: 1}}, "Failed after 1.0s: 0 of 1 task succeeded, 1 failed.\nNothing was saved (--no-save): the next run begins anew.\n"},
 		{many, strings.Join([]string{"error: +a+t0: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "error: +a+t1: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "error: +a+t2: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "... and 3 more: +a+t3, +a+t4, +a+t5",
 			"Failed after 1.0s: 2 of 9 tasks succeeded, 6 failed, 1 did not finish.", "Mend it, and go on with: zerodag run a.dig\n"}, "\n")},
 	} {
-		if diff := cmp.Diff(x.want, x.o.text(palette{})); diff != "" {
+		if diff := cmp.Diff(x.want, x.o.text(0, palette{})); diff != "" {
 			t.Error(diff)
 		}
+	}
+	narrow := runOutcome{failed: []runFailure{{task: "+a", reason: "a reason of many words\n  and more of them in a second line"}}, again: "zerodag run a.dig", saved: true}.text(24, palette{red: "<", reset: ">"})
+	if want := "<error:> +a: a reason of\n  many words\n    and more of them in\n      a second line\n<Failed>"; !strings.HasPrefix(narrow, want) || !strings.HasSuffix(narrow, ": zerodag run a.dig\n") {
+		t.Errorf("on a narrow terminal:\n%s", narrow)
+	}
+}
+
+// TestLongNamesAreSaved proves that the state of a task is saved whatever the length of its name, of each in a file of
+// its own, and that of names which fit the file has the original's.
+func TestLongNamesAreSaved(t *testing.T) {
+	t.Parallel()
+	f := &statusFolder{dir: t.TempDir()}
+	for _, name := range []string{"+w/a+b", "+" + strings.Repeat("n", 300) + "1", "+" + strings.Repeat("n", 300) + "2", "+" + strings.Repeat("名", 200)} {
+		if f.read(name) != nil {
+			t.Errorf("%s has the file of another", name)
+		}
+		f.save(&engine.Task{Name: name})
+		if f.failed != nil || f.read(name) == nil {
+			t.Errorf("%s: %v", name, f.failed)
+		}
+	}
+	if got := fileName("+w/a+b"); got != "+w%2Fa+b" {
+		t.Errorf("%s", got)
 	}
 }

@@ -19,7 +19,7 @@ import (
 func main() {
 	zerodag := flag.String("zerodag", "bin/zerodag", "the program to time")
 	reference := flag.String("reference", "integration/conformance/bench_reference.json", "figures of others")
-	only := flag.String("only", "", "\"run\", \"server\", \"commands\", \"lists\" or \"history\": only that part")
+	only := flag.String("only", "", "\"run\", \"server\", \"commands\", \"lists\" or \"history\", or some of them with commas between: only these parts")
 	flag.Parse()
 	if err := run(*zerodag, *reference, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -57,6 +57,8 @@ func run(program, reference, only string) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
+	before := load()
+	fmt.Println(machine())
 	for _, part := range []struct {
 		name    string
 		measure func() error
@@ -64,12 +66,13 @@ func run(program, reference, only string) error {
 		{"run", func() error { return cmp.Or(b.small(), b.chain(), b.large()) }},
 		{"server", b.server}, {"commands", b.commands}, {"lists", b.lists}, {"history", b.history},
 	} {
-		if only == "" || only == part.name {
+		if only == "" || slices.Contains(strings.Split(only, ","), part.name) {
 			if err := part.measure(); err != nil {
 				return err
 			}
 		}
 	}
+	fmt.Printf("\nprocesses that wanted a processor, on average of a minute: %s before, %s after\n", before, load())
 	return nil
 }
 
