@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -194,6 +195,8 @@ func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 		}
 		list = append(list, page.JobSummaryList...)
 	}
+	// The jobs of an array, "ID:0" and so on, are parts of the one that was submitted.
+	list = slices.DeleteFunc(list, func(s types.JobSummary) bool { return strings.Contains(deref(s.JobId), ":") })
 	slices.SortFunc(list, func(a, b types.JobSummary) int {
 		return cmp.Or(cmp.Compare(deref(a.CreatedAt), deref(b.CreatedAt)), cmp.Compare(deref(a.JobId), deref(b.JobId)))
 	})
