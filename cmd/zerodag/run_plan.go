@@ -1,7 +1,7 @@
 package main
 
 import (
-	"sync/atomic"
+	"sync"
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
@@ -54,7 +54,7 @@ func findNode(nodes []dig.Node, pattern string) (int, error) {
 type plan struct {
 	run     map[string]bool // others are skipped as if they had succeeded
 	saved   map[string]bool // a saved success is taken for these
-	skipped atomic.Int64    // tasks for which one was taken
+	skipped sync.Map        // the names of the tasks for which one was taken
 }
 
 func (r *localRun) planOf(nodes []dig.Node) (*plan, error) {
@@ -129,7 +129,7 @@ func (p *plan) skip(name string, status *statusFolder) *operators.Result {
 	case p.saved == nil || p.saved[name]:
 		result := status.read(name)
 		if result != nil {
-			p.skipped.Add(1)
+			p.skipped.Store(name, true)
 		}
 		return result
 	}
