@@ -103,12 +103,11 @@ func textOf(e *vt.Emulator) string {
 	for y := range e.Height() {
 		var line strings.Builder
 		for x := range e.Width() {
-			switch cell := e.CellAt(x, y); {
-			case cell == nil:
-				line.WriteByte(' ')
-			default:
-				line.WriteString(cell.Content) // none for the second half of a wide character
+			content := " "
+			if cell := e.CellAt(x, y); cell != nil {
+				content = cell.Content // none for the second half of a wide character
 			}
+			line.WriteString(content)
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
