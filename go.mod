@@ -104,12 +104,14 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-require github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0
+require (
+	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0
+	github.com/charmbracelet/ultraviolet v0.0.0-20260303162955-0b88c25f3fff
+	github.com/charmbracelet/x/ansi v0.11.7
+)
 
 require (
 	github.com/charmbracelet/colorprofile v0.4.2 // indirect
-	github.com/charmbracelet/ultraviolet v0.0.0-20260303162955-0b88c25f3fff // indirect
-	github.com/charmbracelet/x/ansi v0.11.7 // indirect
 	github.com/charmbracelet/x/exp/ordered v0.1.0 // indirect
 	github.com/charmbracelet/x/term v0.2.2 // indirect
 	github.com/charmbracelet/x/termios v0.1.1 // indirect

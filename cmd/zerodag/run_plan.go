@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"sync"
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
@@ -60,7 +60,7 @@ func findNode(nodes []dig.Node, pattern string) (int, error) {
 type plan struct {
 	run     map[string]bool // others are skipped as if they had succeeded
 	saved   map[string]bool // a saved success is taken for these
-	skipped atomic.Int64    // tasks for which one was taken
+	skipped sync.Map        // the names of the tasks for which one was taken
 }
 
 func (r *localRun) planOf(nodes []dig.Node) (*plan, error) {
@@ -135,7 +135,7 @@ func (p *plan) skip(name string, status *statusFolder) *operators.Result {
 	case p.saved == nil || p.saved[name]:
 		result := status.read(name)
 		if result != nil {
-			p.skipped.Add(1)
+			p.skipped.Store(name, true)
 		}
 		return result
 	}

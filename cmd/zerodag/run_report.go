@@ -94,7 +94,7 @@ type runFailure struct {
 }
 
 func (r *localRun) outcome(s *engine.State) runOutcome {
-	o := runOutcome{took: time.Since(r.began), succeeded: s.Succeeded(), interrupted: s.Canceled(), dry: r.dryRun, skipped: int(r.plan.skipped.Load()), saved: r.status != nil, again: r.again(r.sessionAt)}
+	o := runOutcome{took: time.Since(r.began), succeeded: s.Succeeded(), interrupted: s.Canceled(), dry: r.dryRun, saved: r.status != nil, again: r.again(r.sessionAt)}
 	var rows []treeRow
 	for _, t := range s.Tasks() {
 		rows = append(rows, newTreeRow(t))
@@ -105,7 +105,13 @@ func (r *localRun) outcome(s *engine.State) runOutcome {
 			o.failed = append(o.failed, r.failure(t))
 		}
 	}
-	o.count = newGrove(rows, true).tally()
+	tasks := newGrove(rows, true)
+	o.count = tasks.tally()
+	for i := range rows {
+		if _, skipped := r.plan.skipped.Load(rows[i].name); skipped && tasks.isLeaf(i) {
+			o.skipped++
+		}
+	}
 	return o
 }
 

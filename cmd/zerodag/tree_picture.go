@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -121,7 +122,7 @@ type grove struct {
 
 func newGrove(rows []treeRow, over bool) *grove {
 	g := &grove{rows: rows, over: over, children: make([][]int, len(rows)+1), below: make([]tally, len(rows)), broken: make([]bool, len(rows))}
-	parents, contains := make([]engine.TaskID, len(rows)), make([]bool, len(rows)+1)
+	parents := make([]engine.TaskID, len(rows))
 	for i, r := range rows {
 		parents[i] = r.parent
 		if r.parent > 0 && rows[r.parent-1].isShell() {
@@ -129,7 +130,6 @@ func newGrove(rows []treeRow, over bool) *grove {
 		}
 		if !r.isNotice() && !r.isShell() {
 			g.children[parents[i]] = append(g.children[parents[i]], i)
-			contains[parents[i]] = contains[parents[i]] || !r.isHandler()
 		}
 	}
 	for i := len(rows) - 1; i >= 0; i-- { // what is inside comes behind
@@ -137,7 +137,7 @@ func newGrove(rows []treeRow, over bool) *grove {
 		if r.isNotice() || r.isShell() {
 			continue
 		}
-		if !contains[i+1] {
+		if g.isLeaf(i) {
 			g.below[i].add(*r)
 		}
 		g.broken[i] = g.broken[i] || r.state.Error()
@@ -147,6 +147,11 @@ func newGrove(rows []treeRow, over bool) *grove {
 		}
 	}
 	return g
+}
+
+// isLeaf says of a row that it does something itself, and is no group of tasks that do.
+func (g *grove) isLeaf(i int) bool {
+	return !slices.ContainsFunc(g.children[i+1], func(child int) bool { return !g.rows[child].isHandler() })
 }
 
 func (g *grove) tally() (c tally) {

@@ -171,10 +171,13 @@ func (f folder) command(args ...string) *exec.Cmd {
 	return c
 }
 
+// typed is the line in which a person has typed a command.
+func typed(args []string) string { return prompt + "zerodag " + strings.Join(args, " ") + "\r\n" }
+
 // run opens a terminal and types a command.
 func (f folder) run(t *testing.T, size Size, args ...string) *Screen {
 	t.Helper()
-	return Open(t, size, "zerodag "+strings.Join(args, " "), f.command(args...), nil)
+	return Open(t, size, typed(args), f.command(args...), nil)
 }
 
 // inBoth makes the pictures of a test in both sizes.

@@ -39,11 +39,14 @@ type Screen struct {
 // prompt is what stands before a command that a person has typed.
 const prompt = "$ "
 
-// Open runs a program in a terminal whose first line shows what was typed. cast, which may be nil, records it.
+// Open runs a program in a terminal. cast, which may be nil, records what is drawn, and typed is what is there before.
 func Open(t testing.TB, size Size, typed string, command *exec.Cmd, cast *Cast) *Screen {
 	t.Helper()
 	s := &Screen{t: t, command: command, changed: make(chan struct{}, 1), ended: make(chan struct{}), emulator: vt.NewEmulator(size.Columns, size.Lines), cast: cast}
-	s.draw([]byte(prompt + typed + "\r\n"))
+	if cast != nil {
+		cast.Size = size
+	}
+	s.draw([]byte(typed))
 	var err error
 	if s.pty, err = pty.StartWithSize(command, &pty.Winsize{Cols: uint16(size.Columns), Rows: uint16(size.Lines)}); err != nil {
 		t.Fatal(err)
@@ -100,12 +103,11 @@ func textOf(e *vt.Emulator) string {
 	for y := range e.Height() {
 		var line strings.Builder
 		for x := range e.Width() {
-			switch cell := e.CellAt(x, y); {
-			case cell == nil:
-				line.WriteByte(' ')
-			default:
-				line.WriteString(cell.Content) // none for the second half of a wide character
+			content := " "
+			if cell := e.CellAt(x, y); cell != nil {
+				content = cell.Content // none for the second half of a wide character
 			}
+			line.WriteString(content)
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}

@@ -61,7 +61,7 @@ func (c client) do(t *testing.T, code int, args ...string) {
 
 func (c client) run(t *testing.T, size Size, args ...string) *Screen {
 	t.Helper()
-	return Open(t, size, "zerodag "+strings.Join(args, " "), c.command(args...), nil)
+	return Open(t, size, typed(args), c.command(args...), nil)
 }
 
 // TestServer proves that what a server has to say of a failed attempt is seen on one screen: in its log, in what the

@@ -1,0 +1,134 @@
+package pictures
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Where the picture of the README is, and what it is made of.
+const (
+	demoCast    = "testdata/demo.cast"
+	demoPicture = "../../docs/pictures/run.svg"
+	demoAbout   = "A workflow runs as a tree of tasks, one of which fails and says why. Run again when it is mended, the workflow goes on with that task."
+)
+
+// demoFiles are the project of the picture: what takes time in it is pretended.
+var demoFiles = map[string]string{
+	"extract.sh": "#!/bin/sh\ncase $1 in eu) n=1204 s=1.2;; us) n=873 s=1.8;; *) n=412 s=0.7;; esac\nsleep $s\necho $n orders of $2\n",
+	"report.sh":  "#!/bin/sh\nsleep 1\ntest -f template.html || { echo template.html is missing >&2; exit 1; }\necho the report of $1 is sent\n",
+}
+
+// demoCommands are typed one after the other.
+var demoCommands = []string{"zerodag run nightly.dig --session 2026-03-01", "touch template.html", "zerodag run nightly.dig --session 2026-03-01"}
+
+// demo types the commands into a shell with the workflow of the README and returns the last screen; a person types
+// more slowly than the test.
+func demo(t *testing.T, cast *Cast, pause time.Duration) string {
+	t.Helper()
+	f := newFolder(t, "unused", "+a: {}\n")
+	keep(t, filepath.Join(f.path, "nightly.dig"), readmeWorkflow(t))
+	for name, text := range demoFiles {
+		if err := os.WriteFile(filepath.Join(f.path, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shell := exec.Command("bash", "--norc", "--noprofile")
+	shell.Dir, shell.Env = f.path, append(f.command().Env, "PS1="+prompt, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "HISTFILE=")
+	s := Open(t, Size{80, 30}, "", shell, cast)
+	for i, command := range demoCommands {
+		awaitPrompt(t, s, i)
+		time.Sleep(4 * pause)
+		for _, key := range command {
+			s.Type(string(key))
+			time.Sleep(pause)
+		}
+		time.Sleep(6 * pause)
+		s.Type("\n")
+	}
+	awaitPrompt(t, s, len(demoCommands))
+	return s.Text()
+}
+
+// awaitPrompt waits until the shell asks for a command after so many.
+func awaitPrompt(t *testing.T, s *Screen, commands int) {
+	t.Helper()
+	text, err := s.Until(func(text string) bool {
+		return strings.HasSuffix(text, "\n"+strings.TrimSpace(prompt)+"\n") && strings.Count(text, "\n"+prompt) >= commands-1 || text == strings.TrimSpace(prompt)+"\n" && commands == 0
+	})
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+}
+
+// readmeWorkflow is the workflow that the README shows.
+func readmeWorkflow(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "```yaml\n# nightly.dig\n")
+	workflow, _, closed := strings.Cut(rest, "```")
+	if !found || !closed {
+		t.Fatal("README.md has no nightly.dig")
+	}
+	return workflow
+}
+
+// TestDemo proves that the moving picture of the README is drawn from the cast, and ends with what the program shows
+// today when the same is typed.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	if *rewrite {
+		cast := &Cast{}
+		demo(t, cast, 50*time.Millisecond)
+		if err := cast.Write(demoCast); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cast, err := ReadCast(demoCast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current(t, demoPicture, cast.SVG(demoAbout))
+	frames := cast.frames()
+	if diff := cmp.Diff(normal(frames[len(frames)-1].text), normal(demo(t, nil, 0))); diff != "" {
+		t.Errorf("what the picture shows is not what happens; go test ./integration/pictures -run TestDemo -rewrite: %s", diff)
+	}
+	if info, err := os.Stat(demoPicture); err != nil || info.Size() > 300_000 {
+		t.Errorf("the picture is larger than a page should load: %v, %v", info.Size(), err)
+	}
+}
+
+// current says whether a file is what it is made of, or makes it.
+func current(t *testing.T, path, want string) {
+	t.Helper()
+	if *rewrite {
+		keep(t, path, want)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != want {
+		t.Errorf("%s is not current: go test ./integration/pictures -rewrite", path)
+	}
+}
+
+// TestArchitecture proves that the picture of the architecture is the one that is described, each arrow between boxes
+// that there are.
+func TestArchitecture(t *testing.T) {
+	t.Parallel()
+	for _, a := range arrows {
+		if boxNamed(a[0]).name == "" || boxNamed(a[1]).name == "" {
+			t.Errorf("an arrow leads from %q to %q", a[0], a[1])
+		}
+	}
+	current(t, "../../docs/pictures/architecture.svg", Architecture())
+}
