@@ -23,7 +23,9 @@ func optionValues() map[string]proposal {
 
 // words are values that are always the same.
 func words(list ...string) proposal {
-	return func(context.Context, *cobra.Command, []string) ([]string, error) { return append([]string{}, list...), nil }
+	return func(context.Context, *cobra.Command, []string) ([]string, error) {
+		return append([]string{}, list...), nil
+	}
 }
 
 // completeOptions lets shells complete the values of the options of all commands. Where nothing is known these are

@@ -251,7 +251,9 @@ func TestErrors(t *testing.T) {
 func TestSentOn(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusFound, http.StatusMovedPermanently, http.StatusPermanentRedirect} {
-		c := serve(t, Options{}, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "https://login.example.com/", status) })
+		c := serve(t, Options{}, func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, "https://login.example.com/", status)
+		})
 		err := version(t.Context(), c)
 		if err == nil || !strings.Contains(err.Error(), "\nhint: what answers sends callers on to https://login.example.com/: name the server itself with --endpoint") {
 			t.Errorf("%d: %v", status, err)
