@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,7 @@ type backfillCommand struct {
 	remote
 	from, name string
 	count      int
+	parallel   int
 	dryRun     bool
 }
 
@@ -25,11 +28,14 @@ func newBackfill(s streams) *cobra.Command {
 	flags.StringVarP(&c.from, "from", "f", "", "`TIME` of the first session: \"yyyy-MM-dd[ HH:mm:ss]\" (required)")
 	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all of them (default: a random one)")
 	flags.IntVar(&c.count, "count", 0, "`NUMBER` of sessions (default: all up to the next one of the schedule)")
+	flags.IntVar(&c.parallel, "parallel", 0, "run up to `NUMBER` sessions at once, and wait for all: exit code 0 only if each is a success (default: the server runs one after the other)")
 	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
 	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		switch {
 		case c.from == "":
 			return usageError{errors.New("--from option is required")}
+		case cmd.Flags().Changed("parallel") && c.parallel < 1:
+			return usageError{fmt.Errorf("--parallel must be 1 or more but is %d", c.parallel)}
 		case len(args) == 0:
 			return wrongCount(cmd, s, args, 2)
 		}
@@ -66,9 +72,17 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 		return err
 	}
 	b.From = at.SessionTime
+	side := c.parallel > 0 && !c.dryRun
+	b.DryRun = b.DryRun || side // the server says which sessions there are
 	list, err := c.Backfill(ctx, schedule.ID, b)
 	if err != nil {
 		return err
+	}
+	if side && len(list) > 0 {
+		b.DryRun = false
+		all := &sideBySide{backfillCommand: c, schedule: schedule.ID, request: b, most: c.parallel, args: args, left: list, over: []client.Attempt{}}
+		err := all.run(ctx)
+		return cmp.Or(c.show(all.over, func(printer) {}), err)
 	}
 	err = c.show(list, func(p printer) {
 		p.line("Session attempts:")

@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/engine"
+	"zerodag/engine/dig"
 	"zerodag/internal/client"
+	"zerodag/internal/files"
 	"zerodag/operators/all"
 )
 
@@ -26,7 +28,7 @@ func completions() map[string][]proposal {
 		"projects": {projectNames}, "workflows": {projectNames, workflowNames}, "start": {projectNames, workflowNames}, "sessions": {projectNames, workflowNames},
 		"status": {projectNames}, "push": {projectNames}, "download": {projectNames}, "delete": {projectNames},
 		"backfill": {projectNames, workflowNames}, "reschedule": {projectNames, workflowNames},
-		"attempt": {attemptIDs}, "tasks": {attemptIDs}, "log": {attemptIDs, taskNames}, "kill": {attemptIDs}, "retry": {attemptIDs},
+		"attempt": {attemptIDs}, "tasks": {attemptIDs}, "log": {attemptIDs, taskNames}, "kill": {attemptIDs}, "watch": {attemptIDs}, "retry": {attemptIDs},
 	}
 }
 
@@ -46,9 +48,7 @@ func completeArguments(root *cobra.Command) {
 			}
 		}
 	}
-	if c, _, err := root.Find([]string{"secrets"}); err == nil {
-		_ = c.RegisterFlagCompletionFunc("project", proposal(projectNames).complete) // the flag is there
-	}
+	completeOptions(root)
 }
 
 // complete is what cobra asks for: what could stand where so much has begun.
@@ -72,40 +72,43 @@ func operatorNames(context.Context, *cobra.Command, []string) ([]string, error) 
 	return names, nil
 }
 
-// workflowFiles are those of the project's folder.
+// workflowFiles are those of the project's folder, whatever is in them.
 func workflowFiles(_ context.Context, c *cobra.Command, _ []string) ([]string, error) {
-	folder, _ := c.Flags().GetString("project") // "" is here
-	p, err := openProject(folder)
-	if err != nil {
-		return nil, err
-	}
-	_, names, _, err := loadHere(p)
+	_, names, err := filesHere(c)
 	return names, err
 }
 
-// workflowTasks are the tasks of the workflow that is named before.
-func workflowTasks(_ context.Context, c *cobra.Command, before []string) ([]string, error) {
+// filesHere are the workflow files of the folder that the options of a command name.
+func filesHere(c *cobra.Command) (files.Project, []string, error) {
 	folder, _ := c.Flags().GetString("project") // "" is here
 	p, err := openProject(folder)
 	if err != nil {
+		return p, nil, err
+	}
+	all, err := p.List()
+	return p, files.WorkflowNames(all), err
+}
+
+// workflowTasks are the tasks of the workflow that is named before. What is wrong in other files is nothing to it.
+func workflowTasks(_ context.Context, c *cobra.Command, before []string) ([]string, error) {
+	if len(before) == 0 {
+		return nil, nil
+	}
+	p, _, err := filesHere(c)
+	if err != nil {
 		return nil, err
 	}
-	workflows, _, _, err := loadHere(p)
+	workflows, _, err := dig.LoadHere(p.Source, []string{workflowArgument(p, before[0]) + ".dig"})
+	if err != nil || len(workflows) == 0 {
+		return nil, err
+	}
+	d, err := engine.Define(workflows[0])
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, w := range workflows {
-		if w.Name != strings.TrimSuffix(before[0], ".dig") {
-			continue
-		}
-		d, err := engine.Define(w)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range d.Nodes[1:] {
-			names = append(names, strings.TrimPrefix(n.Name, d.Nodes[0].Name))
-		}
+	for _, n := range d.Nodes[1:] {
+		names = append(names, strings.TrimPrefix(n.Name, d.Nodes[0].Name))
 	}
 	return names, nil
 }
@@ -175,6 +178,9 @@ func attemptIDs(ctx context.Context, c *cobra.Command, _ []string) ([]string, er
 }
 
 func taskNames(ctx context.Context, c *cobra.Command, before []string) ([]string, error) {
+	if len(before) == 0 {
+		return nil, nil
+	}
 	r, err := serverOf(c)
 	if err != nil {
 		return nil, err

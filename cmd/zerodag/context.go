@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 type serverContext struct {
 	name, endpoint, token string
 	iam                   bool
+	warning               string // others can read, or could read, the token in its file
 }
 
 // Keys of the file of a context.
@@ -49,8 +51,7 @@ func loadContext(name string) (*serverContext, error) {
 		return nil, err
 	}
 	path := filepath.Join(contextFolder(), name)
-	s := settings{}
-	err := s.addFile(path, false)
+	text, warning, err := files.ReadKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		names, _ := contextNames() // what there is; none where the folder cannot be read
 		hint := "zerodag context set " + shellWord(name) + " -e URL makes it"
@@ -60,16 +61,42 @@ func loadContext(name string) (*serverContext, error) {
 		return nil, fmt.Errorf("there is no context %s (%s)", name, hint)
 	}
 	if err != nil {
+		return nil, fmt.Errorf("read context %s: %w", name, err)
+	}
+	s := settings{}
+	if err := s.addText(path, string(text)); err != nil {
 		return nil, err
 	}
 	c := &serverContext{name: name, endpoint: s[endpointKey], token: s[tokenKey]}
+	if c.token != "" {
+		c.warning = warning
+	}
 	if c.iam, err = enabled("key "+iamKey+" of "+path, s[iamKey]); err != nil {
 		return nil, err
 	}
 	if c.endpoint == "" {
 		return nil, fmt.Errorf("context %s has no %s in %s (zerodag context set %s -e URL gives it one)", name, endpointKey, path, shellWord(name))
 	}
+	if err := checkAddress(c.endpoint); err != nil {
+		return nil, fmt.Errorf("context %s has a wrong %s in %s: %w", name, endpointKey, path, err)
+	}
 	return c, nil
+}
+
+// checkAddress refuses what is no address of a server, and one that has what lists should not show.
+func checkAddress(endpoint string) error {
+	if strings.Contains(endpoint, "@") {
+		return errors.New("put no user and password into the address of a context, which lists show: use --token or --iam")
+	}
+	full := endpoint
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	u, err := url.Parse(full)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%q is no address of a server: write it like https://flows.example.com or 127.0.0.1:65432", endpoint)
+	}
+	return nil
 }
 
 // save writes a context, for its owner's eyes only.
@@ -158,6 +185,9 @@ func (r *remote) chooseServer(env func(string) string) (endpoint string, c *serv
 	if c, err = loadContext(name); err != nil {
 		return "", nil, err
 	}
+	if c.warning != "" {
+		fmt.Fprintf(r.err, "warning: %s\n", c.warning)
+	}
 	return c.endpoint, c, nil
 }
 
@@ -239,8 +269,8 @@ func newContextSet(s streams) *cobra.Command {
 		if c.endpoint == "" {
 			return usageError{errors.New("--endpoint is required: where is the server?")}
 		}
-		if strings.Contains(c.endpoint, "@") {
-			return usageError{errors.New("put no user and password into the address of a context, which lists show: use --token or --iam")}
+		if err := checkAddress(c.endpoint); err != nil {
+			return usageError{err}
 		}
 		if set.token == "-" {
 			if set.token, err = readLine(s); err != nil {

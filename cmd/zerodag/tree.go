@@ -17,13 +17,14 @@ import (
 type treeView struct {
 	out    io.Writer
 	size   func() (columns, lines int)
+	took   func(time.Duration) string // as exactly as times are known
 	ink    palette
 	above  *aboveTree
-	output *runOutput
+	output *runOutput // nil where what tasks print is not known
 
 	mu     sync.Mutex
-	states []*engine.State // in the order of their start
-	rows   map[*engine.State][]treeRow
+	states []any // what stands for each attempt, in the order of their start
+	rows   map[any][]treeRow
 	drawn  drawing
 	frame  int
 	stop   chan struct{}
@@ -62,8 +63,8 @@ func (a *aboveTree) take() string {
 const redrawEvery = 80 * time.Millisecond
 
 // newTreeView draws until it is closed. above is where output writes.
-func newTreeView(out io.Writer, size func() (int, int), above *aboveTree, output *runOutput) *treeView {
-	v := &treeView{out: out, size: size, ink: newPalette(), above: above, output: output, rows: map[*engine.State][]treeRow{},
+func newTreeView(out io.Writer, size func() (int, int), above *aboveTree, output *runOutput, took func(time.Duration) string) *treeView {
+	v := &treeView{out: out, size: size, took: took, ink: newPalette(), above: above, output: output, rows: map[any][]treeRow{},
 		stop: make(chan struct{}), done: make(chan struct{})}
 	go v.animate()
 	return v
@@ -104,6 +105,16 @@ func (v *treeView) changed(s *engine.State, changes []engine.Change) {
 	}
 	v.rows[s] = rows
 	v.output.expect(rows[known:])
+}
+
+// show replaces what is known of the tasks of an attempt.
+func (v *treeView) show(attempt any, rows []treeRow) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, known := v.rows[attempt]; !known {
+		v.states = append(v.states, attempt)
+	}
+	v.rows[attempt] = rows
 }
 
 // log shows what tasks print, and of the engine's own lines only warnings and errors.
@@ -221,7 +232,7 @@ func width(line string) int {
 // picture draws all attempts in at most so many lines: the last one has most of the room, since those
 // before it are what it requires or required it.
 func (v *treeView) picture(now time.Time, columns, lines int, last bool) []string {
-	p := painter{ink: v.ink, frame: v.frame, now: now, columns: columns, last: v.lastLine}
+	p := painter{ink: v.ink, frame: v.frame, now: now, columns: columns, last: v.lastLine, took: v.took}
 	var all []string
 	for i, s := range v.states {
 		share := max(3, (lines-len(all))/(len(v.states)-i))
@@ -231,6 +242,9 @@ func (v *treeView) picture(now time.Time, columns, lines int, last bool) []strin
 }
 
 func (v *treeView) lastLine(task string) string {
+	if v.output == nil {
+		return ""
+	}
 	lines := v.output.lastOf(task)
 	if len(lines) == 0 {
 		return ""

@@ -242,6 +242,7 @@ type painter struct {
 	now     time.Time
 	columns int
 	last    func(task string) string // what a task printed last
+	took    func(time.Duration) string
 }
 
 // picture draws an attempt in at most so many lines, the last of which has its totals unless the run is over.
@@ -289,7 +290,7 @@ func (p painter) totals(g *grove) string {
 	}
 	took := ""
 	if len(g.rows) > 0 && !g.rows[0].started.IsZero() {
-		took = " " + shortDuration(p.now.Sub(g.rows[0].started))
+		took = " " + p.took(max(0, p.now.Sub(g.rows[0].started)))
 	}
 	used := 0
 	if bar != "" {
@@ -338,7 +339,7 @@ func (p painter) draw(r treeRow, depth int, note string) string {
 		if end.IsZero() {
 			end = p.now
 		}
-		beside = " " + shortDuration(end.Sub(r.started))
+		beside = " " + p.took(max(0, end.Sub(r.started))) // the clock of a server may be ahead
 	}
 	if r.waits() {
 		beside += " (waits)"

@@ -31,7 +31,7 @@ func row(name string, parent engine.TaskID, state engine.TaskState, from, to int
 // and what it says; that loops have no level of their own; and that nobody sees a notice that went well.
 func TestTreePicture(t *testing.T) {
 	t.Parallel()
-	p := painter{now: at(70), columns: 80, last: func(task string) string { return "\x07said by " + task }}
+	p := painter{took: shortDuration, now: at(70), columns: 80, last: func(task string) string { return "\x07said by " + task }}
 	got := p.picture([]treeRow{
 		row("+wf", 0, engine.Planned, 0, -1),
 		row("+wf+a", 1, engine.Planned, 0, -1),
@@ -77,7 +77,7 @@ func wide(done, failed, running, left int) []treeRow {
 // what has succeeded folds to a line.
 func TestTreeFolds(t *testing.T) {
 	t.Parallel()
-	p := painter{now: at(3), columns: 50}
+	p := painter{took: shortDuration, now: at(3), columns: 50}
 	if diff := cmp.Diff([]string{
 		"⠋ +wf 3.0s",
 		"  ⠋ +l 3.0s",
@@ -166,8 +166,8 @@ func TestTreeInAnotherSize(t *testing.T) {
 	var out strings.Builder
 	s, above := &engine.State{}, &aboveTree{}
 	columns, rows := 80, 24
-	v := &treeView{out: &out, size: func() (int, int) { return columns, rows }, above: above, states: []*engine.State{s},
-		rows: map[*engine.State][]treeRow{s: {{name: "+" + strings.Repeat("w", 60)}, {name: "+w+a", parent: 1}, {name: "+w+b", parent: 1}}}, output: newRunOutput(t.Context(), taskLines{out: above}, 2, true)}
+	v := &treeView{out: &out, size: func() (int, int) { return columns, rows }, above: above, states: []any{s}, took: shortDuration,
+		rows: map[any][]treeRow{s: {{name: "+" + strings.Repeat("w", 60)}, {name: "+w+a", parent: 1}, {name: "+w+b", parent: 1}}}, output: newRunOutput(t.Context(), taskLines{out: above}, 2, true)}
 	for _, x := range []struct {
 		columns, rows int
 		printed, want string
@@ -189,7 +189,7 @@ func TestTreeInAnotherSize(t *testing.T) {
 func TestTreeLeavesRoom(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[engine.TaskState]int{engine.Success: 20, engine.Failed: 12, engine.Canceled: 12} {
-		v := &treeView{rows: map[*engine.State][]treeRow{nil: {{name: "+w", state: state}, {name: "+w^failure-alert"}}}}
+		v := &treeView{took: shortDuration, rows: map[any][]treeRow{nil: {{name: "+w", state: state}, {name: "+w^failure-alert"}}}}
 		if got := v.room(24, true); got != want || v.room(24, false) != 22 || v.room(2, true) != 3 {
 			t.Errorf("%v: %d lines", state, got)
 		}
@@ -220,7 +220,7 @@ func TestTreeFits(t *testing.T) {
 	for _, lines := range []int{3, 4, 5, 8, 22, 38} {
 		for _, n := range []int{0, 1, 3, 50, 1000} {
 			for _, columns := range []int{20, 80, 140} {
-				p := painter{now: at(3), columns: columns, last: func(string) string { return strings.Repeat("long ", 50) }}
+				p := painter{took: shortDuration, now: at(3), columns: columns, last: func(string) string { return strings.Repeat("long ", 50) }}
 				got := p.picture(wide(n, n/10, n/5, n), lines, false)
 				if len(got) > lines || !strings.Contains(got[len(got)-1], " of ") {
 					t.Errorf("%d lines for %d tasks in %d:\n%s", len(got), n, lines, strings.Join(got, "\n"))
@@ -241,8 +241,8 @@ func TestTreeKeepsOutput(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	s, above := &engine.State{}, &aboveTree{}
-	v := &treeView{out: &out, size: func() (int, int) { return 40, 10 }, above: above, states: []*engine.State{s},
-		rows: map[*engine.State][]treeRow{s: {{name: "+wf"}}}, output: newRunOutput(t.Context(), taskLines{out: above}, 2, true)}
+	v := &treeView{out: &out, size: func() (int, int) { return 40, 10 }, above: above, states: []any{s},
+		rows: map[any][]treeRow{s: {{name: "+wf"}}}, output: newRunOutput(t.Context(), taskLines{out: above}, 2, true)}
 	log := v.log(operators.Identity{TaskName: "+wf+a"})
 	fmt.Fprint(log, "first\nsec")
 	v.redraw(time.Unix(0, 0), false)

@@ -32,7 +32,7 @@ func newView(ctx context.Context, r *localRun) view {
 	var v view
 	switch {
 	case live:
-		v = newTreeView(file, terminalSize(file), above, r.output)
+		v = newTreeView(file, terminalSize(file), above, r.output, shortDuration)
 	case r.original():
 		v = plainView{r.log}
 	default:

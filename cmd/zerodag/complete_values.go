@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// optionValues are the values of options that can be told, by the option, or by its command and the option.
+func optionValues() map[string]proposal {
+	sessions := words("daily", "hourly", "last", "schedule")
+	formats := words(textForm, wideForm, jsonForm, yamlForm, digdagForm)
+	return map[string]proposal{
+		"run --start": workflowTasks, "run --goal": workflowTasks, "run --end": workflowTasks, "run --session": sessions, "run --session-time": sessions,
+		"start --session": words("daily", "hourly", "now"), "retry --resume-from": taskNames,
+		"secrets --project": projectNames, "workflows --order": words("asc", "desc"), "tokens create --role": words("viewer", "operator", "admin", "owner"),
+		"init --type": words(strings.Split(kinds, ", ")...), "server --log-format": words("text", "json"), "--log-level": words(logLevels()...),
+		"--output": formats, "--format": formats,
+	}
+}
+
+// words are values that are always the same.
+func words(list ...string) proposal {
+	return func(context.Context, *cobra.Command, []string) ([]string, error) {
+		return append([]string{}, list...), nil
+	}
+}
+
+// completeOptions lets shells complete the values of the options of all commands. Where nothing is known these are
+// files, or folders where the option names one.
+func completeOptions(c *cobra.Command) {
+	list := optionValues()
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		_, path, _ := strings.Cut(c.CommandPath(), " ")
+		values, known := list[path+" --"+f.Name]
+		if !known {
+			values, known = list["--"+f.Name]
+		}
+		kind, _ := pflag.UnquoteUsage(f)
+		switch {
+		case known && kind != "PATH" && kind != "FILE" && kind != "DIR":
+			_ = c.RegisterFlagCompletionFunc(f.Name, values.complete) // the flag is there
+		case kind == "DIR" || kind == "FOLDER":
+			_ = c.MarkFlagDirname(f.Name)
+		}
+	})
+	for _, sub := range c.Commands() {
+		completeOptions(sub)
+	}
+}
