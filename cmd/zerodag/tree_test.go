@@ -116,7 +116,7 @@ func TestTreeFolds(t *testing.T) {
 // always when the run is over.
 func TestTreeLeavesOutWhatWaits(t *testing.T) {
 	t.Parallel()
-	p := painter{now: at(3), columns: 50}
+	p := painter{took: shortDuration, now: at(3), columns: 50}
 	rows := wide(100, 1, 4, 0)
 	if diff := cmp.Diff([]string{
 		"⠋ +wf 3.0s",

@@ -101,7 +101,7 @@ func TestWatchTree(t *testing.T) {
 	v.show("7", rows[:1])
 	v.show("7", rows)
 	picture := strings.Join(v.picture(at(20), 80, 20, true), "\n")
-	if picture != "✘ +w 6s\n  ✔ +g 4s\n    ✔ +\\x1ba 4s\n  · +b " {
+	if picture != "✘ +w 6s\n  ✔ +g 4s\n    ✔ +\\x1ba 4s\n  · +b" {
 		t.Errorf("the tree:\n%s", picture)
 	}
 }
