@@ -35,6 +35,32 @@ func (s *State) ParamsOf(id TaskID) *param.Map {
 	return param.Merge(s.merged(t.scope), t.Export)
 }
 
+// ShownParamsOf is ParamsOf for people: without the parameters that the host lays below those of all attempts, which
+// are not everybody's to see, where nothing has replaced them.
+func (s *State) ShownParamsOf(id TaskID) *param.Map { return leaveOut(s.ParamsOf(id), s.defaults) }
+
+// leaveOut leaves out of a tree the values that are in another one at the same place.
+func leaveOut(m, values *param.Map) *param.Map {
+	if values.Len() == 0 {
+		return m
+	}
+	out := param.New()
+	for k, v := range m.All() {
+		below, there := values.Get(k)
+		inner, isMap := v.(*param.Map)
+		of, both := below.(*param.Map)
+		switch {
+		case there && isMap && both:
+			if rest := leaveOut(inner, of); rest.Len() > 0 {
+				out.Set(k, rest)
+			}
+		case !there || !param.Equal(v, below):
+			out.Set(k, v)
+		}
+	}
+	return out
+}
+
 func (s *State) merged(c *scope) *param.Map {
 	if c.merged != nil {
 		return c.merged

@@ -43,10 +43,15 @@ func newTenant(c caller) tenant {
 // fill puts the tenant's ids into the pattern of a path.
 func (v tenant) fill(t *testing.T, pattern string) string {
 	segments := strings.Split(pattern, "/")
+	resource := strings.Split(strings.TrimPrefix(strings.TrimPrefix(pattern, "/api/"), "x/"), "/")[0]
 	for i, s := range segments {
 		switch s {
 		case "{id}", "{attempt_id}":
-			segments[i] = v.ids[segments[2]]
+			segments[i] = v.ids[resource]
+		case "{task_id}":
+			segments[i] = "1"
+		case "{path}":
+			segments[i] = "main.dig"
 		case "{name}":
 			segments[i] = "main"
 		case "{key}":
@@ -90,6 +95,8 @@ func (v tenant) questions() map[string]asked {
 		"getAttempts":            {query: "project=" + marker, want: 404},
 		"startAttempt":           {body: start, want: 404},
 		"getSchedules":           {},
+		"getOverview":            {query: "seen=0"},
+		"findSessions":           {query: "count=200"},
 		"getTokens":              {query: "site=" + v.number(), want: 403},
 		"createToken":            {body: `{"name":"x","role":"admin","site":` + v.number() + `}`, want: 403},
 		"getAudit":               {},
@@ -147,7 +154,7 @@ func TestSites(t *testing.T) {
 				} else if operation.RequestBody != nil {
 					t.Errorf("%s %s: say in bodies what it is called with", method, pattern)
 				}
-				path += "?name=main&session_time=2024-01-01T00:00:00Z"
+				path += "?name=main&session_time=2024-01-01T00:00:00Z&from=2024-01-01T00:00:00Z"
 			case !plain:
 				t.Errorf("%s %s: say in questions what it is called with", method, pattern)
 			default:

@@ -11,8 +11,8 @@ import (
 // taskDetail is all that is known of a task.
 type taskDetail struct {
 	Task restTask `json:"task"`
-	// Params is what the task sees of the rest of the attempt, and its own exports; null before it has begun, and
-	// where it is larger than mostParams.
+	// Params is what the task sees of the rest of the attempt, and its own exports, without the server's own
+	// parameters for all attempts; null before it has begun, and where it is larger than mostParams.
 	Params *object `json:"params"`
 	// Logs are the files of its runs, the first one first: each run that wrote something has one, or several.
 	Logs []restLogFile `json:"logs"`
@@ -59,7 +59,7 @@ func (c *call) detail(a host.Attempt, s *engine.State, n int64) (*taskDetail, er
 	t := s.Task(engine.TaskID(n))
 	d := &taskDetail{Task: task(s, t, a.CreatedAt, mask)}
 	if !t.StartedAt.IsZero() {
-		if params := mask(s.ParamsOf(t.ID)); len(param.AppendJSON(nil, params)) <= mostParams {
+		if params := mask(s.ShownParamsOf(t.ID)); len(param.AppendJSON(nil, params)) <= mostParams {
 			d.Params = &object{params}
 		}
 	}
