@@ -64,6 +64,11 @@ func (c *checkCommand) check(args []string) error {
 	if err != nil {
 		return err
 	}
+	if of != "" && !asDigdag() { // a mistyped name must not be taken for a workflow in which nothing is wrong
+		if _, err := findWorkflow(workflows, strings.TrimSuffix(of, ".dig"), c.project); err != nil {
+			return err
+		}
+	}
 	if err := c.showDefinitions(workflows); err != nil {
 		return err
 	}

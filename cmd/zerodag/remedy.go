@@ -35,7 +35,7 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 		{`\(ReferenceError: (\w+) is not defined\)`, "no parameter is called {1}: give it with -p {1}=..., export it with `_export: {{1}: ...}`, let a task before store it, or write ${this.{1} || '...'}"},
 		{`\(TypeError: Cannot read property '([^']*)' of`, "what stands before .{1} has no value: `zerodag run --show-params` shows what a task is given"},
 		{`^Failed to evaluate a variable (?s:.*)took longer than`, "let a task compute it, such as one with py>, and store what it has found"},
-		{`^Failed to evaluate a variable (?s:.*)\(SyntaxError: `, "what is between ${ and } is JavaScript, and there it is wrong; $${ is a ${ that stays as it is"},
+		{`^Failed to evaluate a variable (?s:.*)\(SyntaxError: `, "what is between ${ and } is JavaScript, and there it is wrong (`zerodag docs expressions`); what is the shell's belongs into a script, a file of its own"},
 		{`^Failed to evaluate a variable `, "what is between ${ and } is JavaScript (`zerodag docs expressions`)"},
 		{`No module named '([^']+)' \(ModuleNotFoundError\)`, "py> looks for {1}.py in the folder of the project, then for what is installed for the `python` that runs it: is there such a file, or does `pip install` help?"},
 		{`Module '([^']+)' has no attribute '([^']+)'`, "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD: is there a `def {2}` in {1}.py?"},
@@ -45,7 +45,7 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 		{`^Cannot run program .*there is no such directory`, "_workdir is a folder below that of the project: is it there?"},
 		{`^File not found: `, "the path is relative to the folder of the project, or to _workdir"},
 		{`^Parameter '(\w+)' must be an object`, "write names and values below it: `{1}: {name: value}`"},
-		{`^Parameter '([a-z]\w*)' is required but (?:not set|null)(?: \(config\))?$`, "write `{1}: ...` into the task, or export it: `_export: {{1}: ...}`"},
+		{`^Parameter '([a-z]\w*)' is required but (?:not set|null)(?: \(config\))?$`, "write `{1}: ...` {below}"},
 		{`^Invalid _retry`, "write a number, or {limit: 3, interval: 10}"},
 		{`^Invalid _parallel`, "write true or false, or {limit: 2}"},
 		{`^A task can't have more than one operator`, "give each operator a task of its own"},
@@ -107,13 +107,29 @@ func (f fault) byRule(operator string) string {
 				return "did you mean ${" + near + "}?"
 			}
 		}
-		text := strings.NewReplacer("{operator}", operator, "{takes}", operators.Takes(operator)).Replace(r.remedy)
+		text := strings.NewReplacer("{operator}", operator, "{takes}", operators.Takes(operator), "{below}", f.below(found)).Replace(r.remedy)
 		for i, part := range found {
 			text = strings.ReplaceAll(text, "{"+strconv.Itoa(i)+"}", part)
 		}
 		return text
 	}
 	return ""
+}
+
+// below says where a parameter belongs that is required and not there: below the one that has its neighbours, else
+// into the task.
+func (f fault) below(found []string) string {
+	if len(found) < 2 {
+		return ""
+	}
+	if f.config.Map("_retry") != nil && slices.Contains([]string{"limit", "interval"}, found[1]) {
+		return "below _retry:"
+	}
+	operator := dig.OperatorOf(f.config)
+	if f.config.Map(operator+">") != nil {
+		return "below " + operator + ">:"
+	}
+	return "into the task, or export it: `_export: {" + found[1] + ": ...}`"
 }
 
 // misread says that a built-in operator was not written as it can be read.

@@ -46,6 +46,26 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
+// TestWhereAParameterBelongs proves that a parameter that is missing is asked for where it would be read: below its
+// neighbours, where they have a place of their own.
+func TestWhereAParameterBelongs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config  *param.Map
+		missing string
+		want    string
+	}{
+		{param.New("fail>", "x", "_retry", param.New("limt", int64(3))), "limit", "write `limit: ...` below _retry:"},
+		{param.New("for_range>", param.New("from", int64(1))), "to", "write `to: ...` below for_range>:"},
+		{param.New("http_call>", "x"), "method", "write `method: ...` into the task, or export it"},
+	} {
+		got := strings.Join(fault{message: "Parameter '" + c.missing + "' is required but not set (config)", config: c.config}.remedies(), "\n")
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.missing, got, c.want)
+		}
+	}
+}
+
 // TestSlips proves that a key is taken for a slip of another only where one letter or two neighbours differ: the
 // original has keys that are near others of this server.
 func TestSlips(t *testing.T) {

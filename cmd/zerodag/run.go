@@ -130,7 +130,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
-	workflow, err := c.find(workflows, workflowArgument(project, argument))
+	workflow, err := findWorkflow(workflows, workflowArgument(project, argument), c.project)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,8 @@ func (c *runCommand) warn(project files.Project, file string, names []string, wo
 	return tellWarnings(c.err, append(warnings, more...), c.strict)
 }
 
-func (c *runCommand) find(workflows []dig.Workflow, name string) (dig.Workflow, error) {
+// findWorkflow finds a workflow of a project by its name; project is what --project names.
+func findWorkflow(workflows []dig.Workflow, name, project string) (dig.Workflow, error) {
 	for _, w := range workflows {
 		if w.Name == name {
 			return w, nil
@@ -170,8 +171,8 @@ func (c *runCommand) find(workflows []dig.Workflow, name string) (dig.Workflow, 
 	}
 	folder, _, inFolder := cutLast(name, "/")
 	switch {
-	case c.project != "":
-		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in project directory '%s'. (resource not found)%s", name, c.project, hint)
+	case project != "":
+		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in project directory '%s'. (resource not found)%s", name, project, hint)
 	case inFolder:
 		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to type \"cd %s\" first, or set \"--project %s\" option. (resource not found)%s", name, folder, folder, hint)
 	}
