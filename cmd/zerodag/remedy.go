@@ -51,6 +51,7 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 		{`^A task can't have more than one operator`, "give each operator a task of its own"},
 		{`unsupported protocol scheme|^Invalid URI`, "an address begins with http:// or https://"},
 		{`connection refused|no such host|i/o timeout|no route to host`, "is the address right, and can the machine that runs the task reach it?"},
+		{`^Missing SMTP configuration`, "write `host: ...` into the task, or `_export: {mail: {host: ..., port: ..., from: ...}}`; secrets mail.host, mail.username, mail.password work as well"},
 		{`^Dependent workflow does not exist`, "require> names a workflow of this project; project_name names another project"},
 	} {
 		list = append(list, remedyRule{regexp.MustCompile(r[0]), r[1]})

@@ -32,6 +32,7 @@ func TestRemedies(t *testing.T) {
 		{"loop", "Expected integer (int) type for key '_command' but got \"x\" (string)", "behind loop>:, which takes: whole number"},
 		{"nosuch", "Unknown task type: nosuch (config)", "`zerodag operators` lists the operators"},
 		{"td", "Unknown task type: td (config)", "Digdag has td> built in"},
+		{"mail", "Missing SMTP configuration (config)", "`_export: {mail: {host: ..., port: ..., from: ...}}`"},
 		{"fail", "", "a reason can be given"},
 		{"fail", "no rows", ""},
 	} {

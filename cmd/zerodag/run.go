@@ -261,6 +261,9 @@ func (r *localRun) warning(text string) {
 	fmt.Fprintln(r.err, "warning: "+text)
 }
 
+// localProjectName is the name of the project that a run on this machine is of, for its tasks.
+const localProjectName = "default"
+
 func (r *localRun) attempt(ctx context.Context) (*engine.State, error) {
 	limit, err := r.settings.integer("io.digdag.limits.maxWorkflowTasks", 0)
 	if err != nil {
@@ -303,7 +306,7 @@ func (r *localRun) attempt(ctx context.Context) (*engine.State, error) {
 		HTTP:      &httpclient.Clients{},
 		Config:    config,
 		Evaluator: pool,
-		Project:   local.Project{ID: 1, Name: "default", Revision: time.Now().UTC().Format(time.RFC3339)},
+		Project:   local.Project{ID: 1, Name: localProjectName, Revision: time.Now().UTC().Format(time.RFC3339)},
 		Workflows: r.workflows,
 		Secrets:   secrets,
 		Workspace: r.workspace(commands.In),

@@ -122,6 +122,8 @@ func (r *localRun) failure(t *engine.Task) runFailure {
 	if message, _ := t.Error.Get("message"); message == "" {
 		reason, f.reason = "", "the task failed without a message"
 	}
+	// Operators name the project whose secret is missing: a run on this machine has those of its user.
+	f.reason = strings.ReplaceAll(f.reason, "zerodag secrets --project "+localProjectName+" ", "zerodag secrets --local ")
 	f.remedies = fault{message: reason, config: t.Config}.remedies()
 	if place, found := dig.Find(r.files.Source, r.workflow.Name+".dig", t.Name, reason); found {
 		f.place = place.String()
