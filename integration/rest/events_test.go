@@ -40,6 +40,9 @@ func (c caller) stream(path, position string) *stream {
 		c.t.Fatal(err)
 	}
 	r.Header.Set("Accept", "text/event-stream")
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
 	r.Header.Set("Last-Event-ID", position)
 	response, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {

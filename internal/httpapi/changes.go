@@ -114,6 +114,7 @@ func getChanges(c *call) (any, error) {
 		after = seen
 	}
 	s.send(func(ctx context.Context, last bool) (bool, error) {
+		s.told = true // where streams are short, nobody waits: clients poll there
 		for {
 			p, err := c.changesAfter(ctx, n, after)
 			if err != nil {
