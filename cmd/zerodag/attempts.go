@@ -66,16 +66,21 @@ func (r *remote) openAttempt(ctx context.Context, argument string) (client.ID, e
 	return id, r.open(ctx)
 }
 
+// attemptOf reads the attempt that an argument names.
+func (r *remote) attemptOf(ctx context.Context, argument string) (client.Attempt, error) {
+	id, err := r.openAttempt(ctx, argument)
+	if err != nil {
+		return client.Attempt{}, err
+	}
+	return r.Attempt(ctx, id)
+}
+
 // newAttempt shows one attempt.
 func newAttempt(s streams) *cobra.Command {
 	r := &remote{streams: s}
 	c := &cobra.Command{Use: "attempt attempt-id", Short: "Show an attempt"}
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		id, err := r.openAttempt(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		a, err := r.Attempt(ctx, id)
+		a, err := r.attemptOf(ctx, args[0])
 		if err != nil {
 			return err
 		}

@@ -139,12 +139,7 @@ func projectNames(ctx context.Context, c *cobra.Command, _ []string) ([]string, 
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.Projects(ctx, client.Page{Count: mostProposed}, "")
-	var names []string
-	for _, p := range list {
-		names = append(names, p.Name)
-	}
-	return names, err
+	return namesOfProjects(ctx, r)
 }
 
 func workflowNames(ctx context.Context, c *cobra.Command, before []string) ([]string, error) {
@@ -156,12 +151,7 @@ func workflowNames(ctx context.Context, c *cobra.Command, before []string) ([]st
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.ProjectWorkflows(ctx, p.ID, "")
-	var names []string
-	for _, w := range list {
-		names = append(names, w.Name)
-	}
-	return names, err
+	return namesOfWorkflows(ctx, r, p.ID)
 }
 
 func attemptIDs(ctx context.Context, c *cobra.Command, _ []string) ([]string, error) {

@@ -20,13 +20,16 @@ func (r *remote) explain(ctx context.Context, err error, attempt string) error {
 		return err
 	}
 	var hint string
+	// Names that cannot be read are none: the error that is explained is told all the same.
 	switch u := status.Unknown; u.Kind {
 	case "project":
-		hint = meant(u.Name, r.namesOfProjects(ctx), "`zerodag projects` lists the projects")
+		names, _ := namesOfProjects(ctx, r.Client)
+		hint = meant(u.Name, names, "`zerodag projects` lists the projects")
 	case "workflow":
-		hint = meant(u.Name, r.namesOfWorkflows(ctx, u.Project), "`zerodag workflows` lists the workflows")
+		names, _ := namesOfWorkflows(ctx, r.Client, u.Project)
+		hint = meant(u.Name, names, "`zerodag workflows` lists the workflows")
 	case "schedule":
-		names := r.namesOfWorkflows(ctx, u.Project)
+		names, _ := namesOfWorkflows(ctx, r.Client, u.Project)
 		hint = meant(u.Name, names, "`zerodag schedules` lists the schedules")
 		if slices.Contains(names, u.Name) {
 			hint = u.Name + " has no schedule:, whose times this command needs: `zerodag start` starts a session of any time"
@@ -102,26 +105,19 @@ func meantTask(pattern string, names []string) string {
 	return "the tasks are " + strings.Join(last, ", ") + "; "
 }
 
-// namesOfProjects are those of the first projects; none where they cannot be read: the error that is explained
-// is told all the same.
-func (r *remote) namesOfProjects(ctx context.Context) (names []string) {
-	list, err := r.Projects(ctx, client.Page{Count: mostProposed}, "")
-	if err != nil {
-		return nil
-	}
+// namesOfProjects are those of the first projects.
+func namesOfProjects(ctx context.Context, c *client.Client) (names []string, err error) {
+	list, err := c.Projects(ctx, client.Page{Count: mostProposed}, "")
 	for _, p := range list {
 		names = append(names, p.Name)
 	}
-	return names
+	return names, err
 }
 
-func (r *remote) namesOfWorkflows(ctx context.Context, project client.ID) (names []string) {
-	list, err := r.ProjectWorkflows(ctx, project, "")
-	if err != nil {
-		return nil
-	}
+func namesOfWorkflows(ctx context.Context, c *client.Client, project client.ID) (names []string, err error) {
+	list, err := c.ProjectWorkflows(ctx, project, "")
 	for _, w := range list {
 		names = append(names, w.Name)
 	}
-	return names
+	return names, err
 }

@@ -18,14 +18,11 @@ func newWatch(s streams) *cobra.Command {
 		if !r.ours() {
 			return usageError{fmt.Errorf("watch is for people: with --output %s use `zerodag attempt` and `zerodag tasks`", r.format)}
 		}
-		id, err := r.openAttempt(ctx, args[0])
+		a, err := r.attemptOf(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		a, err := r.Attempt(ctx, id)
-		if err != nil {
-			return err
-		}
+		id := a.ID
 		r.hint("Attempt %s of %s/%s, session %s", a.ID, a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime))
 		a, err = r.followTasks(ctx, id, r.newWatcher())
 		if ctx.Err() != nil {

@@ -2,7 +2,6 @@ package pictures
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"zerodag/integration/server"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the pictures again; look at each of them before you keep it")
@@ -22,20 +23,7 @@ var program string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "pictures-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		program = filepath.Join(dir, "zerodag")
-		if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s\n", err, out)
-			return 1
-		}
-		return m.Run()
-	}())
+	os.Exit(server.Main(m, &program))
 }
 
 // both are the sizes that every picture is made in.

@@ -39,10 +39,33 @@ type Server struct {
 func Build(t testing.TB) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "zerodag")
-	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+	if err := build(program); err != nil {
+		t.Fatal(err)
 	}
 	return program
+}
+
+func build(program string) error {
+	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Main runs the tests of a package that share one build of the program, whose path it writes to program before:
+// TestMain ends with the code that it returns.
+func Main(m *testing.M, program *string) int {
+	folder, err := os.MkdirTemp("", "zerodag-")
+	if err == nil {
+		defer os.RemoveAll(folder)
+		*program = filepath.Join(folder, "zerodag")
+		err = build(*program)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
 }
 
 // New makes a server that is not started yet.

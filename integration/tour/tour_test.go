@@ -12,26 +12,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"zerodag/integration/server"
 )
 
 // program is the program whose commands the pages show.
 var program string
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "tour-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		program = filepath.Join(dir, "zerodag")
-		if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "go build: %v\n%s\n", err, out)
-			return 1
-		}
-		return m.Run()
-	}())
+	os.Exit(server.Main(m, &program))
 }
 
 // differs says which line of what is shown the output does not have; "" for none.

@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"maps"
 	"slices"
@@ -94,33 +95,30 @@ func (c *Console) compareFiles(ctx context.Context, r *Comparison, from, to host
 		r.FilesKnown = true
 		return nil
 	}
-	var files [2]map[string]File
+	var files [2]map[string][sha256.Size]byte
 	for i, archive := range archives {
 		if archive.Archive == "" {
 			return nil
 		}
-		list, all, err := c.Files(ctx, archive)
+		sums, all, err := c.sums(ctx, archive)
 		if errors.Is(err, host.ErrNotFound) || err == nil && !all {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		files[i] = map[string]File{}
-		for _, f := range list {
-			files[i][f.Path] = f
-		}
+		files[i] = sums
 	}
 	r.FilesKnown = true
 	r.Files = compareNames(files[0], files[1])
 	return nil
 }
 
-func compareNames(from, to map[string]File) (list []FileChange) {
-	for name, f := range from {
-		if g, still := to[name]; !still {
+func compareNames(from, to map[string][sha256.Size]byte) (list []FileChange) {
+	for name, sum := range from {
+		if now, still := to[name]; !still {
 			list = append(list, FileChange{name, "removed"})
-		} else if f.sum != g.sum {
+		} else if now != sum {
 			list = append(list, FileChange{name, "changed"})
 		}
 	}

@@ -17,7 +17,6 @@ import (
 type File struct {
 	Path string // with slashes
 	Size int64
-	sum  [sha256.Size]byte // of the content, or of where a link leads
 }
 
 // How much of an archive is read: a function answers within seconds.
@@ -29,12 +28,7 @@ const (
 // Files lists the files of a revision in the order of its archive. all is false where the archive has more than is
 // read.
 func (c *Console) Files(ctx context.Context, r host.Revision) (list []File, all bool, err error) {
-	all, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {
-		sum := sha256.New()
-		if _, err := io.Copy(sum, content); err != nil {
-			return false, err
-		}
-		sum.Sum(f.sum[:0])
+	all, err = c.eachFile(ctx, r, func(f File, _ io.Reader) (bool, error) {
 		list = append(list, f)
 		return len(list) < mostFiles, nil
 	})
@@ -56,6 +50,21 @@ func (c *Console) File(ctx context.Context, r host.Revision, name string, most i
 		err = host.ErrNotFound
 	}
 	return text, size, err
+}
+
+// sums are the digests of the files of a revision, by path: of the content, or of where a link leads. all is as
+// Files has it.
+func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][sha256.Size]byte, all bool, err error) {
+	sums = map[string][sha256.Size]byte{}
+	all, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, content); err != nil {
+			return false, err
+		}
+		sums[f.Path] = [sha256.Size]byte(sum.Sum(nil))
+		return len(sums) < mostFiles, nil
+	})
+	return sums, all, err
 }
 
 // eachFile shows the files of an archive to do, which says whether to go on. all is that there are no more.

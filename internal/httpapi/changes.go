@@ -121,10 +121,11 @@ func getChanges(c *call) (any, error) {
 				return false, err
 			}
 			for _, ch := range p.Changes {
-				s.event("change", encode(ch)+"\nid: "+strconv.FormatInt(ch.Seq, 10))
+				fmt.Fprintf(s.out, "id: %d\n", ch.Seq)
+				s.event("change", encode(ch))
 			}
 			if after = p.Next; p.Done && last {
-				fmt.Fprintf(s.out, "event: end\nid: %s\ndata: {}\n\n", ended)
+				s.end()
 			}
 			if err := s.flush(); err != nil || !p.More {
 				return p.Done, err

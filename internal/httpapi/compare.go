@@ -46,8 +46,7 @@ func getFiles(c *call) (any, error) {
 	if err != nil {
 		return nil, found(err, "archive of revision name=%s", r.Name)
 	}
-	files := collection("", list, func(f console.File) restFile { return restFile{f.Path, f.Size} })
-	return restFiles{r.Name, files[""], all}, nil
+	return restFiles{r.Name, each(list, func(f console.File) restFile { return restFile{f.Path, f.Size} }), all}, nil
 }
 
 type restText struct {
@@ -121,22 +120,19 @@ func getComparison(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := restComparison{Looked: x.Looked, Revision: fromTo[*string]{textOrNull(x.Revision[0]), textOrNull(x.Revision[1])}, Params: []restParam{}, Tasks: []restTook{}}
+	r := restComparison{Looked: x.Looked, Revision: fromTo[*string]{textOrNull(x.Revision[0]), textOrNull(x.Revision[1])}}
 	if x.With != nil {
 		b := briefly(*x.With)
 		r.With = &b
 	}
 	if x.FilesKnown {
-		r.Files = []restFileChange{}
-		for _, f := range x.Files {
-			r.Files = append(r.Files, restFileChange(f))
-		}
+		r.Files = each(x.Files, func(f console.FileChange) restFileChange { return restFileChange(f) })
 	}
-	for _, p := range x.Params {
-		r.Params = append(r.Params, restParam{p.Name, fromTo[value]{value{p.From}, value{p.To}}})
-	}
-	for _, t := range x.Tasks {
-		r.Tasks = append(r.Tasks, restTook{t.Name, fromTo[int64]{t.From.Milliseconds(), t.To.Milliseconds()}})
-	}
+	r.Params = each(x.Params, func(p console.ParamChange) restParam {
+		return restParam{p.Name, fromTo[value]{value{p.From}, value{p.To}}}
+	})
+	r.Tasks = each(x.Tasks, func(t console.TaskChange) restTook {
+		return restTook{t.Name, fromTo[int64]{t.From.Milliseconds(), t.To.Milliseconds()}}
+	})
 	return r, nil
 }

@@ -107,15 +107,12 @@ func getOverview(c *call) (any, error) {
 		return nil, err
 	}
 	r := restOverview{At: millis(o.At), Late: make([]restLate, len(o.Late))}
-	r.Running.Total, r.Running.Rows = o.Active, make([]restRunning, len(o.Running))
-	for i, x := range o.Running {
-		r.Running.Rows[i] = restRunning{briefly(x.Attempt), x.Tasks, x.Done}
-	}
-	r.Failed.All, r.Failed.Rows = o.FailedAll, make([]restFailed, len(o.Failed))
-	for i, x := range o.Failed {
-		message := strings.ToValidUTF8(x.Message[:min(len(x.Message), longestText)], "")
-		r.Failed.Rows[i] = restFailed{briefly(x.Attempt), textOrNull(x.Task), textOrNull(message)}
-	}
+	r.Running.Total = o.Active
+	r.Running.Rows = each(o.Running, func(x console.Running) restRunning { return restRunning{briefly(x.Attempt), x.Tasks, x.Done} })
+	r.Failed.All = o.FailedAll
+	r.Failed.Rows = each(o.Failed, func(x console.Failed) restFailed {
+		return restFailed{briefly(x.Attempt), textOrNull(x.Task), textOrNull(beginning(x.Message))}
+	})
 	for i, x := range o.Late {
 		if r.Late[i], err = c.late(x); err != nil {
 			return nil, err
@@ -184,7 +181,7 @@ func findSessions(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return restFound{collection("", p.Sessions, lastBriefly)[""], orNull(p.Next)}, nil
+	return restFound{each(p.Sessions, lastBriefly), orNull(p.Next)}, nil
 }
 
 type restGrid struct {
@@ -227,15 +224,15 @@ func getGrid(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := restGrid{Columns: collection("", g.Columns, lastBriefly)[""], Rows: make([]restRow, len(g.Rows)), More: g.More, Next: orNull(g.Next)}
-	for i, row := range g.Rows {
-		to := restRow{Name: row.Name, Inner: row.Inner, State: []*string{}, Took: []int64{}, Tries: []int{}}
-		for _, cell := range row.Cells {
-			to.State, to.Took, to.Tries = append(to.State, textOrNull(cell.State)), append(to.Took, cell.Took.Milliseconds()), append(to.Tries, cell.Tries)
-		}
-		r.Rows[i] = to
+	return restGrid{Columns: each(g.Columns, lastBriefly), Rows: each(g.Rows, gridRow), More: g.More, Next: orNull(g.Next)}, nil
+}
+
+func gridRow(row console.Row) restRow {
+	to := restRow{Name: row.Name, Inner: row.Inner, State: []*string{}, Took: []int64{}, Tries: []int{}}
+	for _, cell := range row.Cells {
+		to.State, to.Took, to.Tries = append(to.State, textOrNull(cell.State)), append(to.Took, cell.Took.Milliseconds()), append(to.Tries, cell.Tries)
 	}
-	return r, nil
+	return to
 }
 
 type restTime struct {

@@ -86,7 +86,7 @@ func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 		f.told = news
 	}
 	if last {
-		fmt.Fprintf(f.out, "event: end\nid: %s\ndata: {}\n\n", ended)
+		f.end()
 	} else {
 		fmt.Fprintf(f.out, "id: %s\n\n", f.position(begin))
 	}

@@ -37,14 +37,13 @@ func getLogFiles(c *call) (any, error) {
 // logFiles shows log files; never null.
 func (c *call) logFiles(list []host.LogFile) []restLogFile {
 	direct := c.direct()
-	files := make([]restLogFile, len(list))
-	for i, f := range list {
-		files[i] = restLogFile{f.Name, f.Size, f.TaskName, moment(f.Time), f.AgentID, nil}
+	return each(list, func(f host.LogFile) restLogFile {
+		r := restLogFile{f.Name, f.Size, f.TaskName, moment(f.Time), f.AgentID, nil}
 		if direct {
-			files[i].Direct = textOrNull(f.Direct)
+			r.Direct = textOrNull(f.Direct)
 		}
-	}
-	return files
+		return r
+	})
 }
 
 func getLogFile(c *call) (any, error) {

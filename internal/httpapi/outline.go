@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/binary"
 	"errors"
 	"strings"
 	"time"
@@ -56,23 +57,18 @@ const rowBytes = 90
 
 // set returns the index of a list of tasks.
 func (l *taskColumns) set(tasks []engine.TaskID) int {
-	var key strings.Builder
+	var key []byte
 	for _, t := range tasks {
-		key.WriteString(taskKey(t))
+		key = binary.BigEndian.AppendUint32(key, uint32(t)) // #nosec G115 -- of all tasks that there can be, none has a larger number
 	}
-	n, known := l.sets[key.String()]
+	n, known := l.sets[string(key)]
 	if !known {
 		n = len(l.Sets)
-		l.sets[key.String()] = n
+		l.sets[string(key)] = n
 		l.Sets = append(l.Sets, tasks)
 		l.bytes += 8 * len(tasks)
 	}
 	return n
-}
-
-// taskKey is a number of a task in four bytes.
-func taskKey(t engine.TaskID) string {
-	return string([]byte{byte(t >> 24), byte(t >> 16), byte(t >> 8), byte(t)}) // #nosec G115 -- a byte of a number is what is meant
 }
 
 // full says that more rows would make an answer too large: functions on AWS answer with 6 MB at most.
@@ -110,6 +106,11 @@ const (
 	mostErrors  = 100
 	longestText = 1000 // bytes of a message
 )
+
+// beginning is as much of a message as a list has.
+func beginning(message string) string {
+	return strings.ToValidUTF8(message[:min(len(message), longestText)], "")
+}
 
 func getOutline(c *call) (any, error) {
 	after, err := c.number("after", 0)
@@ -150,7 +151,7 @@ func (c *call) fill(o *outline, a host.Attempt, s *engine.State, after engine.Ta
 		if t.State == engine.Failed && t.Outcome != nil && len(o.Errors) < mostErrors {
 			text, _ := mask(t.Error).Get("message")
 			message, _ := text.(string)
-			o.Errors = append(o.Errors, taskError{t.ID, strings.ToValidUTF8(message[:min(len(message), longestText)], "")})
+			o.Errors = append(o.Errors, taskError{t.ID, beginning(message)})
 		}
 	}
 	return nil

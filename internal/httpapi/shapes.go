@@ -85,11 +85,16 @@ func optional(r host.Ref) nameOptID { return nameOptID{r.Name, orNull(r.ID)} }
 
 // collection is a list under its name; it is never null.
 func collection[T, R any](name string, rows []T, f func(T) R) map[string][]R {
+	return map[string][]R{name: each(rows, f)}
+}
+
+// each shows the rows of a list; the result is never null.
+func each[T, R any](rows []T, f func(T) R) []R {
 	list := make([]R, len(rows))
 	for i, row := range rows {
 		list[i] = f(row)
 	}
-	return map[string][]R{name: list}
+	return list
 }
 
 type restProject struct {

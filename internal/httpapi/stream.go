@@ -159,6 +159,9 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// end says that nothing more comes, nor will.
+func (s *eventStream) end() { fmt.Fprintf(s.out, "event: end\nid: %s\ndata: {}\n\n", ended) }
+
 func (s *eventStream) event(name, data string) {
 	s.told = true
 	fmt.Fprintf(s.out, "event: %s\ndata: %s\n\n", name, data)
