@@ -80,8 +80,8 @@ func comparison(printed, reference string) (string, error) {
 	}
 	idle := rows["server: start to first answer; idle memory"].memory
 	fmt.Fprintf(&b, "| **resident memory** | | | **Digdag needs** |\n| server that does nothing (VmRSS) | %d MiB | %.0f MiB | %.1f times as much |\n", idle, others.Original.Idle, others.Original.Idle/float64(idle))
-	fmt.Fprintf(&b, "\nzerodag was %s, while the machine had other work (%s); all that was printed is [kept](integration/bench/testdata/kept.txt). Digdag %s was measured before that, not beside it, on a machine with as many processors and as much memory, "+
-		"also with other work: read how many times as long, not the digits. `make bench` measures zerodag on yours.\n", machine, load, others.Original.Version)
+	fmt.Fprintf(&b, "\nzerodag was %s (%s); all that was printed is [kept](integration/bench/testdata/kept.txt). Digdag %s was measured before that, not beside it, on a machine with as many processors and as much memory, "+
+		"which had other work: read how many times as long, not the digits. `make bench` measures zerodag on yours.\n", machine, load, others.Original.Version)
 	return b.String(), nil
 }
 
