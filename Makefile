@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 GO ?= go
 MOMENT := engine/expr/assets/dist/moment.min.js
+PAGE := ui/dist/page/index.html
 CLIENT := integration/client/lib/complete
 # The tag of the commit without its v; the same with what came since: 1.2.3-4-gabc1234. None: what is untagged.
 VERSION ?= $(or $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null | sed s/^v//),0.1.0)
@@ -24,7 +25,7 @@ NO_RACE = TestGreedyCommands|TestDeaths|TestScripts/(check|folders|init|log|oper
 .PHONY: test
 test: tools assets ## install what the tests need, then lint and run all tests but those of test-long
 	$(MAKE) --no-print-directory lint
-	REQUIRE=python,ruby,client,peers $(GO) test -timeout 30m ./...
+	REQUIRE=python,ruby,client,peers,browser $(GO) test -timeout 30m ./...
 
 .PHONY: test-long
 test-long: tools assets ## the race detector, packages, the site, and the drivers and a whole deployment on LocalStack
@@ -41,7 +42,7 @@ test-packages: assets ## build a release twice, install its deb into a folder, r
 check: ## quick, without network: format, vet, all tests but recorded cases and rules
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test -short $$($(GO) list ./... | grep -vE '/integration/(conformance|rules|client|cli|durability|load)|/infra(/deployment|/example)?$$')
+	$(GO) test -short $$($(GO) list ./... | grep -vE '/integration/(conformance|rules|client|cli|durability|load|browser)|/infra(/deployment|/example)?$$')
 
 # Installs an apt package unless a program is there: $(call program,PROGRAM,PACKAGE,FOR)
 program = command -v $(1) >/dev/null || { \
@@ -60,8 +61,9 @@ versions: ## check the versions of what README says is needed
 	@$(call atleast,python3 --version,3.8,Python)
 
 .PHONY: tools
-tools: versions $(CLIENT) ## install what tests need besides Go, Node and Python: Ruby, PostgreSQL, busybox, a JDK, Maven, Digdag's Java client
+tools: versions $(CLIENT) ## install what tests need besides Go, Node and Python: Ruby, Chromium, PostgreSQL, busybox, a JDK, Maven, Digdag's Java client
 	@$(call program,ruby,ruby,rb>)
+	@$(call program,chromium,chromium,the web console)
 	@$(call program,busybox,busybox-static,the images of commands)
 	@$(call program,initdb /usr/lib/postgresql/*/bin/initdb,postgresql,pg>)
 	@$(call atleast,ruby --version,2.7,Ruby)
@@ -78,11 +80,28 @@ $(CLIENT): integration/client/pom.xml
 	@touch $@
 
 .PHONY: assets
-assets: $(MOMENT) ## fetch what is bundled from npm: moment
+assets: $(MOMENT) $(PAGE) ## fetch what is bundled from npm: moment; build the web console
 
 $(MOMENT): engine/expr/assets/package-lock.json
 	npm ci --prefix engine/expr/assets --silent --no-audit --no-fund
 	cp engine/expr/assets/node_modules/moment/min/moment.min.js $@
+
+# What npm may run while it installs, it does not: nothing of what the page is made of needs that.
+NPM_CI = PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --prefix ui --ignore-scripts --silent --no-audit --no-fund
+
+ui/node_modules/.package-lock.json: ui/package-lock.json ui/package.json
+	$(NPM_CI)
+	@touch $@
+
+$(PAGE): ui/node_modules/.package-lock.json docs/openapi.yaml $(shell find ui/src ui/public ui/scripts -type f -not -name '*.gen.d.ts' -not -name '*.test.ts') ui/index.html ui/vite.config.ts ui/tsconfig.json
+	npm run --prefix ui --silent build
+
+.PHONY: ui
+ui: $(PAGE) ## build the web console, which the program carries (ui/dist/page)
+
+.PHONY: ui-size
+ui-size: $(PAGE) ## what each page of the web console has to fetch, beside what it may
+	npm run --prefix ui --silent size
 
 .PHONY: build
 build: assets ## build bin/zerodag
@@ -246,7 +265,7 @@ generate: ## write again what is generated: docs/state-machine.md, scenario resu
 	$(GO) test ./cmd/zerodag -run TestCommandPage -rewrite
 
 .PHONY: verify
-verify: generate ## fail when generated files are not up to date
+verify: generate ui-size ## fail when generated files are not up to date, or the web console is too large
 	git diff --exit-code -- docs engine infra stages
 
 # mkdocs-material and all that it needs, in exact versions; in a folder for each list of them. It is not
@@ -264,4 +283,4 @@ docs: $(SITE_HOME)/bin/mkdocs ## build site/, the pages as a web site; a link th
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf bin dist site engine/expr/assets/node_modules $(MOMENT)
+	rm -rf bin dist site engine/expr/assets/node_modules $(MOMENT) ui/node_modules ui/dist/page

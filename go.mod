@@ -2,6 +2,9 @@ module zerodag
 
 go 1.26.0
 
+// What npm brings is no part of the module, even where it has files of Go.
+ignore ./ui/node_modules
+
 require (
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.260.0
 	github.com/aws/aws-lambda-go v1.55.1

@@ -18,6 +18,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/gate"
 	"zerodag/internal/httpapi"
+	"zerodag/ui"
 )
 
 // webOptions say where and how the API is served (server.md#settings).
@@ -138,10 +139,13 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 		w.closeAccessLog = log.Close
 		access = log.Handler
 	}
+	if o.api.UI, err = ui.Handler(); err != nil {
+		return nil, err
+	}
 	serve := func(addresses []string, admin bool) (*http.Server, []net.Listener, error) {
 		o.api.Admin = admin
 		if admin {
-			o.api.Bound = cmp.Or(o.adminBind, everywhere)
+			o.api.Bound, o.api.UI = cmp.Or(o.adminBind, everywhere), nil
 		}
 		handler, err := httpapi.New(o.api)
 		if err != nil {

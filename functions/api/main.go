@@ -1,6 +1,6 @@
 // Command api is the REST API: the same handler as the server's, called by API Gateway. It
 // decides the first entry of an attempt's log and reads the others; it moves no attempt on and
-// runs no task.
+// runs no task. Paths that are not the API's are the web console's.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"zerodag/internal/cloud"
+	"zerodag/ui"
 )
 
 func main() {
@@ -17,7 +18,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	api, err := engine.API(version)
+	page, err := ui.Handler()
+	if err != nil {
+		log.Fatal(err)
+	}
+	api, err := engine.API(version, page)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -51,10 +51,10 @@ func signer(ctx context.Context) (name string, ok bool) {
 }
 
 // API makes the REST API of a deployment: tokens are required, but for requests that API
-// Gateway has checked the signature of.
-func (e *Engine) API(version string) (*API, error) {
+// Gateway has checked the signature of. The page serves what is not below /api; nil answers 404.
+func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
-		return httpapi.New(httpapi.Options{Node: e.Node, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Ticker.Redrive, Logger: e.Logger,
+		return httpapi.New(httpapi.Options{Node: e.Node, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Ticker.Redrive, UI: page, Logger: e.Logger,
 			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed},
 			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: streamTime}})
 	}

@@ -46,7 +46,7 @@ func TestStreamsAreShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := e.API("test")
+	api, err := e.API("test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,76 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answered, client, pathId } from "./client";
+
+/** How often the home page asks, in milliseconds: ten seconds while nothing runs make six requests a minute. */
+const calm = 10_000;
+const busy = 3_000;
+
+/** What needs somebody: failures since a moment, late, running, next. */
+export const overviewQuery = (seen: number | null) =>
+  queryOptions({
+    queryKey: ["overview", seen],
+    queryFn: ({ signal }) => answered(client.GET("/api/x/overview", { params: { query: seen === null ? {} : { seen } }, signal })),
+    refetchInterval: (query) => ((query.state.data?.running.total ?? 0) > 0 ? busy : calm),
+    placeholderData: (before) => before,
+  });
+
+export type SessionFilter = { project?: string | undefined; workflow?: string | undefined; state?: string | undefined; q?: string | undefined };
+
+/** How many sessions a page of the list has. */
+const sessionsPage = 50;
+
+export async function findSessions(filter: SessionFilter, before: string | null, signal: AbortSignal) {
+  const query = { ...filter, count: sessionsPage, ...(before === null ? {} : { before: Number(before) }) };
+  return answered(client.GET("/api/x/sessions", { params: { query }, signal }));
+}
+
+export const projectsQuery = queryOptions({
+  queryKey: ["projects"],
+  queryFn: ({ signal }) => answered(client.GET("/api/projects", { signal })),
+});
+
+export const projectQuery = (id: string) =>
+  queryOptions({ queryKey: ["project", id], queryFn: ({ signal }) => answered(client.GET("/api/projects/{id}", { params: { path: { id: pathId(id) } }, signal })) });
+
+export const projectWorkflowsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["project", id, "workflows"],
+    queryFn: ({ signal }) => answered(client.GET("/api/projects/{id}/workflows", { params: { path: { id: pathId(id) } }, signal })),
+  });
+
+export const projectSchedulesQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["project", id, "schedules"],
+    queryFn: ({ signal }) => answered(client.GET("/api/projects/{id}/schedules", { params: { path: { id: pathId(id) } }, signal })),
+  });
+
+export const attemptQuery = (id: string) =>
+  queryOptions({ queryKey: ["attempt", id], queryFn: ({ signal }) => answered(client.GET("/api/attempts/{id}", { params: { path: { id: pathId(id) } }, signal })) });
+
+export const sessionAttemptsQuery = (session: string) =>
+  queryOptions({
+    queryKey: ["session", session, "attempts"],
+    queryFn: ({ signal }) => answered(client.GET("/api/sessions/{id}/attempts", { params: { path: { id: pathId(session) } }, signal })),
+  });
+
+export const workflowQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["workflow", id],
+    queryFn: ({ signal }) => answered(client.GET("/api/workflows/{id}", { params: { path: { id: pathId(id) } }, signal })),
+    staleTime: Infinity, // a definition of a revision never changes
+  });
+
+export const comparisonQuery = (attempt: string) =>
+  queryOptions({
+    queryKey: ["attempt", attempt, "comparison"],
+    queryFn: ({ signal }) => answered(client.GET("/api/x/attempts/{id}/comparison", { params: { path: { id: pathId(attempt) } }, signal })),
+    staleTime: Infinity,
+  });
+
+export const taskQuery = (attempt: string, task: number, state: string) =>
+  queryOptions({
+    queryKey: ["attempt", attempt, "task", task, state],
+    queryFn: ({ signal }) =>
+      answered(client.GET("/api/x/attempts/{id}/tasks/{task_id}", { params: { path: { id: pathId(attempt), task_id: task } }, signal })),
+    placeholderData: (before) => (before?.task.id === String(task) ? before : undefined),
+  });

@@ -1,0 +1,76 @@
+import { queryOptions, useQuery } from "@tanstack/react-query";
+import { pageHeader, refusalOf, unreachable } from "./client";
+
+/** Who looks at the page, what they may do, and what the server is like. */
+export type Session = {
+  authenticated: boolean;
+  methods: ("token" | "basic" | "oidc")[];
+  oidc: { name: string; url: string } | null;
+  user: string | null;
+  rights: Record<string, boolean>;
+  timezone: string | null;
+  site: string | null;
+  live: "stream" | "poll";
+  aws: boolean;
+  version: string;
+};
+
+/** What a server is taken for that has no sign-in of pages: whoever reaches it may do what it lets them. */
+const open: Session = {
+  authenticated: true,
+  methods: [],
+  oidc: null,
+  user: null,
+  rights: { read: true, write: true, admin: true, owner: true },
+  timezone: null,
+  site: null,
+  live: "stream",
+  aws: false,
+  version: "",
+};
+
+const path = "/api/x/session";
+
+async function read(): Promise<Session> {
+  const response = await ask("GET");
+  if (response.status === 404) return open;
+  if (!response.ok) throw await refusalOf(response);
+  return { ...open, ...((await response.json()) as Partial<Session>) };
+}
+
+async function ask(method: string, body?: object): Promise<Response> {
+  try {
+    return await fetch(path, {
+      method,
+      headers: { ...pageHeader, ...(body ? { "Content-Type": "application/json" } : {}) },
+      body: body ? JSON.stringify(body) : null,
+    });
+  } catch (error) {
+    throw unreachable(error);
+  }
+}
+
+/** Signs in with a token, or with a user and a password. The server answers with a cookie that no script can read. */
+export async function signIn(credentials: { token: string } | { user: string; password: string }): Promise<Session> {
+  const response = await ask("POST", credentials);
+  if (!response.ok) throw await refusalOf(response);
+  return { ...open, ...((await response.json()) as Partial<Session>) };
+}
+
+/** Ends the session in this browser. */
+export async function signOut(): Promise<void> {
+  const response = await ask("DELETE");
+  if (!response.ok) throw await refusalOf(response);
+}
+
+export const sessionQuery = queryOptions({ queryKey: ["session"], queryFn: read, staleTime: 5 * 60_000 });
+
+/** The session; pages below the gate of sign-in always have one. */
+export function useSession(): Session {
+  return useQuery(sessionQuery).data ?? open;
+}
+
+/** Whether a right is there: what the server would refuse is explained rather than offered. */
+export function useRight(right: "write" | "admin"): boolean {
+  return useSession().rights[right] === true;
+}

@@ -1,0 +1,138 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useId, useState } from "react";
+import { type Attempt, answered, client, pathId } from "../api/client";
+import { attemptQuery, workflowQuery } from "../api/queries";
+import { useRight } from "../api/session";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Dialog, DialogFoot } from "../parts/dialog";
+import { Failure, Loading } from "../parts/feedback";
+import { SessionTime } from "../parts/time";
+import css from "./actions.module.css";
+
+/** The name of an attempt that a retry makes: one that nothing else has. */
+const retryName = () => crypto.randomUUID?.() ?? `page-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`;
+
+async function retry(attempt: Attempt, newest: boolean): Promise<Attempt> {
+  let workflow = attempt.workflow.id;
+  if (newest || workflow === null) {
+    const found = await answered(
+      client.GET("/api/projects/{id}/workflows/{name}", { params: { path: { id: pathId(attempt.project.id), name: attempt.workflow.name } } }),
+    );
+    workflow = found.id;
+  }
+  return answered(
+    client.PUT("/api/attempts", {
+      body: {
+        workflowId: workflow,
+        sessionTime: attempt.sessionTime,
+        retryAttemptName: retryName(),
+        params: attempt.params,
+        resume: { mode: "failed", attemptId: attempt.id },
+      },
+    }),
+  ) as Promise<Attempt>;
+}
+
+/** Asks what a retry of the failed tasks is to run, and starts it. What succeeded is kept. */
+export function RetryDialog({ attempt: id, onClose }: { attempt: string; onClose: () => void }) {
+  const query = useQuery(attemptQuery(id));
+  return (
+    <Dialog open onClose={onClose} title="Retry what failed">
+      {query.data ? <RetryForm attempt={query.data} onClose={onClose} /> : <Loading query={query} rows={3} />}
+    </Dialog>
+  );
+}
+
+function RetryForm({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) {
+  const [newest, setNewest] = useState(true);
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const name = useId();
+  const stored = useQuery({ ...workflowQuery(attempt.workflow.id ?? ""), enabled: attempt.workflow.id !== null });
+  const start = useMutation({
+    mutationFn: () => retry(attempt, newest),
+    onSuccess: async (started) => {
+      void queries.invalidateQueries();
+      onClose();
+      await navigate({ to: "/attempts/$id", params: { id: started.id } });
+    },
+  });
+  return (
+    <form
+      onSubmit={(e) => {
+        e.preventDefault();
+        start.mutate();
+      }}
+    >
+      <p className={css.what}>
+        <b>
+          {attempt.project.name}/{attempt.workflow.name}
+        </b>{" "}
+        of <SessionTime text={attempt.sessionTime} />. Tasks that succeeded are kept, all others run.
+      </p>
+      <fieldset className={css.choice}>
+        <legend>Revision</legend>
+        <label>
+          <input type="radio" name={name} checked={newest} onChange={() => setNewest(true)} />
+          <span>
+            The newest one <small>with what was mended since</small>
+          </span>
+        </label>
+        <label>
+          <input type="radio" name={name} checked={!newest} disabled={attempt.workflow.id === null} onChange={() => setNewest(false)} />
+          <span>
+            The one that failed <small>{stored.data?.revision}</small>
+          </span>
+        </label>
+      </fieldset>
+      <CommandLine line={commands.retryFailed(attempt.id, newest)} />
+      {start.error && <Failure error={start.error} />}
+      <DialogFoot>
+        <Button onClick={onClose}>Not now</Button>
+        <Button look="main" type="submit" disabled={start.isPending}>
+          Retry failed
+        </Button>
+      </DialogFoot>
+    </form>
+  );
+}
+
+/** Asks before an attempt is killed: what runs is ended. */
+export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; running: number; onClose: () => void }) {
+  const queries = useQueryClient();
+  const kill = useMutation({
+    mutationFn: () =>
+      answered(client.POST("/api/attempts/{id}/kill", { params: { path: { id: pathId(attempt.id) } }, headers: { "Content-Type": "application/json" } })),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["attempt", attempt.id] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog open onClose={onClose} title="Kill this attempt">
+      <p className={css.what}>
+        {running === 0 ? "No task is running." : running === 1 ? "One task is running: it is ended." : `${running} tasks are running: they are ended.`} No other one begins.
+      </p>
+      <CommandLine line={commands.kill(attempt.id)} />
+      {kill.error && <Failure error={kill.error} />}
+      <DialogFoot>
+        <Button onClick={onClose}>Let it run</Button>
+        <Button look="danger" disabled={kill.isPending} onClick={() => kill.mutate()}>
+          Kill
+        </Button>
+      </DialogFoot>
+    </Dialog>
+  );
+}
+
+/** What may be done with an attempt now, and by whom. */
+export function useActions(attempt: Attempt | undefined) {
+  const mayWrite = useRight("write");
+  return {
+    mayRetry: mayWrite && attempt?.done === true && !attempt.success,
+    mayKill: mayWrite && attempt?.done === false && !attempt.cancelRequested,
+  };
+}

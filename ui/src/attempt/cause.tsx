@@ -1,0 +1,101 @@
+import { useQuery } from "@tanstack/react-query";
+import { ChevronRight, ScrollText } from "lucide-react";
+import { useState } from "react";
+import type { Attempt, Schemas } from "../api/client";
+import { comparisonQuery } from "../api/queries";
+import type { Outline, Task } from "../live/outline";
+import { Button } from "../parts/button";
+import { Mark } from "../parts/mark";
+import { SessionTime } from "../parts/time";
+import { formatDuration } from "../parts/zone";
+import css from "./cause.module.css";
+
+type Comparison = Schemas["Comparison"];
+
+/** Why an attempt failed, and what is different since its workflow last succeeded. */
+export function Cause({ attempt, outline, task, onLog }: { attempt: Attempt; outline: Outline; task: Task; onLog: () => void }) {
+  const query = useQuery(comparisonQuery(attempt.id));
+  const [open, setOpen] = useState(false);
+  const others = [...outline.tasks.values()].filter((t) => t.state === "error" && t.id !== task.id && outline.errors.has(t.id)).length;
+  return (
+    <section className={css.cause} aria-label="Why it failed">
+      <div className={css.row}>
+        <Mark state="error" size={16} />
+        <p className={css.text}>
+          <code>{task.full.replaceAll("^sub", "")}</code>
+          <span className={css.message}>{outline.errors.get(task.id)}</span>
+          {(task.runs > 1 || others > 0) && (
+            <small>
+              {[task.runs > 1 ? `run ${task.runs} times` : "", others > 0 ? `${others} more failed` : ""].filter(Boolean).join(", ")}
+            </small>
+          )}
+        </p>
+        <span className={css.tools}>
+          {query.data && (
+            <Button look="quiet" aria-expanded={open} onClick={() => setOpen(!open)} className={css.since}>
+              <ChevronRight size={14} aria-hidden /> {summary(query.data)}
+            </Button>
+          )}
+          <Button onClick={onLog}>
+            <ScrollText size={14} aria-hidden /> Log
+          </Button>
+        </span>
+      </div>
+      {open && query.data && <Since comparison={query.data} />}
+    </section>
+  );
+}
+
+/** How much is different, in a few words. */
+function summary(c: Comparison): string {
+  if (c.with === null) return c.looked ? "It never succeeded" : "No success among the last 500";
+  const n = (c.revision.from !== c.revision.to ? 1 : 0) + (c.files?.length ?? 0) + c.params.length + c.tasks.length;
+  return n === 0 ? "Nothing changed since it last worked" : `${n} ${n === 1 ? "change" : "changes"} since it last worked`;
+}
+
+function Since({ comparison: c }: { comparison: Comparison }) {
+  if (c.with === null) return <p className={css.none}>There is no earlier attempt that succeeded to compare it with.</p>;
+  const show = (v: unknown) => (v === null ? "–" : typeof v === "string" ? v : JSON.stringify(v));
+  return (
+    <dl className={css.list}>
+      <div>
+        <dt>Last worked</dt>
+        <dd>
+          session <SessionTime text={c.with.sessionTime} />, attempt {c.with.id}
+        </dd>
+      </div>
+      {c.revision.from !== c.revision.to && <Pair name="Revision" from={c.revision.from ?? "–"} to={c.revision.to ?? "–"} />}
+      {c.files?.map((f) => (
+        <div key={f.path}>
+          <dt>File {f.kind}</dt>
+          <dd>
+            <code>{f.path}</code>
+          </dd>
+        </div>
+      ))}
+      {c.files === null && (
+        <div>
+          <dt>Files</dt>
+          <dd>could not be compared: an archive is not there any more, or is too large</dd>
+        </div>
+      )}
+      {c.params.map((p) => (
+        <Pair key={p.name} name={`Parameter ${p.name}`} from={show(p.from)} to={show(p.to)} />
+      ))}
+      {c.tasks.map((t) => (
+        <Pair key={t.name} name={t.name} from={formatDuration(t.from)} to={formatDuration(t.to)} />
+      ))}
+    </dl>
+  );
+}
+
+function Pair({ name, from, to }: { name: string; from: string; to: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <code>{from}</code> <span aria-label="became">→</span> <code>{to}</code>
+      </dd>
+    </div>
+  );
+}

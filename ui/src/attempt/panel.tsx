@@ -1,0 +1,149 @@
+import { Tabs } from "@base-ui/react/tabs";
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { Attempt, Schemas } from "../api/client";
+import { taskQuery } from "../api/queries";
+import { isOver, type Outline, type Task } from "../live/outline";
+import { loadHistory } from "../live/follow";
+import { triesOf } from "../live/outline";
+import { LogView } from "../log/view";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Empty, Loading } from "../parts/feedback";
+import { Mark } from "../parts/mark";
+import { Duration, Time } from "../parts/time";
+import { Values } from "./values";
+import css from "./panel.module.css";
+
+const route = getRouteApi("/attempts/$id");
+const tabs = ["log", "in", "out", "tries"] as const;
+type Tab = (typeof tabs)[number];
+const names: Record<Tab, string> = { log: "Log", in: "In", out: "Out", tries: "Tries" };
+
+/** One task: its log, what it saw, what it left, and how often it was run. `said`: its error is shown above. */
+export function TaskPanel({ attempt, outline, task, said }: { attempt: Attempt; outline: Outline; task: Task; said: boolean }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const tab = tabs.find((t) => t === search.tab) ?? "log";
+  const query = useQuery(taskQuery(attempt.id, task.id, `${task.state} ${task.runs}`));
+  const set = (change: Record<string, string | undefined>) => void navigate({ search: (s) => ({ ...s, task: s.task ?? String(task.id), ...change }), replace: true });
+  const message = outline.errors.get(task.id) ?? messageOf(query.data?.task.error);
+  return (
+    <section className={css.panel} aria-label="The task">
+      <header className={css.head}>
+        <Mark state={task.state} size={15} />
+        <h2 title={task.full}>{task.full.replaceAll("^sub", "")}</h2>
+        {task.started > 0 && !task.resumed && (
+          <span className={css.took}>
+            <Duration begin={task.started} end={isOver(task.state) ? task.changed : 0} />
+          </span>
+        )}
+      </header>
+      {message && !said && <p className={css.message}>{message}</p>}
+      <Tabs.Root value={tab} onValueChange={(t) => set({ tab: t as string })} className={css.root}>
+        <Tabs.List className={css.tabs}>
+          {tabs.map((t) => (
+            <Tabs.Tab key={t} value={t} className={css.tab}>
+              {names[t]}
+              {t === "tries" && task.runs > 1 && <span className={css.count}>{task.runs}</span>}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="log" className={css.body} tabIndex={-1}>
+          {query.data ? <Log attempt={attempt} task={task} detail={query.data} search={search} set={set} /> : <Loading query={query} rows={6} height={20} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="in" className={css.scroll}>
+          {query.data ? <In detail={query.data} /> : <Loading query={query} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="out" className={css.scroll}>
+          {query.data ? <Out detail={query.data} /> : <Loading query={query} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="tries" className={css.scroll}>
+          <Tries attempt={attempt} task={task} />
+        </Tabs.Panel>
+      </Tabs.Root>
+    </section>
+  );
+}
+
+type Detail = Schemas["TaskDetail"];
+const messageOf = (error: unknown): string | undefined =>
+  typeof error === "object" && error !== null && "message" in error && typeof error.message === "string" ? error.message : undefined;
+
+type LogProps = { attempt: Attempt; task: Task; detail: Detail; search: { lines?: string; q?: string }; set: (change: Record<string, string | undefined>) => void };
+
+function Log({ attempt, task, detail, search, set }: LogProps) {
+  const files = useMemo(
+    () => detail.logs.map((f) => ({ name: f.fileName, heading: `the next run, begun ${f.fileTime.replace("T", " ").replace("Z", " UTC")}`, direct: f.direct !== null })),
+    [detail.logs],
+  );
+  return (
+    <>
+      <LogView
+        attempt={attempt.id}
+        files={files}
+        done={attempt.done}
+        growing={!attempt.done && !isOver(task.state)}
+        failed={task.state === "error"}
+        lines={search.lines}
+        onLines={(lines) => set({ lines })}
+        query={search.q}
+        onQuery={(q) => set({ q: q || undefined })}
+      />
+      {files.length > 0 && (
+        <footer className={css.foot}>
+          <CommandLine line={commands.log(attempt.id, task.full)} />
+        </footer>
+      )}
+    </>
+  );
+}
+
+function In({ detail }: { detail: Detail }) {
+  return (
+    <>
+      <h3 className={css.part}>As it is written</h3>
+      <Values values={detail.task.config} none="It has no parameters of its own." />
+      <h3 className={css.part}>What it sees</h3>
+      {detail.params === null ? <Empty>It has not begun, or what it sees is larger than 2 MB.</Empty> : <Values values={detail.params} none="It sees no parameters." />}
+    </>
+  );
+}
+
+function Out({ detail }: { detail: Detail }) {
+  const { exportParams, storeParams } = detail.task;
+  return (
+    <>
+      <h3 className={css.part}>Stored for later tasks</h3>
+      <Values values={storeParams} none="It stored nothing." />
+      <h3 className={css.part}>Exported to tasks below it</h3>
+      <Values values={exportParams} none="It exports nothing." />
+    </>
+  );
+}
+
+function Tries({ attempt, task }: { attempt: Attempt; task: Task }) {
+  const query = useQuery({
+    queryKey: ["attempt", attempt.id, "tries", task.id, task.runs, task.state],
+    queryFn: async ({ signal }) => triesOf(await loadHistory(attempt.id, signal)).get(task.id) ?? [],
+  });
+  if (!query.data) return <Loading query={query} />;
+  if (query.data.length === 0) return <Empty>{task.resumed ? "It was kept from an earlier attempt: it did not run here." : "It has not run."}</Empty>;
+  return (
+    <ol className={css.tries}>
+      {query.data.map((t, i) => (
+        <li key={t.begin}>
+          <Mark state={t.end === 0 ? task.state : t.state} word />
+          <span>run {i + 1}</span>
+          <span>
+            <Time at={t.begin} of={attempt.sessionTime} form="full" />
+          </span>
+          <span className={css.took}>
+            <Duration begin={t.begin} end={t.end} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

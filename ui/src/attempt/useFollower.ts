@@ -1,0 +1,30 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import { useSession } from "../api/session";
+import { type Followed, Follower } from "../live/follow";
+import { emptyOutline } from "../live/outline";
+
+const none: Followed = { outline: emptyOutline(), status: "loading", error: null };
+
+/** The tasks of an attempt as they are now, followed until it is over. */
+export function useFollower(attempt: string): Followed {
+  const live = useSession().live;
+  const queries = useQueryClient();
+  const [follower, setFollower] = useState<Follower | null>(null);
+  useEffect(() => {
+    const f = new Follower(attempt, live);
+    setFollower(f);
+    return () => {
+      f.close();
+      setFollower(null);
+    };
+  }, [attempt, live]);
+  const followed = useSyncExternalStore(follower?.subscribe ?? never, follower?.snapshot ?? nothing);
+  useEffect(() => {
+    if (followed.status === "over") void queries.invalidateQueries({ queryKey: ["attempt", attempt], exact: true });
+  }, [followed.status, queries, attempt]);
+  return followed;
+}
+
+const never = () => () => {};
+const nothing = () => none;

@@ -1,0 +1,134 @@
+import type { Schemas } from "../api/client";
+
+export type Columns = Schemas["TaskColumns"];
+export type Change = Schemas["Change"];
+
+/** A task of an attempt as the page keeps it. Times are milliseconds since 1970, 0 for none. */
+export type Task = {
+  id: number;
+  parent: number;
+  /** What it adds to the full name of its parent. */
+  name: string;
+  full: string;
+  group: boolean;
+  resumed: boolean;
+  state: string;
+  started: number;
+  changed: number;
+  retry: number;
+  runs: number;
+  children: number[];
+};
+
+/** The stretch of time that one run of a task took, or still takes. */
+export type Try = { begin: number; end: number; state: string };
+
+/** The tasks of an attempt by number. Functions of this file change it in place and say so in `version`. */
+export type Outline = { version: number; tasks: Map<number, Task>; errors: Map<number, string> };
+
+export const emptyOutline = (): Outline => ({ version: 0, tasks: new Map(), errors: new Map() });
+
+/** Adds the tasks of columns; a task that is there already is replaced, and keeps its children. */
+export function lay(outline: Outline, columns: Columns) {
+  columns.id.forEach((id, i) => {
+    const parent = outline.tasks.get(columns.parent[i]!);
+    const name = columns.name[i]!;
+    const known = outline.tasks.get(id);
+    const task: Task = {
+      id,
+      parent: columns.parent[i]!,
+      name,
+      full: (parent?.full ?? "") + name,
+      group: columns.group[i]!,
+      resumed: columns.resumed[i]!,
+      state: columns.state[i]!,
+      started: columns.started[i]!,
+      changed: columns.changed[i]!,
+      retry: columns.retry[i]!,
+      runs: columns.runs[i]!,
+      children: known?.children ?? [],
+    };
+    outline.tasks.set(id, task);
+    if (!known && parent) parent.children.push(id);
+  });
+  outline.version++;
+}
+
+/** Carries out what an entry of the history did. */
+export function fold(outline: Outline, change: Change) {
+  if (change.made) lay(outline, change.made);
+  change.task.forEach((id, i) => {
+    const task = outline.tasks.get(id);
+    if (!task) return;
+    const state = change.state[i]!;
+    if (state === "running" && task.started === 0) task.started = change.at;
+    if (state !== task.state) task.changed = change.at;
+    task.state = state;
+    task.runs = change.runs[i]!;
+    task.retry = change.retry[i]!;
+  });
+  outline.version++;
+}
+
+/** The runs of each task that was run more than once, read from the whole history of an attempt. */
+export function triesOf(history: Change[]): Map<number, Try[]> {
+  const all = new Map<number, Try[]>();
+  const note = (id: number, state: string, at: number) => {
+    const tries = all.get(id) ?? [];
+    const last = tries.at(-1);
+    if (state === "running") {
+      if (!last || last.end !== 0) tries.push({ begin: at, end: 0, state });
+    } else if (last && last.end === 0) {
+      last.end = at;
+      last.state = state;
+    }
+    if (tries.length > 0) all.set(id, tries);
+  };
+  for (const change of history) {
+    change.made?.id.forEach((id, i) => note(id, change.made!.state[i]!, change.at));
+    change.task.forEach((id, i) => note(id, change.state[i]!, change.at));
+  }
+  return all;
+}
+
+const over = new Set(["success", "error", "group_error", "canceled"]);
+
+/** Whether nothing more becomes of a task. */
+export const isOver = (state: string) => over.has(state);
+export const isFailure = (state: string) => state === "error" || state === "group_error";
+/** Whether a task is at work, or tasks below it are. */
+export const isBusy = (state: string) => state === "running" || state === "planned";
+
+/** How the tasks that are no groups stand. */
+export type Counts = { total: number; done: number; failed: number; running: number };
+
+export function count(outline: Outline): Counts {
+  const counts = { total: 0, done: 0, failed: 0, running: 0 };
+  for (const task of outline.tasks.values()) {
+    if (task.group) continue;
+    counts.total++;
+    if (task.state === "success") counts.done++;
+    if (isFailure(task.state)) counts.failed++;
+    if (task.state === "running") counts.running++;
+  }
+  return counts;
+}
+
+/** The task that the failure of an attempt began with: the first of those that failed by themselves. */
+export function firstFailure(outline: Outline): Task | null {
+  let first: Task | null = null;
+  for (const task of outline.tasks.values()) {
+    if (task.state !== "error" || !outline.errors.get(task.id)) continue;
+    if (first === null || task.changed < first.changed) first = task;
+  }
+  return first;
+}
+
+/** Finds a task by its number or by its full name; of several of a name, the one that was made last. */
+export function findTask(outline: Outline, key: string | undefined): Task | null {
+  if (!key) return null;
+  if (/^[0-9]+$/.test(key)) return outline.tasks.get(Number(key)) ?? null;
+  let found: Task | null = null;
+  for (const task of outline.tasks.values()) if (task.full === key) found = task;
+  return found;
+}

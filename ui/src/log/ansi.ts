@@ -1,0 +1,40 @@
+import Anser from "anser";
+
+/** A stretch of a line in one style. Colours are numbers of the palette of the page, or nothing. */
+export type Span = { text: string; colour: string | null; bold: boolean; dim: boolean; italic: boolean; underline: boolean };
+
+/** What terminals take for other things than colour and style: moves of the cursor, titles, links. */
+const others = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[PX^_][\s\S]*?(?:\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-ln-~]|\u001b[()][0-9A-Za-z]|\u001b[=>78cDEHMNOZ]/g;
+/** Control characters that show nothing, and those that turn the direction of text around. */
+const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f]/g;
+
+/** What is left of a line without escapes: for searching and copying. */
+export const plain = (line: string): string => spansOf(line).map((s) => s.text).join("");
+
+/** Cuts a line at its styles. Text stays text: nothing in it becomes an element of the page. */
+export function spansOf(line: string): Span[] {
+  const clean = lastOverwritten(line).replace(others, "").replace(hidden, "");
+  if (!clean.includes("\u001b")) return [{ text: clean, colour: null, bold: false, dim: false, italic: false, underline: false }];
+  return Anser.ansiToJson(clean, { use_classes: true, remove_empty: true, json: true }).map((e) => ({
+    text: e.content.replaceAll("\u001b", ""),
+    colour: colourOf(e.fg),
+    bold: e.decorations.includes("bold"),
+    dim: e.decorations.includes("dim"),
+    italic: e.decorations.includes("italic"),
+    underline: e.decorations.includes("underline"),
+  }));
+}
+
+/** Of a line that was written over, as bars of progress are, the last state is shown. */
+function lastOverwritten(line: string): string {
+  const trimmed = line.replace(/\r+$/, "");
+  return trimmed.slice(trimmed.lastIndexOf("\r") + 1);
+}
+
+const colours = new Set(["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"]);
+
+/** The name of a colour of the sixteen; others are shown as plain text, which can be read on every ground. */
+function colourOf(name: string | null): string | null {
+  const colour = /^ansi-(?:bright-)?([a-z]+)$/.exec(name ?? "")?.[1];
+  return colour && colours.has(colour) ? colour : null;
+}

@@ -1,0 +1,20 @@
+import type { Hit } from "./text";
+
+/** A log file of a task, as the worker reads it. */
+export type LogFile = { name: string; heading: string; direct: boolean };
+
+export type ToWorker =
+  | { do: "open"; attempt: string; files: LogFile[]; done: boolean; header: Record<string, string> }
+  /** Whether more may be added to the log, and whether somebody looks. */
+  | { do: "follow"; growing: boolean; seen: boolean }
+  | { do: "lines"; block: number; from: number; many: number }
+  | { do: "search"; text: string }
+  | { do: "error"; from: number }
+  | { do: "cause"; from: number };
+
+export type FromWorker =
+  | { is: "state"; count: number; characters: number; whole: boolean; cut: boolean; last: number }
+  | { is: "lines"; block: number; lines: string[] }
+  | { is: "hits"; text: string; hits: Hit[]; total: number }
+  | { is: "error"; line: number }
+  | { is: "failed"; message: string; status: number };

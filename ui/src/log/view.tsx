@@ -1,0 +1,219 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { ArrowDown, ArrowUp, Download, ListEnd, TriangleAlert } from "lucide-react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { Button } from "../parts/button";
+import { Empty, Failure } from "../parts/feedback";
+import { Refusal } from "../api/client";
+import { useKeys } from "../shell/keys";
+import { spansOf } from "./ansi";
+import type { LogFile } from "./messages";
+import { longLine } from "./text";
+import { useLog } from "./useLog";
+import css from "./view.module.css";
+
+const rowHeight = 20;
+
+type Props = {
+  attempt: string;
+  files: LogFile[];
+  /** The attempt is over. */
+  done: boolean;
+  /** The task goes on: more may be written. */
+  growing: boolean;
+  /** The task failed: the log opens at the first line that says why. */
+  failed: boolean;
+  /** The lines that an address names: "412" or "412-418". */
+  lines: string | undefined;
+  onLines: (lines: string) => void;
+  query: string | undefined;
+  onQuery: (query: string) => void;
+};
+
+function readLines(text: string | undefined): [number, number] | null {
+  const m = /^([0-9]{1,9})(?:-([0-9]{1,9}))?$/.exec(text ?? "");
+  return m ? [Number(m[1]), Number(m[2] ?? m[1])] : null;
+}
+
+/** The log of a task, line by line: only those that can be seen are elements of the page. */
+export function LogView(props: Props) {
+  const log = useLog(props.attempt, props.files, props.done, props.growing);
+  const { count, whole, failed, last } = log.state;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [follow, setFollow] = useState(props.growing);
+  const [at, setAt] = useState(-1); // the line that was gone to
+  const marked = readLines(props.lines);
+  const rows = useVirtualizer({ count, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 30 });
+
+  const go = useCallback(
+    (line: number) => {
+      setFollow(false);
+      setAt(line);
+      rows.scrollToIndex(line, { align: "center" });
+    },
+    [rows],
+  );
+  const opened = useRef(false);
+  useEffect(() => {
+    if (opened.current || count === 0) return;
+    if (marked) {
+      if (count < marked[0] && !whole) return;
+      opened.current = true;
+      go(Math.min(marked[0], count) - 1);
+    } else if (props.failed && whole) {
+      opened.current = true;
+      void log.find("cause", last).then((line) => line >= 0 && go(line));
+    }
+  }, [count, whole, last, marked, props.failed, go, log]);
+  useEffect(() => {
+    if (follow && count > 0) rows.scrollToIndex(count - 1, { align: "end" });
+  }, [follow, count, rows]);
+
+  const nextError = useCallback(() => void log.find("error", at + 1).then((line) => line >= 0 && go(line)), [log, at, go]);
+  useKeys([
+    { keys: "f", does: "Follow the end of the log", run: () => setFollow((f) => !f) },
+    { keys: "n", does: "Next line of the log with an error", run: nextError },
+  ]);
+  if (props.files.length === 0) return <Empty>{props.growing ? "Nothing is written yet." : "This task wrote no log."}</Empty>;
+  return (
+    <div className={css.log}>
+      <Tools {...props} log={log} go={go} at={at} follow={follow} setFollow={setFollow} nextError={nextError} />
+      {failed && <Failure error={new Refusal(failed.message, failed.status, null)} />}
+      <div
+        ref={scroller}
+        className={css.lines}
+        role="log"
+        aria-label="Log"
+        aria-live="off"
+        tabIndex={0}
+        onWheel={(e) => e.deltaY < 0 && setFollow(false)}
+      >
+        <div className={css.all} style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map((item) => (
+            <Line
+              key={item.key}
+              n={item.index}
+              top={item.start}
+              text={log.line(item.index)}
+              query={log.hits.text}
+              here={item.index === at || (marked !== null && item.index + 1 >= marked[0] && item.index + 1 <= marked[1])}
+              onPick={(range) => props.onLines(range && marked ? `${Math.min(marked[0], item.index + 1)}-${Math.max(marked[0], item.index + 1)}` : String(item.index + 1))}
+            />
+          ))}
+        </div>
+      </div>
+      {log.state.cut && <p className={css.note}>This is the first 200 MB: the file has the rest.</p>}
+    </div>
+  );
+}
+
+type ToolProps = Props & { log: ReturnType<typeof useLog>; go: (line: number) => void; at: number; follow: boolean; setFollow: (f: boolean) => void; nextError: () => void };
+
+function Tools({ log, go, follow, setFollow, nextError, query = "", onQuery, attempt, files, growing }: ToolProps) {
+  const { hits, total } = log.hits;
+  const [hit, setHit] = useState(0);
+  const { search } = log;
+  const { count, characters } = log.state;
+  useEffect(() => {
+    const timer = setTimeout(() => search(query), query === "" ? 0 : 120);
+    return () => clearTimeout(timer);
+  }, [search, query, count, characters]);
+  const step = (by: number) => {
+    if (hits.length === 0) return;
+    const next = (hit + by + hits.length) % hits.length;
+    setHit(next);
+    go(hits[next]!.line);
+  };
+  const first = hits[0]?.line;
+  useEffect(() => {
+    setHit(0);
+    if (query !== "" && first !== undefined) go(first);
+  }, [query, first, go]);
+  return (
+    <div className={css.tools}>
+      <input
+        type="search"
+        className={css.search}
+        value={query}
+        placeholder="Search the log"
+        aria-label="Search the log"
+        spellCheck={false}
+        onChange={(e) => onQuery(e.target.value)}
+        onKeyDown={(e) => {
+          if (e.key === "Enter") step(e.shiftKey ? -1 : 1);
+          if (e.key === "Escape") e.currentTarget.blur();
+        }}
+      />
+      {query !== "" && (
+        <>
+          <span className={css.hits} aria-live="polite">
+            {total === 0 ? "none" : `${hit + 1}/${total.toLocaleString("en")}`}
+          </span>
+          <Button look="quiet" className={css.small} aria-label="Previous hit" disabled={total === 0} onClick={() => step(-1)}>
+            <ArrowUp size={14} aria-hidden />
+          </Button>
+          <Button look="quiet" className={css.small} aria-label="Next hit" disabled={total === 0} onClick={() => step(1)}>
+            <ArrowDown size={14} aria-hidden />
+          </Button>
+        </>
+      )}
+      <span className={css.grow} />
+      <Button look="quiet" className={css.small} aria-label="Next line with an error" title="Next line with an error (n)" onClick={nextError}>
+        <TriangleAlert size={14} aria-hidden />
+      </Button>
+      <Button look="quiet" className={css.small} aria-label="Follow the end" aria-pressed={follow} title="Follow the end (f)" onClick={() => setFollow(!follow)}>
+        <ListEnd size={15} aria-hidden />
+      </Button>
+      <a
+        className={css.download}
+        aria-label="Download the file"
+        title="Download the file"
+        href={`/api/logs/${encodeURIComponent(attempt)}/files/${encodeURIComponent(files.at(-1)!.name)}`}
+        download
+      >
+        <Download size={14} aria-hidden />
+      </a>
+      {growing && <span className={css.live}>live</span>}
+    </div>
+  );
+}
+
+type LineProps = { n: number; top: number; text: string | null; query: string; here: boolean; onPick: (range: boolean) => void };
+
+function Line({ n, top, text, query, here, onPick }: LineProps) {
+  const [whole, setWhole] = useState(false);
+  const long = text !== null && text.length > longLine && !whole;
+  const spans = useMemo(() => (text === null ? [] : spansOf(long ? text.slice(0, longLine) : text)), [text, long]);
+  return (
+    <div className={css.line} data-here={here || undefined} style={{ transform: `translateY(${top}px)` }}>
+      <button type="button" className={css.number} tabIndex={-1} onClick={(e) => onPick(e.shiftKey)} aria-label={`Line ${n + 1}`}>
+        {n + 1}
+      </button>
+      <span className={css.text}>
+        {spans.map((s, i) => (
+          <span key={i} data-colour={s.colour ?? undefined} data-bold={s.bold || undefined} data-dim={s.dim || undefined} data-italic={s.italic || undefined} data-underline={s.underline || undefined}>
+            <Marked text={s.text} query={query} />
+          </span>
+        ))}
+        {long && (
+          <button type="button" className={css.rest} onClick={() => setWhole(true)}>
+            … {(text.length - longLine).toLocaleString("en")} more characters
+          </button>
+        )}
+      </span>
+    </div>
+  );
+}
+
+/** Text with what is looked for marked in it. */
+function Marked({ text, query }: { text: string; query: string }) {
+  if (query === "") return text;
+  const parts = [];
+  const low = text.toLowerCase();
+  const needle = query.toLowerCase();
+  let from = 0;
+  for (let i = low.indexOf(needle); i >= 0; i = low.indexOf(needle, from)) {
+    parts.push(text.slice(from, i), <mark key={i}>{text.slice(i, i + needle.length)}</mark>);
+    from = i + needle.length;
+  }
+  return [...parts, text.slice(from)];
+}

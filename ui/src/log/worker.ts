@@ -1,0 +1,136 @@
+import type { FromWorker, LogFile, ToWorker } from "./messages";
+import { LogText } from "./text";
+
+// Reads, keeps and searches the log of a task, so that the page never waits for a large one.
+
+/** How long the worker waits before it asks for more of a log that is being written, in milliseconds. */
+const pause = 1_000;
+/** No more of a log is kept than this, in characters: the file has the rest. */
+const mostCharacters = 200_000_000;
+/** How often the page is told, in milliseconds. */
+const often = 60;
+
+const log = new LogText();
+let whole = false;
+let cut = false;
+let last = 0; // the first line of the last file
+let told = 0;
+let growing = true; // more may be added to the log
+let seen = true; // somebody looks at the page
+let wake = () => {};
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+const tell = (message: FromWorker) => postMessage(message);
+
+function tellState() {
+  clearTimeout(timer);
+  const wait = told + often - Date.now();
+  if (wait > 0 && !whole) {
+    timer = setTimeout(tellState, wait);
+    return;
+  }
+  told = Date.now();
+  tell({ is: "state", count: log.count, characters: log.characters, whole, cut, last });
+}
+
+function add(text: string) {
+  if (text === "") return;
+  log.add(text);
+  cut ||= log.characters > mostCharacters;
+  tellState();
+}
+
+class Refused extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+async function get(url: string, header: Record<string, string>): Promise<Response> {
+  const response = await fetch(url, { headers: header });
+  if (response.ok) return response;
+  const body = (await response.json().catch(() => null)) as { message?: string } | null;
+  throw new Refused(body?.message ?? `The server answered ${response.status}.`, response.status);
+}
+
+/** Reads a file that nothing is added to any more as it lies, packed; returns how many bytes of text that were. */
+async function readPacked(url: string, header: Record<string, string>): Promise<number> {
+  let bytes = 0;
+  const response = await get(url, header);
+  const reader = response.body!.pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done || cut) {
+      add(decoder.decode());
+      return bytes;
+    }
+    bytes += value.length;
+    add(decoder.decode(value, { stream: true }));
+  }
+}
+
+type Piece = { text: string; next: number; more: boolean; done: boolean };
+
+/** Reads a file piece by piece; the last file of a task that goes on until nothing is added to it any more. */
+async function readPieces(url: string, after: number, header: Record<string, string>, follow: boolean) {
+  while (!cut) {
+    const final = !follow || !growing; // what was written before this read is all
+    const piece = (await (await get(`${url}?after=${after}`, header)).json()) as Piece;
+    after = piece.next;
+    add(piece.text);
+    if (piece.more) continue;
+    if (piece.done || final) return;
+    tellState();
+    await new Promise<void>((done) => {
+      wake = done;
+      if (seen) setTimeout(done, pause);
+    });
+  }
+}
+
+async function open(message: ToWorker & { do: "open" }) {
+  const { attempt, files, done, header } = message;
+  const path = (f: LogFile) => `${encodeURIComponent(attempt)}/files/${encodeURIComponent(f.name)}`;
+  try {
+    for (const [i, file] of files.entries()) {
+      if (i > 0) add(`${log.count > 0 && log.line(log.count - 1) !== "" ? "\n" : ""}── ${file.heading} ──\n`);
+      last = log.count;
+      const ended = done || i < files.length - 1;
+      if (done && !file.direct) await readPacked(`/api/logs/${path(file)}`, header);
+      else await readPieces(`/api/x/logs/${path(file)}`, 0, header, !ended);
+    }
+  } catch (error) {
+    tell({ is: "failed", message: error instanceof Error ? error.message : String(error), status: error instanceof Refused ? error.status : 0 });
+  }
+  whole = true;
+  tellState();
+}
+
+onmessage = (event: MessageEvent<ToWorker>) => {
+  const message = event.data;
+  switch (message.do) {
+    case "open":
+      void open(message);
+      break;
+    case "follow":
+      ({ growing, seen } = message);
+      if (seen || !growing) wake();
+      break;
+    case "lines":
+      tell({ is: "lines", block: message.block, lines: log.lines(message.from, message.many) });
+      break;
+    case "search":
+      tell({ is: "hits", text: message.text, ...log.search(message.text) });
+      break;
+    case "cause":
+      tell({ is: "error", line: log.cause(message.from) });
+      break;
+    case "error":
+      tell({ is: "error", line: log.errorFrom(message.from) });
+      break;
+  }
+};

@@ -1,0 +1,184 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { ArrowLeft, CircleStop, RotateCcw } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
+import type { Attempt } from "../api/client";
+import { attemptQuery, sessionAttemptsQuery } from "../api/queries";
+import { KillDialog, RetryDialog, useActions } from "../attempt/actions";
+import { Cause } from "../attempt/cause";
+import { TaskPanel } from "../attempt/panel";
+import { Timeline } from "../attempt/timeline";
+import { useFollower } from "../attempt/useFollower";
+import { count, findTask, firstFailure, type Outline } from "../live/outline";
+import { Button } from "../parts/button";
+import { Failure, Loading, Skeleton } from "../parts/feedback";
+import { Mark } from "../parts/mark";
+import { lookOf, wordOf } from "../parts/state";
+import { Duration, SessionTime } from "../parts/time";
+import { useKeys } from "../shell/keys";
+import { useTitle } from "../shell/title";
+import css from "./attempt.module.css";
+
+const route = getRouteApi("/attempts/$id");
+
+export default function AttemptPage() {
+  const { id } = route.useParams();
+  const query = useQuery(attemptQuery(id));
+  if (!query.data) {
+    return (
+      <div className={css.page}>
+        <Loading query={query} rows={8} />
+      </div>
+    );
+  }
+  return <Page key={id} attempt={query.data} />;
+}
+
+function Page({ attempt }: { attempt: Attempt }) {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { outline, status, error } = useFollower(attempt.id);
+  const [side, setSide] = useState<"tasks" | "task">(search.task ? "task" : "tasks");
+  const failure = useMemo(() => (attempt.done && !attempt.success ? firstFailure(outline) : null), [attempt, outline, outline.version]);
+  const selected = findTask(outline, search.task) ?? failure ?? null;
+  useTitle(`${wordOf(attempt.status)} · ${attempt.project.name}/${attempt.workflow.name} ${attempt.sessionTime.slice(0, 10)}`, lookOf(attempt.status));
+  const select = (task: number, tab?: string) => {
+    setSide("task");
+    void navigate({ search: (s) => ({ ...s, task: String(task), lines: undefined, q: undefined, ...(tab ? { tab } : {}) }), replace: true });
+  };
+  useFailureKeys(outline, selected?.id, select);
+  return (
+    <div className={css.page} data-side={side}>
+      <Head attempt={attempt} outline={outline} status={status} />
+      {failure && <Cause attempt={attempt} outline={outline} task={failure} onLog={() => select(failure.id, "log")} />}
+      {status === "lost" && <Failure error={error} />}
+      <nav className={css.sides} aria-label="Parts of this page">
+        <button type="button" aria-pressed={side === "tasks"} onClick={() => setSide("tasks")}>
+          Tasks
+        </button>
+        <button type="button" aria-pressed={side === "task"} disabled={!selected} onClick={() => setSide("task")}>
+          Task
+        </button>
+      </nav>
+      <div className={css.split} data-single={!selected || undefined}>
+        <div className={css.left}>
+          {outline.tasks.size === 0 && status === "loading" ? (
+            <Skeleton rows={10} height={28} />
+          ) : (
+            <Timeline attempt={attempt} outline={outline} live={status === "live"} selected={selected?.id ?? null} onSelect={select} />
+          )}
+        </div>
+        {selected && <TaskPanel key={selected.id} attempt={attempt} outline={outline} task={selected} said={selected.id === failure?.id} />}
+      </div>
+    </div>
+  );
+}
+
+/** `e` goes from one failed task to the next. */
+function useFailureKeys(outline: Outline, selected: number | undefined, select: (task: number) => void) {
+  useKeys([
+    {
+      keys: "e",
+      does: "Next failed task",
+      run: () => {
+        const failed = [...outline.tasks.values()].filter((t) => t.state === "error");
+        const next = failed.find((t) => t.id > (selected ?? 0)) ?? failed[0];
+        if (next) select(next.id);
+      },
+    },
+  ]);
+}
+
+function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline; status: string }) {
+  const { mayRetry, mayKill } = useActions(attempt);
+  const [dialog, setDialog] = useState<"retry" | "kill" | null>(null);
+  const counts = useMemo(() => count(outline), [outline, outline.version]);
+  useKeys([
+    { keys: "r", does: "Retry what failed", run: () => mayRetry && setDialog("retry") },
+    { keys: "x", does: "Kill the attempt", run: () => mayKill && setDialog("kill") },
+  ]);
+  return (
+    <header className={css.head}>
+      <div className={css.title}>
+        <Link to="/sessions" search={{ project: attempt.project.name, workflow: attempt.workflow.name }} className={css.back} aria-label="All sessions of this workflow">
+          <ArrowLeft size={16} aria-hidden />
+        </Link>
+        <h1>
+          <Link to="/projects/$id" params={{ id: attempt.project.id }} className={css.project}>
+            {attempt.project.name}
+          </Link>
+          <span className={css.slash}>/</span>
+          {attempt.workflow.name}
+        </h1>
+        <span className={css.when}>
+          <SessionTime text={attempt.sessionTime} />
+        </span>
+      </div>
+      <div className={css.facts}>
+        <Mark state={attempt.status} word />
+        <span className={css.fact}>
+          {attempt.done ? "after " : "for "}
+          <Duration begin={Date.parse(attempt.createdAt)} end={attempt.finishedAt ? Date.parse(attempt.finishedAt) : 0} />
+        </span>
+        {counts.total > 0 && (
+          <span className={css.fact}>
+            {counts.done} of {counts.total} tasks
+          </span>
+        )}
+        {attempt.cancelRequested && !attempt.done && <span className={css.fact}>is being killed</span>}
+        <Attempts attempt={attempt} />
+        {status === "live" && <span className={css.live}>live</span>}
+        <Announce counts={counts} live={status === "live"} />
+      </div>
+      <div className={css.actions}>
+        {mayRetry && (
+          <Button look="main" onClick={() => setDialog("retry")}>
+            <RotateCcw size={14} aria-hidden /> Retry failed
+          </Button>
+        )}
+        {mayKill && (
+          <Button onClick={() => setDialog("kill")}>
+            <CircleStop size={14} aria-hidden /> Kill
+          </Button>
+        )}
+      </div>
+      {dialog === "retry" && <RetryDialog attempt={attempt.id} onClose={() => setDialog(null)} />}
+      {dialog === "kill" && <KillDialog attempt={attempt} running={counts.running} onClose={() => setDialog(null)} />}
+    </header>
+  );
+}
+
+/** How often a reader of the screen is told how far it is, in milliseconds. */
+const announcing = 10_000;
+
+function Announce({ counts, live }: { counts: { done: number; total: number }; live: boolean }) {
+  const [text, setText] = useState("");
+  const { done, total } = counts;
+  useEffect(() => {
+    if (!live) return;
+    const timer = setTimeout(() => setText(`${done} of ${total} tasks done`), announcing);
+    return () => clearTimeout(timer);
+  }, [done, total, live]);
+  return (
+    <span className={css.unseen} role="status">
+      {text}
+    </span>
+  );
+}
+
+/** The attempts of the same session, where there are several. */
+function Attempts({ attempt }: { attempt: Attempt }) {
+  const query = useQuery(sessionAttemptsQuery(attempt.sessionId));
+  const all = [...(query.data?.attempts ?? [])].sort((a, b) => a.index - b.index);
+  if (all.length < 2) return null;
+  return (
+    <nav className={css.attempts} aria-label="Attempts of this session">
+      {all.map((a) => (
+        <Link key={a.id} to="/attempts/$id" params={{ id: a.id }} aria-current={a.id === attempt.id ? "page" : undefined}>
+          <Mark state={a.status} size={11} />
+          {a.index}
+        </Link>
+      ))}
+    </nav>
+  );
+}

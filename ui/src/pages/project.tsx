@@ -1,0 +1,73 @@
+import { useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { Schemas } from "../api/client";
+import { projectQuery, projectSchedulesQuery, projectWorkflowsQuery } from "../api/queries";
+import { Empty, Loading } from "../parts/feedback";
+import { Distance, Time } from "../parts/time";
+import { useTitle } from "../shell/title";
+import css from "./list.module.css";
+
+const route = getRouteApi("/projects/$id");
+
+/** A project: its workflows, and when each runs next. */
+export default function Project() {
+  const { id } = route.useParams();
+  const project = useQuery(projectQuery(id));
+  const workflows = useQuery(projectWorkflowsQuery(id));
+  const schedules = useQuery(projectSchedulesQuery(id));
+  useTitle(project.data?.name ?? "Project");
+  if (!project.data) {
+    return (
+      <div className={css.page}>
+        <Loading query={project} rows={1} />
+      </div>
+    );
+  }
+  const scheduled = new Map(schedules.data?.schedules.map((s) => [s.workflow.name, s]));
+  return (
+    <div className={css.page}>
+      <header className={css.head}>
+        <h1>
+          <Link to="/projects" className={css.crumb}>
+            Projects
+          </Link>
+          {project.data.name}
+        </h1>
+        <p className={css.cell}>
+          revision <code>{project.data.revision}</code>, <Distance at={Date.parse(project.data.updatedAt)} />
+        </p>
+      </header>
+      <section className={css.panel} aria-labelledby="workflows">
+        <h2 id="workflows">Workflows</h2>
+        {!workflows.data && <Loading query={workflows} height={48} />}
+        {workflows.data?.workflows.length === 0 && <Empty>This revision has no workflow.</Empty>}
+        <ul>
+          {workflows.data?.workflows.map((w) => (
+            <li key={w.id}>
+              <Link to="/sessions" search={{ project: project.data.name, workflow: w.name }} className={css.row} data-row>
+                <span className={css.name}>{w.name}</span>
+                <Planned schedule={scheduled.get(w.name)} />
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+function Planned({ schedule }: { schedule: Schemas["Schedule"] | undefined }) {
+  if (!schedule) return <span className={css.cell}>no schedule</span>;
+  if (schedule.disabledAt) return <span className={css.cell}>disabled</span>;
+  const at = Date.parse(schedule.nextRunTime);
+  return (
+    <>
+      <span className={css.cell}>
+        next <Time at={at} of={schedule.nextScheduleTime} form="short" />
+      </span>
+      <span className={`${css.cell} ${css.right}`}>
+        <Distance at={at} />
+      </span>
+    </>
+  );
+}

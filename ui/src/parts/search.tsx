@@ -1,0 +1,32 @@
+import { Search } from "lucide-react";
+import { useEffect, useState } from "react";
+import css from "../pages/list.module.css";
+
+/** How long somebody pauses who has typed what they look for, in milliseconds. */
+const pause = 250;
+
+/** A field that narrows a list down; it tells what is typed once that pauses. */
+export function SearchField({ value, onChange, label }: { value: string; onChange: (text: string) => void; label: string }) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onChange(text), pause);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <label className={css.search}>
+      <Search size={15} aria-hidden />
+      <input
+        type="search"
+        data-filter
+        value={text}
+        placeholder={label}
+        aria-label={label}
+        spellCheck={false}
+        onChange={(e) => setText(e.target.value)}
+        onKeyDown={(e) => e.key === "Escape" && e.currentTarget.blur()}
+      />
+    </label>
+  );
+}

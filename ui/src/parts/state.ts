@@ -1,0 +1,31 @@
+/** What a person needs to tell apart; tasks and attempts have more states than that. */
+export type Look = "done" | "running" | "failed" | "retry" | "canceled" | "waiting" | "blocked";
+
+const looks: Record<string, Look> = {
+  success: "done",
+  running: "running",
+  planned: "running",
+  error: "failed",
+  group_error: "failed",
+  retry_waiting: "retry",
+  group_retry_waiting: "retry",
+  canceled: "canceled",
+  killed: "canceled",
+  ready: "waiting",
+  blocked: "blocked",
+};
+
+/** How a state of a task or of an attempt looks; one of a later server is shown as waiting. */
+export const lookOf = (state: string): Look => looks[state] ?? "waiting";
+
+const words: Record<Look, string> = {
+  done: "done",
+  running: "running",
+  failed: "failed",
+  retry: "waiting to retry",
+  canceled: "canceled",
+  waiting: "waiting",
+  blocked: "blocked",
+};
+
+export const wordOf = (state: string): string => (state === "killed" ? "killed" : words[lookOf(state)]);

@@ -1,0 +1,127 @@
+import { useNavigate } from "@tanstack/react-router";
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from "react";
+import { Dialog } from "../parts/dialog";
+import { zoneModes } from "../parts/time";
+import css from "./keys.module.css";
+import { choose, nextTheme, setting, useSetting } from "./settings";
+
+/** A key of a page: pressed alone, or after `g`. */
+export type Key = { keys: string; does: string; run: () => void };
+
+type Register = (keys: Key[]) => () => void;
+const Context = createContext<{ register: Register; help: () => void }>({ register: () => () => {}, help: () => {} });
+
+/** Has keys work as long as the component is there. */
+export function useKeys(keys: Key[]) {
+  const { register } = useContext(Context);
+  const latest = useRef(keys);
+  latest.current = keys;
+  const names = keys.map((k) => k.keys).join("|");
+  useEffect(() => {
+    const live = latest.current.map((k, i) => ({ ...k, run: () => latest.current[i]?.run() }));
+    return register(live);
+  }, [register, names]);
+}
+
+export const useHelp = () => useContext(Context).help;
+
+const typing = (target: EventTarget | null) =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** How long a `g` waits for its second key, in milliseconds. */
+const chord = 1200;
+
+function copyLink() {
+  void navigator.clipboard?.writeText(`${document.title} ${location.href}`);
+}
+
+function focusFilter() {
+  const field = document.querySelector<HTMLElement>("[data-filter]");
+  field?.focus();
+}
+
+/** Moves the focus from row to row of the list that has it, or into the first list. */
+function moveRow(step: number) {
+  const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")].filter((r) => r.offsetParent !== null);
+  if (rows.length === 0) return;
+  const at = rows.findIndex((r) => r === document.activeElement || r.contains(document.activeElement));
+  rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]?.focus();
+}
+
+/** The keys that work everywhere, and the list of all that work now. Single keys can be turned off (WCAG 2.1.4). */
+export function Keys({ children }: { children: ReactNode }) {
+  const navigate = useNavigate();
+  const [groups] = useState(() => new Set<Key[]>());
+  const [open, setOpen] = useState(false);
+  const off = useSetting("keys") === "off";
+  const general = useMemo<Key[]>(
+    () => [
+      { keys: "?", does: "Show this list", run: () => setOpen(true) },
+      { keys: "g h", does: "Go home", run: () => void navigate({ to: "/" }) },
+      { keys: "g s", does: "Go to the sessions", run: () => void navigate({ to: "/sessions" }) },
+      { keys: "g p", does: "Go to the projects", run: () => void navigate({ to: "/projects" }) },
+      { keys: "/", does: "Filter the list", run: focusFilter },
+      { keys: "j", does: "Next row", run: () => moveRow(1) },
+      { keys: "k", does: "Previous row", run: () => moveRow(-1) },
+      { keys: "t", does: "Change the theme", run: nextTheme },
+      { keys: "z", does: "Change the time zone", run: nextZone },
+      { keys: "y", does: "Copy a link to what is shown", run: copyLink },
+    ],
+    [navigate],
+  );
+  const pending = useRef(0);
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
+      if (document.querySelector("[role=dialog],[role=menu]")) return;
+      const all = [...general, ...[...groups].flat()];
+      const after = Date.now() - pending.current < chord ? "g " : "";
+      pending.current = e.key === "g" && !after ? Date.now() : 0;
+      const key = all.findLast((k) => k.keys === after + e.key);
+      if (!key || (off && key.keys !== "?")) return;
+      e.preventDefault();
+      key.run();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, [general, groups, off]);
+  const value = useMemo(
+    () => ({
+      register: (keys: Key[]) => {
+        groups.add(keys);
+        return () => void groups.delete(keys);
+      },
+      help: () => setOpen(true),
+    }),
+    [groups],
+  );
+  return (
+    <Context.Provider value={value}>
+      {children}
+      <Dialog open={open} onClose={() => setOpen(false)} title="Keys" wide>
+        <dl className={css.list}>
+          {[...[...groups].flat(), ...general].map((k) => (
+            <div key={k.keys + k.does}>
+              <dt>
+                {k.keys.split(" ").map((part) => (
+                  <kbd key={part}>{part}</kbd>
+                ))}
+              </dt>
+              <dd>{k.does}</dd>
+            </div>
+          ))}
+        </dl>
+        <label className={css.off}>
+          <input type="checkbox" checked={!off} onChange={(e) => choose("keys", e.target.checked ? null : "off")} />
+          Single keys work
+        </label>
+      </Dialog>
+    </Context.Provider>
+  );
+}
+
+function nextZone() {
+  const now = setting("zone") ?? "workflow";
+  const at = zoneModes.findIndex((m) => m === now);
+  choose("zone", zoneModes[(at + 1) % zoneModes.length]!);
+}

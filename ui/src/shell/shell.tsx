@@ -1,0 +1,162 @@
+import { Menu } from "@base-ui/react/menu";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet } from "@tanstack/react-router";
+import { Check, Clock, Keyboard, LogOut, Monitor, Moon, Sun, UserRound } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { sessionQuery, signOut, useSession } from "../api/session";
+import { useZoneMode, zoneModes } from "../parts/time";
+import type { ZoneMode } from "../parts/zone";
+import { Keys, useHelp } from "./keys";
+import { choose, type Theme, themes, useTheme } from "./settings";
+import css from "./shell.module.css";
+
+export function Logo() {
+  return (
+    <svg viewBox="0 0 32 32" width="22" height="22" aria-hidden className={css.logo}>
+      <path d="M16 5.5a10.5 10.5 0 1 1-8.2 3.9" fill="none" stroke="currentColor" strokeWidth="3.4" strokeLinecap="round" />
+      <circle cx="8.6" cy="8.2" r="3.2" fill="currentColor" />
+    </svg>
+  );
+}
+
+const pages = [
+  { to: "/", name: "Home", exact: true },
+  { to: "/projects", name: "Projects", exact: false },
+  { to: "/sessions", name: "Sessions", exact: false },
+] as const;
+
+/** What every page has around it: the bar, and what is said where no server answers. */
+export function Shell() {
+  return (
+    <Keys>
+      <a href="#main" className={css.skip}>
+        Skip to the page
+      </a>
+      <Bar />
+      <Offline />
+      <main id="main" className={css.main} tabIndex={-1}>
+        <Outlet />
+      </main>
+    </Keys>
+  );
+}
+
+function Bar() {
+  const session = useSession();
+  return (
+    <header className={css.bar}>
+      <Link to="/" className={css.brand} aria-label="zerodag, home">
+        <Logo />
+        <span>zerodag</span>
+        {session.site && <span className={css.site}>{session.site}</span>}
+      </Link>
+      <nav className={css.nav} aria-label="Pages">
+        {pages.map((p) => (
+          <Link key={p.to} to={p.to} activeOptions={{ exact: p.exact, includeSearch: false }} className={css.link} activeProps={{ "aria-current": "page" }}>
+            {p.name}
+          </Link>
+        ))}
+      </nav>
+      <span className={css.space} />
+      <ZoneMenu />
+      <ThemeMenu />
+      <PersonMenu />
+    </header>
+  );
+}
+
+const zoneNames: Record<ZoneMode, string> = { workflow: "Workflow time", browser: "Local time", utc: "UTC" };
+
+function ZoneMenu() {
+  const mode = useZoneMode();
+  return (
+    <Choice label={`Time zone: ${zoneNames[mode]}`} icon={<Clock size={15} aria-hidden />} text={zoneNames[mode]}>
+      {zoneModes.map((m) => (
+        <Item key={m} on={m === mode} onClick={() => choose("zone", m)}>
+          {zoneNames[m]}
+        </Item>
+      ))}
+    </Choice>
+  );
+}
+
+const themeNames: Record<Theme, string> = { system: "As the system", light: "Light", dark: "Dark" };
+const themeIcons: Record<Theme, ReactNode> = { system: <Monitor size={15} aria-hidden />, light: <Sun size={15} aria-hidden />, dark: <Moon size={15} aria-hidden /> };
+
+function ThemeMenu() {
+  const theme = useTheme();
+  return (
+    <Choice label={`Theme: ${themeNames[theme]}`} icon={themeIcons[theme]}>
+      {themes.map((t) => (
+        <Item key={t} on={t === theme} onClick={() => choose("theme", t === "system" ? null : t)}>
+          {themeNames[t]}
+        </Item>
+      ))}
+    </Choice>
+  );
+}
+
+function PersonMenu() {
+  const session = useSession();
+  const help = useHelp();
+  const client = useQueryClient();
+  const leave = () => void signOut().finally(() => client.invalidateQueries({ queryKey: sessionQuery.queryKey }));
+  return (
+    <Choice label={session.user ? `Signed in as ${session.user}` : "Help"} icon={<UserRound size={15} aria-hidden />}>
+      {session.user && <p className={css.note}>{session.user}</p>}
+      <Item onClick={help} icon={<Keyboard size={14} aria-hidden />}>
+        Keys
+      </Item>
+      {session.methods.length > 0 && (
+        <Item onClick={leave} icon={<LogOut size={14} aria-hidden />}>
+          Sign out
+        </Item>
+      )}
+      {session.version && <p className={css.note}>zerodag {session.version}</p>}
+    </Choice>
+  );
+}
+
+function Choice({ label, icon, text, children }: { label: string; icon: ReactNode; text?: string; children: ReactNode }) {
+  return (
+    <Menu.Root>
+      <Menu.Trigger className={css.trigger} aria-label={label} title={label}>
+        {icon}
+        {text && <span>{text}</span>}
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner sideOffset={6} align="end" className={css.positioner}>
+          <Menu.Popup className={css.menu}>{children}</Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
+function Item({ on, icon, onClick, children }: { on?: boolean; icon?: ReactNode; onClick: () => void; children: ReactNode }) {
+  return (
+    <Menu.Item className={css.item} onClick={onClick}>
+      <span className={css.check}>{on ? <Check size={14} aria-label="chosen" /> : icon}</span>
+      {children}
+    </Menu.Item>
+  );
+}
+
+/** Says that the browser has no network; what was shown stays. */
+function Offline() {
+  const [online, setOnline] = useState(navigator.onLine);
+  useEffect(() => {
+    const look = () => setOnline(navigator.onLine);
+    window.addEventListener("online", look);
+    window.addEventListener("offline", look);
+    return () => {
+      window.removeEventListener("online", look);
+      window.removeEventListener("offline", look);
+    };
+  }, []);
+  return online ? null : (
+    <p className={css.offline} role="status">
+      This browser is offline. What you see is from before.
+    </p>
+  );
+}
