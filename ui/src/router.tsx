@@ -48,16 +48,22 @@ const projects = createRoute({
   component: lazyRouteComponent(() => import("./pages/projects")),
 });
 const project = createRoute({ getParentRoute: () => root, path: "/projects/$id", component: lazyRouteComponent(() => import("./pages/project")) });
+const workflow = createRoute({
+  getParentRoute: () => root,
+  path: "/projects/$id/$workflow",
+  validateSearch: only("tab", "q"),
+  component: lazyRouteComponent(() => import("./pages/workflow")),
+});
 const attempt = createRoute({
   getParentRoute: () => root,
   path: "/attempts/$id",
-  validateSearch: only("task", "tab", "only", "q", "lines"),
+  validateSearch: only("task", "tab", "only", "q", "lines", "view", "at"),
   component: lazyRouteComponent(() => import("./pages/attempt")),
 });
 
 export function createAppRouter(queries: QueryClient) {
   return createRouter({
-    routeTree: root.addChildren([home, sessions, projects, project, attempt]),
+    routeTree: root.addChildren([home, sessions, projects, project, workflow, attempt]),
     context: { queries },
     parseSearch,
     stringifySearch,

@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ChevronRight, Scissors } from "lucide-react";
-import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { ChevronRight, Route, Scissors } from "lucide-react";
+import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Attempt } from "../api/client";
+import { criticalPath } from "../live/critical";
 import { loadHistory } from "../live/follow";
-import { isOver, type Outline, type Try, triesOf } from "../live/outline";
+import { isOver, type Outline, type Try, triesOf, triesUntil } from "../live/outline";
 import { Empty } from "../parts/feedback";
 import { Mark } from "../parts/mark";
 import { lookOf } from "../parts/state";
@@ -23,23 +24,39 @@ const leastBar = 3;
 /** Attempts with more tasks than this do not have their whole history read for the bars of each try. */
 const mostTasks = 2_000;
 
-type Props = { attempt: Attempt; outline: Outline; live: boolean; selected: number | null; onSelect: (task: number) => void };
+type Props = {
+  attempt: Attempt;
+  /** The tasks as they are shown, and as they are now: the axis is that of now, whatever moment is looked at. */
+  outline: Outline;
+  whole: Outline;
+  /** The moment that is looked at, in milliseconds since 1970; null for now. */
+  at: number | null;
+  live: boolean;
+  selected: number | null;
+  onSelect: (task: number) => void;
+  /** What stands before the tools: the ways to look at an attempt. */
+  views?: ReactNode;
+};
 type Spans = Map<number, { begin: number; end: number }>;
 
 /** The tree of tasks, and beside each when it was at work: one scroller, so that they cannot drift apart. */
-export function Timeline({ attempt, outline, live, selected, onSelect }: Props) {
+export function Timeline({ attempt, outline, whole, at, live, selected, onSelect, views }: Props) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [shown, setShown] = useState<Shown>({ toggled: new Set(), unfolded: new Set() });
   const [text, setText] = useState("");
   const [cut, setCut] = useState(true);
-  const only = search.only === "failed" || search.only === "running" ? search.only : undefined;
-  const filter = useMemo<Filter>(() => ({ text, only }), [text, only]);
+  const only = search.only === "failed" || search.only === "running" || search.only === "critical" ? search.only : undefined;
+  const critical = useMemo(() => (only === "critical" ? new Set(criticalPath(whole).map((t) => t.id)) : undefined), [only, whole, whole.version]);
+  const filter = useMemo<Filter>(() => ({ text, only, ...(critical ? { critical } : {}) }), [text, only, critical]);
   const rows = useMemo(() => rowsOf(outline, shown, filter), [outline, outline.version, shown, filter]);
   const spans = useMemo(() => spansOf(outline), [outline, outline.version]);
-  const tries = useTries(attempt, outline, live);
-  const now = useNow();
-  const scale = useScale(attempt, spans, outline, live ? now : 0, cut);
+  const all = useTries(attempt, whole, live);
+  const tries = useMemo(() => (at === null ? all : triesUntil(all, at)), [all, at]);
+  const clock = useNow();
+  const now = at ?? clock;
+  const wholeSpans = useMemo(() => spansOf(whole), [whole, whole.version]);
+  const scale = useScale(attempt, wholeSpans, whole, live ? clock : 0, cut);
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 20, scrollMargin: axisHeight, scrollPaddingStart: axisHeight });
   const toggle = useCallback((row: Row) => setShown((s) => toggled(s, row)), []);
@@ -48,6 +65,7 @@ export function Timeline({ attempt, outline, live, selected, onSelect }: Props) 
   return (
     <div className={css.timeline}>
       <div className={css.tools}>
+        {views}
         <input
           type="search"
           data-filter
@@ -64,6 +82,15 @@ export function Timeline({ attempt, outline, live, selected, onSelect }: Props) 
             <Mark state={o === "failed" ? "error" : "running"} size={12} word />
           </button>
         ))}
+        <button
+          type="button"
+          className={css.only}
+          aria-pressed={only === "critical"}
+          title="The tasks that the attempt took its time for"
+          onClick={() => void navigate({ search: (s) => ({ ...s, only: only === "critical" ? undefined : "critical" }), replace: true })}
+        >
+          <Route size={12} aria-hidden /> critical
+        </button>
         <span className={css.grow} />
         {(scale.gaps.length > 0 || !cut) && (
           <button type="button" className={css.only} aria-pressed={cut} onClick={() => setCut(!cut)} title="Draw long idle times narrow">

@@ -16,12 +16,12 @@ export type Row =
 export type Shown = { toggled: ReadonlySet<number>; unfolded: ReadonlySet<number> };
 
 /** What narrows the tree down. */
-export type Filter = { text: string; only: "failed" | "running" | undefined };
+export type Filter = { text: string; only: "failed" | "running" | "critical" | undefined; critical?: ReadonlySet<number> };
 
 /** A task that only holds what another one made: its children are shown in its place. */
 const between = (task: Task) => task.name === "^sub";
 
-function childrenOf(outline: Outline, task: Task): Task[] {
+export function childrenOf(outline: Outline, task: Task): Task[] {
   return task.children.flatMap((id) => {
     const child = outline.tasks.get(id)!;
     return between(child) ? childrenOf(outline, child) : [child];
@@ -42,6 +42,7 @@ function fitting(outline: Outline, filter: Filter): Set<number> | null {
     if (text && !task.full.toLowerCase().includes(text)) continue;
     if (filter.only === "failed" && !isFailure(task.state)) continue;
     if (filter.only === "running" && !isBusy(task.state)) continue;
+    if (filter.only === "critical" && !filter.critical?.has(task.id)) continue;
     for (let t: Task | undefined = task; t && !fits.has(t.id); t = outline.tasks.get(t.parent)) fits.add(t.id);
   }
   return fits;

@@ -17,6 +17,8 @@ export type Task = {
   changed: number;
   retry: number;
   runs: number;
+  /** The siblings that it waits for. Tasks that wait for the same ones share one array. */
+  upstreams: readonly number[];
   children: number[];
 };
 
@@ -46,6 +48,7 @@ export function lay(outline: Outline, columns: Columns) {
       changed: columns.changed[i]!,
       retry: columns.retry[i]!,
       runs: columns.runs[i]!,
+      upstreams: columns.sets[columns.upstreams[i]!] ?? [],
       children: known?.children ?? [],
     };
     outline.tasks.set(id, task);
@@ -89,6 +92,16 @@ export function triesOf(history: Change[]): Map<number, Try[]> {
     change.task.forEach((id, i) => note(id, change.state[i]!, change.at));
   }
   return all;
+}
+
+/** The runs of tasks that had begun by a moment; one that ended after it is still under way. */
+export function triesUntil(all: ReadonlyMap<number, Try[]>, at: number): Map<number, Try[]> {
+  const then = new Map<number, Try[]>();
+  for (const [id, tries] of all) {
+    const begun = tries.filter((t) => t.begin <= at).map((t) => (t.end > at ? { ...t, end: 0, state: "running" } : t));
+    if (begun.length > 0) then.set(id, begun);
+  }
+  return then;
 }
 
 const over = new Set(["success", "error", "group_error", "canceled"]);

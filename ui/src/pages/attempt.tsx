@@ -7,8 +7,10 @@ import { attemptQuery, sessionAttemptsQuery } from "../api/queries";
 import { KillDialog, RetryDialog, useActions } from "../attempt/actions";
 import { Cause } from "../attempt/cause";
 import { TaskPanel } from "../attempt/panel";
+import { Slider, usePast } from "../attempt/slider";
 import { Timeline } from "../attempt/timeline";
 import { useFollower } from "../attempt/useFollower";
+import { GraphPane } from "../graph/pane";
 import { count, findTask, firstFailure, type Outline } from "../live/outline";
 import { Button } from "../parts/button";
 import { Failure, Loading, Skeleton } from "../parts/feedback";
@@ -40,6 +42,10 @@ function Page({ attempt }: { attempt: Attempt }) {
   const { outline, status, error } = useFollower(attempt.id);
   const [side, setSide] = useState<"tasks" | "task">(search.task ? "task" : "tasks");
   const failure = useMemo(() => (attempt.done && !attempt.success ? firstFailure(outline) : null), [attempt, outline, outline.version]);
+  const [sliding, setSliding] = useState(false);
+  const { past, index, then, query: history } = usePast(attempt.id, outline, search.at, sliding);
+  const at = search.at !== undefined && past ? (past.history[index]?.at ?? null) : null;
+  const graph = search.view === "graph";
   const selected = findTask(outline, search.task) ?? failure ?? null;
   useTitle(`${wordOf(attempt.status)} · ${attempt.project.name}/${attempt.workflow.name} ${attempt.sessionTime.slice(0, 10)}`, lookOf(attempt.status));
   const select = (task: number, tab?: string) => {
@@ -65,12 +71,49 @@ function Page({ attempt }: { attempt: Attempt }) {
           {outline.tasks.size === 0 && status === "loading" ? (
             <Skeleton rows={10} height={28} />
           ) : (
-            <Timeline attempt={attempt} outline={outline} live={status === "live"} selected={selected?.id ?? null} onSelect={select} />
+            <>
+              {graph ? (
+                <GraphPane outline={then} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
+              ) : (
+                <Timeline attempt={attempt} outline={then} whole={outline} at={at} live={status === "live"} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
+              )}
+              {status === "over" && (
+                <Slider
+                  attempt={attempt}
+                  outline={outline}
+                  past={past}
+                  index={index}
+                  at={search.at}
+                  query={history}
+                  open={sliding}
+                  setOpen={setSliding}
+                  move={(seq) => void navigate({ search: (s) => ({ ...s, at: seq }), replace: true })}
+                />
+              )}
+            </>
           )}
         </div>
         {selected && <TaskPanel key={selected.id} attempt={attempt} outline={outline} task={selected} said={selected.id === failure?.id} />}
       </div>
     </div>
+  );
+}
+
+/** The ways to look at the tasks. */
+function Views() {
+  const graph = route.useSearch().view === "graph";
+  const navigate = route.useNavigate();
+  const show = (view: string | undefined) => void navigate({ search: (s) => ({ ...s, view }), replace: true });
+  useKeys([{ keys: "v", does: graph ? "Show the timeline" : "Show the graph", run: () => show(graph ? undefined : "graph") }]);
+  return (
+    <span className={css.views} role="group" aria-label="Ways to look at the tasks">
+      <button type="button" aria-pressed={!graph} onClick={() => show(undefined)}>
+        Timeline
+      </button>
+      <button type="button" aria-pressed={graph} onClick={() => show("graph")}>
+        Graph
+      </button>
+    </span>
   );
 }
 
@@ -100,7 +143,7 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
   return (
     <header className={css.head}>
       <div className={css.title}>
-        <Link to="/sessions" search={{ project: attempt.project.name, workflow: attempt.workflow.name }} className={css.back} aria-label="All sessions of this workflow">
+        <Link to="/projects/$id/$workflow" params={{ id: attempt.project.id, workflow: attempt.workflow.name }} className={css.back} aria-label="All sessions of this workflow">
           <ArrowLeft size={16} aria-hidden />
         </Link>
         <h1>

@@ -44,7 +44,7 @@ export default function Project() {
         <ul>
           {workflows.data?.workflows.map((w) => (
             <li key={w.id}>
-              <Link to="/sessions" search={{ project: project.data.name, workflow: w.name }} className={css.row} data-row>
+              <Link to="/projects/$id/$workflow" params={{ id, workflow: w.name }} className={css.row} data-row>
                 <span className={css.name}>{w.name}</span>
                 <Planned schedule={scheduled.get(w.name)} />
               </Link>

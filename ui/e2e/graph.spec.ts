@@ -1,0 +1,62 @@
+import { expect, test } from "./test";
+
+test.describe("the graph of an attempt", () => {
+  test("has each task as a box, and chooses what the panel shows", async ({ page, examples }) => {
+    await page.goto(`/attempts/${examples.failed}?view=graph`);
+    const graph = page.getByRole("group", { name: /Graph of the tasks/ });
+    await expect(graph.getByRole("button", { name: /\+report/ })).toBeVisible();
+    await graph.getByRole("button", { name: /region=us$/ }).or(graph.getByRole("button", { name: /region=us/ }).last()).first().click();
+    await expect(page).toHaveURL(/task=[0-9]+/);
+    await page.getByRole("button", { name: "critical" }).click();
+    await expect(graph.locator("[data-aside]").first()).toBeAttached();
+  });
+
+  test("closes and opens groups, and says what it cannot draw", async ({ page, server }) => {
+    server.push("huge", { "huge.dig": "+a:\n  loop>: 600\n  _parallel: true\n  _do:\n    +x:\n      echo>: ${i}\n+b:\n  +c:\n    echo>: c\n" });
+    const attempt = server.begin("huge", "huge", "--session", `2026-10-0${1 + Number(process.env.TEST_WORKER_INDEX ?? 0) % 9}`);
+    await server.over(attempt);
+    await page.goto(`/attempts/${attempt}?view=graph`);
+    const graph = page.getByRole("group", { name: /Graph of the tasks/ });
+    await expect(graph.getByRole("button", { name: /^Close .*\+b$/ })).toBeVisible();
+    await graph.getByRole("button", { name: /^Close .*\+b$/ }).click();
+    await expect(graph.getByRole("button", { name: /\+c/ })).toHaveCount(0);
+    await graph.getByRole("button", { name: /^Open .*\+a$/ }).click();
+    await expect(page.getByText(/A graph shows 500 at most/)).toBeVisible();
+  });
+});
+
+test.describe("an attempt in the past", () => {
+  test("is gone back in step by step, and forked from a moment", async ({ page, examples, server }) => {
+    await page.goto(`/attempts/${examples.failed}`);
+    await page.getByRole("button", { name: "Go back in time" }).click();
+    const moment = page.getByRole("slider", { name: "Moment of the attempt" });
+    await moment.focus();
+    await page.keyboard.press("Home");
+    await expect(page).toHaveURL(/at=[0-9]+/);
+    await expect(page.getByText(/as it was at/)).toBeVisible();
+    const tree = page.getByRole("tree", { name: "Tasks" });
+    await expect(tree.getByRole("treeitem", { name: /\+report/ })).toHaveCount(0);
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowLeft");
+    await expect(tree.getByRole("treeitem").first()).toBeVisible();
+    await page.getByRole("button", { name: "Fork here…" }).click();
+    const dialog = page.getByRole("dialog");
+    await expect(dialog).toContainText("tasks that were done then");
+    await expect(dialog.getByRole("list", { name: "Tasks that are kept" })).toContainText("+extract");
+    await dialog.getByRole("button", { name: "Fork", exact: true }).click();
+    await expect(page).not.toHaveURL(new RegExp(`/attempts/${examples.failed}`));
+    const id = new URL(page.url()).pathname.split("/").at(-1)!;
+    await server.over(id);
+    const tasks = await server.get<{ tasks: { fullName: string; state: string }[] }>(`/api/attempts/${id}/tasks`);
+    expect(tasks.tasks.some((t) => t.fullName.includes("+extract") && t.state === "success")).toBe(true);
+  });
+
+  test("is what a link to a moment shows", async ({ page, examples, server }) => {
+    const { changes } = await server.get<{ changes: { seq: number }[] }>(`/api/x/attempts/${examples.failed}/changes?after=0`);
+    const middle = changes[Math.floor(changes.length / 2)]!;
+    await page.goto(`/attempts/${examples.failed}?at=${middle.seq}`);
+    await expect(page.getByText(/as it was at/)).toBeVisible();
+    await page.getByRole("button", { name: "Now" }).click();
+    await expect(page).not.toHaveURL(/at=/);
+  });
+});

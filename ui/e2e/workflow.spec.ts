@@ -1,0 +1,125 @@
+import { expect, test } from "./test";
+
+// A workflow of its own, whose sessions no other test starts.
+const text = `timezone: Asia/Tokyo
+schedule:
+  daily>: 07:00:00
++load:
+  _parallel: true
+  +orders:
+    echo>: orders
+  +events:
+    if>: \${broken == 'yes'}
+    _do:
+      fail>: no events
++report:
+  echo>: \${moment(session_time).format('YYYY-MM-DD')}
+`;
+
+const days = [19, 20, 21];
+
+test.describe("a workflow", () => {
+  let project = "";
+  let attempts: string[] = [];
+
+  test.beforeAll(async ({ server }) => {
+    const name = `grid${process.env.TEST_WORKER_INDEX ?? ""}`;
+    server.push(name, { "daily.dig": text });
+    const begun = days.map((d) => server.begin(name, "daily", "--session", `2026-11-${d}`, "-p", `broken=${d === 20 ? "yes" : "no"}`));
+    for (const attempt of begun) await server.over(attempt);
+    attempts = begun;
+    const found = await server.get<{ projects: { id: string }[] }>(`/api/projects?name=${name}`);
+    project = found.projects[0]!.id;
+  });
+
+  test("shows what became of its tasks in each session, level by level", async ({ page }) => {
+    await page.goto(`/projects/${project}/daily`);
+    const grid = page.getByRole("grid", { name: "Tasks by session" });
+    await expect(grid.getByRole("row", { name: /\+load/ })).toBeVisible();
+    await expect(grid.getByRole("gridcell", { name: /failed/ })).toHaveCount(1);
+    await page.getByRole("button", { name: "Open +load" }).click();
+    await expect(grid.getByRole("row", { name: /\+events/ }).getByRole("gridcell", { name: /failed/ })).toHaveCount(1);
+    await grid.getByRole("gridcell", { name: /failed/ }).first().hover();
+    const session = page.getByRole("complementary", { name: "The session" });
+    await expect(session).toContainText("no events");
+    await expect(session).toContainText("Since it last worked");
+    await grid.getByRole("row", { name: /\+events/ }).getByRole("gridcell", { name: /failed/ }).click();
+    await expect(page).toHaveURL(new RegExp(`/attempts/${attempts[1]}\\?task=`));
+    await expect(page.getByText("no events").first()).toBeVisible();
+  });
+
+  test("is gone through by arrow keys alone", async ({ page }) => {
+    await page.goto(`/projects/${project}/daily`);
+    await page.getByRole("columnheader", { name: /Session 2026-11-21/ }).focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowLeft");
+    await expect(page.getByRole("complementary", { name: "The session" })).toContainText("2026-11-20");
+    await page.keyboard.press("Enter");
+    await expect(page).toHaveURL(new RegExp(`/attempts/${attempts[1]}`));
+  });
+
+  test("starts a session with parameters, and another attempt where there is one", async ({ page, server, allowed }) => {
+    allowed.push(/409/); // the browser tells of each refusal on its console
+    await page.goto(`/projects/${project}/daily`);
+    await page.keyboard.press("s");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel(/Session time in Asia\/Tokyo/).fill("2026-11-21T00:00:00");
+    await dialog.getByLabel("Parameters").fill('{"broken": ');
+    await expect(dialog.getByRole("alert")).toContainText("not JSON");
+    await expect(dialog.getByRole("button", { name: "Start", exact: true })).toBeDisabled();
+    await dialog.getByLabel("Parameters").fill('{"broken": "no"}');
+    await expect(dialog.locator("code")).toContainText("--session 2026-11-21T00:00:00+09:00 -p broken=no");
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await expect(dialog).toContainText("There is a session of this time already");
+    await dialog.getByRole("button", { name: "Start another attempt" }).click();
+    await expect(page).toHaveURL(/\/attempts\/[0-9]+$/);
+    const attempt = await server.get<{ sessionTime: string; params: object; retryAttemptName: string }>(`/api${new URL(page.url()).pathname}`);
+    expect(attempt.sessionTime).toBe("2026-11-21T00:00:00+09:00");
+    expect(attempt.params).toMatchObject({ broken: "no" });
+    expect(attempt.retryAttemptName).toMatch(/^page-/);
+  });
+
+  test("is backfilled after a look at the days that have sessions", async ({ page, server }) => {
+    await page.goto(`/projects/${project}/daily`);
+    await page.getByRole("button", { name: "Backfill" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("From").fill("2026-11-17");
+    await dialog.getByLabel("To").fill("2026-11-21");
+    await expect(dialog.getByRole("row")).toHaveCount(6);
+    await expect(dialog.getByRole("row", { name: /2026-11-20/ })).toContainText("failed");
+    await expect(dialog.getByRole("row", { name: /2026-11-20/ }).getByRole("checkbox")).toBeDisabled();
+    await dialog.getByRole("row", { name: /2026-11-17/ }).getByRole("checkbox").uncheck();
+    await dialog.getByRole("button", { name: "Start 1" }).click();
+    await expect(dialog).toBeHidden();
+    const sessions = await server.get<{ sessions: { sessionTime: string }[] }>(`/api/projects/${project}/sessions?workflow=daily`);
+    const times = sessions.sessions.map((s) => s.sessionTime);
+    expect(times).toContain("2026-11-18T00:00:00+09:00");
+    expect(times).not.toContain("2026-11-17T00:00:00+09:00");
+  });
+
+  test("has a schedule whose times are shown, skipped, turned off and on", async ({ page, server }) => {
+    await page.goto(`/projects/${project}/daily?tab=schedule`);
+    const next = page.getByRole("region", { name: "Next times" });
+    await expect(next.getByRole("row")).toHaveCount(11);
+    const schedule = async () => (await server.get<{ schedules: { nextScheduleTime: string; disabledAt: string | null }[] }>(`/api/projects/${project}/schedules`)).schedules[0]!;
+    const before = await schedule();
+    await next.getByRole("button", { name: "Skip…" }).click();
+    await page.getByRole("dialog").getByLabel("How many").fill("2");
+    await page.getByRole("button", { name: "Skip 2" }).click();
+    await expect.poll(async () => Date.parse((await schedule()).nextScheduleTime) - Date.parse(before.nextScheduleTime)).toBe(2 * 86_400_000);
+    await page.getByRole("button", { name: "Disable" }).click();
+    await expect(next).toContainText("The schedule is disabled since");
+    await page.getByRole("button", { name: "Enable" }).click();
+    await expect(next.getByRole("row")).toHaveCount(11);
+    expect((await schedule()).disabledAt).toBeNull();
+  });
+
+  test("shows its source, and a list where a grid has no room", async ({ page }) => {
+    await page.goto(`/projects/${project}/daily?tab=source`);
+    await expect(page.locator("pre")).toContainText("daily>: 07:00:00");
+    await page.setViewportSize({ width: 375, height: 800 });
+    await page.goto(`/projects/${project}/daily`);
+    await expect(page.getByRole("list", { name: "Sessions" }).getByRole("link").first()).toBeVisible();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
+  });
+});

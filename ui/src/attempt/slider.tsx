@@ -1,0 +1,153 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { History, Pause, Play } from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { type Attempt, answered, client, pathId } from "../api/client";
+import { useRight } from "../api/session";
+import { loadHistory } from "../live/follow";
+import type { Change, Outline } from "../live/outline";
+import { Past } from "../live/past";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Dialog, DialogFoot } from "../parts/dialog";
+import { Failure, Skeleton } from "../parts/feedback";
+import { Time } from "../parts/time";
+import { useKeys } from "../shell/keys";
+import css from "./slider.module.css";
+
+/** Attempts with more tasks than this have no slider: their history is not read by a page. */
+export const mostSlid = 20_000;
+
+/** How long a replay of a whole attempt takes, and a step of it, in milliseconds. */
+const replay = 12_000;
+const frame = 50;
+
+/** The tasks as they were after an entry of the history; those of now without one. */
+export function usePast(attempt: string, outline: Outline, at: string | undefined, open: boolean): { past: Past | null; index: number; then: Outline; query: { error: unknown; refetch: () => unknown } } {
+  const wanted = open || at !== undefined;
+  const query = useQuery({
+    queryKey: ["attempt", attempt, "changes"],
+    queryFn: ({ signal }) => loadHistory(attempt, signal) as Promise<Change[]>,
+    enabled: wanted,
+    staleTime: Infinity,
+  });
+  const past = useMemo(() => (query.data ? new Past(query.data, outline.errors) : null), [query.data, outline.errors]);
+  const last = (query.data?.length ?? 0) - 1;
+  const index = at !== undefined && past ? Math.max(0, past.indexOf(Number(at))) : last;
+  const then = useMemo(() => (at !== undefined && past ? past.at(index) : outline), [at, past, index, outline, outline.version]);
+  return { past, index, then, query };
+}
+
+type Props = { attempt: Attempt; outline: Outline; past: Past | null; index: number; at: string | undefined; query: { error: unknown; refetch: () => unknown }; open: boolean; setOpen: (open: boolean) => void; move: (seq: string | undefined) => void };
+
+/** The bar below the tasks: an attempt is gone back in, step by step or by dragging, and forked from a moment. */
+export function Slider({ attempt, outline, past, index, at, query, open, setOpen, move }: Props) {
+  const mayWrite = useRight("write");
+  const [forking, setForking] = useState(false);
+  const [playing, setPlaying] = useState(false);
+  const last = (past?.history.length ?? 0) - 1;
+  const go = (to: number) => past && move(to >= last ? undefined : String(past.history[Math.max(0, to)]!.seq));
+  usePlaying(playing, past, index, last, go, () => setPlaying(false));
+  useKeys([
+    { keys: ",", does: "A step back in time", run: () => (open ? go(index - 1) : setOpen(true)) },
+    { keys: ".", does: "A step forward in time", run: () => open && go(index + 1) },
+  ]);
+  if (outline.tasks.size === 0 || outline.tasks.size > mostSlid) return null;
+  if (!open && at === undefined) {
+    return (
+      <div className={css.closed}>
+        <Button look="quiet" onClick={() => setOpen(true)}>
+          <History size={14} aria-hidden /> Go back in time
+        </Button>
+      </div>
+    );
+  }
+  if (!past) return <div className={css.bar}>{query.error ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Skeleton rows={1} height={28} />}</div>;
+  const now = at === undefined;
+  const entry = past.history[index];
+  return (
+    <div className={css.bar} data-past={!now || undefined}>
+      <button type="button" className={css.play} onClick={() => (now ? (go(0), setPlaying(true)) : setPlaying(!playing))} aria-label={playing ? "Stop" : "Play"}>
+        {playing ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
+      </button>
+      <input
+        type="range"
+        min={0}
+        max={Math.max(0, last)}
+        value={Math.max(0, index)}
+        aria-label="Moment of the attempt"
+        aria-valuetext={now ? "now" : entry ? `entry ${entry.seq}` : ""}
+        onChange={(e) => (setPlaying(false), go(Number(e.target.value)))}
+      />
+      <span className={css.when} role="status">
+        {now || !entry ? "as it is now" : <>as it was at <Time at={entry.at} of={attempt.sessionTime} form="clock" /></>}
+      </span>
+      {!now && mayWrite && attempt.done && <Button onClick={() => setForking(true)}>Fork here…</Button>}
+      <Button look="quiet" onClick={() => (setPlaying(false), now ? setOpen(false) : move(undefined))}>
+        {now ? "Close" : "Now"}
+      </Button>
+      {forking && entry && <ForkDialog attempt={attempt} seq={entry.seq} then={past.at(index)} onClose={() => setForking(false)} />}
+    </div>
+  );
+}
+
+/** Moves on while a replay plays, as fast as the attempt was, or so that it is over in some seconds. */
+function usePlaying(playing: boolean, past: Past | null, index: number, last: number, go: (to: number) => void, stop: () => void) {
+  const latest = useRef({ index, go, stop });
+  latest.current = { index, go, stop };
+  useEffect(() => {
+    if (!playing || !past || last <= 0) return;
+    const [first, end] = [past.history[0]!.at, past.history[last]!.at];
+    const speed = Math.max(1, (end - first) / replay);
+    let at = past.history[Math.max(0, latest.current.index)]!.at;
+    const timer = setInterval(() => {
+      at += frame * speed;
+      const to = Math.max(past.indexAt(at), latest.current.index);
+      if (to !== latest.current.index) latest.current.go(to);
+      if (to >= last) latest.current.stop();
+    }, frame);
+    return () => clearInterval(timer);
+  }, [playing, past, last]);
+}
+
+/** Asks before a new attempt begins that keeps what was done at a moment. */
+function ForkDialog({ attempt, seq, then, onClose }: { attempt: Attempt; seq: number; then: Outline; onClose: () => void }) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const leaves = [...then.tasks.values()].filter((task) => task.children.length === 0);
+  const kept = leaves.filter((task) => task.state === "success");
+  const fork = useMutation({
+    mutationFn: () => answered(client.POST("/api/attempts/{id}/fork", { params: { path: { id: pathId(attempt.id) } }, body: { seq, retryAttemptName: `page-${Date.now().toString(36)}` } })),
+    onSuccess: async (started) => {
+      void queries.invalidateQueries();
+      onClose();
+      await navigate({ to: "/attempts/$id", params: { id: started.id } });
+    },
+  });
+  return (
+    <Dialog open onClose={onClose} title="Fork from this moment">
+      <p className={css.what}>
+        A new attempt of the same session keeps the {kept.length === 1 ? "one task that was" : `${kept.length} tasks that were`} done then, and runs all others with the same parameters.
+      </p>
+      {kept.length > 0 && (
+        <ul className={css.kept} tabIndex={0} aria-label="Tasks that are kept">
+          {kept.slice(0, 200).map((task) => (
+            <li key={task.id}>
+              <code>{task.full}</code>
+            </li>
+          ))}
+          {kept.length > 200 && <li>… and {kept.length - 200} more</li>}
+        </ul>
+      )}
+      <CommandLine line={commands.fork(attempt.id, seq)} />
+      {fork.error && <Failure error={fork.error} />}
+      <DialogFoot>
+        <Button onClick={onClose}>Not now</Button>
+        <Button look="main" disabled={fork.isPending} onClick={() => fork.mutate()}>
+          Fork
+        </Button>
+      </DialogFoot>
+    </Dialog>
+  );
+}

@@ -1,0 +1,32 @@
+import { Route } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
+import { criticalPath } from "../live/critical";
+import type { Outline } from "../live/outline";
+import { Skeleton } from "../parts/feedback";
+import { useKeys } from "../shell/keys";
+import css from "./pane.module.css";
+
+/** The graph and what draws it are loaded when somebody asks for it. */
+const Graph = lazy(() => import("./graph").then((m) => ({ default: m.Graph })));
+
+type Props = { outline: Outline; selected: number | null; onSelect: (task: number) => void; views: ReactNode };
+
+/** The graph of an attempt with its tools. */
+export function GraphPane({ outline, selected, onSelect, views }: Props) {
+  const [critical, setCritical] = useState(false);
+  const path = useMemo(() => (critical ? new Set(criticalPath(outline).map((task) => task.id)) : null), [critical, outline, outline.version]);
+  useKeys([{ keys: "c", does: "Show what the attempt took its time for", run: () => setCritical(!critical) }]);
+  return (
+    <div className={css.pane}>
+      <div className={css.tools}>
+        {views}
+        <button type="button" className={css.toggle} aria-pressed={critical} title="The tasks that the attempt took its time for" onClick={() => setCritical(!critical)}>
+          <Route size={12} aria-hidden /> critical
+        </button>
+      </div>
+      <Suspense fallback={<Skeleton rows={6} height={40} />}>
+        <Graph outline={outline} selected={selected} onSelect={onSelect} critical={path} />
+      </Suspense>
+    </div>
+  );
+}

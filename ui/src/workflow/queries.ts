@@ -1,0 +1,88 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answered, client, pathId, type Schemas } from "../api/client";
+import { utcTime } from "./params";
+
+export type Workflow = Schemas["Workflow"];
+export type Grid = Schemas["Grid"];
+export type Schedule = Schemas["Schedule"];
+export type PastDate = Schemas["Dates"]["dates"][number];
+
+/** How many sessions a grid has, and how many of its tasks are shown at once below one parent. */
+const columns = 30;
+const rows = 200;
+
+/** The newest definition of a workflow. */
+export const workflowOfQuery = (project: string, name: string) =>
+  queryOptions({
+    queryKey: ["project", project, "workflow", name],
+    queryFn: ({ signal }) => answered(client.GET("/api/projects/{id}/workflows/{name}", { params: { path: { id: pathId(project), name } }, signal })),
+  });
+
+/** What became of the tasks below a parent in the last sessions; null is below the workflow itself. */
+export const gridQuery = (workflow: string, parent: string | null) =>
+  queryOptions({
+    queryKey: ["grid", workflow, parent],
+    queryFn: ({ signal }) =>
+      answered(client.GET("/api/x/workflows/{id}/grid", { params: { path: { id: pathId(workflow) }, query: { columns, rows, ...(parent === null ? {} : { parent }) } }, signal })),
+    refetchInterval: (query) => (query.state.data?.columns.some((c) => c.status === "running") ? 3_000 : 30_000),
+    placeholderData: (before) => before,
+  });
+
+/** The schedule of a workflow; null where it has none. */
+export const scheduleQuery = (project: string, workflow: string) =>
+  queryOptions({
+    queryKey: ["project", project, "schedule", workflow],
+    queryFn: async ({ signal }) => {
+      const found = await answered(client.GET("/api/projects/{id}/schedules", { params: { path: { id: pathId(project) }, query: { workflow } }, signal }));
+      return found.schedules[0] ?? null;
+    },
+    refetchInterval: 30_000,
+  });
+
+export const upcomingQuery = (schedule: string, count: number) =>
+  queryOptions({
+    queryKey: ["schedule", schedule, "upcoming", count],
+    queryFn: ({ signal }) => answered(client.GET("/api/x/schedules/{id}/upcoming", { params: { path: { id: pathId(schedule) }, query: { count } }, signal })),
+  });
+
+/** The past times of a schedule, and the sessions that there are of them. `from` and `to` have an offset. */
+export const datesQuery = (schedule: string, from: string, to: string | null, count: number) =>
+  queryOptions({
+    queryKey: ["schedule", schedule, "dates", from, to, count],
+    queryFn: ({ signal }) =>
+      answered(client.GET("/api/x/schedules/{id}/dates", { params: { path: { id: pathId(schedule) }, query: { from, count, ...(to === null ? {} : { to }) } }, signal })),
+    staleTime: 0,
+  });
+
+/** How far back the last time of a schedule is looked for, in milliseconds: schedules of minutes are found in an hour. */
+const lookback = [1, 48, 40 * 24, 400 * 24].map((hours) => hours * 3_600_000);
+
+/** The last session time of a schedule that is over; null where it had none in a year. */
+export const lastTimeQuery = (schedule: string) =>
+  queryOptions({
+    queryKey: ["schedule", schedule, "last"],
+    queryFn: async ({ signal }) => {
+      for (const back of lookback) {
+        const query = { from: utcTime(Date.now() - back), count: 1000 };
+        const found = await answered(client.GET("/api/x/schedules/{id}/dates", { params: { path: { id: pathId(schedule) }, query }, signal }));
+        const last = found.dates.at(-1);
+        if (last) return last.sessionTime;
+      }
+      return null;
+    },
+    staleTime: 30_000,
+  });
+
+/** Why an attempt failed: the first task that failed by itself, and what it said. */
+export const causeQuery = (attempt: string) =>
+  queryOptions({
+    queryKey: ["attempt", attempt, "cause"],
+    queryFn: async ({ signal }) => {
+      const outline = await answered(client.GET("/api/x/attempts/{id}/outline", { params: { path: { id: pathId(attempt) } }, signal }));
+      const names = new Map<number, string>();
+      outline.tasks.id.forEach((id, i) => names.set(id, (names.get(outline.tasks.parent[i]!) ?? "") + outline.tasks.name[i]!));
+      const first = outline.errors[0];
+      return first ? { task: names.get(first.task) ?? "", message: first.message } : null;
+    },
+    staleTime: Infinity, // of an attempt that is over
+  });

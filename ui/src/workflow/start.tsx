@@ -1,0 +1,105 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useId, useState } from "react";
+import { answered, client, Refusal } from "../api/client";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Dialog, DialogFoot } from "../parts/dialog";
+import { Failure } from "../parts/feedback";
+import { SessionTime, Time, useNow } from "../parts/time";
+import { readParams, utcTime, zonedTime } from "./params";
+import { lastTimeQuery, type Schedule, type Workflow } from "./queries";
+import css from "./start.module.css";
+
+type When = "now" | "last" | "pick";
+type Props = { workflow: Workflow; schedule: Schedule | null; onClose: () => void };
+
+/** Asks for which session a workflow is to be started and with which parameters, and starts it. */
+export function StartDialog({ workflow, schedule, onClose }: Props) {
+  const [when, setWhen] = useState<When>("now");
+  const [picked, setPicked] = useState("");
+  const [text, setText] = useState("");
+  const [again, setAgain] = useState(false);
+  const [another] = useState(retryName);
+  const name = useId();
+  const now = useNow();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const last = useQuery({ ...lastTimeQuery(schedule?.id ?? ""), enabled: schedule !== null });
+  const params = readParams(text);
+  const session = when === "now" ? utcTime(now) : when === "last" ? last.data : picked && zonedTime(picked, workflow.timezone);
+  const start = useMutation({
+    mutationFn: (sessionTime: string) =>
+      answered(client.PUT("/api/attempts", { body: { workflowId: workflow.id, sessionTime, params: params.params ?? {}, retryAttemptName: again ? another : null } })),
+    onSuccess: async (attempt) => {
+      void queries.invalidateQueries();
+      onClose();
+      await navigate({ to: "/attempts/$id", params: { id: attempt.id } });
+    },
+    onError: (error) => {
+      if (error instanceof Refusal && error.status === 409) setAgain(true);
+    },
+  });
+  const line = commands.startWith(workflow.project.name, workflow.name, when === "now" ? "now" : (session ?? ""), params.params ?? {}, again ? another : null);
+  return (
+    <Dialog open onClose={onClose} title={`Start ${workflow.name}`}>
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          if (session && params.params) start.mutate(session);
+        }}
+      >
+        <fieldset className={css.choice}>
+          <legend>Session</legend>
+          <Choice name={name} on={when === "now"} choose={() => setWhen("now")} says="Now" detail={<Time at={now} of={schedule?.nextScheduleTime} form="full" />} />
+          {schedule && last.data !== null && (
+            <Choice name={name} on={when === "last"} choose={() => setWhen("last")} says="The last time of the schedule" detail={last.data ? <SessionTime text={last.data} /> : "…"} />
+          )}
+          <Choice
+            name={name}
+            on={when === "pick"}
+            choose={() => setWhen("pick")}
+            says="Another time"
+            detail={
+              <input type="datetime-local" step={1} value={picked} aria-label={`Session time in ${workflow.timezone}`} onFocus={() => setWhen("pick")} onChange={(e) => setPicked(e.target.value)} />
+            }
+          />
+        </fieldset>
+        <label className={css.params}>
+          Parameters
+          <textarea rows={4} spellCheck={false} placeholder='{"day": "2026-11-23"}' value={text} onChange={(e) => setText(e.target.value)} aria-invalid={params.error !== null} />
+          {params.error && <small role="alert">{params.error}</small>}
+        </label>
+        <CommandLine line={line} />
+        {again ? (
+          <p className={css.exists} role="alert">
+            There is a session of this time already. Another attempt of it runs all its tasks again.
+          </p>
+        ) : (
+          start.error && <Failure error={start.error} />
+        )}
+        <DialogFoot>
+          <Button onClick={onClose}>Not now</Button>
+          <Button look="main" type="submit" disabled={!session || params.error !== null || start.isPending}>
+            {again ? "Start another attempt" : "Start"}
+          </Button>
+        </DialogFoot>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The name of an attempt beside others of its session: one that nothing else has. */
+const retryName = () => `page-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
+
+function Choice({ name, on, choose, says, detail }: { name: string; on: boolean; choose: () => void; says: string; detail: React.ReactNode }) {
+  return (
+    <label>
+      <input type="radio" name={name} checked={on} onChange={choose} />
+      <span>
+        {says} <small>{detail}</small>
+      </span>
+    </label>
+  );
+}
