@@ -98,7 +98,8 @@ func functions() []function {
 	attempt := slices.Concat(told, []right{table,
 		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 		{sendQueue, onTasks}, {sendQueue, onEvents},
-		{[]string{"s3:PutObject"}, onLogs},
+		// Logs are read, too: people who are told that a task has failed are told its last lines.
+		{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
 		{readSecrets, onSecrets}})
 	return []function{
 		{name: "api", timeout: 29, memory: 512, reserved: apiReserved, may: slices.Concat(redrive, []right{table,

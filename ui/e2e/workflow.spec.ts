@@ -61,6 +61,7 @@ test.describe("a workflow", () => {
   test("starts a session with parameters, and another attempt where there is one", async ({ page, server, allowed }) => {
     allowed.push(/409/); // the browser tells of each refusal on its console
     await page.goto(`/projects/${project}/daily`);
+    await expect(page.getByRole("button", { name: "Start", exact: true })).toBeVisible();
     await page.keyboard.press("s");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel(/Session time in Asia\/Tokyo/).fill("2026-11-21T00:00:00");
