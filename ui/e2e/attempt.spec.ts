@@ -33,7 +33,7 @@ test("many siblings are folded, with the failures before the fold", async ({ pag
 
 test("hostile names, parameters, errors and lines are text", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.hostile}`);
-  await expect(page.getByText("red")).toBeVisible();
+  await expect(page.getByText("red", { exact: true })).toBeVisible();
   await page.getByRole("tab", { name: "In" }).click();
   await expect(page.getByRole("tabpanel")).toContainText("<b onclick=1");
   await page.goto("/");

@@ -70,6 +70,9 @@ export function fold(outline: Outline, change: Change) {
   outline.version++;
 }
 
+/** A full name as people write it: without the parts that only hold what another task has made. */
+export const shownName = (full: string): string => full.replaceAll("^sub", "");
+
 /** The runs of each task that was run more than once, read from the whole history of an attempt. */
 export function triesOf(history: Change[]): Map<number, Try[]> {
   const all = new Map<number, Try[]>();
