@@ -57,7 +57,7 @@ atleast = v=$$($(1) 2>&1 | grep -oE '[0-9]+(\.[0-9]+)+' | head -1); printf '%s\n
 .PHONY: versions
 versions: ## check the versions of what README says is needed
 	@$(call atleast,$(GO) env GOVERSION,1.26,Go)
-	@$(call atleast,node --version,20,Node)
+	@$(call atleast,node --version,20.19,Node)
 	@$(call atleast,python3 --version,3.8,Python)
 
 .PHONY: tools

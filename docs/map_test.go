@@ -22,7 +22,7 @@ var areas = []struct {
 	{"The shell, and what serves it", []string{"internal/host", "internal/delivery", "internal/catalogue", "internal/node", "internal/tick", "internal/uploads",
 		"internal/execution", "internal/replay", "internal/retry", "internal/placement", "internal/vault", "internal/httpapi", "internal/client", "internal/embedded", "internal/cloud", "internal/local"}},
 	{"Drivers, and their parts", []string{"internal"}},
-	{"Programs", []string{"cmd", "functions", "infra", ".", "docs", "examples", "packaging"}},
+	{"Programs", []string{"cmd", "ui", "functions", "infra", ".", "docs", "examples", "packaging"}},
 	{"Tests of the whole", []string{"integration"}},
 }
 

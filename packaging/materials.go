@@ -4,8 +4,10 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -45,12 +47,14 @@ func (r *release) materials() error {
 			}
 			b.Components = append(b.Components, part(m.Path, m.Version))
 		}
-		// moment is embedded as text, so that Go does not know of it.
-		moment, err := lockedMoment("engine/expr/assets/package-lock.json")
-		if err != nil {
-			return err
+		// What npm brought is embedded as text, so that Go does not know of it.
+		for _, file := range []string{"engine/expr/assets/package-lock.json", "ui/package-lock.json"} {
+			locked, err := lockedParts(file)
+			if err != nil {
+				return err
+			}
+			b.Components = append(b.Components, locked...)
 		}
-		b.Components = append(b.Components, component{Type: "library", Name: "moment", Version: moment, PURL: "pkg:npm/moment@" + moment})
 		text, err := json.MarshalIndent(b, "", "  ")
 		if err != nil {
 			return err
@@ -67,23 +71,38 @@ func part(path, version string) component {
 	return component{Type: "library", Name: path, Version: version, PURL: "pkg:golang/" + path + "@" + version}
 }
 
-// lockedMoment is the version of moment that npm's lock file names.
-func lockedMoment(file string) (string, error) {
+// lockedParts are the packages that npm's lock file names, in the order of their names: those that are shipped, not
+// those that only build or test.
+func lockedParts(file string) ([]component, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var lock struct {
 		Packages map[string]struct {
-			Version string `json:"version"`
+			Version  string `json:"version"`
+			Dev      bool   `json:"dev"`
+			Optional bool   `json:"optional"`
+			Peer     bool   `json:"peer"`
 		} `json:"packages"`
 	}
 	if err := json.Unmarshal(text, &lock); err != nil {
-		return "", fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	version := lock.Packages["node_modules/moment"].Version
-	if version == "" {
-		return "", fmt.Errorf("%s names no version of moment", file)
+	var list []component
+	for _, folder := range slices.Sorted(maps.Keys(lock.Packages)) {
+		p := lock.Packages[folder]
+		if folder == "" || p.Dev || p.Optional || p.Peer {
+			continue
+		}
+		name := folder[strings.LastIndex(folder, "node_modules/")+len("node_modules/"):]
+		if p.Version == "" {
+			return nil, fmt.Errorf("%s names no version of %s", file, name)
+		}
+		list = append(list, component{Type: "library", Name: name, Version: p.Version, PURL: "pkg:npm/" + strings.Replace(name, "@", "%40", 1) + "@" + p.Version})
 	}
-	return version, nil
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s names no package", file)
+	}
+	return list, nil
 }

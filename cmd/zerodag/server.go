@@ -18,6 +18,7 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/node"
+	"zerodag/ui"
 )
 
 // serverCommand is `zerodag server`.
@@ -195,6 +196,9 @@ func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o we
 	}
 	for _, l := range web.listeners {
 		logger.Info("Listening on http://" + l.Addr().String())
+		if ui.Built() {
+			logger.Info("Web console: " + pageAddress(l.Addr()))
+		}
 	}
 	loops, failed := make(chan struct{}), make(chan error, 1)
 	accepting, stop := context.WithCancel(ctx)
@@ -226,6 +230,15 @@ func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o we
 	cut()
 	logger.Info("Shutdown completed")
 	return err
+}
+
+// pageAddress is what people of this machine type into a browser to see the page of a listener.
+func pageAddress(a net.Addr) string {
+	name, port, err := net.SplitHostPort(a.String())
+	if ip := net.ParseIP(name); err != nil || ip == nil || !ip.IsUnspecified() {
+		return "http://" + a.String() + "/"
+	}
+	return "http://" + net.JoinHostPort("localhost", port) + "/"
 }
 
 // address is where to listen.

@@ -38,6 +38,7 @@ func (d *Deployment) createAPI() {
 		routes = append(routes, *d.api.AddRoutes(&awsapigatewayv2.AddRoutesOptions{Path: &path, Methods: &[]awsapigatewayv2.HttpMethod{method}, Integration: to, Authorizer: who})...)
 	}
 	add(awsapigatewayv2.HttpMethod_ANY, "/{path+}", function, nil)
+	add(awsapigatewayv2.HttpMethod_GET, "/", function, nil) // the web console; what it asks for later has a path
 	add(awsapigatewayv2.HttpMethod_ANY, "/iam/{path+}", function, signed)
 	const streams = "/api/attempts/{id}/events"
 	add(awsapigatewayv2.HttpMethod_GET, streams, function, nil)

@@ -57,11 +57,10 @@ export class Server {
 
   /** Starts an attempt and returns its id. */
   begin(project: string, workflow: string, ...options: string[]): string {
-    return /\n\s*id: ([0-9]+)/.exec(this.cli("start", project, workflow, ...options, "--output", "digdag"))?.[1] ?? this.lastAttempt();
-  }
-
-  private lastAttempt(): string {
-    throw new Error("start printed no id");
+    const printed = this.cli("start", project, workflow, ...options, "--output", "digdag");
+    const id = /attempt id: ([0-9]+)/.exec(printed)?.[1];
+    if (id === undefined) throw new Error(`start printed no id: ${printed}`);
+    return id;
   }
 
   async get<T>(path: string): Promise<T> {

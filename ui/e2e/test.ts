@@ -47,7 +47,7 @@ export const test = base.extend<Fixtures & { guard: void }, { server: Server; ex
     },
     { scope: "worker", timeout: 60_000 },
   ],
-  examples: [async ({ server }, use) => use(await runExamples(server)), { scope: "worker", timeout: 60_000 }],
+  examples: [async ({ server }, use) => use(await runExamples(server)), { scope: "worker", auto: true, timeout: 60_000 }],
   baseURL: async ({ server }, use) => use(server.url),
   guard: [
     async ({ page, allowed, session }, use) => {
@@ -103,7 +103,7 @@ fi
 export const evil = `<img src=x onerror="document.title='taken'">`;
 
 const hostile = `_export:
-  "<b>name</b>": '${evil.replaceAll("'", "''")}'
+  "<b onclick=1": '${evil.replaceAll("'", "''")}'
 +say:
   echo>: '${evil.replaceAll("'", "''")} \u202eesrever'
 +fail:

@@ -3,7 +3,7 @@ import { ChevronRight, ScrollText } from "lucide-react";
 import { useState } from "react";
 import type { Attempt, Schemas } from "../api/client";
 import { comparisonQuery } from "../api/queries";
-import type { Outline, Task } from "../live/outline";
+import { type Outline, shownName, type Task } from "../live/outline";
 import { Button } from "../parts/button";
 import { Mark } from "../parts/mark";
 import { SessionTime } from "../parts/time";
@@ -22,7 +22,7 @@ export function Cause({ attempt, outline, task, onLog }: { attempt: Attempt; out
       <div className={css.row}>
         <Mark state="error" size={16} />
         <p className={css.text}>
-          <code>{task.full.replaceAll("^sub", "")}</code>
+          <code>{shownName(task.full)}</code>
           <span className={css.message}>{outline.errors.get(task.id)}</span>
           {(task.runs > 1 || others > 0) && (
             <small>

@@ -4,9 +4,8 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Attempt, Schemas } from "../api/client";
 import { taskQuery } from "../api/queries";
-import { isOver, type Outline, type Task } from "../live/outline";
+import { isOver, type Outline, shownName, type Task, triesOf } from "../live/outline";
 import { loadHistory } from "../live/follow";
-import { triesOf } from "../live/outline";
 import { LogView } from "../log/view";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
@@ -33,7 +32,7 @@ export function TaskPanel({ attempt, outline, task, said }: { attempt: Attempt; 
     <section className={css.panel} aria-label="The task">
       <header className={css.head}>
         <Mark state={task.state} size={15} />
-        <h2 title={task.full}>{task.full.replaceAll("^sub", "")}</h2>
+        <h2 title={task.full}>{shownName(task.full)}</h2>
         {task.started > 0 && !task.resumed && (
           <span className={css.took}>
             <Duration begin={task.started} end={isOver(task.state) ? task.changed : 0} />
@@ -75,7 +74,7 @@ type LogProps = { attempt: Attempt; task: Task; detail: Detail; search: { lines?
 
 function Log({ attempt, task, detail, search, set }: LogProps) {
   const files = useMemo(
-    () => detail.logs.map((f) => ({ name: f.fileName, heading: `the next run, begun ${f.fileTime.replace("T", " ").replace("Z", " UTC")}`, direct: f.direct !== null })),
+    () => detail.logs.map((f) => ({ name: f.fileName, heading: `the next run, begun ${f.fileTime.replace("T", " ").replace("Z", " UTC")}` })),
     [detail.logs],
   );
   return (

@@ -12,6 +12,9 @@ const gapLeast = 20_000;
 /** What a cut stretch keeps of the width. */
 const gapWidth = 0.03;
 
+/** On a shorter axis, in milliseconds, ticks count from its beginning: the clock says nothing there. */
+export const shortAxis = 10_000;
+
 /** The steps of an axis, in milliseconds. */
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 43_200_000, 86_400_000];
 
@@ -59,10 +62,11 @@ export function scaleOf(spans: Span[], begin: number, end: number, cut: boolean,
 function ticksOf(begin: number, end: number, kept: number, at: (ms: number) => number, most: number, cuts: Span[]): Tick[] {
   const step = steps.find((s) => kept / s <= most) ?? steps.at(-1)!;
   const list: Tick[] = [];
-  for (let ms = Math.ceil(begin / step) * step; ms <= end; ms += step) {
+  const origin = end - begin < shortAxis ? begin : 0;
+  for (let ms = origin + Math.ceil((begin - origin) / step) * step; ms <= end; ms += step) {
     const cut = cuts.find((c) => ms > c.begin && ms < c.end);
     if (cut) {
-      ms = Math.ceil(cut.end / step) * step - step;
+      ms = origin + Math.ceil((cut.end - origin) / step) * step - step;
       continue;
     }
     list.push({ at: at(ms), ms });

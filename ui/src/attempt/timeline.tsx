@@ -12,7 +12,7 @@ import { Mark } from "../parts/mark";
 import { lookOf } from "../parts/state";
 import { useNow, usePlace } from "../parts/time";
 import { formatDuration, formatTime } from "../parts/zone";
-import { type Scale, scaleOf } from "./scale";
+import { type Scale, scaleOf, shortAxis } from "./scale";
 import css from "./timeline.module.css";
 import { type Filter, type Row, rowsOf, type Shown, spansOf } from "./tree";
 
@@ -201,7 +201,7 @@ function useScale(attempt: Attempt, spans: Spans, outline: Outline, now: number,
 
 function Axis({ scale, of }: { scale: Scale; of: string }) {
   const place = usePlace(of);
-  const short = scale.end - scale.begin < 10_000;
+  const short = scale.end - scale.begin < shortAxis;
   return (
     <div className={css.axis}>
       <span className={css.heading}>Task</span>
@@ -209,7 +209,7 @@ function Axis({ scale, of }: { scale: Scale; of: string }) {
       <span className={css.plot}>
         {scale.ticks.map((t) => (
           <span key={t.ms} className={css.tick} style={{ left: `${t.at * 100}%` }}>
-            {t.at < 0.92 && (short ? `+${formatDuration(t.ms - scale.begin)}` : formatTime(t.ms, place, "clock"))}
+            {t.at < 0.88 && (short ? (t.ms === scale.begin ? "0" : `+${formatDuration(t.ms - scale.begin)}`) : formatTime(t.ms, place, "clock"))}
           </span>
         ))}
         {scale.gaps.map((g) => (

@@ -18,8 +18,8 @@ export type Shown = { toggled: ReadonlySet<number>; unfolded: ReadonlySet<number
 /** What narrows the tree down. */
 export type Filter = { text: string; only: "failed" | "running" | "critical" | undefined; critical?: ReadonlySet<number> };
 
-/** A task that only holds what another one made: its children are shown in its place. */
-const between = (task: Task) => task.name === "^sub";
+/** A task that only holds what another one made: its children are shown in its place. One without any is work itself. */
+const between = (task: Task) => task.name === "^sub" && task.children.length > 0;
 
 export function childrenOf(outline: Outline, task: Task): Task[] {
   return task.children.flatMap((id) => {
@@ -103,6 +103,7 @@ const loop = /^\+(?:for-|loop-)(.*)$/;
 /** The name of a task as people wrote it: turns of a loop by their values, `+for-0=region=1=us` as `region=us`. */
 export function labelOf(task: Task): string {
   const turn = loop.exec(task.name);
+  if (task.name === "^sub") return "_do";
   if (!turn) return task.name;
   if (task.name.startsWith("+loop-")) return `#${turn[1]}`;
   const parts = [...turn[1]!.matchAll(/(?:^|&)[0-9]+=(.*?)=[0-9]+=([^&]*)/g)].map((m) => `${unescape(m[1]!)}=${unescape(m[2]!)}`);

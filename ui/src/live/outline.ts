@@ -73,23 +73,29 @@ export function fold(outline: Outline, change: Change) {
   outline.version++;
 }
 
+/** A full name as people write it: without the parts that only hold what another task has made. */
+export const shownName = (full: string): string => full.replaceAll("^sub", "");
+
 /** The runs of each task that was run more than once, read from the whole history of an attempt. */
 export function triesOf(history: Change[]): Map<number, Try[]> {
   const all = new Map<number, Try[]>();
-  const note = (id: number, state: string, at: number) => {
+  const counted = new Map<number, number>();
+  const note = (id: number, state: string, runs: number, at: number) => {
     const tries = all.get(id) ?? [];
     const last = tries.at(-1);
-    if (state === "running") {
-      if (!last || last.end !== 0) tries.push({ begin: at, end: 0, state });
-    } else if (last && last.end === 0) {
+    const another = runs > (counted.get(id) ?? 0); // one may end and the next begin in the same entry
+    counted.set(id, runs);
+    if (last?.end === 0 && (another || state !== "running")) {
       last.end = at;
-      last.state = state;
+      last.state = state === "running" ? "retry_waiting" : state;
     }
+    if (state === "running" && (another || last?.end !== 0)) tries.push({ begin: at, end: 0, state });
     if (tries.length > 0) all.set(id, tries);
   };
   for (const change of history) {
-    change.made?.id.forEach((id, i) => note(id, change.made!.state[i]!, change.at));
-    change.task.forEach((id, i) => note(id, change.state[i]!, change.at));
+    const { made } = change;
+    made?.id.forEach((id, i) => note(id, made.state[i]!, made.runs[i]!, change.at));
+    change.task.forEach((id, i) => note(id, change.state[i]!, change.runs[i]!, change.at));
   }
   return all;
 }

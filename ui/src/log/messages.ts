@@ -1,7 +1,7 @@
 import type { Hit } from "./text";
 
 /** A log file of a task, as the worker reads it. */
-export type LogFile = { name: string; heading: string; direct: boolean };
+export type LogFile = { name: string; heading: string };
 
 export type ToWorker =
   | { do: "open"; attempt: string; files: LogFile[]; done: boolean; header: Record<string, string> }

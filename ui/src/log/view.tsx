@@ -68,6 +68,17 @@ export function LogView(props: Props) {
     if (follow && count > 0) rows.scrollToIndex(count - 1, { align: "end" });
   }, [follow, count, rows]);
 
+  // What was gone to stays in sight when the room for it changes, until somebody scrolls.
+  const left = useRef(false);
+  useEffect(() => {
+    left.current = false;
+    const box = scroller.current;
+    if (!box || at < 0) return;
+    const again = new ResizeObserver(() => !left.current && box.clientHeight > 0 && rows.scrollToIndex(at, { align: "center" }));
+    again.observe(box);
+    return () => again.disconnect();
+  }, [at, rows]);
+
   const nextError = useCallback(() => void log.find("error", at + 1).then((line) => line >= 0 && go(line)), [log, at, go]);
   useKeys([
     { keys: "f", does: "Follow the end of the log", run: () => setFollow((f) => !f) },
@@ -85,7 +96,16 @@ export function LogView(props: Props) {
         aria-label="Log"
         aria-live="off"
         tabIndex={0}
-        onWheel={(e) => e.deltaY < 0 && setFollow(false)}
+        onWheel={(e) => {
+          left.current = true;
+          if (e.deltaY < 0) setFollow(false);
+        }}
+        onPointerDown={() => (left.current = true)}
+        onTouchMove={() => setFollow(false)}
+        onKeyDown={(e) => {
+          if (/^(Arrow|Page|Home|End)/.test(e.key)) left.current = true;
+          if (/^(ArrowUp|PageUp|Home)$/.test(e.key)) setFollow(false);
+        }}
       >
         <div className={css.all} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((item) => (

@@ -56,23 +56,6 @@ async function get(url: string, header: Record<string, string>): Promise<Respons
   throw new Refused(body?.message ?? `The server answered ${response.status}.`, response.status);
 }
 
-/** Reads a file that nothing is added to any more as it lies, packed; returns how many bytes of text that were. */
-async function readPacked(url: string, header: Record<string, string>): Promise<number> {
-  let bytes = 0;
-  const response = await get(url, header);
-  const reader = response.body!.pipeThrough(new DecompressionStream("gzip") as ReadableWritablePair<Uint8Array, Uint8Array>).getReader();
-  const decoder = new TextDecoder();
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done || cut) {
-      add(decoder.decode());
-      return bytes;
-    }
-    bytes += value.length;
-    add(decoder.decode(value, { stream: true }));
-  }
-}
-
 type Piece = { text: string; next: number; more: boolean; done: boolean };
 
 /** Reads a file piece by piece; the last file of a task that goes on until nothing is added to it any more. */
@@ -100,8 +83,7 @@ async function open(message: ToWorker & { do: "open" }) {
       if (i > 0) add(`${log.count > 0 && log.line(log.count - 1) !== "" ? "\n" : ""}── ${file.heading} ──\n`);
       last = log.count;
       const ended = done || i < files.length - 1;
-      if (done && !file.direct) await readPacked(`/api/logs/${path(file)}`, header);
-      else await readPieces(`/api/x/logs/${path(file)}`, 0, header, !ended);
+      await readPieces(`/api/x/logs/${path(file)}`, 0, header, !ended);
     }
   } catch (error) {
     tell({ is: "failed", message: error instanceof Error ? error.message : String(error), status: error instanceof Refused ? error.status : 0 });

@@ -11,7 +11,7 @@ import { Slider, usePast } from "../attempt/slider";
 import { Timeline } from "../attempt/timeline";
 import { useFollower } from "../attempt/useFollower";
 import { GraphPane } from "../graph/pane";
-import { count, findTask, firstFailure, type Outline } from "../live/outline";
+import { count, findTask, firstFailure, isOver, type Outline } from "../live/outline";
 import { Button } from "../parts/button";
 import { Failure, Loading, Skeleton } from "../parts/feedback";
 import { Mark } from "../parts/mark";
@@ -161,7 +161,7 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
         <Mark state={attempt.status} word />
         <span className={css.fact}>
           {attempt.done ? "after " : "for "}
-          <Duration begin={Date.parse(attempt.createdAt)} end={attempt.finishedAt ? Date.parse(attempt.finishedAt) : 0} />
+          <Duration {...spanOf(attempt, outline)} />
         </span>
         {counts.total > 0 && (
           <span className={css.fact}>
@@ -189,6 +189,19 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
       {dialog === "kill" && <KillDialog attempt={attempt} running={counts.running} onClose={() => setDialog(null)} />}
     </header>
   );
+}
+
+/** When an attempt began and ended: its tasks know that to the millisecond, itself only to the second. */
+function spanOf(attempt: Attempt, outline: Outline) {
+  let begin = Date.parse(attempt.createdAt);
+  let end = attempt.finishedAt ? Date.parse(attempt.finishedAt) : 0;
+  for (const t of outline.tasks.values()) {
+    if (t.parent !== 0 || !isOver(t.state)) continue;
+    const first = [...outline.tasks.values()].reduce((least, c) => (c.started > 0 ? Math.min(least, c.started) : least), Infinity);
+    begin = Number.isFinite(first) ? first : begin;
+    end = t.changed;
+  }
+  return { begin, end };
 }
 
 /** How often a reader of the screen is told how far it is, in milliseconds. */

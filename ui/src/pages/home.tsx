@@ -6,6 +6,7 @@ import type { Overview } from "../api/client";
 import { overviewQuery, projectsQuery } from "../api/queries";
 import { useRight } from "../api/session";
 import { RetryDialog } from "../attempt/actions";
+import { shownName } from "../live/outline";
 import { Button, buttonClass } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
@@ -36,10 +37,14 @@ export default function Home() {
       <Head data={data} seen={seen} />
       {query.error && <Failure error={query.error} retry={() => void query.refetch()} />}
       <Parts data={data} part={part} choose={setPart} />
-      <Failed data={data} seen={seen} />
-      <Late data={data} />
-      <Running data={data} />
-      <Next data={data} />
+      <div className={css.column}>
+        <Failed data={data} seen={seen} />
+        <Running data={data} />
+      </div>
+      <div className={css.column}>
+        <Late data={data} />
+        <Next data={data} />
+      </div>
     </div>
   );
 }
@@ -142,7 +147,7 @@ function FailedItem({ group, onRetry }: { group: FailedGroup; onRetry: () => voi
       </span>
       <p className={css.message}>{message ?? "It ended without a message."}</p>
       <p className={css.where}>
-        {task && <code title={task}>{task}</code>}
+        {task && <code title={task}>{shownName(task)}</code>}
         <span>
           <Distance at={attempt.finished} />, after <Duration begin={attempt.created} end={attempt.finished} />
         </span>

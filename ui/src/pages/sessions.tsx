@@ -95,7 +95,7 @@ function Row({ brief }: { brief: Brief }) {
           {workflowName(brief)}
           {brief.retryAttemptName !== null && <span className={css.quiet}> · retried</span>}
         </span>
-        <span className={css.cell}>
+        <span className={`${css.cell} ${css.time}`}>
           <SessionTime text={brief.sessionTime} />
         </span>
         <span className={`${css.cell} ${css.right}`}>

@@ -73,7 +73,7 @@ export function Keys({ children }: { children: ReactNode }) {
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
-      if (document.querySelector("[role=dialog],[role=menu]")) return;
+      if (document.querySelector("[role=dialog][data-open],[role=menu][data-open]")) return;
       const all = [...general, ...[...groups].flat()];
       const after = Date.now() - pending.current < chord ? "g " : "";
       pending.current = e.key === "g" && !after ? Date.now() : 0;

@@ -1,0 +1,73 @@
+package browser
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zerodag/integration/server"
+	"zerodag/ui"
+)
+
+// needed skips a test for want of what it stands on, or fails where REQUIRE names browser.
+func needed(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("NOT RUN: short")
+	}
+	missing := ""
+	_, browser := exec.LookPath(cmp.Or(os.Getenv("CHROMIUM"), "/usr/bin/chromium"))
+	_, modules := os.Stat(filepath.FromSlash("../../ui/node_modules/.bin/playwright"))
+	switch {
+	case browser != nil:
+		missing = "there is no /usr/bin/chromium (CHROMIUM names another one)"
+	case modules != nil || !ui.Built():
+		missing = "the web console is not built"
+	default:
+		return
+	}
+	if strings.Contains(os.Getenv("REQUIRE"), "browser") {
+		t.Fatalf("%s: run `make tools ui`", missing)
+	}
+	t.Skipf("NOT RUN: %s: run `make tools ui`", missing)
+}
+
+// run runs a script of ui/package.json and shows what it printed where it fails.
+func run(t *testing.T, script string, variables ...string) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "npm", "run", "--silent", script)
+	c.Dir = filepath.FromSlash("../../ui")
+	c.Env = append(os.Environ(), variables...)
+	out, err := c.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("npm run %s: %v", script, err)
+	}
+}
+
+// TestConsole proves in a browser that the page shows what the program did, lets people act on it, and keeps to its
+// policy. The pictures that it takes are kept where ZERODAG_PICTURES names a folder.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	needed(t)
+	pictures := cmp.Or(os.Getenv("ZERODAG_PICTURES"), t.TempDir())
+	run(t, "browser", "ZERODAG_PROGRAM="+server.Build(t), "ZERODAG_PICTURES="+pictures, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1")
+}
+
+// TestParts proves what of the page needs no browser: how tasks are folded, axes are cut, logs are searched, and that
+// colours are told apart.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	needed(t)
+	run(t, "test")
+}
+
+// TestSize proves that each page fetches no more than it may.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	needed(t)
+	run(t, "size")
+}

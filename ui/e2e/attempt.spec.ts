@@ -1,0 +1,64 @@
+import { expect, test } from "./test";
+
+test("an attempt under way is followed live, and who comes late sees its first line", async ({ page, examples, server }) => {
+  await page.goto(`/attempts/${examples.running}?task=${encodeURIComponent("+slow+parts^sub+loop-0+wait")}`);
+  await expect(page.getByText("line 1 of part 0")).toBeAttached();
+  const count = page.getByRole("log").locator("button");
+  const before = Number(await count.last().textContent());
+  await expect.poll(async () => Number(await count.last().textContent())).toBeGreaterThan(before + 1);
+  await page.getByRole("button", { name: "Kill" }).click();
+  const dialog = page.getByRole("dialog", { name: "Kill this attempt" });
+  await expect(dialog).toContainText("3 tasks are running");
+  await expect(dialog).toContainText(`zerodag kill ${examples.running}`);
+  await dialog.getByRole("button", { name: "Kill" }).click();
+  await server.over(examples.running);
+  await expect(page.getByText("killed", { exact: true })).toBeVisible();
+  await expect(page).toHaveTitle(/^killed/);
+  await expect(page.getByRole("button", { name: "Kill" })).toHaveCount(0);
+});
+
+test("many siblings are folded, with the failures before the fold", async ({ page, examples }) => {
+  await page.goto(`/attempts/${examples.large}`);
+  await expect(page.getByRole("treeitem", { name: /#170/ })).toBeVisible();
+  const fold = page.getByRole("treeitem", { name: /#0 … #299/ });
+  await expect(fold).toContainText("299");
+  await fold.click();
+  await expect(page.getByRole("treeitem", { name: /#0/ }).first()).toBeVisible();
+  const rendered = await page.getByRole("treeitem").count();
+  expect(rendered).toBeLessThan(120); // only what can be seen is there
+  await page.getByRole("searchbox", { name: "Filter tasks" }).fill("loop-170");
+  await expect(page.getByRole("treeitem", { name: /#170/ })).toBeVisible();
+  await expect(page.getByRole("treeitem", { name: /#169/ })).toHaveCount(0);
+});
+
+test("hostile names, parameters, errors and lines are text", async ({ page, examples }) => {
+  await page.goto(`/attempts/${examples.hostile}`);
+  await expect(page.getByText("red", { exact: true })).toBeVisible();
+  await page.getByRole("tab", { name: "In" }).click();
+  await expect(page.getByRole("tabpanel")).toContainText("<b onclick=1");
+  await page.goto("/");
+  await expect(page.getByText(/odd\/hostile/)).toBeVisible();
+  await expect(page).not.toHaveTitle("taken");
+  await expect(page.locator("img")).toHaveCount(0);
+});
+
+test("polls tell what a stream tells", async ({ page, server, examples }) => {
+  await page.route("**/api/x/session", (r) => r.fulfill({ json: { authenticated: true, live: "poll", rights: { read: true, write: true } } }));
+  const streams: string[] = [];
+  page.on("request", (r) => r.headers().accept === "text/event-stream" && streams.push(r.url()));
+  const attempt = server.begin("sales", "nightly", "--session", `2026-10-${10 + Number(examples.failed)}`, "-p", "broken=");
+  await page.goto(`/attempts/${attempt}`);
+  await expect(page.getByText("done", { exact: true })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("treeitem", { name: /\+report/ })).toBeVisible();
+  expect(streams).toEqual([]);
+});
+
+test("who may only read is offered nothing that the server refuses", async ({ page, examples }) => {
+  await page.route("**/api/x/session", (r) => r.fulfill({ json: { authenticated: true, live: "stream", rights: { read: true, write: false } } }));
+  await page.goto(`/attempts/${examples.failed}`);
+  await expect(page.getByRole("region", { name: "Why it failed" })).toBeVisible();
+  await expect(page.getByRole("button", { name: /Retry/ })).toHaveCount(0);
+  await page.goto("/");
+  await expect(page.getByRole("link", { name: "Log" }).first()).toBeVisible();
+  await expect(page.getByRole("button", { name: /Retry/ })).toHaveCount(0);
+});

@@ -1,0 +1,73 @@
+import { expect, test } from "./test";
+
+test("from home to the failing line of the log is one click, and to a retry two more", async ({ page, examples, server }) => {
+  await page.goto("/");
+  const row = page.getByRole("listitem").filter({ hasText: "sales/nightly" });
+  await expect(row).toContainText("Command failed with code 1");
+  await row.getByRole("link", { name: "Log" }).click();
+  await expect(page.getByText('psql: ERROR: relation "events" does not exist')).toBeInViewport();
+  await expect(page).toHaveURL(new RegExp(`/attempts/${examples.failed}\\?task=`));
+  await expect(page).toHaveTitle(/^failed · sales\/nightly 2026-11-20/);
+  await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /^data:image\/svg/);
+
+  await page.getByRole("button", { name: /changes? since it last worked/ }).click();
+  const cause = page.getByRole("region", { name: "Why it failed" });
+  await expect(cause).toContainText("nightly.dig");
+  await expect(cause).toContainText("Parameter broken");
+
+  await page.getByRole("button", { name: "Retry failed" }).click();
+  const dialog = page.getByRole("dialog", { name: "Retry what failed" });
+  await expect(dialog).toContainText(`zerodag retry ${examples.failed} --resume --latest-revision`);
+  await dialog.getByText("The one that failed").click();
+  await expect(dialog).toContainText(`zerodag retry ${examples.failed} --resume --keep-revision`);
+  await dialog.getByRole("button", { name: "Retry failed" }).click();
+  await expect(page).not.toHaveURL(new RegExp(`/attempts/${examples.failed}\\b`));
+  await expect(page.getByRole("navigation", { name: "Attempts of this session" })).toContainText("2");
+  const id = page.url().split("/").at(-1)!.replace(/\?.*/, "");
+  expect(await server.over(id)).toBe(false);
+  await expect(page.getByText("kept").first()).toBeVisible();
+});
+
+test("a whole diagnosis works by keyboard alone", async ({ page, examples }) => {
+  await page.goto("/sessions");
+  await expect(page.getByRole("link", { name: /odd\/hostile/ })).toBeVisible();
+  await page.keyboard.press("g");
+  await page.keyboard.press("h");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("failed");
+  await page.goto(`/attempts/${examples.failed}`);
+  await expect(page.getByText("LINE 1: select * from events")).toBeVisible();
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog", { name: "Keys" })).toContainText("Next failed task");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("r");
+  await expect(page.getByRole("dialog", { name: "Retry what failed" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.getByRole("tree").focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowUp");
+  await expect(page).toHaveURL(/task=[0-9]+/);
+});
+
+test("a log is searched, and an address leads to its lines", async ({ page, examples }) => {
+  await page.goto(`/attempts/${examples.failed}`);
+  const search = page.getByRole("searchbox", { name: "Search the log" });
+  await search.fill("LOADED 17 ROWS");
+  await expect(page.getByText("1/2")).toBeVisible(); // of two runs
+  await expect(page.locator("mark").first()).toHaveText("loaded 17 rows");
+  await search.press("Enter");
+  await expect(page.getByText("2/2")).toBeVisible();
+  await search.fill("");
+  await page.getByRole("button", { name: "Line 12", exact: true }).scrollIntoViewIfNeeded().catch(() => {});
+  await page.goto(`${page.url().split("?")[0]}?task=${encodeURIComponent("+nightly+load^sub+loop-2+part")}&lines=3-4`);
+  await expect(page.locator("[data-here]")).toHaveCount(2);
+});
+
+test("what a task saw and left, and each of its runs, are there", async ({ page, examples }) => {
+  await page.goto(`/attempts/${examples.failed}`);
+  await page.getByRole("tab", { name: "In" }).click();
+  await expect(page.getByRole("tabpanel")).toContainText("broken");
+  await page.getByRole("tab", { name: "Out" }).click();
+  await expect(page.getByRole("tabpanel")).toContainText("It stored nothing.");
+  await page.getByRole("tab", { name: "Tries" }).click();
+  await expect(page.getByRole("tabpanel").getByRole("listitem")).toHaveCount(2);
+});

@@ -1,0 +1,164 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { mkdirSync } from "node:fs";
+import { expect, open, test } from "./test";
+
+const pictures = process.env.ZERODAG_PICTURES ?? "e2e/pictures";
+mkdirSync(pictures, { recursive: true });
+
+const looks = (["light", "dark"] as const).flatMap((theme) => [1440, 375].map((width) => ({ theme, width })));
+
+/** Looks at what is shown now: nothing that keeps somebody out, nothing wider than the screen; and keeps a picture. */
+async function look(page: Page, name: string, width: number, theme: string) {
+  await page.evaluate(() => document.fonts.ready);
+  const report = await new AxeBuilder({ page }).analyze();
+  const serious = report.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  expect(serious.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join("; ")}`), name).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${name}: wider than the screen`).toBeLessThanOrEqual(0);
+  await page.screenshot({ path: `${pictures}/${name}-${width}-${theme}.png`, animations: "disabled" });
+}
+
+for (const { theme, width } of looks) {
+  test(`every page can be read at ${width} pixels, ${theme}`, async ({ page, examples }) => {
+    test.setTimeout(90_000);
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
+    await page.goto("/");
+    await expect(page.getByRole("region", { name: "Failed" })).toBeVisible();
+    await look(page, "home", width, theme);
+    await page.getByRole("button", { name: "Retry" }).first().click();
+    await expect(page.getByRole("dialog")).toContainText("zerodag retry");
+    await look(page, "retry", width, theme);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("?");
+    await expect(page.getByRole("dialog", { name: "Keys" })).toBeVisible();
+    await look(page, "keys", width, theme);
+    await page.goto(`/attempts/${examples.failed}`);
+    await expect(page.getByRole("tree")).toBeVisible();
+    await look(page, "attempt", width, theme);
+    await page.getByRole("button", { name: "Log", exact: true }).click();
+    await expect(page.getByText("LINE 1: select * from events")).toBeVisible();
+    await page.getByRole("button", { name: /since it last worked/ }).click();
+    await look(page, "attempt-log", width, theme);
+    await page.goto(`/attempts/${examples.failed}?task=${encodeURIComponent("+nightly+load^sub+loop-2+part")}&tab=in`);
+    await expect(page.getByRole("tabpanel")).toContainText("What it sees");
+    await look(page, "attempt-in", width, theme);
+    await page.goto(`/attempts/${examples.large}`);
+    await expect(page.getByRole("treeitem", { name: /#170/ })).toBeVisible();
+    await look(page, "attempt-large", width, theme);
+    await page.goto(`/attempts/${examples.hostile}?task=${encodeURIComponent("+hostile+fail")}`);
+    await expect(page.getByRole("log")).toBeVisible();
+    await look(page, "attempt-hostile", width, theme);
+    for (const [path, name] of [["/sessions", "sessions"], ["/sessions?state=killed&q=nothing", "sessions-none"], ["/projects", "projects"], ["/projects/1", "project"], ["/nowhere", "missing"]]) {
+      await page.goto(path!);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await page.waitForLoadState("networkidle");
+      await look(page, name!, width, theme);
+    }
+  });
+}
+
+test("the theme and the zone stay as they were chosen", async ({ page }) => {
+  await page.goto("/sessions");
+  await page.getByRole("button", { name: /^Theme/ }).click();
+  await page.getByRole("menuitem", { name: "Dark" }).click();
+  await page.getByRole("button", { name: /^Time zone/ }).click();
+  await page.getByRole("menuitem", { name: "UTC" }).click();
+  await expect(page.getByText("2026-11-19 15:00 (2026-11-20 00:00 +09:00)").first()).toBeVisible();
+  await page.reload();
+  await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
+  await expect(page.getByText("2026-11-19 15:00 (2026-11-20 00:00 +09:00)").first()).toBeVisible();
+});
+
+test("failures that were seen are gone until somebody asks for them again", async ({ page }) => {
+  await page.goto("/");
+  const failed = page.getByRole("region", { name: "Failed" });
+  await expect(failed.getByRole("listitem").first()).toBeVisible();
+  await failed.getByRole("button", { name: "Mark as seen" }).click();
+  await expect(failed).toContainText("Nothing failed since");
+  await failed.getByRole("button", { name: "Show the last day again" }).click();
+  await expect(failed.getByRole("listitem").first()).toBeVisible();
+});
+
+test.describe("where the server refuses or is away", () => {
+  test.use({ allowed: [/Failed to load resource/] });
+
+  test("a page says what is wrong, with the request, and goes on once it is asked again", async ({ page }) => {
+    let broken = true;
+    await page.route("**/api/projects", (r) =>
+      broken ? r.fulfill({ status: 503, headers: { "apigw-requestid": "Ab12" }, json: { message: "The store does not answer", status: 503 } }) : r.continue(),
+    );
+    await page.goto("/projects");
+    await expect(page.getByRole("alert")).toContainText("The store does not answer");
+    await expect(page.getByRole("alert")).toContainText("Ab12");
+    broken = false;
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect(page.getByRole("link", { name: /sales/ })).toBeVisible();
+  });
+
+  test("what is missing and what is forbidden are told apart", async ({ page }) => {
+    await page.goto("/attempts/999999");
+    await expect(page.getByRole("alert")).toContainText("Resource does not exist");
+    await page.route("**/api/projects", (r) => r.fulfill({ status: 403, json: { message: "Access denied: this needs role viewer", status: 403 } }));
+    await page.goto("/projects");
+    await expect(page.getByRole("alert")).toContainText("Ask who runs this server");
+  });
+
+  test("a browser without a network says so", async ({ page, context }) => {
+    await page.goto("/");
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await context.setOffline(true);
+    await expect(page.getByText("This browser is offline")).toBeVisible();
+    await context.setOffline(false);
+    await expect(page.getByText("This browser is offline")).toHaveCount(0);
+  });
+});
+
+test.describe("sign-in", () => {
+  test.use({ allowed: [/Failed to load resource/], session: null });
+
+  test("nobody is let further before, a wrong token is told, and the page asked for is there afterwards", async ({ page, examples }) => {
+    let signedIn = false;
+    await page.route("**/api/x/session", async (r) => {
+      const out = { ...open, authenticated: false, methods: ["token", "basic", "oidc"], oidc: { name: "Cognito", url: "/api/x/session/oidc" }, user: null };
+      const request = r.request();
+      expect(request.headers()["x-zerodag-request"]).toBe("page");
+      if (request.method() === "DELETE") signedIn = false;
+      if (request.method() === "POST") {
+        if (request.postDataJSON().token !== "right") return r.fulfill({ status: 401, json: { message: "wrong token", status: 401 } });
+        signedIn = true;
+      }
+      if (request.method() === "DELETE") return r.fulfill({ status: 204 });
+      return r.fulfill({ json: signedIn ? { ...out, authenticated: true, user: "ada" } : out });
+    });
+    for (const { theme, width } of looks) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: 812 });
+      await page.goto(`/attempts/${examples.failed}?tab=in`);
+      await expect(page.getByRole("link", { name: "Continue with Cognito" })).toHaveAttribute("href", `/api/x/session/oidc?return=${encodeURIComponent(`/attempts/${examples.failed}?tab=in`)}`);
+      await look(page, "signin", width, theme);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.getByLabel("Token").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).first().click();
+    await expect(page.getByRole("alert")).toHaveText("wrong token");
+    await page.getByLabel("Token").fill("right");
+    await page.getByRole("button", { name: "Sign in" }).first().click();
+    await expect(page.getByRole("tab", { name: "In", selected: true })).toBeVisible();
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain("right");
+    await page.getByRole("button", { name: "Signed in as ada" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await expect(page.getByLabel("Token")).toBeVisible();
+  });
+
+  test("a session that has ended leads to sign-in", async ({ page }) => {
+    let ended = false;
+    await page.route("**/api/x/session", (r) => r.fulfill({ json: { ...open, authenticated: !ended, methods: ["token"] } }));
+    await page.route("**/api/projects", (r) => {
+      ended = true;
+      return r.fulfill({ status: 401, json: { message: "unauthorized", status: 401 } });
+    });
+    await page.goto("/projects");
+    await expect(page.getByLabel("Token")).toBeVisible();
+  });
+});
