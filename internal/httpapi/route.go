@@ -113,6 +113,11 @@ func consoleEndpoints() []route {
 	following := get("attempts/{id}/changes", "getChanges", getChanges)
 	following.kind = stream
 	return []route{
+		{method: http.MethodGet, path: "/api/x/session", name: "getSignIn", serve: getSignIn},
+		{method: http.MethodPost, path: "/api/x/session", name: "signIn", consumes: jsonType, serve: signIn},
+		{method: http.MethodDelete, path: "/api/x/session", name: "signOut", serve: signOut},
+		{method: http.MethodGet, path: leavePath, name: "leaveToSignIn", serve: getOIDC},
+		{method: http.MethodGet, path: CallbackPath, name: "comeBackSignedIn", serve: getCallback},
 		get("overview", "getOverview", getOverview),
 		get("sessions", "findSessions", findSessions),
 		get("workflows/{id}/grid", "getGrid", getGrid),
