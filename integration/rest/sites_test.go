@@ -119,6 +119,7 @@ func bodies() map[string]string {
 		"putProjectSecret": `{"value":"stolen"}`,
 		"completeUpload":   `{"tags":["stolen"]}`,
 		"killAttempt":      `{}`,
+		"rerunAttempt":     `{"mode":"all","retryAttemptName":"stolen"}`,
 		"forkAttempt":      `{"seq":1,"retryAttemptName":"stolen"}`,
 		"skipSchedule":     `{"nextTime":"2040-01-01T00:00:00Z","dryRun":false}`,
 		"backfillSchedule": `{"fromTime":"2030-01-01T00:00:00Z","attemptName":"stolen","count":1,"dryRun":false}`,
