@@ -54,8 +54,9 @@ func imports() []allowed {
 		{"internal/node", core + shared + "internal/catalogue internal/delivery internal/tasklog", "the shell knows ports and the form of logs, not drivers"},
 		{"internal/uploads", core + shared + "internal/catalogue internal/delivery", "the shell knows ports, not drivers"},
 		{"internal/local", core + shared + "internal/catalogue", "`run` knows interfaces, not drivers"},
-		{"internal/console", core + "internal/catalogue", "a console reads what the catalogue has"},
-		{"internal/httpapi", core + "docs internal/catalogue internal/console internal/node internal/replay internal/seal internal/uploads", "the API serves every deployment and runs no operator"},
+		{"internal/console", core + "engine/expr internal/catalogue", "a console reads what the catalogue has"},
+		{"internal/check", "engine/dig engine/param operators operators/all" + test, "it looks at files that came in a request, and at nothing else"},
+		{"internal/httpapi", core + "docs internal/catalogue internal/check internal/console internal/node internal/replay internal/seal internal/uploads", "the API serves every deployment and runs no operator"},
 
 		{"internal/evaluators/wire", "engine/expr engine/param engine/schedule", "both sides of it are small"},
 		{"internal/evaluators/evaluator", "engine/... internal/evaluators/wire golang.org/x/sys/... github.com/elastic/go-seccomp-bpf/...", "an evaluator is small: expressions and nothing else"},

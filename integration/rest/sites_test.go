@@ -96,6 +96,7 @@ func (v tenant) questions() map[string]asked {
 		"startAttempt":           {body: start, want: 404},
 		"getSchedules":           {},
 		"getOverview":            {query: "seen=0"},
+		"checkFiles":             {body: `{"files":{"a.dig":"+a: {require>: main, project_name: ` + marker + `}"}}`},
 		"getSignIn":              {},
 		"signIn":                 {body: `{"token":"` + marker + `"}`, want: 401},
 		"signOut":                {want: 204},
