@@ -121,6 +121,7 @@ func consoleEndpoints() []route {
 		get("overview", "getOverview", getOverview),
 		get("sessions", "findSessions", findSessions),
 		get("workflows/{id}/grid", "getGrid", getGrid),
+		get("workflows/{id}/plan", "getPlan", getPlan),
 		get("schedules/{id}/upcoming", "getUpcoming", getUpcoming),
 		get("schedules/{id}/dates", "getDates", getDates),
 		get("projects/{id}/files", "getFiles", getFiles),
