@@ -97,6 +97,7 @@ func (v tenant) questions() map[string]asked {
 		"getSchedules":           {},
 		"getOverview":            {query: "seen=0"},
 		"checkFiles":             {body: `{"files":{"a.dig":"+a: {require>: main, project_name: ` + marker + `}"}}`},
+		"search":                 {query: "q=" + v.ids["attempts"]},
 		"getSignIn":              {},
 		"signIn":                 {body: `{"token":"` + marker + `"}`, want: 401},
 		"signOut":                {want: 204},

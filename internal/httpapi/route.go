@@ -120,6 +120,7 @@ func consoleEndpoints() []route {
 		{method: http.MethodGet, path: CallbackPath, name: "comeBackSignedIn", serve: getCallback},
 		get("overview", "getOverview", getOverview),
 		get("sessions", "findSessions", findSessions),
+		get("search", "search", search),
 		get("workflows/{id}/grid", "getGrid", getGrid),
 		get("workflows/{id}/plan", "getPlan", getPlan),
 		get("schedules/{id}/upcoming", "getUpcoming", getUpcoming),
