@@ -30,7 +30,7 @@ func service(name string) string { return " github.com/aws/aws-sdk-go-v2/service
 // imports is the table. What is not in it is not allowed: a new package needs a row, or to fit one.
 func imports() []allowed {
 	return []allowed{
-		{"engine/param engine/expr/assets internal/env internal/datafolder internal/egress internal/gate docs cmd/runner examples/... internal/docker/dockertest ui", "",
+		{"engine/param engine/expr/assets internal/env internal/datafolder internal/egress internal/gate internal/seal internal/oidc/oidctest docs cmd/runner examples/... internal/docker/dockertest ui", "",
 			"they know nothing of ours; the runner starts in every image"},
 		{"engine/schedule engine/expr internal/client", "engine/param", "values are all that they share with others; the client speaks to any server"},
 		{"engine/dig", "engine/param engine/schedule gopkg.in/yaml.v3", "it alone reads workflows"},
@@ -54,8 +54,9 @@ func imports() []allowed {
 		{"internal/node", core + shared + "internal/catalogue internal/delivery internal/tasklog", "the shell knows ports and the form of logs, not drivers"},
 		{"internal/uploads", core + shared + "internal/catalogue internal/delivery", "the shell knows ports, not drivers"},
 		{"internal/local", core + shared + "internal/catalogue", "`run` knows interfaces, not drivers"},
-		{"internal/console", core + "internal/catalogue", "a console reads what the catalogue has"},
-		{"internal/httpapi", core + "docs internal/catalogue internal/console internal/node internal/replay internal/uploads", "the API serves every deployment and runs no operator"},
+		{"internal/console", core + "engine/expr internal/catalogue", "a console reads what the catalogue has"},
+		{"internal/check", "engine/dig engine/param operators operators/all" + test, "it looks at files that came in a request, and at nothing else"},
+		{"internal/httpapi", core + "docs internal/catalogue internal/check internal/console internal/node internal/replay internal/seal internal/uploads", "the API serves every deployment and runs no operator"},
 
 		{"internal/evaluators/wire", "engine/expr engine/param engine/schedule", "both sides of it are small"},
 		{"internal/evaluators/evaluator", "engine/... internal/evaluators/wire golang.org/x/sys/... github.com/elastic/go-seccomp-bpf/...", "an evaluator is small: expressions and nothing else"},
@@ -71,6 +72,7 @@ func imports() []allowed {
 		{"internal/notice/mail", core + "operators/mail", "a mail is sent in the way of `mail>`"},
 		{"internal/sandbox", core, "it knows ports, not drivers"},
 		{"internal/border", core + sdk, "it is the same for every service"},
+		{"internal/oidc", core + "github.com/coreos/go-oidc/v3/oidc golang.org/x/oauth2 internal/oidc/oidctest" + test, "it knows a provider of identities and nothing of what people may do"},
 		{"internal/iam", "github.com/aws/aws-sdk-go-v2/aws/... github.com/aws/aws-sdk-go-v2/config", "it signs requests, whatever they are"},
 		{"internal/dynamo", core + sdk + service("dynamodb") + "internal/env internal/sandbox internal/tasklog", oneService},
 		{"internal/s3", core + sdk + service("s3") + "internal/sandbox internal/tasklog", oneService},
@@ -84,10 +86,10 @@ func imports() []allowed {
 		{"internal/account", "infra/settings github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
 			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
-		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/sqlite operators/all",
+		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/seal internal/sqlite operators/all",
 			"it wires the drivers of one machine: only operators link the SDK"},
 		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi " +
-			"internal/httpclient internal/lambda internal/node internal/notice internal/placement internal/s3 internal/sandbox internal/sns internal/sqs internal/ssm internal/tick internal/uploads",
+			"internal/httpclient internal/lambda internal/node internal/notice internal/oidc internal/placement internal/s3 internal/sandbox internal/seal internal/sns internal/sqs internal/ssm internal/tick internal/uploads",
 			"it wires the drivers of AWS: a function links the operators that it runs, and no others"},
 
 		{"functions/agent", "internal/cloud operators/all github.com/aws/aws-lambda-go/lambda", "it runs all operators"},
@@ -99,7 +101,7 @@ func imports() []allowed {
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/client internal/datafolder internal/egress internal/embedded " +
-			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/scratch internal/sqlite " +
+			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/scratch internal/sqlite " +
 			"internal/tasklog operators/all operators/plugin ui", "the command line and the server know no driver of AWS"},
 		{"packaging", "", "it packs the program and knows nothing of it"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},

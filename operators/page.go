@@ -4,6 +4,7 @@ import (
 	"embed"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -56,6 +57,19 @@ func allPages() []string {
 	}
 	return all
 }
+
+// Named lists the built-in operators by their pages: a program that runs none can know what there is.
+func Named() []string { return slices.Clone(named()) }
+
+var named = sync.OnceValue(func() []string {
+	var names []string
+	for _, page := range allPages() {
+		title, _, _ := strings.Cut(page, "\n")
+		names = append(names, strings.TrimSuffix(strings.TrimPrefix(title, "# "), ">"))
+	}
+	slices.Sort(names)
+	return names
+})
 
 // cutPage takes the part of text that begins with the line title and ends before the next
 // title; a comment in a sample of code is none.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine/expr/script"
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
 	"zerodag/internal/gate"
@@ -86,10 +87,16 @@ func (c *serverCommand) webOptions(r *reading) (webOptions, error) {
 const everywhere = "0.0.0.0"
 
 // open says that callers need no login.
-func (o webOptions) open() bool { return !o.token && len(o.api.Auth.Users) == 0 }
+func (o webOptions) open() bool {
+	return !o.token && len(o.api.Auth.Users) == 0 && o.api.Auth.OIDC == nil
+}
 
 // authentication reads who may call (server.md#who-may-call).
 func (o *webOptions) authentication(r *reading) error {
+	var err error
+	if o.api.Auth.OIDC, err = provider(r); err != nil {
+		return err
+	}
 	name := r.text("server.authenticator.basic.username", r.text("basicauth.username", ""))
 	password := r.text("server.authenticator.basic.password", r.text("basicauth.password", ""))
 	admin := r.bool("server.authenticator.basic.admin", r.bool("basicauth.admin", false))
@@ -128,8 +135,9 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 		}
 	}()
 	o.api.Node, o.api.Logger, o.api.Stopping = engine.Node, logger, w.stopping
+	o.api.Syntax = script.Check
 	o.api.Backup, o.api.Writable, o.api.Vitals = engine.Backup, engine.Writable, engine.Vitals
-	o.api.Auth.Tokens, o.api.Auth.Audit, o.api.Auth.Required = engine.DB, engine.DB, o.token
+	o.api.Auth.Tokens, o.api.Auth.Audit, o.api.Auth.Seal, o.api.Auth.Required = engine.DB, engine.DB, engine.Seal, o.token
 	access := func(h http.Handler) http.Handler { return h }
 	if o.accessLog != "" {
 		log, err := files.NewAccessLog(o.accessLog, o.accessForm)

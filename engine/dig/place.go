@@ -23,11 +23,32 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, 
 // operator has made is found in what it was made of: the body of a loop, the file that call> names. Where that is not
 // known, it is the place of the task that made it. found is false when the workflow cannot be read.
 func Find(read Source, file, task, message string) (place Place, found bool) {
-	f := &finder{project: newProject(read), file: file, message: message}
-	raw := f.project.file(file)
-	if raw == nil || f.lost {
+	p := newProject(read)
+	raw := p.file(file)
+	if raw == nil || p.lost {
 		return Place{}, false
 	}
+	return p.placeOf(file, raw, task, message)
+}
+
+// Places is Find for many tasks at once, without a message: by their names, those that are found.
+func Places(read Source, file string, tasks []string) map[string]Place {
+	p, places := newProject(read), map[string]Place{}
+	raw := p.file(file)
+	if raw == nil || p.lost {
+		return places
+	}
+	for _, task := range tasks {
+		if place, found := p.placeOf(file, raw, task, ""); found {
+			places[task] = place
+		}
+	}
+	return places
+}
+
+// placeOf looks for a task in the workflow raw of a file.
+func (p *project) placeOf(file string, raw *param.Map, task, message string) (place Place, found bool) {
+	f := &finder{project: p, file: file, message: message}
 	f.task(raw, strings.TrimPrefix(task, "+"+workflowName(file)))
 	at := f.quoted
 	if at.line == 0 {

@@ -34,6 +34,17 @@ func OperatorOf(config *param.Map) string {
 	return name
 }
 
+// BodiesOf names the keys of a task under which its operator has tasks that it makes at run time, of those that are
+// there; none of an operator that makes them otherwise, or never.
+func BodiesOf(config *param.Map) (keys []string) {
+	for _, key := range []string{"_do", "_else_do"} {
+		if config.Map(key) != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 func operatorOf(config *param.Map) (name, key string, command param.Value) {
 	if v, ok := config.Get("_type"); ok {
 		name, _ = v.(string)

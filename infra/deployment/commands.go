@@ -96,7 +96,7 @@ func (d *Deployment) commandSettings() env.Commands {
 
 // runnerKeys is the name of the parameter with the keys that sign what machines show: not below
 // that of secrets, which other functions may read and write. Who launches the first machine makes it.
-func (d *Deployment) runnerKeys() string { return "/zerodag-keys/" + d.Stage + "/runners" }
+func (d *Deployment) runnerKeys() string { return env.Keys(d.Stage) + "/runners" }
 
 func values(list []*string) []string {
 	out := make([]string, len(list))

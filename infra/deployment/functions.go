@@ -64,12 +64,22 @@ func onDead(d *Deployment) []*string {
 func onBus(d *Deployment) []*string   { return []*string{d.bus.EventBusArn()} }
 func onTopic(d *Deployment) []*string { return []*string{d.topic.TopicArn()} }
 func onRunnerKeys(d *Deployment) []*string {
-	return d.ofCommands(func(*commands) []*string {
-		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String(d.runnerKeys()[1:])})}
-	})
+	return d.ofCommands(func(*commands) []*string { return d.parameter(d.runnerKeys()) })
+}
+
+// parameter is the one of a name, or those that a pattern means.
+func (d *Deployment) parameter(name string) []*string {
+	return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String(name[1:])})}
+}
+func onSealKey(d *Deployment) []*string { return d.parameter(env.Keys(d.Stage) + env.SealKey) }
+func onClientSecret(d *Deployment) []*string {
+	if d.OIDCIssuer == "" {
+		return nil
+	}
+	return d.parameter(env.Keys(d.Stage) + env.ClientSecret)
 }
 func onSecrets(d *Deployment) []*string {
-	return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String("zerodag/" + d.Stage + "/*")})}
+	return d.parameter("/zerodag/" + d.Stage + "/*")
 }
 
 // Sets of actions, each for one way of using a resource.
@@ -105,7 +115,8 @@ func functions() []function {
 		{name: "api", timeout: 29, memory: 512, reserved: apiReserved, may: slices.Concat(redrive, []right{table,
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
-			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets}})},
+			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets},
+			{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onSealKey}, {[]string{"ssm:GetParameter"}, onClientSecret}})},
 		{name: "runners", timeout: 20, memory: 512, reserved: 50, may: []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
 			{[]string{"s3:GetObject"}, onKeys("archives/", "log/", "state/")}, {[]string{"s3:PutObject"}, onKeys("log/")}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:PutObject"}, onLogs}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey}, {readSecrets, onSecrets}, {[]string{"ssm:GetParameter"}, onRunnerKeys}}},
@@ -257,6 +268,9 @@ func (d *Deployment) variables() map[string]string {
 		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, Commands: d.commandSettings(),
 		KeepAttempts: daysOf(d.AttemptDays), KeepArchives: daysOf(d.ArchiveDays), KeepRecords: daysOf(d.AuditDays), KeepLogs: daysOf(d.LogDays),
 		EventVisibility: eventVisibility, TaskVisibility: taskVisibility,
+	}
+	if d.OIDCIssuer != "" {
+		c.OIDC = env.OIDC{Issuer: d.OIDCIssuer, Client: d.OIDCClient, Address: d.OIDCAddress, Name: d.OIDCName, Groups: d.OIDCGroups, Grants: d.OIDCGrants}
 	}
 	if d.callee != nil {
 		c.Commands.Function = env.Function{Name: *d.name("commands"), Memory: d.CommandFunctionMemory}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -37,6 +38,13 @@ type Settings struct {
 	Certificate string `yaml:"certificate" doc:"ARN of a certificate for domain, in the region of the stage"`
 	HostedZone  Zone   `yaml:"hostedZone" doc:"the zone of Route 53 that gets a record for domain; without it the output DomainTarget says what the record is"`
 
+	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of a provider of identities (OpenID Connect) at which people sign in to the page; its client's secret is the parameter /zerodag-keys/STAGE/oidc"`
+	OIDCClient  string   `yaml:"oidcClient" doc:"the id by which the provider knows the deployment"`
+	OIDCAddress string   `yaml:"oidcAddress" doc:"of the API as browsers call it, https://...; the provider must know oidcAddress/api/x/session/oidc/callback"`
+	OIDCName    string   `yaml:"oidcName" doc:"of the provider, on the button"`
+	OIDCGroups  string   `yaml:"oidcGroups" doc:"the claim of id tokens that lists groups; Cognito has cognito:groups"`
+	OIDCGrants  []string `yaml:"oidcGrants" doc:"who may sign in: WHO=ROLE or WHO=ROLE/SITE, where WHO is an e-mail address, @DOMAIN or group:NAME; the first that fits counts"`
+
 	VPC                   string   `yaml:"vpc" doc:"vpc-... of executor, agent and machines; default: machines run in the default VPC of the account; nothing: in one of their own"`
 	Subnets               []string `yaml:"subnets" prefix:"subnet-" doc:"of vpc"`
 	SecurityGroups        []string `yaml:"securityGroups" prefix:"sg-" doc:"of executor and agent in vpc; none: one is made that lets everything out"`
@@ -71,6 +79,7 @@ func Default(stage string) Settings {
 		LogDays: 90, BusEvents: "all", DeletionProtection: true,
 		Commands: "fargate", Image: "public.ecr.aws/docker/library/python:3.13-slim", Repositories: []string{"*"},
 		CommandCPU: 1024, CommandMemory: 2048, CommandArchitecture: "x86_64", CommandFunctionMemory: 1769,
+		OIDCName: "single sign-on", OIDCGroups: "groups",
 	}
 }
 
@@ -104,7 +113,36 @@ func (s Settings) Validate() error {
 			return fmt.Errorf("taskRoles: %w", err)
 		}
 	}
+	if err := s.signIn(); err != nil {
+		return err
+	}
 	return s.agree()
+}
+
+var grant = regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
+
+// signIn looks at what says who may sign in at a provider of identities.
+func (s Settings) signIn() error {
+	if s.OIDCIssuer == "" {
+		if s.OIDCClient != "" || s.OIDCAddress != "" || len(s.OIDCGrants) > 0 {
+			return errors.New("oidcClient, oidcAddress and oidcGrants must be given together with oidcIssuer, the provider of identities")
+		}
+		return nil
+	}
+	for name, address := range map[string]string{"oidcIssuer": s.OIDCIssuer, "oidcAddress": s.OIDCAddress} {
+		if !strings.HasPrefix(address, "https://") {
+			return fmt.Errorf("%s must be a URL that begins with https:// but is %q", name, address)
+		}
+	}
+	if s.OIDCClient == "" || len(s.OIDCGrants) == 0 {
+		return errors.New("oidcIssuer must be given together with oidcClient and with oidcGrants, which say who may sign in")
+	}
+	for _, g := range s.OIDCGrants {
+		if !grant.MatchString(g) {
+			return fmt.Errorf("oidcGrants must be WHO=ROLE or WHO=ROLE/SITE, where WHO is an e-mail address, @DOMAIN or group:NAME, but has %q", g)
+		}
+	}
+	return nil
 }
 
 // checkStage refuses what is no name of a stage, nor of a file in the folder of stages.

@@ -81,7 +81,7 @@ func TestRoles(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
 	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "openUpload", "getUpload", "completeUpload"}
-	operator := []string{"startAttempt", "killAttempt", "forkAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList"}
+	operator := []string{"startAttempt", "killAttempt", "forkAttempt", "rerunAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList"}
 	owner := []string{"getBackup", "getMetrics", "redrive", "revive"}
 	for _, role := range []string{"viewer", "operator", "admin", "owner"} {
 		if role == "owner" && server.deployed() {

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -56,7 +57,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	}()
 	stopping := make(chan struct{})
 	options.Node, options.Version, options.Stopping, options.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
-	options.Auth.Tokens, options.Auth.Audit = engine.DB, engine.DB
+	options.Auth.Tokens, options.Auth.Audit, options.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, engine.Seal)
 	options.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
 	options.Limits.Watch = 20 * time.Millisecond
 	handler, err := httpapi.New(options)
@@ -134,6 +135,7 @@ func (c caller) call(method, path string, body any) answer {
 	if contentType != "" {
 		request.Header.Set("Content-Type", contentType)
 	}
+	request.Header.Set("X-Zerodag-Request", "page")
 	return c.send(request)
 }
 

@@ -17,6 +17,7 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/sandbox"
+	"zerodag/internal/seal"
 	"zerodag/internal/uploads"
 )
 
@@ -53,9 +54,10 @@ func signer(ctx context.Context) (name string, ok bool) {
 // API makes the REST API of a deployment: tokens are required, but for requests that API
 // Gateway has checked the signature of. The page serves what is not below /api; nil answers 404.
 func (e *Engine) API(version string, page http.Handler) (*API, error) {
+	box, provider := seal.New(e.sealKey.bytes), e.provider()
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
 		return httpapi.New(httpapi.Options{Node: e.Node, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Ticker.Redrive, UI: page, Logger: e.Logger,
-			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed},
+			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed, Seal: box, OIDC: provider},
 			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: streamTime}})
 	}
 	a := &API{engine: e}
@@ -163,6 +165,9 @@ func request(ctx context.Context, call events.APIGatewayV2HTTPRequest) (*http.Re
 	for name, value := range call.Headers {
 		r.Header.Set(name, value)
 	}
+	if len(call.Cookies) > 0 { // an HTTP API hands them over apart from the other headers
+		r.Header.Set("Cookie", strings.Join(call.Cookies, "; "))
+	}
 	r.ContentLength, r.RequestURI, r.RemoteAddr = int64(len(body)), r.URL.RequestURI(), call.RequestContext.HTTP.SourceIP+":0"
 	return r, nil
 }
@@ -172,6 +177,10 @@ func answer(w *recorder) (events.APIGatewayV2HTTPResponse, error) {
 	w.end()
 	out := events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: map[string]string{}}
 	for name, values := range w.sent {
+		if name == "Set-Cookie" { // each is a header of its own: they must not be joined
+			out.Cookies = values
+			continue
+		}
 		out.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
 	kind := out.Headers["content-type"]

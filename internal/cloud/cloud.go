@@ -53,6 +53,9 @@ type Engine struct {
 	Sandbox *sandbox.Service
 	// Function runs short ones; nil where there is none.
 	Function *sandbox.Function
+	// sealKey is the key that seals what browsers keep of a sign-in, clientSecret that of the deployment at the
+	// provider of identities.
+	sealKey, clientSecret *keptParameter
 }
 
 // pack is how many tasks that became ready together are one message (invariants.md 4.9).
@@ -138,6 +141,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	})
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
 		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Daily: e.daily(limits), Now: wall, Logger: e.Logger}
+	e.sealKey, e.clientSecret = newSealKey(account, config.Stage), newClientSecret(account, config.Stage)
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)

@@ -67,8 +67,19 @@ func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][s
 	return sums, all, err
 }
 
-// eachFile shows the files of an archive to do, which says whether to go on. all is that there are no more.
+// eachFile shows the files of an archive to do, which says whether to go on; the content of a link is where it leads.
+// all is that there are no more.
 func (c *Console) eachFile(ctx context.Context, r host.Revision, do func(f File, content io.Reader) (bool, error)) (all bool, err error) {
+	return c.eachEntry(ctx, r, func(h *tar.Header, name string, content io.Reader) (bool, error) {
+		if h.Typeflag == tar.TypeSymlink {
+			content = strings.NewReader(h.Linkname)
+		}
+		return do(File{Path: name, Size: h.Size}, content)
+	})
+}
+
+// eachEntry shows the files and links of an archive to do, by their names.
+func (c *Console) eachEntry(ctx context.Context, r host.Revision, do func(h *tar.Header, name string, content io.Reader) (bool, error)) (all bool, err error) {
 	packed, _, err := c.Catalogue.Archive(ctx, r)
 	if err != nil {
 		return false, err
@@ -89,15 +100,10 @@ func (c *Console) eachFile(ctx context.Context, r host.Revision, do func(f File,
 		case err != nil:
 			return false, unreadable(err)
 		}
-		var content io.Reader = in
-		switch h.Typeflag {
-		case tar.TypeReg:
-		case tar.TypeSymlink:
-			content = strings.NewReader(h.Linkname)
-		default:
+		if h.Typeflag != tar.TypeReg && h.Typeflag != tar.TypeSymlink {
 			continue
 		}
-		goOn, err := do(File{Path: strings.TrimPrefix(path.Clean("/"+h.Name), "/"), Size: h.Size}, content)
+		goOn, err := do(h, strings.TrimPrefix(path.Clean("/"+h.Name), "/"), in)
 		switch {
 		case err != nil && unpacked.N <= 0:
 			return false, nil

@@ -29,6 +29,7 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
 	"zerodag/internal/node"
+	"zerodag/internal/seal"
 	"zerodag/internal/sqlite"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -71,8 +72,10 @@ type Options struct {
 // Engine is an open deployment.
 type Engine struct {
 	*node.Node
-	DB         *sqlite.DB
-	Blobs      host.Blobs
+	DB    *sqlite.DB
+	Blobs host.Blobs
+	// Seal seals what browsers keep of a sign-in, with the key of secrets.
+	Seal       *seal.Box
 	workspaces *files.Workspaces
 	taskLogs   *files.Logs
 	logger     *slog.Logger
@@ -124,6 +127,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	if err != nil {
 		return nil, err
 	}
+	e.Seal = seal.New(seal.Fixed(o.SecretKey))
 	go func() {
 		if err := e.DB.CheckLarge(); err != nil {
 			o.Logger.Error(err.Error())

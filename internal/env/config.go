@@ -38,7 +38,28 @@ type Config struct {
 	Lease     time.Duration // of a task; 0 is the default
 	SmallLogs bool          // also small logs go to the bucket
 	Commands  Commands      // where commands run
+	OIDC      OIDC          // where people sign in besides
 }
+
+// OIDC is a provider of identities: none, when Issuer is empty.
+type OIDC struct {
+	Issuer  string   `json:"issuer,omitempty"`  // URL
+	Client  string   `json:"client,omitempty"`  // by which it knows the deployment
+	Address string   `json:"address,omitempty"` // of the API as browsers call it
+	Name    string   `json:"name,omitempty"`    // on the button
+	Groups  string   `json:"groups,omitempty"`  // claim that lists groups
+	Grants  []string `json:"grants,omitempty"`  // WHO=ROLE or WHO=ROLE/SITE
+}
+
+// Keys is the folder of parameters that only some functions may read, of a stage: not below that of secrets.
+func Keys(stage string) string { return "/zerodag-keys/" + stage }
+
+// The parameters in that folder that the API reads: the key that seals what browsers keep of a sign-in, which it
+// makes itself, and the secret by which the provider of identities knows the deployment.
+const (
+	SealKey      = "/sessions"
+	ClientSecret = "/oidc" // #nosec G101 -- it is the name of a parameter
+)
 
 // Evaluator is the name of the program beside a function's own that evaluates expressions.
 const Evaluator = "evaluator"
@@ -132,8 +153,10 @@ func fields() []field {
 		duration("TASK_VISIBILITY", func(c *Config) *time.Duration { return &c.TaskVisibility }, olderTaskVisibility.String()),
 		{name: "ZERODAG_SMALL_LOGS", write: func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
 			read: func(c *Config, s string) (err error) { c.SmallLogs, err = strconv.ParseBool(s); return err }},
-		{name: "ZERODAG_COMMANDS", write: func(c *Config) string { return c.Commands.text() },
+		{name: "ZERODAG_COMMANDS", write: func(c *Config) string { return asJSON(c.Commands) },
 			read: func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.Commands) }},
+		{name: "ZERODAG_OIDC", write: func(c *Config) string { return asJSON(c.OIDC) },
+			read: func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.OIDC) }, otherwise: "{}"},
 	}
 }
 
@@ -149,10 +172,10 @@ func notNegative(f field) field {
 	return f
 }
 
-func (c Commands) text() string {
-	text, err := json.Marshal(c)
+func asJSON(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("env: encode settings of commands: %v", err)) // texts and numbers: cannot fail
+		panic(fmt.Sprintf("env: encode settings: %v", err)) // texts and numbers: cannot fail
 	}
 	return string(text)
 }

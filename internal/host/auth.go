@@ -47,3 +47,27 @@ type Audit interface {
 	// Audits lists up to n entries of a site with ids below before (0: all), newest first.
 	Audits(ctx context.Context, site, before int64, n int) ([]Record, error)
 }
+
+// Person is who a provider of identities says has signed in.
+type Person struct {
+	Name   string   // for people: an e-mail address, or what the provider has instead
+	Email  string   // "" unless the provider says that it has verified it
+	Groups []string // as the provider names them
+}
+
+// SignIn is what ties a sign-in to the browser that has begun it: three random texts, of which State comes back
+// with the browser, Nonce in what the provider signs, and Verifier is shown to the provider alone.
+type SignIn struct {
+	State    string `json:"s"`
+	Nonce    string `json:"n"`
+	Verifier string `json:"v"`
+}
+
+// Identities is a provider of identities (OpenID Connect).
+type Identities interface {
+	// Begin returns the address at which a person signs in. ErrUnavailable when the provider does not answer.
+	Begin(ctx context.Context, s SignIn) (string, error)
+	// Finish takes what the browser came back with, once, and returns who has signed in. An *Error of code
+	// Forbidden when the provider does not confirm that, ErrUnavailable when it does not answer.
+	Finish(ctx context.Context, s SignIn, code string) (Person, error)
+}

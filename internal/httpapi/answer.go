@@ -84,6 +84,9 @@ func (c *call) answerError(err error) {
 	case errors.As(err, &user):
 		c.fail(codes[user.Code], user.Message)
 	case errors.As(err, &refused):
+		if refused.status == http.StatusUnauthorized {
+			c.challenge()
+		}
 		c.fail(refused.status, refused.message)
 	case errors.Is(err, errUnreadable):
 		c.w.WriteHeader(http.StatusNotFound)
@@ -99,6 +102,14 @@ func (c *call) answerError(err error) {
 	default:
 		c.Logger.Error("request failed", "method", c.r.Method, "path", c.r.URL.Path, "error", err)
 		c.fail(http.StatusInternalServerError, "internal error")
+	}
+}
+
+// challenge says how callers log in. A page shows a form of its own: without the header that it sends a browser would
+// ask for a password itself.
+func (c *call) challenge() {
+	if len(c.Auth.Users) > 0 && c.r.Header.Get(pageHeader) == "" {
+		c.w.Header().Set("WWW-Authenticate", `Basic realm="zerodag", charset="UTF-8"`)
 	}
 }
 

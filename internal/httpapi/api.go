@@ -44,6 +44,8 @@ type Options struct {
 	Vitals func(ctx context.Context) (host.Vitals, error)
 	// Redrive sends dead letters back and says how many there were; nil where queues have none.
 	Redrive func(ctx context.Context) (int, error)
+	// Syntax says what is wrong with the expressions in a text, for checks of files; nil where that is not known.
+	Syntax func(text string) error
 	// ArchiveType is what revisions say of where their archive is: "db".
 	ArchiveType string
 	// Direct lets clients be sent to the store for archives and logs where it gives links.

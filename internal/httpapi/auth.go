@@ -11,6 +11,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/seal"
 )
 
 // Role is what a caller may do; each role may all that those below it may.
@@ -44,6 +45,10 @@ type Auth struct {
 	Tokens   host.Users // nil for none
 	Audit    host.Audit // nil for none
 	Required bool
+	// OIDC lets people sign in at a provider of identities; nil for none. With it callers must log in.
+	OIDC *OIDC
+	// Seal seals what browsers keep of a sign-in; nil: they can keep none.
+	Seal *seal.Box
 	// Signed names the principal of the account that has signed a request which came here
 	// checked: an Owner in site 0. nil where signatures are not checked;
 	// with it nothing else lets a caller in.
@@ -69,13 +74,14 @@ type User struct {
 // Actor is who makes a request.
 type Actor struct {
 	Name  string // "" for everybody
-	By    string // one of ByNothing, ByPassword, ByToken, ByIAM
+	By    string // one of ByNothing, ByPassword, ByToken, ByIAM, ByOIDC
 	Site  int64
 	Role  Role
 	Admin bool       // may call /api/admin
 	Info  *param.Map // stored with revisions
 
-	token []byte // hash of the bearer token; nil for none
+	token   []byte    // hash of the bearer token; nil for none
+	session *signedIn // that their browser has shown; nil for none
 }
 
 // refusal is an answer to one who must not do this.
@@ -93,8 +99,15 @@ func (c *call) authenticate() error {
 	if c.Auth.Signed != nil {
 		return c.bySignature()
 	}
-	required := c.Auth.Required || len(c.Auth.Users) > 0
+	required := !c.Auth.open()
 	header := c.r.Header.Get("Authorization")
+	if header == "" && required {
+		if found, err := c.bySession(); err != nil {
+			return err
+		} else if found {
+			return c.onPurpose()
+		}
+	}
 	scheme, credentials, _ := strings.Cut(header, " ")
 	switch {
 	case strings.EqualFold(scheme, "Bearer") && c.Auth.Tokens != nil:
@@ -141,16 +154,20 @@ func (c *call) byPassword(name, password string) error {
 	if found < 0 {
 		return c.wrong(who, meant, "a password")
 	}
-	u := c.Auth.Users[found]
 	c.guesses.succeeded(who)
+	c.actor = actorOf(c.Auth.Users[found])
+	return nil
+}
+
+// actorOf is a user who has shown the password.
+func actorOf(u User) Actor {
 	switch {
 	case u.Role == 0 && u.Admin:
 		u.Role = Owner
 	case u.Role == 0:
 		u.Role = Admin
 	}
-	c.actor = Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Admin: u.Admin}
-	return nil
+	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Admin: u.Admin}
 }
 
 // same compares in constant time; hashes hide the lengths as well.
@@ -161,24 +178,35 @@ func same(a, b string) int {
 
 // byToken looks a token up by its hash: how long that takes tells nothing of the token.
 func (c *call) byToken(secret string) error {
-	hash := hashOf(secret)
+	found, err := c.bearer(hashOf(secret))
+	if err != nil || found {
+		return err
+	}
+	who := c.guesser("")
+	if err := c.patient(who); err != nil {
+		return err
+	}
+	return c.wrong(who, User{}, "a token")
+}
+
+// bearer makes the actor of a token, by its hash; found is that there is one.
+func (c *call) bearer(hash []byte) (found bool, err error) {
+	if c.Auth.Tokens == nil {
+		return false, nil
+	}
 	t, err := c.Auth.Tokens.ByHash(c.ctx(), hash)
 	if errors.Is(err, host.ErrNotFound) {
-		who := c.guesser("")
-		if err := c.patient(who); err != nil {
-			return err
-		}
-		return c.wrong(who, User{}, "a token")
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	role, err := ParseRole(t.Role)
 	if err != nil {
-		return unauthorized() // made by a newer version
+		return false, unauthorized() // made by a newer version
 	}
 	c.actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Info: param.New("token", t.Name), token: hash}
-	return nil
+	return true, nil
 }
 
 // permit checks the role. A missing path was answered before: that is no secret.

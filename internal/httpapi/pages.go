@@ -19,7 +19,9 @@ import (
 //   - deliberate: what a page can send without asking the server first changes nothing.
 
 // open says that callers need no login.
-func (a Auth) open() bool { return a.Signed == nil && !a.Required && len(a.Users) == 0 }
+func (a Auth) open() bool {
+	return a.Signed == nil && !a.Required && len(a.Users) == 0 && a.OIDC == nil
+}
 
 // named refuses names that are not this server's where there is no login: a page whose own name
 // was made to lead here would be of the same origin for its browser (DNS rebinding).
@@ -67,6 +69,9 @@ func (a *api) ownPage(r *http.Request) error {
 	if a.AnyOrigin || !a.foreign(r) {
 		return nil
 	}
+	if r.URL.Path == CallbackPath && reads(r.Method) {
+		return nil // a provider of identities sends browsers there; what they bring is looked at (getCallback)
+	}
 	return &refusal{http.StatusForbidden, "A page of another origin must not call this API: call it without a browser, from a page of this server, or allow other origins by server.enable-swagger"}
 }
 
@@ -101,9 +106,9 @@ func (a *api) ownOrigin(origin, hostport string) bool {
 
 // deliberate refuses changes that a page can have its browser send without a preflight: a
 // POST with no content type or one of a form. A credential that the page itself must add
-// needs a preflight; a password that the browser knows does not.
+// needs a preflight, and so does the header that goes with a session; a password that the browser knows does not.
 func (c *call) deliberate(rt *route) error {
-	if c.actor.By == ByToken || c.actor.By == ByIAM || rt.method == http.MethodGet || preflighted(c.r) {
+	if c.actor.By == ByToken || c.actor.By == ByIAM || c.actor.session != nil || rt.method == http.MethodGet || preflighted(c.r) {
 		return nil
 	}
 	bare := c.r.ContentLength == 0 || rt.consumes == ""

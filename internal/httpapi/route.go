@@ -113,13 +113,22 @@ func consoleEndpoints() []route {
 	following := get("attempts/{id}/changes", "getChanges", getChanges)
 	following.kind = stream
 	return []route{
+		{method: http.MethodGet, path: "/api/x/session", name: "getSignIn", serve: getSignIn},
+		{method: http.MethodPost, path: "/api/x/session", name: "signIn", consumes: jsonType, serve: signIn},
+		{method: http.MethodDelete, path: "/api/x/session", name: "signOut", serve: signOut},
+		{method: http.MethodGet, path: leavePath, name: "leaveToSignIn", serve: getOIDC},
+		{method: http.MethodGet, path: CallbackPath, name: "comeBackSignedIn", serve: getCallback},
 		get("overview", "getOverview", getOverview),
 		get("sessions", "findSessions", findSessions),
+		get("search", "search", search),
 		get("workflows/{id}/grid", "getGrid", getGrid),
+		get("workflows/{id}/plan", "getPlan", getPlan),
 		get("schedules/{id}/upcoming", "getUpcoming", getUpcoming),
 		get("schedules/{id}/dates", "getDates", getDates),
 		get("projects/{id}/files", "getFiles", getFiles),
 		get("projects/{id}/files/{path}", "getFileText", getFileText),
+		{method: http.MethodPost, path: "/api/x/check", name: "checkFiles", role: Viewer, consumes: jsonType, serve: checkFiles},
+		{method: http.MethodPost, path: "/api/x/attempts/{id}/rerun", name: "rerunAttempt", role: Operator, consumes: jsonType, change: "rerun", serve: rerunAttempt},
 		get("attempts/{id}/comparison", "getComparison", getComparison),
 		get("attempts/{id}/outline", "getOutline", getOutline),
 		following,

@@ -39,12 +39,21 @@ func TestDescription(t *testing.T) {
 	}
 }
 
+// signing says whether an endpoint is for those who are nobody yet: it changes nothing but their own browser's session,
+// and records who signs in itself.
+func signing(rt route) bool {
+	return rt.path == "/api/x/session" || strings.HasPrefix(rt.path, "/api/x/session/")
+}
+
 // TestRoles proves that a caller who may only read cannot change anything, and that each
 // change is recorded.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	for _, rt := range endpoints() {
-		changes := rt.method != http.MethodGet
+		if signing(rt) && rt.role == 0 {
+			continue
+		}
+		changes := rt.method != http.MethodGet && rt.name != "checkFiles" // what it checks is in the request, and is kept nowhere
 		if changes && rt.role < Operator {
 			t.Errorf("%s %s changes something but needs role %q only", rt.method, rt.path, rt.role)
 		}

@@ -119,9 +119,12 @@ func (s *eventStream) rounds(ctx context.Context, round func(ctx context.Context
 // recheck is how long after it was revoked a token may go on reading.
 const recheck = 2 * time.Second
 
-// stillMay says whether the stream's token is still good. It was shown when the stream began;
+// stillMay says whether the stream's token or session is still good. It was shown when the stream began;
 // where that cannot be looked up now, the next time will tell.
 func (s *eventStream) stillMay(ctx context.Context) bool {
+	if k := s.actor.session; k != nil && (!s.Now().Before(k.latest()) || s.Auth.Seal.Spent(k.ID, s.Now())) {
+		return false
+	}
 	if s.actor.By != ByToken || time.Since(s.checked) < recheck/2 {
 		return true
 	}

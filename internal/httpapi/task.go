@@ -16,6 +16,8 @@ type taskDetail struct {
 	Params *object `json:"params"`
 	// Logs are the files of its runs, the first one first: each run that wrote something has one, or several.
 	Logs []restLogFile `json:"logs"`
+	// Place is where the task is written; null unless it was asked for and is known.
+	Place *restPlace `json:"place"`
 }
 
 // mostParams is how many bytes of parameters an answer has.
@@ -44,6 +46,18 @@ func getTask(c *call) (any, error) {
 		return nil, err
 	}
 	d.Logs = c.logFiles(files)
+	if c.flag("place") {
+		var message string
+		if d.Task.Error.Map != nil {
+			text, _ := d.Task.Error.Get("message")
+			message, _ = text.(string)
+		}
+		at, _, err := c.console.Place(c.ctx(), a, d.Task.FullName, message)
+		if err != nil {
+			return nil, err
+		}
+		d.Place = place(at)
+	}
 	return d, nil
 }
 

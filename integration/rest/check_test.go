@@ -1,0 +1,51 @@
+package rest_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestCheckOfFiles proves that what is wrong with files in a request is told with its place and how to mend it, that
+// large requests are refused and many findings bounded, and that nothing is kept.
+func TestCheckOfFiles(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	type findings struct {
+		All      bool
+		Findings []struct {
+			File, Task, Code, Message, Hint string
+			Line, Column                    int
+			Refused                         bool
+		}
+	}
+	ask := func(body string) findings { return convert[findings](t, c.must(http.MethodPost, "/api/x/check", body)) }
+	got := ask(`{"files":{"a.dig":"+a:\n  for_eahc>: {n: [1]}\n  _do: {echo>: x}\n","b.dig":"+a: [\n"}}`)
+	if len(got.Findings) != 2 || !got.All {
+		t.Fatalf("%+v", got)
+	}
+	if f := got.Findings[0]; f.File != "b.dig" || f.Line == 0 || f.Code != "refused" || !f.Refused {
+		t.Errorf("what is no YAML: %+v", f)
+	}
+	if f := got.Findings[1]; f.File != "a.dig" || f.Line != 2 || f.Column != 3 || f.Code != "doubtful" || f.Refused || !strings.Contains(f.Hint, "for_each") || f.Task != "+a+a" {
+		t.Errorf("an operator that there is not: %+v", f)
+	}
+	if good := ask(`{"files":{"a.dig":"+a: {echo>: \"<img src=x onerror=alert(1)>\"}\n","x.sql":"select"}}`); len(good.Findings) != 0 || !good.All {
+		t.Errorf("nothing is wrong: %+v", good)
+	}
+	var many strings.Builder
+	for range 1500 {
+		many.WriteString(`digdag.env.store({'a': '${b}'})\n`)
+	}
+	if f := ask(`{"files":{"a.dig":"+a: {py>: t.f}\n","t.py":"` + many.String() + `"}}`); len(f.Findings) != 1000 || f.All {
+		t.Errorf("%d findings, all %v", len(f.Findings), f.All)
+	}
+	for body, status := range map[string]int{`{}`: 400, `{"files":[]}`: 400, `{"files":{"a.dig":7}}`: 400, `{"files":{"a.dig":"` + strings.Repeat("#", 4<<20) + `"}}`: 413} {
+		if a := c.call(http.MethodPost, "/api/x/check", body); a.status != status {
+			t.Errorf("%.40s: %d %s, want %d", body, a.status, a.content, status)
+		}
+	}
+	if list := c.must(http.MethodGet, "/api/projects", nil)["projects"].([]any); len(list) != 0 {
+		t.Errorf("a check keeps %v", list)
+	}
+}

@@ -1,0 +1,219 @@
+package rest_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"zerodag/internal/httpapi"
+	"zerodag/internal/oidc"
+	"zerodag/internal/oidc/oidctest"
+	"zerodag/internal/seal"
+)
+
+// known is a server at which those sign in whom a provider of identities knows, as grants say.
+func known(t *testing.T, grants string, box *seal.Box) (*running, *oidctest.Provider) {
+	t.Helper()
+	if list, err := httpapi.ParseGrants(grants); err == nil {
+		fake := oidctest.New(t)
+		o := &httpapi.OIDC{Name: "Fake", Grants: list}
+		server := ours(t, httpapi.Options{Auth: httpapi.Auth{OIDC: o, Seal: box}})
+		fake.Callback = server.URL + httpapi.CallbackPath
+		p, err := oidc.New(oidc.Options{Issuer: fake.URL, ClientID: oidctest.ClientID, Callback: fake.Callback, Secret: func(context.Context) (string, error) { return oidctest.Secret, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Provider = p
+		return server, fake
+	}
+	t.Fatalf("grants %q cannot be read", grants)
+	return nil, nil
+}
+
+// leave goes to the provider and returns what it sends the browser back to.
+func (b *browser) leave(back string) *url.URL {
+	b.t.Helper()
+	a := b.do(http.MethodGet, "/api/x/session/oidc?return="+url.QueryEscape(back), "")
+	if a.status != http.StatusFound {
+		b.t.Fatalf("to the provider: %d %s", a.status, a.content)
+	}
+	return followed(b.t, a.header.Get("Location"))
+}
+
+// followed is where an address leads a browser.
+func followed(t *testing.T, address string) *url.URL {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	to, err := answer.Location()
+	if err != nil {
+		t.Fatalf("%s leads nowhere: %d", address, answer.StatusCode)
+	}
+	return to
+}
+
+// land comes back from the provider as a browser does, and returns where it is led on to.
+func (b *browser) land(to *url.URL) string {
+	b.t.Helper()
+	a := b.do(http.MethodGet, to.RequestURI(), "", without("X-Zerodag-Request"), with("Sec-Fetch-Site", "cross-site"), with("Sec-Fetch-Mode", "navigate"))
+	if a.status != http.StatusFound {
+		b.t.Fatalf("back from the provider: %d %s", a.status, a.content)
+	}
+	return a.header.Get("Location")
+}
+
+// TestSignInAtAProvider proves that a person signs in at a provider of identities and comes back to where they were,
+// with the role and site of the first grant that fits, and that nobody else does.
+func TestSignInAtAProvider(t *testing.T) {
+	t.Parallel()
+	server, fake := known(t, "boss@example.com=owner, group:ops=operator/2, @example.com=viewer, group:a=b=admin", nil)
+	verified := func(email string, groups ...string) map[string]any {
+		return map[string]any{"sub": "7", "email": email, "email_verified": true, "groups": groups}
+	}
+	for _, c := range []struct {
+		claims     map[string]any
+		role, user string
+	}{
+		{verified("boss@example.com", "ops"), "owner", "boss@example.com"},
+		{verified("Boss@Example.com"), "owner", "Boss@Example.com"},
+		{verified("me@example.com", "ops"), "operator", "me@example.com"},
+		{verified("me@example.com"), "viewer", "me@example.com"},
+		{verified("me@other.org", "a=b"), "admin", "me@other.org"},
+		{map[string]any{"sub": "7", "email": "me@other.org", "groups": []string{"ops"}}, "operator", "7"},
+		{verified("me@other.org"), "", ""},
+		{verified("me@sub.example.com"), "", ""},
+		{verified("me@example.com.evil.org"), "", ""},
+		{verified("me@evil.org@example.com"), "", ""},
+		{map[string]any{"sub": "7", "email": "boss@example.com", "email_verified": false}, "", ""},
+		{map[string]any{"sub": "boss@example.com"}, "", ""},
+		{verified("@example.com", "Ops", "ops "), "viewer", "@example.com"},
+	} {
+		fake.Says(c.claims, nil)
+		b := server.sitting(t)
+		if s := b.signs(); s.OIDC == nil || s.OIDC.Name != "Fake" || s.OIDC.URL != "/api/x/session/oidc" || fmt.Sprint(s.Methods) != "[token oidc]" {
+			t.Errorf("before: %+v", s)
+		}
+		to := b.land(b.leave("/attempts/7?task=3#L1"))
+		if to != "/attempts/7?task=3#L1" {
+			t.Errorf("%v: led to %s", c.claims, to)
+		}
+		s := b.signs()
+		if s.Authenticated != (c.role != "") || s.Role != c.role || s.User != c.user || (s.Problem == nil) != (c.role != "") || s.Site != nil != (c.role == "operator") {
+			t.Errorf("%v: signed in %+v", c.claims, s)
+		}
+		if again := b.signs(); again.Problem != nil {
+			t.Errorf("the problem is told twice: %s", *again.Problem)
+		}
+	}
+}
+
+// TestGrantsAreLookedAtAgain proves that a session of a person ends with the grant that they had, and follows its role.
+func TestGrantsAreLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	box := seal.New(seal.Fixed([]byte("0123456789abcdef")))
+	server, fake := known(t, "group:ops=operator", box)
+	fake.Says(map[string]any{"sub": "7", "groups": []string{"ops", "team"}}, nil)
+	b := server.sitting(t)
+	b.land(b.leave("/"))
+	for grants, role := range map[string]string{"group:ops=viewer": "viewer", "group:ops=admin/3": "admin", "group:team=admin": "", "@example.com=owner": ""} {
+		other, _ := known(t, grants, box)
+		x := other.sitting(t)
+		x.jar = b.jar
+		if s := x.signs(); s.Role != role || s.Authenticated != (role != "") {
+			t.Errorf("with %s: %+v", grants, s)
+		}
+	}
+	none := ours(t, httpapi.Options{Auth: httpapi.Auth{Required: true, Seal: box}}).sitting(t)
+	if none.jar = b.jar; none.signs().Authenticated {
+		t.Error("without the provider the session goes on")
+	}
+}
+
+// TestComingBack proves that a browser comes back from a provider once, to the server and the sign-in that it left
+// from, and is never led elsewhere.
+func TestComingBack(t *testing.T) {
+	t.Parallel()
+	server, fake := known(t, "group:ops=operator", nil)
+	fake.Says(map[string]any{"sub": "7", "groups": []string{"ops"}}, nil)
+	victim, thief := server.sitting(t), server.sitting(t)
+	refused := func(b *browser, to *url.URL, what string) {
+		t.Helper()
+		b.land(to)
+		if s := b.signs(); s.Authenticated || s.Problem == nil {
+			t.Errorf("%s: %+v", what, s)
+		}
+	}
+	link := thief.leave("/")
+	refused(victim, link, "a link with another's code and state")
+	victim.leave("/")
+	refused(victim, link, "the same while at the provider")
+	back := victim.leave("/")
+	leftWith := *victim.cookieOf()
+	changed := *back
+	changed.RawQuery = url.Values{"code": {back.Query().Get("code")}}.Encode()
+	refused(victim, &changed, "no state")
+	if leftWith.SameSite != http.SameSiteLaxMode || !leftWith.HttpOnly || leftWith.MaxAge != 600 || strings.Contains(leftWith.Value, back.Query().Get("state")) {
+		t.Errorf("cookie of who is at the provider: %+v", leftWith)
+	}
+	back = victim.leave("/")
+	leftWith = *victim.cookieOf()
+	victim.land(back)
+	if !victim.signs().Authenticated || len(victim.jar) != 1 {
+		t.Errorf("the right one does not get in: %v", victim.jar)
+	}
+	again := server.sitting(t)
+	again.jar[leftWith.Name] = &leftWith
+	refused(again, back, "a state that was used")
+
+	denied := server.sitting(t)
+	state := denied.leave("/x").Query().Get("state")
+	u := &url.URL{Path: httpapi.CallbackPath, RawQuery: url.Values{"state": {state}, "error": {"access_denied"}, "error_description": {"<img src=x onerror=alert(1)>"}}.Encode()}
+	if to := denied.land(u); to != "/x" {
+		t.Errorf("led to %s", to)
+	}
+	if s := denied.signs(); s.Problem == nil || !strings.Contains(*s.Problem, "access_denied") {
+		t.Errorf("the provider's no: %+v", s)
+	}
+	for _, evil := range []string{"https://evil.example", "//evil.example", `/\evil.example`, `\\evil.example`, "/\t/evil.example", "/%2Fevil.example", "javascript:alert(1)", "evil", "", "/api/backup", strings.Repeat("/a", 1000)} {
+		b := server.sitting(t)
+		if to := b.land(b.leave(evil)); to != "/" {
+			t.Errorf("return=%q leads to %q", evil, to)
+		}
+	}
+}
+
+// TestProviderThatIsDown proves that a person is told that the provider does not answer, where they left from, and
+// that a token signs in all the same.
+func TestProviderThatIsDown(t *testing.T) {
+	t.Parallel()
+	server, fake := known(t, "group:ops=operator", nil)
+	fake.Says(map[string]any{"sub": "7", "groups": []string{"ops"}}, nil)
+	fake.Break(true)
+	b := server.sitting(t)
+	if a := b.do(http.MethodGet, "/api/x/session/oidc?return=/x", ""); a.status != http.StatusFound || a.header.Get("Location") != "/x" {
+		t.Errorf("%d %v", a.status, a.header)
+	}
+	if s := b.signs(); s.Problem == nil || !strings.Contains(*s.Problem, "cannot be reached") {
+		t.Errorf("before: %+v", s)
+	}
+	fake.Break(false)
+	back := b.leave("/x")
+	fake.Break(true)
+	b.land(back)
+	if s := b.signs(); s.Problem == nil || s.Authenticated {
+		t.Errorf("after: %+v", s)
+	}
+	if a := b.do(http.MethodPost, "/api/x/session", `{"token":"`+server.token(t, 0, "viewer")+`"}`); a.status != 200 || !b.signs().Authenticated {
+		t.Errorf("with a token: %d", a.status)
+	}
+}

@@ -1,0 +1,386 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zerodag/internal/httpapi"
+	"zerodag/internal/seal"
+)
+
+// browser calls as one does: it keeps the cookies that it is given, and sends them. head is sent with each request.
+type browser struct {
+	caller
+	jar  map[string]*http.Cookie
+	head map[string]string
+}
+
+// sitting makes a browser with a page of the server open.
+func (s *running) sitting(t *testing.T) *browser {
+	return &browser{caller{s, t, ""}, map[string]*http.Cookie{}, map[string]string{"X-Zerodag-Request": "page", "Sec-Fetch-Site": "same-origin"}}
+}
+
+// do sends a request; change may change it.
+func (b *browser) do(method, path, body string, change ...func(*http.Request)) answer {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.URL+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range b.head {
+		r.Header.Set(name, value)
+	}
+	for _, k := range b.jar {
+		r.AddCookie(&http.Cookie{Name: k.Name, Value: k.Value})
+	}
+	for _, f := range change {
+		f(r)
+	}
+	a := b.send(r)
+	for _, k := range (&http.Response{Header: a.header}).Cookies() {
+		if b.jar[k.Name] = k; k.MaxAge < 0 {
+			delete(b.jar, k.Name)
+		}
+	}
+	return a
+}
+
+// without leaves a header out.
+func without(name string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Del(name) }
+}
+
+func with(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+// signs tells the page's first question.
+func (b *browser) signs() (s signIn) {
+	b.t.Helper()
+	if a := b.do(http.MethodGet, "/api/x/session", ""); a.status != http.StatusOK || json.Unmarshal(a.content, &s) != nil {
+		b.t.Fatalf("%d %s", a.status, a.content)
+	}
+	return s
+}
+
+type signIn struct {
+	Authenticated bool
+	Methods       []string
+	OIDC          *struct{ Name, URL string }
+	User, Role    string
+	Rights        struct{ Read, Write, Admin, Owner bool }
+	Timezone      string
+	Site          *string
+	Live, Version string
+	AWS           bool
+	Problem       *string
+}
+
+// cookieOf is the one cookie that a browser has.
+func (b *browser) cookieOf() *http.Cookie {
+	b.t.Helper()
+	if len(b.jar) != 1 {
+		b.t.Fatalf("cookies: %v", b.jar)
+	}
+	for _, k := range b.jar {
+		return k
+	}
+	return nil
+}
+
+// TestSignInWithAToken proves that a token becomes a cookie that no script can read and that says nothing of it, which
+// lets the browser read, and change things on purpose only; and that after signing out nobody gets in with it, nor
+// once the token is revoked.
+func TestSignInWithAToken(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	token := server.token(t, 3, "operator")
+	b := server.sitting(t)
+	before := b.signs()
+	if before.Authenticated || fmt.Sprint(before.Methods) != "[token]" || before.OIDC != nil || before.Rights.Read || before.Timezone != "UTC" || before.Problem != nil {
+		t.Errorf("before: %+v", before)
+	}
+	for body, status := range map[string]int{`{"token":"` + token + `x"}`: 401, `{}`: 400, `{"token":"a","user":"b","password":"c"}`: 400, `{"user":"b","password":"c"}`: 400, `{`: 400} {
+		if a := b.do(http.MethodPost, "/api/x/session", body); a.status != status || len(b.jar) > 0 {
+			t.Errorf("%s: %d %s, want %d and no cookie: %v", body, a.status, a.content, status, b.jar)
+		}
+	}
+	a := b.do(http.MethodPost, "/api/x/session", `{"token":"`+token+`"}`)
+	k := b.cookieOf()
+	name, secure := "zerodag_session", false
+	if server.deployed() {
+		name, secure = "__Host-zerodag_session", true
+	}
+	if a.status != 200 || k.Name != name || !k.HttpOnly || k.Secure != secure || k.SameSite != http.SameSiteStrictMode || k.Path != "/" || k.Domain != "" || k.MaxAge <= 0 || k.MaxAge > 12*3600 {
+		t.Errorf("%d %s: cookie %+v", a.status, a.content, k)
+	}
+	if strings.Contains(k.Value, token) || strings.Contains(string(a.content), token) {
+		t.Error("the token is shown again")
+	}
+	if s := b.signs(); !s.Authenticated || s.User != "operator" || s.Role != "operator" || !s.Rights.Read || !s.Rights.Write || s.Rights.Admin || s.Site == nil {
+		t.Errorf("signed in: %+v", s)
+	}
+	if a := b.do(http.MethodGet, "/api/projects", "", without("X-Zerodag-Request")); a.status != 200 {
+		t.Errorf("read: %d %s", a.status, a.content)
+	}
+	for _, change := range []func(*http.Request){without("X-Zerodag-Request"), with("X-Zerodag-Request", "form")} {
+		if a := b.do(http.MethodPost, "/api/attempts/99/kill", `{}`, change); a.status != 403 {
+			t.Errorf("a change that nobody meant: %d %s", a.status, a.content)
+		}
+	}
+	if a := b.do(http.MethodPost, "/api/attempts/99/kill", `{}`); a.status != 404 {
+		t.Errorf("a change on purpose: %d %s", a.status, a.content)
+	}
+	if a := b.do(http.MethodGet, "/api/projects", "", with("Sec-Fetch-Site", "cross-site")); a.status != 403 {
+		t.Errorf("for a page of another origin: %d %s", a.status, a.content)
+	}
+	kept := *k
+	if a := b.do(http.MethodDelete, "/api/x/session", "", without("X-Zerodag-Request")); a.status != 403 || len(b.jar) != 1 {
+		t.Errorf("signed out by another page: %d", a.status)
+	}
+	if a := b.do(http.MethodDelete, "/api/x/session", ""); a.status != 204 || len(b.jar) != 0 || b.signs().Authenticated {
+		t.Errorf("sign out: %d, cookies %v", a.status, b.jar)
+	}
+	if b.jar[kept.Name] = &kept; !server.deployed() && b.signs().Authenticated {
+		t.Error("a cookie that was kept is good after signing out")
+	}
+	b.jar = map[string]*http.Cookie{}
+	b.do(http.MethodPost, "/api/x/session", `{"token":"`+token+`"}`)
+	if b.cookieOf().Value == kept.Value || !b.signs().Authenticated {
+		t.Error("signing in again gives no new session")
+	}
+	server.revoke(t, 3, token)
+	if a := b.do(http.MethodGet, "/api/projects", ""); a.status != 401 || b.signs().Authenticated {
+		t.Errorf("with a revoked token: %d %s", a.status, a.content)
+	}
+}
+
+// revoke takes a token back, as its own bearer may not: by the store, or as who owns the account.
+func (s *running) revoke(t *testing.T, site int64, token string) {
+	t.Helper()
+	manager := caller{s, t, signed}
+	if !s.deployed() {
+		manager = caller{s, t, s.token(t, 0, "owner")}
+	}
+	for _, row := range manager.must(http.MethodGet, fmt.Sprintf("/api/tokens?site=%d", s.site+site), nil)["tokens"].([]any) {
+		manager.must(http.MethodDelete, fmt.Sprintf("/api/tokens/%s?site=%d", row.(object)["id"], s.site+site), nil)
+	}
+	if a := (caller{s, t, token}).call(http.MethodGet, "/api/projects", nil); a.status != http.StatusUnauthorized {
+		t.Fatalf("the token is not revoked: %d", a.status)
+	}
+}
+
+// ours serves in memory; a deployed stack has settings of its own.
+func ours(t *testing.T, o httpapi.Options) *running {
+	t.Helper()
+	server := serve(t, o)
+	if server.deployed() {
+		t.Skip("NOT RUN on a deployed stack: it has no users with passwords, and its own clock")
+	}
+	return server
+}
+
+// TestSignInWithAPassword proves that a user signs in, that a wrong password is refused and slowed down as a login
+// by header is, whether there is such a user or not, that the password is nowhere in the cookie, and that another
+// password, another key or no such user ends the session.
+func TestSignInWithAPassword(t *testing.T) {
+	t.Parallel()
+	box := seal.New(seal.Fixed([]byte("0123456789abcdef")))
+	users := func(list ...httpapi.User) *running {
+		return ours(t, httpapi.Options{Auth: httpapi.Auth{Users: list, Seal: box}})
+	}
+	server := users(httpapi.User{Name: "me", Password: "se:cret", Role: httpapi.Viewer}, httpapi.User{Name: "other", Password: "x"})
+	b := server.sitting(t)
+	if s := b.signs(); fmt.Sprint(s.Methods) != "[token basic]" {
+		t.Errorf("methods: %v", s.Methods)
+	}
+	if a := b.do(http.MethodPost, "/api/x/session", `{"user":"me","password":"se:cret"}`); a.status != 200 || !b.signs().Rights.Read || b.signs().Rights.Write {
+		t.Errorf("%d %s", a.status, a.content)
+	}
+	kept := b.cookieOf()
+	for name, other := range map[string]*running{
+		"the same":         users(httpapi.User{Name: "me", Password: "se:cret", Role: httpapi.Admin}),
+		"another password": users(httpapi.User{Name: "me", Password: "changed"}),
+		"another's":        users(httpapi.User{Name: "you", Password: "se:cret"}),
+		"another key":      ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "se:cret"}}, Seal: seal.New(seal.Fixed(nil))}}),
+	} {
+		x := other.sitting(t)
+		x.jar[kept.Name] = kept
+		if s := x.signs(); s.Authenticated != (name == "the same") || s.Rights.Admin != (name == "the same") {
+			t.Errorf("on a server with %s: %+v", name, s)
+		}
+	}
+	for _, user := range []string{"me", "nobody"} {
+		x := server.sitting(t)
+		for i := range 11 {
+			want := 401
+			if i == 10 {
+				want = 429
+			}
+			if a := x.do(http.MethodPost, "/api/x/session", `{"user":"`+user+`","password":"wrong"}`); a.status != want || len(x.jar) > 0 {
+				t.Errorf("try %d of %s: %d %s, want %d", i+1, user, a.status, a.content, want)
+			}
+		}
+		if a := x.do(http.MethodPost, "/api/x/session", `{"user":"`+user+`","password":"se:cret"}`); a.status != 429 || a.header.Get("Retry-After") == "" {
+			t.Errorf("%s who has to wait: %d", user, a.status)
+		}
+	}
+	if !b.signs().Authenticated {
+		t.Error("others who guess end a session")
+	}
+}
+
+// TestSessionsEnd proves that a session ends two hours after its last request and twelve hours after it began, whatever
+// is done; and that a request now and then keeps it.
+func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
+	var at atomic.Int64
+	begun := time.Unix(1_700_000_000, 0)
+	server := ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}}}, Now: func() time.Time { return begun.Add(time.Duration(at.Load())) }})
+	b := server.sitting(t)
+	b.do(http.MethodPost, "/api/x/session", `{"user":"me","password":"p"}`)
+	first := b.cookieOf().Value
+	later := func(d time.Duration, want bool) {
+		t.Helper()
+		at.Store(int64(d))
+		if s := b.signs(); s.Authenticated != want {
+			t.Errorf("after %s: signed in %v, want %v", d, s.Authenticated, want)
+		}
+	}
+	later(9*time.Minute, true)
+	if b.cookieOf().Value != first {
+		t.Error("the cookie is another one with each request")
+	}
+	for d := time.Hour; d < 12*time.Hour; d += 100 * time.Minute {
+		later(d, true)
+	}
+	if k := b.cookieOf(); k.Value == first || k.MaxAge > 3600*2 {
+		t.Errorf("the renewed cookie lasts %d s, until after the session's end", k.MaxAge)
+	}
+	later(12*time.Hour-time.Second, true)
+	later(12*time.Hour, false)
+	at.Store(0)
+	b.jar = map[string]*http.Cookie{}
+	b.do(http.MethodPost, "/api/x/session", `{"user":"me","password":"p"}`)
+	later(2*time.Hour, false)
+	at.Store(int64(time.Hour))
+	if a := b.do(http.MethodPost, "/api/schedules/99/enable", `{}`); a.status != 404 || b.cookieOf().Value == first {
+		t.Errorf("a change: %d", a.status)
+	}
+}
+
+// TestWhereCookiesComeFrom proves that over https a session is taken only from a cookie that no other host of the
+// domain can have set, that one of two with the same name is never chosen, and that nobody signs in on a page that
+// came without TLS from another machine.
+func TestWhereCookiesComeFrom(t *testing.T) {
+	t.Parallel()
+	server := ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}}}})
+	b := server.sitting(t)
+	named := func(r *http.Request) { r.Host = "zerodag.example.com" }
+	const body = `{"user":"me","password":"p"}`
+	if a := b.do(http.MethodPost, "/api/x/session", body, named, with("Origin", "http://zerodag.example.com")); a.status != 400 || !strings.Contains(string(a.content), "certificate") {
+		t.Errorf("on a page without TLS: %d %s", a.status, a.content)
+	}
+	for name, change := range map[string][]func(*http.Request){
+		"by its name":                   {named, with("Origin", "https://zerodag.example.com")},
+		"behind a proxy with our Host":  {with("Origin", "https://zerodag.example.com")},
+		"by its name without an Origin": {named},
+	} {
+		x := server.sitting(t)
+		if a := x.do(http.MethodPost, "/api/x/session", body, change...); a.status != 200 || x.cookieOf().Name != "__Host-zerodag_session" || !x.cookieOf().Secure {
+			t.Errorf("%s: %d, cookie %+v", name, a.status, x.cookieOf())
+		}
+		b.jar = x.jar
+	}
+	good := b.cookieOf().Value
+	session := func(host, cookies string) bool {
+		a := server.sitting(t).do(http.MethodGet, "/api/whoami", "", with("Cookie", cookies), func(r *http.Request) { r.Host = host })
+		return a.status == 200
+	}
+	for _, c := range []struct {
+		host, cookies string
+		want          bool
+	}{
+		{"zerodag.example.com", "__Host-zerodag_session=" + good, true},
+		{"zerodag.example.com", "zerodag_session=" + good, false},
+		{"zerodag.example.com", "zerodag_session=evil; __Host-zerodag_session=" + good, true},
+		{"zerodag.example.com", "__Host-zerodag_session=" + good + "; __Host-zerodag_session=evil", false},
+		{"127.0.0.1:80", "__Host-zerodag_session=" + good, true},
+		{"127.0.0.1:80", "zerodag_session=" + good, true},
+		{"[::1]:80", "zerodag_session=" + good, true},
+		{"localhost", "zerodag_session=" + good + "; zerodag_session=" + good, false},
+		{"localhost", "zerodag_session=", false},
+		{"localhost", "zerodag_session=" + good + "A", false},
+	} {
+		if got := session(c.host, c.cookies); got != c.want {
+			t.Errorf("%s with %s: %v", c.host, strings.ReplaceAll(c.cookies, good, "GOOD"), got)
+		}
+	}
+}
+
+// TestWhoShowsAForm proves that a browser is asked for a password by itself only where no page of ours asks, and that
+// a header beats a cookie.
+func TestWhoShowsAForm(t *testing.T) {
+	t.Parallel()
+	server := ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}, {Name: "you", Password: "q", Role: httpapi.Viewer}}}})
+	b := server.sitting(t)
+	if a := b.do(http.MethodGet, "/api/projects", "", without("X-Zerodag-Request")); a.status != 401 || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic ") {
+		t.Errorf("a program: %d %v", a.status, a.header)
+	}
+	if a := b.do(http.MethodGet, "/api/projects", ""); a.status != 401 || a.header.Get("WWW-Authenticate") != "" {
+		t.Errorf("a page: %d %v", a.status, a.header)
+	}
+	tokens := ours(t, httpapi.Options{Auth: httpapi.Auth{Required: true}}).sitting(t)
+	if a := tokens.do(http.MethodGet, "/api/projects", "", without("X-Zerodag-Request")); a.status != 401 || a.header.Get("WWW-Authenticate") != "" {
+		t.Errorf("where nobody has a password: %d %v", a.status, a.header)
+	}
+	b.do(http.MethodPost, "/api/x/session", `{"user":"me","password":"p"}`)
+	if a := b.do(http.MethodGet, "/api/whoami", "", with("Authorization", basic("you", "q"))); !strings.Contains(string(a.content), `"name":"you"`) {
+		t.Errorf("a header and a cookie: %s", a.content)
+	}
+	if a := b.do(http.MethodGet, "/api/x/session", "", with("Authorization", basic("you", "wrong"))); a.status != 401 {
+		t.Errorf("a wrong header and a cookie: %d", a.status)
+	}
+}
+
+// TestNobodyHasToSignIn proves that a page of a server without login shows no form, and gets no session.
+func TestNobodyHasToSignIn(t *testing.T) {
+	t.Parallel()
+	server := ours(t, httpapi.Options{})
+	b := server.sitting(t)
+	if s := b.signs(); !s.Authenticated || len(s.Methods) > 0 || !s.Rights.Owner || s.User != "" || s.Live != "stream" || s.AWS {
+		t.Errorf("%+v", s)
+	}
+	if a := b.do(http.MethodPost, "/api/x/session", `{"token":"`+server.token(t, 0, "viewer")+`"}`); a.status != 404 || len(b.jar) > 0 {
+		t.Errorf("%d %s", a.status, a.content)
+	}
+}
+
+// TestSignInIsDeliberate proves that no page of another origin can sign a browser in, as somebody else, by a form.
+func TestSignInIsDeliberate(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	b, body := server.sitting(t), `{"token":"`+server.token(t, 0, "viewer")+`"}`
+	for name, change := range map[string]func(*http.Request){
+		"no header":           without("X-Zerodag-Request"),
+		"another origin":      with("Sec-Fetch-Site", "cross-site"),
+		"another host's page": with("Sec-Fetch-Site", "same-site"),
+		"a form":              with("Content-Type", "text/plain"),
+	} {
+		if a := b.do(http.MethodPost, "/api/x/session", body, change); a.status/100 != 4 || len(b.jar) > 0 {
+			t.Errorf("%s: %d %s", name, a.status, a.content)
+		}
+	}
+	if a := b.do(http.MethodGet, "/api/x/session?token="+url.QueryEscape("x"), body); a.status != 200 || len(b.jar) > 0 {
+		t.Errorf("by a link: %d", a.status)
+	}
+}

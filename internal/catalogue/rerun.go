@@ -1,0 +1,167 @@
+package catalogue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/internal/replay"
+	"zerodag/operators"
+)
+
+// RerunRequest asks for another attempt of an attempt's session.
+type RerunRequest struct {
+	// Mode says what is taken over: "failed", every task that was success; "from", what precedes a task; "fork", what
+	// was success after an entry of the log; "all" runs all tasks again.
+	Mode string
+	From string // pattern of the task, of "from"
+	Seq  int64  // number of the entry, of "fork"
+	// Workflow is the definition; 0 is that of the attempt.
+	Workflow  int64
+	RetryName string     // required
+	Params    *param.Map // over those of the attempt
+	Outside   bool       // of Params, as in StartRequest
+}
+
+// Rerun starts it. Errors are those of Start and of Fork.
+func (c lifecycle) Rerun(ctx context.Context, a host.Attempt, r RerunRequest) (host.Attempt, error) {
+	q, err := c.again(ctx, a, r)
+	if err != nil {
+		return host.Attempt{}, err
+	}
+	return c.Start(ctx, q)
+}
+
+// again makes the start of a rerun. The attempt's own parameters were looked at when it started.
+func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (StartRequest, error) {
+	q := StartRequest{Site: a.Site, Workflow: r.Workflow, SessionTime: a.SessionTime, RetryName: r.RetryName, Params: a.Params}
+	if q.Workflow == 0 {
+		q.Workflow = a.Workflow.ID
+	}
+	if q.Workflow == 0 {
+		return q, host.Invalidf("the workflow of session attempt id=%d is not stored any more: say a revision", a.ID)
+	}
+	if r.Params != nil {
+		own := r.Params
+		if r.Outside {
+			if err := operators.CheckSteering(own); err != nil {
+				return q, &host.Error{Code: host.Forbidden, Message: "Access denied: " + err.Error()}
+			}
+			own = param.DataMap(own)
+		}
+		q.Params = param.Merge(a.Params, own)
+	}
+	switch r.Mode {
+	case "all":
+		return q, nil
+	case "failed", "from":
+		var err error
+		q.carried, err = c.carried(ctx, a.Site, Resume{Mode: r.Mode, Attempt: a.ID, From: r.From})
+		return q, err
+	case "fork":
+		state, err := c.o.Reader.At(ctx, a, r.Seq)
+		if err == nil {
+			q.carried = state.CarryDone()
+		}
+		return q, err
+	}
+	return q, host.Invalidf("unknown mode %q: use failed, from, all or fork", r.Mode)
+}
+
+// RerunPlan says what a rerun would do.
+type RerunPlan struct {
+	Workflow host.Workflow
+	Carried  []RerunTask // whose results are taken over
+	Runs     []RerunTask // that run, as far as they are known before
+	Gone     int         // results that the workflow has no task for any more
+}
+
+// RerunTask is a task of a plan.
+type RerunTask struct {
+	Name  string
+	Group bool
+	// Made is a task that a task has made at run time: what it makes this time may differ.
+	Made bool
+	Took time.Duration // in the attempt before; 0 where it did not end, or was taken over there
+}
+
+// PlanRerun looks at what Rerun would do, and fails where that would, but for an attempt of that name that there is
+// already. It changes nothing.
+func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest) (RerunPlan, error) {
+	q, err := c.again(ctx, a, r)
+	if err != nil {
+		return RerunPlan{}, err
+	}
+	d, err := c.definitionOf(ctx, q.Site, q.Workflow)
+	if err != nil {
+		return RerunPlan{}, err
+	}
+	if err := c.mayStart(ctx, q.Site, d, 1); err != nil {
+		return RerunPlan{}, err
+	}
+	if _, err := c.given(ctx, d.Workflow, q); err != nil {
+		return RerunPlan{}, err
+	}
+	p := RerunPlan{Workflow: d.Workflow}
+	err = c.View(ctx, a, func(s *engine.State) { p.lay(d, s, q.carried) })
+	if err != nil {
+		return RerunPlan{}, fmt.Errorf("read attempt: %w", err)
+	}
+	return p, nil
+}
+
+// lay sorts the tasks of a definition, and those that the earlier attempt has made besides, into what is carried and
+// what runs, in their order. Tasks that told of a failure are in neither.
+func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []engine.Carried) {
+	took, groups := map[string]time.Duration{}, map[string]bool{}
+	var made []string
+	if earlier != nil {
+		for _, t := range earlier.Tasks() {
+			if groups[t.Name] = t.Group; t.State.Done() && !t.StartedAt.IsZero() {
+				took[t.Name] = t.UpdatedAt.Sub(t.StartedAt)
+			}
+			if strings.Contains(t.Name, "^") {
+				made = append(made, t.Name)
+			}
+		}
+	}
+	static := map[string]bool{}
+	for _, n := range d.Compiled.Nodes {
+		static[n.Name], groups[n.Name] = true, n.Group
+	}
+	over := map[string]bool{}
+	for _, x := range carried {
+		written, _, _ := strings.Cut(x.Name, "^")
+		if !static[written] {
+			p.Gone++
+			continue
+		}
+		over[x.Name] = true
+	}
+	add := func(name string, isMade bool) {
+		t := RerunTask{Name: name, Group: groups[name], Made: isMade, Took: took[name]}
+		if over[name] {
+			p.Carried = append(p.Carried, t)
+		} else {
+			p.Runs = append(p.Runs, t)
+		}
+	}
+	for _, n := range d.Compiled.Nodes[1:] {
+		add(n.Name, false)
+	}
+	for _, name := range slices.Compact(made) {
+		if written, _, _ := strings.Cut(name, "^"); static[written] && !ofFailure(name) {
+			add(name, true)
+		}
+	}
+}
+
+// ofFailure says whether a task was made because another one failed or was late: nobody knows whether one is again.
+func ofFailure(name string) bool {
+	return strings.Contains(name, "^error") || strings.Contains(name, engine.FailureAlert) || strings.Contains(name, "^sla")
+}

@@ -1,0 +1,120 @@
+package cloud
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"zerodag/internal/env"
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi"
+	"zerodag/internal/oidc"
+	"zerodag/internal/seal"
+	"zerodag/internal/ssm"
+)
+
+// parameter is a text that functions share.
+type parameter interface {
+	Read(ctx context.Context) (string, error)
+	Make(ctx context.Context, value string) error
+}
+
+// keptParameter reads a parameter of the deployment and keeps it for a while. It is safe for concurrent use.
+type keptParameter struct {
+	parameter
+	fresh func() string // what the parameter becomes where there is none; nil: it is not made
+
+	mu    sync.Mutex
+	value string
+	until time.Time
+	now   func() time.Time
+}
+
+// parameterKept is how long a parameter is believed: a key that was changed because it leaked is out of use so soon.
+const parameterKept = 5 * time.Minute
+
+// newSealKey makes what has the key that seals what browsers keep of a sign-in. Who needs it first makes it; to
+// delete the parameter ends all sessions.
+func newSealKey(account aws.Config, stage string) *keptParameter {
+	return &keptParameter{parameter: ssm.NewParameter(account, env.Keys(stage)+env.SealKey), now: wall, fresh: func() string {
+		key := make([]byte, 32)
+		rand.Read(key) // never fails
+		return base64.StdEncoding.EncodeToString(key)
+	}}
+}
+
+// newClientSecret makes what has the secret by which the provider of identities knows the deployment. People put it there.
+func newClientSecret(account aws.Config, stage string) *keptParameter {
+	return &keptParameter{parameter: ssm.NewParameter(account, env.Keys(stage)+env.ClientSecret), now: wall}
+}
+
+// text returns the value.
+func (k *keptParameter) text(ctx context.Context) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.value != "" && k.now().Before(k.until) {
+		return k.value, nil
+	}
+	value, err := k.Read(ctx)
+	if errors.Is(err, host.ErrNotFound) && k.fresh != nil {
+		if err := k.Make(ctx, k.fresh()); err != nil {
+			return "", err
+		}
+		// Another function may have been first: its value is everybody's.
+		if value, err = k.Read(ctx); errors.Is(err, host.ErrNotFound) {
+			err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // what was just made is read a moment later
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	k.value, k.until = value, k.now().Add(parameterKept)
+	return value, nil
+}
+
+// bytes returns the value of a key.
+func (k *keptParameter) bytes(ctx context.Context) ([]byte, error) {
+	text, err := k.text(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
+	if err != nil || len(key) < seal.KeySize { // the text is not said: it may nearly be the key
+		return nil, fmt.Errorf("the parameter of the key that seals sign-ins is not %d bytes or more in base64", seal.KeySize)
+	}
+	return key, nil
+}
+
+// provider makes what lets people sign in at a provider of identities; nil where the deployment has none. Settings
+// that are wrong leave the API to those who have tokens.
+func (e *Engine) provider() *httpapi.OIDC {
+	c := e.Config.OIDC
+	if c.Issuer == "" {
+		return nil
+	}
+	grants, err := httpapi.ParseGrants(strings.Join(c.Grants, "\n"))
+	if err == nil {
+		var p *oidc.Provider
+		if p, err = oidc.New(oidc.Options{Issuer: c.Issuer, ClientID: c.Client, Secret: e.clientSecret.orNone, Callback: strings.TrimSuffix(c.Address, "/") + httpapi.CallbackPath, Groups: c.Groups, Now: wall}); err == nil {
+			return &httpapi.OIDC{Provider: p, Name: c.Name, Grants: grants}
+		}
+	}
+	e.Logger.Error("nobody can sign in at the provider of identities", "error", err)
+	return nil
+}
+
+// orNone returns the value, or "" where there is no such parameter: a client may do without a secret.
+func (k *keptParameter) orNone(ctx context.Context) (string, error) {
+	text, err := k.text(ctx)
+	if errors.Is(err, host.ErrNotFound) {
+		return "", nil
+	}
+	return text, err
+}

@@ -1,0 +1,204 @@
+package cloud
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"zerodag/internal/env"
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi"
+	"zerodag/internal/oidc/oidctest"
+	"zerodag/internal/seal"
+)
+
+// shared is a parameter that several functions have.
+type shared struct {
+	mu          sync.Mutex
+	value       string
+	reads, made int
+	err         error
+}
+
+func (s *shared) Read(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	if s.err == nil && s.value == "" {
+		return "", host.ErrNotFound
+	}
+	return s.value, s.err
+}
+
+func (s *shared) Make(_ context.Context, value string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.value == "" {
+		s.value, s.made = value, s.made+1
+	}
+	return s.err
+}
+
+// TestSealKey proves that functions make one key together, read it once in a while, see a change of it, end all
+// sessions when it is gone, and tell an outage and a wrong text without showing it.
+func TestSealKey(t *testing.T) {
+	t.Parallel()
+	at, store := time.Unix(1_700_000_000, 0), &shared{}
+	function := func(n byte) *keptParameter {
+		return &keptParameter{parameter: store, now: func() time.Time { return at }, fresh: func() string { return base64.StdEncoding.EncodeToString(make([]byte, 31+n)) }}
+	}
+	one, two := function(1), function(2)
+	first, err := one.bytes(t.Context())
+	second, err2 := two.bytes(t.Context())
+	if err != nil || err2 != nil || string(first) != string(second) || store.made != 1 {
+		t.Fatalf("%d and %d bytes, made %d times: %v %v", len(first), len(second), store.made, err, err2)
+	}
+	reads := store.reads
+	if _, err := one.bytes(t.Context()); err != nil || store.reads != reads {
+		t.Errorf("it is read at each call: %v", err)
+	}
+	store.value = "secret words"
+	if _, err := one.bytes(t.Context()); err != nil {
+		t.Errorf("a change is seen at once: %v", err)
+	}
+	at = at.Add(parameterKept)
+	if _, err := one.bytes(t.Context()); err == nil || strings.Contains(err.Error(), "secret words") {
+		t.Errorf("what is no key: %v", err)
+	}
+	store.value, at = "", at.Add(parameterKept)
+	if key, err := one.bytes(t.Context()); err != nil || string(key) == "" || store.made != 2 {
+		t.Errorf("after it was deleted: %v, made %d times", err, store.made)
+	}
+	store.err = host.ErrUnavailable
+	at = at.Add(parameterKept)
+	if _, err := one.bytes(t.Context()); !errors.Is(err, host.ErrUnavailable) {
+		t.Errorf("an outage: %v", err)
+	}
+}
+
+// TestClientSecret proves that a client of a provider may do without a secret.
+func TestClientSecret(t *testing.T) {
+	t.Parallel()
+	store := &shared{}
+	k := &keptParameter{parameter: store, now: time.Now}
+	if text, err := k.orNone(t.Context()); text != "" || err != nil || store.made != 0 {
+		t.Errorf("%q %v", text, err)
+	}
+	store.value = "s"
+	if text, err := k.orNone(t.Context()); text != "s" || err != nil {
+		t.Errorf("%q %v", text, err)
+	}
+}
+
+// through calls an API as API Gateway does: cookies go and come apart from the other headers.
+func through(t *testing.T, a http.Handler, method, path, query, body string, cookies []string) events.APIGatewayV2HTTPResponse {
+	t.Helper()
+	call := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Body: body, Cookies: cookies,
+		Headers: map[string]string{"host": "abc.execute-api.us-east-1.amazonaws.com", "content-type": "application/json", "x-zerodag-request": "page"}}
+	call.RequestContext.HTTP.Method, call.RequestContext.HTTP.SourceIP = method, "192.0.2.1"
+	r, err := request(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newRecorder()
+	a.ServeHTTP(w, r)
+	out, err := answer(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// tokens knows one token.
+type tokens struct{ host.Users }
+
+func (tokens) ByHash(context.Context, []byte) (host.Token, error) {
+	return host.Token{Name: "me", Role: "viewer"}, nil
+}
+
+// TestSignInThroughTheGateway proves that cookies pass API Gateway both ways, each as a header of its own, that the
+// session of one function is known to another, and that a person signs in at a provider that the settings name.
+func TestSignInThroughTheGateway(t *testing.T) {
+	t.Parallel()
+	fake := oidctest.New(t)
+	fake.Callback = "https://zerodag.example.com" + httpapi.CallbackPath
+	fake.Says(map[string]any{"sub": "7", "cognito:groups": []string{"ops"}}, nil)
+	key := &shared{value: base64.StdEncoding.EncodeToString(make([]byte, 32))}
+	function := func() http.Handler {
+		e := &Engine{Logger: slog.New(slog.DiscardHandler), Config: env.Config{OIDC: env.OIDC{Issuer: fake.URL, Client: oidctest.ClientID, Address: "https://zerodag.example.com/",
+			Name: "Cognito", Groups: "cognito:groups", Grants: []string{"group:ops=operator"}}}}
+		e.sealKey, e.clientSecret = &keptParameter{parameter: key, now: time.Now}, &keptParameter{parameter: &shared{value: oidctest.Secret}, now: time.Now}
+		h, err := httpapi.New(httpapi.Options{Version: "1", Auth: httpapi.Auth{Required: true, Tokens: tokens{}, Seal: seal.New(e.sealKey.bytes), OIDC: e.provider()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	one, two := function(), function()
+	in := through(t, one, "POST", "/api/x/session", "", `{"token":"x"}`, nil)
+	if in.StatusCode != 200 || len(in.Cookies) != 1 || !strings.HasPrefix(in.Cookies[0], "__Host-zerodag_session=") || !strings.Contains(in.Cookies[0], "; Secure") || in.Headers["set-cookie"] != "" {
+		t.Fatalf("%d %s %v", in.StatusCode, in.Body, in.Cookies)
+	}
+	sent := func(list []string) (cookies []string) {
+		for _, k := range list {
+			name, _, _ := strings.Cut(k, ";")
+			cookies = append(cookies, name)
+		}
+		return append(cookies, "another=1")
+	}
+	if out := through(t, two, "GET", "/api/whoami", "", "", sent(in.Cookies)); out.StatusCode != 200 || !strings.Contains(out.Body, `"name":"me"`) {
+		t.Errorf("another function: %d %s", out.StatusCode, out.Body)
+	}
+	left := through(t, one, "GET", "/api/x/session/oidc", "return=%2Fhome", "", nil)
+	back := landing(t, left.Headers["location"])
+	done := through(t, two, "GET", httpapi.CallbackPath, back, "", sent(left.Cookies))
+	if done.StatusCode != 302 || done.Headers["location"] != "/home" || len(done.Cookies) != 2 {
+		t.Fatalf("%d %v %v %s", done.StatusCode, done.Headers, done.Cookies, done.Body)
+	}
+	if out := through(t, one, "GET", "/api/whoami", "", "", sent(done.Cookies)); !strings.Contains(out.Body, `"by":"oidc","role":"operator"`) {
+		t.Errorf("the person: %d %s", out.StatusCode, out.Body)
+	}
+}
+
+// TestWrongProvider proves that settings of a provider that cannot be used leave the API to those who have tokens.
+func TestWrongProvider(t *testing.T) {
+	t.Parallel()
+	for _, c := range []env.OIDC{{Issuer: "http://id.example.com", Client: "c", Address: "https://a", Grants: []string{"@e.com=viewer"}}, {Issuer: "https://id.example.com", Client: "c", Address: "https://a"},
+		{Issuer: "https://id.example.com", Client: "c", Address: "https://a", Grants: []string{"everybody=owner"}}} {
+		var log strings.Builder
+		e := &Engine{Logger: slog.New(slog.NewTextHandler(&log, nil)), Config: env.Config{OIDC: c}, clientSecret: &keptParameter{}}
+		if p := e.provider(); p != nil || !strings.Contains(log.String(), "nobody can sign in") {
+			t.Errorf("%+v: %v, %s", c, p, &log)
+		}
+	}
+	if p := (&Engine{}).provider(); p != nil {
+		t.Errorf("without settings: %+v", p)
+	}
+}
+
+// landing goes to the provider, and returns what it sends a browser back with.
+func landing(t *testing.T, address string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Body.Close()
+	back, err := a.Location()
+	if err != nil {
+		t.Fatalf("%s: %d %v", address, a.StatusCode, err)
+	}
+	return back.RawQuery
+}

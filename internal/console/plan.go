@@ -1,0 +1,188 @@
+package console
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig"
+	"zerodag/internal/host"
+)
+
+// Plan is a workflow as it is written: its tasks before any of them runs.
+type Plan struct {
+	Workflow host.Workflow
+	Tasks    []Planned // the root first; parents before what is in them
+	All      bool      // false: there are more
+	Params   []Used    // that expressions read and nothing in the workflow sets
+	Source   bool      // the files of the revision could be read, so that places are known
+}
+
+// Planned is a task of a plan.
+type Planned struct {
+	Name      string // full; of what is made at run time with {} for what is not known before
+	Parent    int    // index in Tasks; -1 for the root
+	Upstreams []int  // indexes of the tasks that must succeed before
+	Operator  string // "" of a group
+	Group     bool
+	// Makes says that the task makes tasks at run time; those of its bodies follow it, as Made.
+	Makes bool
+	Made  bool
+	Calls string    // what call> and require> name; "" for none, and where an expression says it
+	Place dig.Place // zero where it is not known
+}
+
+// Used is a parameter that expressions read.
+type Used struct {
+	Name string
+	Task string // the first one that reads it
+}
+
+// Bounds of a plan.
+const (
+	mostPlanned   = 2000
+	mostEdges     = 50_000
+	mostUsed      = 200
+	deepestBodies = 5
+	mostSource    = 32 << 20 // bytes of the files in which places are looked for
+)
+
+// Plan compiles a workflow of any revision.
+func (c *Console) Plan(ctx context.Context, w host.Workflow) (*Plan, error) {
+	nodes, err := dig.Compile("", "+"+w.Name, w.Config)
+	if err != nil {
+		return nil, host.Invalidf("%v", err)
+	}
+	p := &planner{Plan: Plan{Workflow: w, All: true}}
+	p.lay(-1, nodes, false, 0)
+	used := newUses(w.Config.Map("schedule") != nil)
+	used.task("+"+w.Name, w.Config)
+	p.Params = used.open()
+	read, err := c.source(ctx, host.Revision{Archive: w.Archive})
+	if errors.Is(err, host.ErrNotFound) {
+		return &p.Plan, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(p.Tasks))
+	for i, t := range p.Tasks {
+		names[i] = t.Name
+	}
+	p.Source = true
+	places := dig.Places(read, w.Name+".dig", names)
+	for i := range p.Tasks {
+		p.Tasks[i].Place = places[p.Tasks[i].Name]
+	}
+	return &p.Plan, nil
+}
+
+type planner struct {
+	Plan
+	edges int
+}
+
+// lay adds nodes whose first one is below a parent, and what they make.
+func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
+	at := make([]int, len(nodes))
+	for i, n := range nodes {
+		if p.edges += len(n.Upstreams); len(p.Tasks) >= mostPlanned || p.edges > mostEdges {
+			p.All = false
+			return
+		}
+		t := Planned{Name: n.Name, Parent: parent, Group: n.Group, Operator: dig.OperatorOf(n.Config), Made: made, Makes: makes(n)}
+		if i > 0 {
+			t.Parent = at[n.Parent]
+		}
+		for _, u := range n.Upstreams {
+			t.Upstreams = append(t.Upstreams, at[u])
+		}
+		if named, _ := n.Config.Get(t.Operator + ">"); t.Operator == "call" || t.Operator == "require" {
+			if text, ok := named.(string); ok && !strings.Contains(text, "${") {
+				t.Calls = text
+			}
+		}
+		at[i] = len(p.Tasks)
+		p.Tasks = append(p.Tasks, t)
+		p.bodies(at[i], n, depth)
+	}
+}
+
+// makes says whether a task makes tasks, as far as its operator tells.
+func makes(n dig.Node) bool {
+	return slices.Contains([]string{"loop", "for_each", "for_range", "if", "call", "http_call"}, dig.OperatorOf(n.Config))
+}
+
+// bodies adds what a task has below `_do` and `_else_do`.
+func (p *planner) bodies(owner int, n dig.Node, depth int) {
+	if depth >= deepestBodies {
+		return
+	}
+	above, name := n.Name, "^sub"
+	if dig.OperatorOf(n.Config) != "if" {
+		above, name = n.Name+"^sub", "+{}" // for each round, under a name that has its values
+	}
+	for _, key := range dig.BodiesOf(n.Config) {
+		nodes, err := dig.Compile(above, name, n.Config.Map(key))
+		if err != nil {
+			continue // it fails at run time, and check tells
+		}
+		p.lay(owner, nodes, true, depth+1)
+	}
+}
+
+// source reads the files of a revision that a workflow may be written in. host.ErrNotFound where its archive is not
+// there, or not any more.
+func (c *Console) source(ctx context.Context, r host.Revision) (dig.Source, error) {
+	if r.Archive == "" {
+		return nil, host.ErrNotFound
+	}
+	files, links, left := map[string][]byte{}, map[string]string{}, int64(mostSource)
+	_, err := c.eachEntry(ctx, r, func(h *tar.Header, name string, content io.Reader) (bool, error) {
+		switch {
+		case h.Typeflag == tar.TypeSymlink:
+			links[name] = path.Join(path.Dir(name), h.Linkname)
+		case h.Size <= min(dig.MaxFile, left):
+			text, err := io.ReadAll(content)
+			if err != nil {
+				return false, err
+			}
+			if left -= h.Size; !bytes.ContainsRune(text, 0) {
+				files[name] = text
+			}
+		}
+		return true, nil
+	})
+	return func(name string) ([]byte, error) {
+		for range 10 {
+			if text, there := files[name]; there {
+				return text, nil
+			}
+			name = links[name]
+		}
+		return nil, fmt.Errorf("%w: %s", dig.ErrNotFound, name)
+	}, err
+}
+
+// Place says where a task of an attempt is written, by its full name, and by its error's message where it has one.
+// found is false where that is not known any more.
+func (c *Console) Place(ctx context.Context, a host.Attempt, task, message string) (place dig.Place, found bool, err error) {
+	w, err := c.Catalogue.Workflow(ctx, a.Site, a.Workflow.ID)
+	if err == nil {
+		var read dig.Source
+		if read, err = c.source(ctx, host.Revision{Archive: w.Archive}); err == nil {
+			place, found = dig.Find(read, w.Name+".dig", task, message)
+			return place, found, nil
+		}
+	}
+	if errors.Is(err, host.ErrNotFound) {
+		return dig.Place{}, false, nil
+	}
+	return dig.Place{}, false, err
+}

@@ -1,0 +1,92 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Found is what a text means in a site.
+type Found struct {
+	Projects  []host.Project
+	Workflows []host.Workflow
+	Tasks     []FoundTask
+	Session   *host.Session // whose number the text is
+	Attempt   *host.Attempt // whose number the text is
+}
+
+// FoundTask is a task as it is written in the newest revision of a workflow.
+type FoundTask struct {
+	Name     string // full
+	Workflow host.Workflow
+}
+
+// How much of each kind is found, and how many workflows are looked into for tasks.
+const (
+	mostFound      = 20
+	mostLookedInto = 200
+)
+
+// Search finds projects and workflows whose names have a text in them, in its case, the session and the attempt whose
+// number it is and, of a text that begins with +, tasks.
+func (c *Console) Search(ctx context.Context, site int64, text string) (f Found, err error) {
+	if strings.HasPrefix(text, "+") {
+		f.Tasks, err = c.tasksNamed(ctx, site, text)
+		return f, err
+	}
+	if f.Projects, err = c.Catalogue.Projects(ctx, host.ProjectQuery{Site: site, Pattern: text, Count: mostFound}); err != nil {
+		return Found{}, err
+	}
+	if f.Workflows, err = c.Catalogue.Workflows(ctx, host.WorkflowQuery{Site: site, Pattern: text, Count: mostFound}); err != nil {
+		return Found{}, err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return f, nil //nolint:nilerr // it is no number
+	}
+	s, err := c.Catalogue.Session(ctx, site, n)
+	if err == nil {
+		f.Session = &s
+	} else if !errors.Is(err, host.ErrNotFound) {
+		return Found{}, err
+	}
+	a, err := c.Catalogue.Attempt(ctx, site, n)
+	if err == nil {
+		f.Attempt = &a
+	} else if !errors.Is(err, host.ErrNotFound) {
+		return Found{}, err
+	}
+	return f, nil
+}
+
+// tasksNamed finds tasks whose full names have a text in them.
+func (c *Console) tasksNamed(ctx context.Context, site int64, text string) (found []FoundTask, err error) {
+	list, err := c.Catalogue.Workflows(ctx, host.WorkflowQuery{Site: site, Count: mostLookedInto})
+	for _, w := range list {
+		named(w.Config, "+"+w.Name, func(name string) bool {
+			if strings.Contains(name, text) {
+				found = append(found, FoundTask{name, w})
+			}
+			return len(found) < mostFound
+		})
+	}
+	return found, err
+}
+
+// named tells the full names of the tasks below one, as long as do says to go on.
+func named(config *param.Map, above string, do func(name string) bool) bool {
+	for key, v := range config.All() {
+		inner, is := v.(*param.Map)
+		if !is || !strings.HasPrefix(key, "+") {
+			continue
+		}
+		if !do(above+key) || !named(inner, above+key, do) {
+			return false
+		}
+	}
+	return true
+}

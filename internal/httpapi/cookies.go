@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"zerodag/internal/seal"
+)
+
+// A browser keeps two things of a sign-in, both sealed: who is signed in, and, while a person is at a provider of
+// identities, what ties them to the browser that they left from. No script of a page can read either.
+//
+// Where a server is called by https their names begin with __Host-: a browser then takes them from this very host
+// alone, over https, and no other host of the domain can put one in their place.
+const (
+	sessionCookie = "zerodag_session"
+	landingCookie = "zerodag_oidc"
+	hostPrefix    = "__Host-"
+)
+
+// onLoopback says whether a name means the machine of the caller.
+func onLoopback(hostport string) bool {
+	name := hostOf(hostport)
+	address, err := netip.ParseAddr(name)
+	return strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
+}
+
+// plainly says that the browser calls without TLS, which it may on its own machine only. Behind a proxy on this
+// machine the Host may be ours and the page's https all the same.
+func (c *call) plainly() bool {
+	return onLoopback(c.r.Host) && !strings.HasPrefix(c.r.Header.Get("Origin"), "https://")
+}
+
+// keepsCookies refuses to sign in where the browser would not keep it: on a page that came without TLS from another
+// machine, where everybody on the way could read it.
+func (c *call) keepsCookies() error {
+	origin, err := url.Parse(c.r.Header.Get("Origin"))
+	if err == nil && origin.Scheme == "http" && !onLoopback(origin.Host) {
+		return invalid("This page came over http from another machine, where a sign-in can be read on the way: put a proxy with a certificate before the server, or reach it through a tunnel as http://localhost")
+	}
+	return nil
+}
+
+// cookie returns the value of a cookie; "" for none. Of one that comes twice nobody knows which is ours: it is none.
+func (c *call) cookie(name string) string {
+	for _, full := range []string{hostPrefix + name, name} {
+		found := c.r.CookiesNamed(full)
+		if len(found) == 1 && (full != name || onLoopback(c.r.Host)) {
+			return found[0].Value
+		}
+		if len(found) > 0 {
+			return ""
+		}
+	}
+	return ""
+}
+
+// setCookie gives the browser a cookie for a time; "" takes it away. strict keeps it from coming along when a page of
+// another site leads here.
+func (c *call) setCookie(name, value string, lasts time.Duration, strict bool) {
+	k := &http.Cookie{Name: hostPrefix + name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode}
+	if c.plainly() {
+		k.Name, k.Secure = name, false
+	}
+	if strict {
+		k.SameSite = http.SameSiteStrictMode
+	}
+	if value == "" {
+		k.MaxAge = -1
+	}
+	http.SetCookie(c.w, k)
+}
+
+// opened reads a cookie into v, and says whether it was there and our own.
+func (c *call) opened(name, purpose string, v any) (bool, error) {
+	text := c.cookie(name)
+	if text == "" || c.Auth.Seal == nil {
+		return false, nil
+	}
+	err := c.Auth.Seal.Open(c.ctx(), purpose, text, v)
+	if errors.Is(err, seal.ErrBroken) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"strconv"
+
+	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
+	"zerodag/internal/host"
+)
+
+type rerunBody struct {
+	Mode             *string    `json:"mode"`
+	From             *words     `json:"from"`
+	Seq              *whole     `json:"seq"`
+	Revision         *string    `json:"revision"`
+	RetryAttemptName *words     `json:"retryAttemptName"`
+	Params           *param.Map `json:"params"`
+	DryRun           choice     `json:"dryRun"`
+}
+
+// request checks the body; a name is made where it has none.
+func (b *rerunBody) request() (catalogue.RerunRequest, error) {
+	r := catalogue.RerunRequest{RetryName: host.NewUUID(), Params: b.Params}
+	switch {
+	case b.Mode == nil:
+		return r, notSet("mode")
+	case *b.Mode == "from" && b.From == nil:
+		return r, notSet("from")
+	case *b.Mode == "fork" && b.Seq == nil:
+		return r, notSet("seq")
+	case *b.Mode != "from" && b.From != nil, *b.Mode != "fork" && b.Seq != nil:
+		return r, invalid("from goes with mode from, seq with mode fork")
+	}
+	r.Mode = *b.Mode
+	if b.From != nil {
+		r.From = string(*b.From)
+	}
+	if b.Seq != nil {
+		r.Seq = int64(*b.Seq)
+	}
+	if b.RetryAttemptName != nil {
+		r.RetryName = string(*b.RetryAttemptName)
+		return r, catalogue.CheckRetryName(r.RetryName)
+	}
+	return r, nil
+}
+
+type restRerun struct {
+	Attempt *restAttempt   `json:"attempt"` // that was started; null for a dry run
+	Plan    *restRerunPlan `json:"plan"`    // of a dry run
+}
+
+type restRerunPlan struct {
+	Workflow idName         `json:"workflow"`
+	Revision string         `json:"revision"`
+	Carried  restRerunTasks `json:"carried"`
+	Runs     restRerunTasks `json:"runs"`
+	Gone     int            `json:"gone"`
+}
+
+type restRerunTasks struct {
+	Total int             `json:"total"`
+	Rows  []restRerunTask `json:"rows"`
+}
+
+type restRerunTask struct {
+	Name  string `json:"name"`
+	Group bool   `json:"group"`
+	Made  bool   `json:"made"`
+	Took  int64  `json:"took"`
+}
+
+// Bounds of each list of a plan.
+const (
+	mostRerunRows  = 2000
+	mostRerunBytes = 1 << 20
+)
+
+func rerunTasks(list []catalogue.RerunTask) restRerunTasks {
+	shown, bytes := list[:min(len(list), mostRerunRows)], 0
+	for i, t := range shown {
+		if bytes += len(t.Name); bytes > mostRerunBytes {
+			shown = shown[:i]
+			break
+		}
+	}
+	return restRerunTasks{len(list), each(shown, func(t catalogue.RerunTask) restRerunTask {
+		return restRerunTask{t.Name, t.Group, t.Made, t.Took.Milliseconds()}
+	})}
+}
+
+func rerunAttempt(c *call) (any, error) {
+	var b rerunBody
+	c.mostBody = mostStart
+	if err := c.read(&b, false); err != nil {
+		return nil, err
+	}
+	r, err := b.request()
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	r.Outside, c.dry, c.target = c.outside(), b.DryRun.yes, "attempt "+c.vars["id"]
+	if b.Revision != nil {
+		if r.Workflow, err = c.workflowIn(a, *b.Revision); err != nil {
+			return nil, err
+		}
+	}
+	if b.DryRun.yes {
+		p, err := c.Node.PlanRerun(c.ctx(), a, r)
+		if err != nil {
+			return nil, found(err, "entry seq=%d of session attempt id=%d", r.Seq, a.ID)
+		}
+		return restRerun{Plan: &restRerunPlan{idName{id(p.Workflow.ID), p.Workflow.Name}, p.Workflow.Revision.Name, rerunTasks(p.Carried), rerunTasks(p.Runs), p.Gone}}, nil
+	}
+	started, err := c.Node.Rerun(c.ctx(), a, r)
+	if err != nil {
+		return nil, found(err, "entry seq=%d of session attempt id=%d", r.Seq, a.ID)
+	}
+	c.target += " as attempt " + strconv.FormatInt(started.ID, 10)
+	shown := attempt(started)
+	return restRerun{Attempt: &shown}, nil
+}
+
+// workflowIn is the definition of an attempt's workflow in another revision; "" is the newest.
+func (c *call) workflowIn(a host.Attempt, revision string) (int64, error) {
+	p, err := c.Node.Project(c.ctx(), c.actor.Site, a.Project.ID)
+	if err != nil {
+		return 0, found(err, "project id=%d", a.Project.ID)
+	}
+	r := p.Latest
+	if revision != "" {
+		list, err := c.Node.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: revision, Count: 1})
+		if err != nil {
+			return 0, err
+		}
+		if len(list) == 0 {
+			return 0, missing("revision name=%s in project id=%d", revision, p.ID)
+		}
+		r = list[0]
+	}
+	w, err := c.definition(r, a.Workflow.Name)
+	return w.ID, err
+}

@@ -1,0 +1,158 @@
+package httpapi
+
+import (
+	"bytes"
+	"crypto/rand"
+	"net/http"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// How long a sign-in lasts: after its last request, and in all; and how old it may be before the browser is given
+// a newer one.
+const (
+	idleSession    = 2 * time.Hour
+	longestSession = 12 * time.Hour
+	renewSession   = 10 * time.Minute
+)
+
+// sessionPurpose is what sessions are sealed for.
+const sessionPurpose = "session"
+
+// ByOIDC is a caller whom a provider of identities knows.
+const ByOIDC = "oidc"
+
+// signedIn is what the browser of one who has signed in carries: never what they have shown, but what that is
+// recognised by. Whether it still holds is looked at again with each request.
+type signedIn struct {
+	ID    string `json:"i"`
+	By    string `json:"b"`           // ByToken, ByPassword or ByOIDC
+	Token []byte `json:"t,omitempty"` // hash of the token
+	User  string `json:"u,omitempty"` // name of the user, or of the person
+	Mark  []byte `json:"m,omitempty"` // of the user's name and password
+	Grant string `json:"g,omitempty"` // whose grant the person has
+	Begun int64  `json:"s"`           // seconds since 1970
+	Last  int64  `json:"l"`           // of the last request, about
+}
+
+// latest is when the session ends, whatever anybody does.
+func (s *signedIn) latest() time.Time { return time.Unix(s.Begun, 0).Add(longestSession) }
+
+// ends is when the session ends unless somebody goes on with it.
+func (s *signedIn) ends() time.Time {
+	if idle := time.Unix(s.Last, 0).Add(idleSession); idle.Before(s.latest()) {
+		return idle
+	}
+	return s.latest()
+}
+
+// pageHeader marks requests that a script of a page has made on purpose: no form and no link can send it, and a script
+// of another origin must ask first.
+const (
+	pageHeader = "X-Zerodag-Request"
+	fromPage   = "page"
+)
+
+func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// onPurpose refuses what a page of another origin might have had the browser send with the session of its user.
+func (c *call) onPurpose() error {
+	if reads(c.r.Method) || c.r.Header.Get(pageHeader) == fromPage {
+		return nil
+	}
+	return &refusal{http.StatusForbidden, "A change that is made with the session of a browser needs the header " + pageHeader + ": " + fromPage}
+}
+
+// bySession takes who calls from the browser's session. It is not there: found is false.
+func (c *call) bySession() (found bool, err error) {
+	var s signedIn
+	if found, err = c.opened(sessionCookie, sessionPurpose, &s); err != nil || !found {
+		return false, err
+	}
+	now := c.Now()
+	if !now.Before(s.ends()) || c.Auth.Seal.Spent(s.ID, now) {
+		return false, nil
+	}
+	if found, err = c.recognise(&s); err != nil || !found {
+		return false, err
+	}
+	c.actor.session = &s
+	if reads(c.r.Method) && now.Sub(time.Unix(s.Last, 0)) >= renewSession {
+		s.Last = now.Unix()
+		return true, c.keepSession(&s)
+	}
+	return true, nil
+}
+
+// recognise makes the actor of a session, as it is now: a token may be revoked, a password be another one, a grant be
+// taken back, or each give another role.
+func (c *call) recognise(s *signedIn) (bool, error) {
+	switch s.By {
+	case ByToken:
+		return c.bearer(s.Token)
+	case ByPassword:
+		for _, u := range c.Auth.Users {
+			mark, err := c.markOf(u)
+			if err != nil {
+				return false, err
+			}
+			if u.Name == s.User && bytes.Equal(mark, s.Mark) {
+				c.actor = actorOf(u)
+				return true, nil
+			}
+		}
+	case ByOIDC:
+		if c.Auth.OIDC == nil {
+			return false, nil
+		}
+		if g, granted := grantTo(c.Auth.OIDC.Grants, s.Grant); granted {
+			c.actor = Actor{Name: s.User, By: ByOIDC, Site: g.Site, Role: g.Role, Info: param.New("oidc", s.User)}
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// markOf tells a user's password from another one.
+func (c *call) markOf(u User) ([]byte, error) {
+	return c.Auth.Seal.Mark(c.ctx(), u.Name+"\x00"+u.Password)
+}
+
+// begin signs the actor in: their browser gets a session that was not there before. grant is that of a person.
+func (c *call) begin(grant string) error {
+	now := c.Now()
+	s := &signedIn{ID: rand.Text(), By: c.actor.By, Token: c.actor.token, User: c.actor.Name, Grant: grant, Begun: now.Unix(), Last: now.Unix()}
+	if s.By == ByPassword {
+		for _, u := range c.Auth.Users {
+			if u.Name != s.User {
+				continue
+			}
+			var err error
+			if s.Mark, err = c.markOf(u); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.keepSession(s); err != nil {
+		return err
+	}
+	c.actor.session = s
+	c.auditLogin(host.Record{At: now.UTC(), Site: c.actor.Site, Who: c.actor.Name, Action: "sign in", Target: "from " + c.remote(), Detail: "with " + methodNames()[s.By]})
+	return nil
+}
+
+// methodNames are the ways of showing who one is, as people call them.
+func methodNames() map[string]string {
+	return map[string]string{ByToken: "a token", ByPassword: "a password", ByOIDC: "a provider of identities"}
+}
+
+func (c *call) keepSession(s *signedIn) error {
+	text, err := c.Auth.Seal.Seal(c.ctx(), sessionPurpose, s)
+	if err != nil {
+		return err
+	}
+	c.setCookie(sessionCookie, text, s.latest().Sub(c.Now()), true)
+	return nil
+}

@@ -1,0 +1,229 @@
+// Package oidc lets people sign in at a provider of OpenID Connect (Cognito, Entra ID, Google, Keycloak ...), by the
+// authorization code flow with PKCE: a driver of host.Identities.
+//
+// What wires the API makes it. It must never decide what a person may do, nor let a code, a token or the client's
+// secret into an error.
+package oidc
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"zerodag/internal/host"
+)
+
+// Options are what a Provider is made of.
+type Options struct {
+	Issuer   string // URL, as the provider itself says it
+	ClientID string
+	// Secret returns the client's secret; nil for a client without one.
+	Secret   func(ctx context.Context) (string, error)
+	Callback string   // URL to which the provider sends browsers back
+	Scopes   []string // besides openid; nil is email and profile
+	Groups   string   // claim that lists groups; "" is "groups"
+	Now      func() time.Time
+}
+
+// Provider is a host.Identities. It is safe for concurrent use.
+type Provider struct {
+	Options
+	client *http.Client
+
+	mu    sync.Mutex
+	found *oidc.Provider // nil until the provider has said where its parts are
+}
+
+// Bounds of the calls of a provider.
+const (
+	callTime   = 10 * time.Second
+	mostAnswer = 1 << 20 // bytes
+)
+
+// New makes a Provider. What the provider says of itself is asked when somebody signs in. It fails when an address
+// could be read or changed on the way.
+func New(o Options) (*Provider, error) {
+	for name, address := range map[string]string{"issuer": o.Issuer, "address of this server": o.Callback} {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+			return nil, fmt.Errorf("the %s must be a URL that begins with https:// but is %q", name, address)
+		}
+	}
+	if o.ClientID == "" {
+		return nil, errors.New("the id of the client is missing, by which the provider knows this server")
+	}
+	if o.Scopes == nil {
+		o.Scopes = []string{"email", "profile"}
+	}
+	if o.Groups == "" {
+		o.Groups = "groups"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Provider{Options: o, client: &http.Client{Timeout: callTime, Transport: bounded{http.DefaultTransport}}}, nil
+}
+
+func loopback(name string) bool {
+	address := net.ParseIP(name)
+	return name == "localhost" || address != nil && address.IsLoopback()
+}
+
+// bounded cuts answers off that no provider gives.
+type bounded struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	a, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		a.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(a.Body, mostAnswer), a.Body}
+	}
+	return a, err
+}
+
+// discovered is where the parts of the provider are. It is asked for until it was answered once.
+func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found != nil {
+		return p.found, nil
+	}
+	// The provider keeps the context for its keys: it must outlive the call.
+	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("%w: ask %s about itself: %w", host.ErrUnavailable, p.Issuer, err)
+	}
+	p.found = found
+	return found, nil
+}
+
+// config is how this server speaks to the provider, without its secret.
+func (p *Provider) config(at *oidc.Provider) *oauth2.Config {
+	return &oauth2.Config{ClientID: p.ClientID, Endpoint: at.Endpoint(), RedirectURL: p.Callback, Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
+}
+
+// Begin implements host.Identities.
+func (p *Provider) Begin(ctx context.Context, s host.SignIn) (string, error) {
+	at, err := p.discovered(ctx)
+	if err != nil {
+		return "", err
+	}
+	return p.config(at).AuthCodeURL(s.State, oidc.Nonce(s.Nonce), oauth2.S256ChallengeOption(s.Verifier)), nil
+}
+
+// Finish implements host.Identities.
+func (p *Provider) Finish(ctx context.Context, s host.SignIn, code string) (host.Person, error) {
+	if code == "" {
+		return host.Person{}, denied("no code came back")
+	}
+	at, err := p.discovered(ctx)
+	if err != nil {
+		return host.Person{}, err
+	}
+	c := p.config(at)
+	if p.Secret != nil {
+		secret, err := p.Secret(ctx)
+		if err != nil {
+			return host.Person{}, fmt.Errorf("read the secret of the client: %w", err)
+		}
+		c.ClientSecret = strings.TrimSpace(secret)
+	}
+	token, err := c.Exchange(oidc.ClientContext(ctx, p.client), code, oauth2.VerifierOption(s.Verifier))
+	if err != nil {
+		return host.Person{}, refused(err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	if raw == "" {
+		return host.Person{}, denied("it gave no id token")
+	}
+	id, err := at.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.Now}).Verify(oidc.ClientContext(ctx, p.client), raw)
+	if err != nil {
+		return host.Person{}, denied("its id token does not hold: " + err.Error())
+	}
+	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(s.Nonce)) != 1 {
+		return host.Person{}, denied("its id token is of another sign-in")
+	}
+	return p.person(id)
+}
+
+// refused tells what a provider answered to a code from an outage.
+func refused(err error) error {
+	var answer *oauth2.RetrieveError
+	if errors.As(err, &answer) && answer.Response != nil && answer.Response.StatusCode < http.StatusInternalServerError {
+		code := answer.ErrorCode
+		if code == "" {
+			code = answer.Response.Status
+		}
+		return denied("it answered " + code)
+	}
+	return fmt.Errorf("%w: take the code to the provider of identities", host.ErrUnavailable)
+}
+
+func denied(why string) error {
+	return &host.Error{Code: host.Forbidden, Message: "The provider of identities did not confirm the sign-in: " + why}
+}
+
+// claims are what an id token says of a person, as far as it is asked.
+type claims struct {
+	Email    string `json:"email"`
+	Verified yes    `json:"email_verified"`
+}
+
+// yes is true or false, or, as some providers write it, a text.
+type yes bool
+
+// UnmarshalJSON reads both; all else is false.
+func (y *yes) UnmarshalJSON(b []byte) error {
+	*y = string(b) == "true" || string(b) == `"true"`
+	return nil
+}
+
+// texts are a list of texts, or one.
+type texts []string
+
+// UnmarshalJSON reads both; what is neither is none.
+func (t *texts) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*t = texts{one}
+		return nil
+	}
+	var list []string
+	if json.Unmarshal(b, &list) == nil {
+		*t = list
+	}
+	return nil
+}
+
+func (p *Provider) person(id *oidc.IDToken) (host.Person, error) {
+	var c claims
+	all := map[string]json.RawMessage{}
+	if err := errors.Join(id.Claims(&c), id.Claims(&all)); err != nil {
+		return host.Person{}, denied("the claims of its id token cannot be read")
+	}
+	who := host.Person{Name: id.Subject}
+	if c.Verified && c.Email != "" {
+		who.Name, who.Email = c.Email, c.Email
+	}
+	var groups texts
+	if raw, said := all[p.Groups]; said {
+		_ = groups.UnmarshalJSON(raw) // never fails
+	}
+	who.Groups = groups
+	return who, nil
+}

@@ -1,0 +1,186 @@
+// Package oidctest is a provider of identities for tests, on 127.0.0.1: it says of itself, of its keys and of persons
+// what a test tells it to, and looks at what it is shown as a real one does.
+//
+// Tests use it. It must never be linked into a program: it believes whoever calls.
+package oidctest
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What the provider knows its client by.
+const (
+	ClientID = "zerodag"
+	Secret   = "the-clients-secret" // #nosec G101 -- of a provider in a test
+)
+
+// Provider signs in whom it is told to, without asking.
+type Provider struct {
+	URL      string
+	Callback string // to which it sends browsers back: others are refused
+
+	mu     sync.Mutex
+	key    *rsa.PrivateKey
+	claims map[string]any // of the next persons
+	header map[string]any // of their id tokens, over what is right
+	codes  map[string]code
+	broken bool
+}
+
+// code is what waits to be taken for an id token, once.
+type code struct {
+	nonce, challenge string
+	claims           map[string]any
+}
+
+// New starts a provider.
+func New(t *testing.T) *Provider {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Provider{key: key, codes: map[string]code{}, claims: map[string]any{"sub": "nobody"}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /.well-known/openid-configuration", p.discover)
+	mux.HandleFunc("GET /keys", p.keys)
+	mux.HandleFunc("GET /authorize", p.authorize)
+	mux.HandleFunc("POST /token", p.token)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	p.URL = server.URL
+	return p
+}
+
+// Says makes the provider say this of the next who sign in. Claims that it always has, as iss, can be said otherwise;
+// header is that of the id token, over what is right.
+func (p *Provider) Says(claims, header map[string]any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claims, p.header = claims, header
+}
+
+// Break has the provider fail from now on, or not any more.
+func (p *Provider) Break(broken bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = broken
+}
+
+func (p *Provider) discover(w http.ResponseWriter, _ *http.Request) {
+	if p.fails(w) {
+		return
+	}
+	reply(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
+}
+
+func (p *Provider) fails(w http.ResponseWriter) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.broken {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+	}
+	return p.broken
+}
+
+func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
+	e := big.NewInt(int64(p.key.E)).Bytes()
+	reply(w, map[string]any{"keys": []any{map[string]any{"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "1", "n": encode(p.key.N.Bytes()), "e": encode(e)}}})
+}
+
+// authorize sends the browser back at once, with a code.
+func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if q.Get("client_id") != ClientID || q.Get("redirect_uri") != p.Callback || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" {
+		http.Error(w, "this is not what the client was registered with", http.StatusBadRequest)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := rand.Text()
+	p.codes[text] = code{q.Get("nonce"), q.Get("code_challenge"), p.claims}
+	http.Redirect(w, r, p.Callback+"?"+url.Values{"code": {text}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
+}
+
+// token takes a code, once, of who knows the verifier and the secret.
+func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
+	if p.fails(w) {
+		return
+	}
+	id, secret, basic := r.BasicAuth()
+	if !basic {
+		id, secret = r.FormValue("client_id"), r.FormValue("client_secret")
+	}
+	if id != ClientID || secret != Secret {
+		refuse(w, "invalid_client")
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, there := p.codes[r.FormValue("code")]
+	delete(p.codes, r.FormValue("code"))
+	sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
+	if !there || encode(sum[:]) != c.challenge || r.FormValue("redirect_uri") != p.Callback {
+		refuse(w, "invalid_grant")
+		return
+	}
+	now := time.Now()
+	all := map[string]any{"iss": p.URL, "aud": ClientID, "nonce": c.nonce, "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
+	for name, value := range c.claims {
+		all[name] = value
+	}
+	header := map[string]any{"alg": "RS256", "kid": "1"}
+	for name, value := range p.header {
+		header[name] = value
+	}
+	reply(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "id_token": p.sign(header, all)})
+}
+
+// sign makes an id token. The signature is always RS256, whatever the header says; with alg none there is none.
+func (p *Provider) sign(header, claims map[string]any) string {
+	text := encode(marshal(header)) + "." + encode(marshal(claims))
+	if header["alg"] == "none" {
+		return text + "."
+	}
+	sum := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, p.key, crypto.SHA256, sum[:])
+	if err != nil {
+		panic(fmt.Sprintf("oidctest: sign: %v", err)) // a key of 2048 bits can
+	}
+	return text + "." + encode(signature)
+}
+
+func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+func marshal(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("oidctest: %v", err)) // the test said what cannot be said
+	}
+	return text
+}
+
+func reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(marshal(v)) // the client is gone
+}
+
+func refuse(w http.ResponseWriter, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(marshal(map[string]string{"error": why, "error_description": "secret details"})) // the client is gone
+}

@@ -1,0 +1,157 @@
+// Package seal turns small values into text that others can carry and neither read nor make: what a browser keeps
+// of a sign-in.
+//
+// The API uses it; a deployment gives it the key. It must never say why a text is not one of its own: who shows a
+// wrong one learns nothing.
+package seal
+
+import (
+	"cmp"
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrBroken says that a text was not sealed by this box for this purpose.
+var ErrBroken = errors.New("the text was not sealed here")
+
+// KeySize is the least size of a key, in bytes.
+const KeySize = 16
+
+// Box seals and opens. It is safe for concurrent use.
+type Box struct {
+	key func(ctx context.Context) ([]byte, error)
+
+	mu    sync.Mutex
+	spent map[string]time.Time // until when, by name
+}
+
+// New makes a box. key is asked at each call and must be cheap; all boxes of a deployment have the same, of at
+// least KeySize bytes. Where it changes, nothing that was sealed before opens any more.
+func New(key func(ctx context.Context) ([]byte, error)) *Box {
+	return &Box{key: key, spent: map[string]time.Time{}}
+}
+
+// Fixed is a key that is known from the start; nil is one that ends with this process.
+func Fixed(key []byte) func(context.Context) ([]byte, error) {
+	if key == nil {
+		key = make([]byte, KeySize)
+		rand.Read(key) // never fails
+	}
+	return func(context.Context) ([]byte, error) { return key, nil }
+}
+
+// derived makes a key for one use of the deployment's key, which may have other uses.
+func (b *Box) derived(ctx context.Context, use string) ([]byte, error) {
+	key, err := b.key(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the key that seals: %w", err)
+	}
+	if len(key) < KeySize {
+		return nil, fmt.Errorf("the key that seals has %d bytes, and %d are the least", len(key), KeySize)
+	}
+	return hkdf.Key(sha256.New, key, nil, "zerodag seal 1 "+use, 32)
+}
+
+func (b *Box) cipher(ctx context.Context, purpose string) (cipher.AEAD, error) {
+	key, err := b.derived(ctx, "value "+purpose)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// Seal makes the text of a value, as JSON. It opens for the same purpose only.
+func (b *Box) Seal(ctx context.Context, purpose string, v any) (string, error) {
+	c, err := b.cipher(ctx, purpose)
+	if err != nil {
+		return "", err
+	}
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("seal: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(c.Seal(nil, nil, plain, nil)), nil
+}
+
+// Open reads a text into v: ErrBroken when it is none of this box and purpose, another error when the key cannot be
+// read.
+func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
+	c, err := b.cipher(ctx, purpose)
+	if err != nil {
+		return err
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return ErrBroken
+	}
+	plain, err := c.Open(nil, nil, sealed, nil)
+	if err != nil || json.Unmarshal(plain, v) != nil {
+		return ErrBroken
+	}
+	return nil
+}
+
+// Mark makes a mark of a text: the same text has the same one, and who does not have the key can neither make it nor
+// try texts with it.
+func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
+	key, err := b.derived(ctx, "mark")
+	if err != nil {
+		return nil, err
+	}
+	m := hmac.New(sha256.New, key)
+	m.Write([]byte(text))
+	return m.Sum(nil), nil
+}
+
+// mostSpent bounds what a box remembers.
+const mostSpent = 10_000
+
+// Spend notes that a name is used up until a time, and says whether it was not yet. This process alone remembers it:
+// where several share a key, each has its own notes.
+func (b *Box) Spend(name string, now, until time.Time) (first bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isSpent(name, now) {
+		return false
+	}
+	if len(b.spent) >= mostSpent {
+		maps.DeleteFunc(b.spent, func(_ string, until time.Time) bool { return !now.Before(until) })
+	}
+	if len(b.spent) >= mostSpent { // those that would have ended soon do so least harm
+		soonest := slices.MinFunc(slices.Collect(maps.Keys(b.spent)), func(x, y string) int {
+			return cmp.Or(b.spent[x].Compare(b.spent[y]), cmp.Compare(x, y))
+		})
+		delete(b.spent, soonest)
+	}
+	b.spent[name] = until
+	return true
+}
+
+// Spent says whether a name is used up.
+func (b *Box) Spent(name string, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.isSpent(name, now)
+}
+
+func (b *Box) isSpent(name string, now time.Time) bool {
+	until, noted := b.spent[name]
+	return noted && now.Before(until)
+}
