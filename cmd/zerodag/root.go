@@ -45,11 +45,33 @@ func newRoot(s streams) *cobra.Command {
 		})
 	}
 	root.InitDefaultHelpCmd()
+	knowTopics(root)
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
 	completeCommands(root)
 	completeArguments(root)
 	return root
+}
+
+// knowTopics has `help` refuse the name of a command that there is not.
+func knowTopics(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil || asDigdag() {
+		return
+	}
+	help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
+		c, rest, err := root.Find(args)
+		switch {
+		case err != nil:
+			return usageError{err}
+		case len(rest) > 0 && c.HasSubCommands():
+			return unknownCommand(c, rest[0])
+		case len(rest) > 0:
+			return usageError{fmt.Errorf("%s has no commands of its own: there is no %q", c.CommandPath(), rest[0])}
+		}
+		c.InitDefaultHelpFlag()
+		return c.Help()
+	}
 }
 
 // refuseUnknown has commands that only contain others refuse a word that is none of these.
@@ -101,6 +123,11 @@ func completeCommands(root *cobra.Command) {
 
 // checkCommon refuses common options that are wrong, whatever a command makes of them.
 func checkCommon(c *cobra.Command) error {
+	if f := c.Flags().Lookup("config"); f != nil && f.Changed && !asDigdag() {
+		if err := readable(f.Value.String()); err != nil {
+			return noConfig(err)
+		}
+	}
 	if f := c.Flags().Lookup("log-level"); f != nil {
 		_, err := levelNumber(f.Value.String())
 		return err

@@ -112,6 +112,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
+	c.tell(c.err, settings)
 	if err := settings.stayHere(c.accept, executorPlaces...); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,8 +134,8 @@ func (c *serverCommand) run(ctx context.Context) error {
 		Scheduler: !c.noScheduler && !c.noExecutor && r.bool("schedule.enabled", true),
 		Agent:     !c.noAgent && r.bool("agent.enabled", true),
 	}
-	if err := cmp.Or(r.err, r.misspelt()); err != nil {
-		return err
+	if r.err != nil {
+		return r.err
 	}
 	out, closeLog, err := c.logWriter(c.streams)
 	if err != nil {

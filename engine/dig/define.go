@@ -83,7 +83,7 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 		}
 	}
 	if len(unknown) > 0 {
-		fail(unknown[0], unknownKeyHint(unknown), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
+		fail(unknown[0], unknownKeyHint(raw, unknown), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
 	}
 	return w, problems
 }
@@ -92,8 +92,11 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 const maxListed = 20
 
 // unknownKeyHint explains the first of some wrong keys that an explanation is known for.
-func unknownKeyHint(unknown []string) string {
+func unknownKeyHint(raw *param.Map, unknown []string) string {
 	for _, key := range unknown {
+		if m := raw.Map(key); isTask(m) {
+			return "'" + key + "' holds a task, and the name of a task begins with +: write `+" + key + ":`"
+		}
 		if s := didYouMean(key, TopKeys()); s != "" {
 			return "'" + key + "': " + s
 		}

@@ -52,11 +52,28 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 	if len(faults) > 0 {
 		hint := "this is a group: a task that runs something has an operator, such as `sh>:`"
 		if !strings.HasPrefix(first, "_") {
-			hint = "an operator ends with >: write `" + first + ">:` if it is meant to be one"
+			hint = unmarkedHint(first, valueOf(local, first))
 		}
 		c.fail(index, []string{first}, hint,
 			"%s contains invalid keys: %s", c.nodes[index].Name, strings.Join(faults, ", "))
 	}
+}
+
+// unmarkedHint says how a key of a group is written that is neither marked as a task nor as an operator.
+func unmarkedHint(key string, v param.Value) string {
+	switch m, isMap := v.(*param.Map); {
+	case isTask(m):
+		return "the name of a task begins with +: write `+" + key + ":`"
+	case isMap || v == nil:
+		return "the name of a task begins with +, that of an operator ends with >: write `+" + key + ":` or `" + key + ">:`"
+	}
+	return "an operator ends with >: write `" + key + ">:` if it is meant to be one"
+}
+
+// isTask says whether a mapping reads like a task: it has an operator or subtasks.
+func isTask(m *param.Map) bool {
+	s := shapeOf(m)
+	return s.operators+s.subtasks > 0
 }
 
 // eachSubtask visits the subtasks of a task in order. A list of mappings counts as one
@@ -85,8 +102,13 @@ func (c *compiler) eachSubtask(index int, config *param.Map, visit func(string, 
 }
 
 func notATaskHint(key string, v param.Value) string {
-	if text, ok := v.(string); ok && strings.Contains(text, ">:") {
+	text, _ := v.(string)
+	operator, command, found := strings.Cut(text, "> ")
+	switch {
+	case strings.Contains(text, ">:"):
 		return "a blank is missing after the colon of `" + text + "`"
+	case found && operator != "" && !strings.ContainsAny(operator, " \n"):
+		return "a colon is missing: write `" + operator + ">: " + command + "`"
 	}
 	return "put an operator below it, such as `echo>: hello`; an empty task is `" + key + ": {}`"
 }

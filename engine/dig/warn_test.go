@@ -25,7 +25,9 @@ func TestWarnings(t *testing.T) {
 		{"operator known later", "+a: {\"${x}>\": x}\n", nil},
 		{"missing callee", "+a: {call>: sub/b}\n", []string{"main.dig:1:6: call> names sub/b.dig, which is not in the project"}},
 		{"missing workflow, in a loop", "+a:\n  loop>: 2\n  _do: {require>: w}\n", []string{"main.dig:3:9: require> names the workflow w,"}},
-		{"own workflow", "+a: {require>: main}\n+b: {call>: main}\n", nil},
+		{"own workflow", "+a: {require>: main, session_time: 2024-01-01}\n+b: {if>: \"${x}\", _do: {call>: main}}\n", nil},
+		{"wait for itself", "+a: {require>: main}\n", []string{"main.dig:1:6: require> waits for the end of its own workflow"}},
+		{"call of itself", "+g: {+a: {call>: main}}\n", []string{"main.dig:1:11: call> never ends: main.dig -> main.dig"}},
 		{"open expression", "+a:\n  echo>: a ${1 + 2\n", []string{"main.dig:2:3: ${ is never closed"}},
 		{"brace in quotes", "+a:\n  echo>: ${'}'.length}\n", []string{"main.dig:2:3: ${'} ends within quotes"}},
 		{"made reference", "+a:\n  echo>: x ${'$' + '{secret:a.b}'}\n+b: {echo>: \"${secret:a.b} ${x ? 'secret' : y}\"}\n", []string{"main.dig:2:3: a reference to a secret that an expression makes"}},
@@ -44,7 +46,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, Known{Operators: []string{"call", "echo", "for_each", "loop", "require", "sh"}})
+			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, Known{Operators: []string{"call", "echo", "for_each", "loop", "require", "sh", "if"}})
 			if len(list) != len(c.want) {
 				t.Fatalf("%d warnings, want %d: %v", len(list), len(c.want), list)
 			}
