@@ -35,8 +35,16 @@ func TestRemedies(t *testing.T) {
 		{"mail", "Missing SMTP configuration (config)", "`_export: {mail: {host: ..., port: ..., from: ...}}`"},
 		{"fail", "", "a reason can be given"},
 		{"fail", "no rows", ""},
+		{"sh", "Invalid parametrization: '${N:-1}' (config)", "${N:...} is the shell's, and a second $ does not help"},
+		{"sh", "Invalid parametrization: '${a:b}' (config)", "asks for a secret"},
+		{"http", "HTTP request failed: GET http://x:999999: dial tcp: address 999999: invalid port", ":PORT up to 65535"},
+		{"sh", "Expected integer (int) type for key 'interval' but got \"2s\" (string) (config)", "interval is a whole number, an interval one of seconds"},
 	} {
-		got := strings.Join(fault{message: c.message, config: param.New(c.operator+">", "x")}.remedies(), "\n")
+		config := param.New(c.operator+">", "x", "_retry", param.New("interval", "2s"))
+		got := strings.Join(fault{message: c.message, config: config}.remedies(), "\n")
+		if strings.Contains(got, "shows how") && !strings.Contains(c.want, "takes") {
+			t.Errorf("%s> %q: the operator itself is written rightly: %s", c.operator, c.message, got)
+		}
 		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s> %q: %q, want %q", c.operator, c.message, got, c.want)
 		}
