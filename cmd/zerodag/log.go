@@ -86,7 +86,7 @@ func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) e
 		return c.knowTask(ctx, id, prefix)
 	}
 	if !c.follow || prefix != "" {
-		return nil
+		return c.tellFailed(ctx, id, nil, prefix)
 	}
 	a, err := c.Attempt(ctx, id)
 	if err != nil {

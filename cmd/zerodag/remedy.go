@@ -48,7 +48,7 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 		{`^File not found: `, "the path is relative to the folder of the project, or to _workdir"},
 		{`^Parameter '(\w+)' must be an object`, "write names and values below it: `{1}: {name: value}`"},
 		{`^Parameter '([a-z]\w*)' is required but (?:not set|null)(?: \(config\))?$`, "write `{1}: ...` {below}"},
-		{`^Invalid _retry|^Invalid retry_interval_type`, "write _retry as a number, or as {limit: 3, interval: 10, interval_type: constant or exponential}; intervals are seconds"},
+		{`^Invalid _retry|^Invalid retry_interval_type`, "write a number, or {limit: 3, interval: 10}, intervals in seconds; interval_type is constant or exponential"},
 		{`^Invalid _parallel`, "write true or false, or {limit: 2}"},
 		{`^A task can't have more than one operator`, "give each operator a task of its own"},
 		{`invalid port|cannot parse|invalid character .* in host name|no Host in request URL`, "an address is http:// or https://, a host and, perhaps, :PORT up to 65535 and a path"},
@@ -83,7 +83,7 @@ func (f fault) remedies() []string {
 		return []string{unknownOperator(operator)}
 	}
 	if key := f.ofRetry(); key != "" {
-		return []string{"write _retry as a number, or as {limit: 3, interval: 10}: " + key + " is a whole number, an interval one of seconds"}
+		return []string{"write _retry as a number, or as {limit: 3, interval: 10}: " + key + " is a whole number, that of an interval counts seconds"}
 	}
 	var list []string
 	if text := f.byRule(operator); text != "" {
@@ -154,8 +154,9 @@ func (f fault) below(found []string) string {
 // misread says that a built-in operator was not written as it can be read.
 func (f fault) misread() bool {
 	if m := wrongType().FindStringSubmatch(f.message); m != nil {
-		own := operators.ParametersOf(dig.OperatorOf(f.config))
-		return len(own) == 0 || m[1] == "_do" || m[1] == "_command" || slices.Contains(own, m[1])
+		operator := dig.OperatorOf(f.config)
+		own := operators.ParametersOf(operator)
+		return len(own) == 0 || f.config.Map(operator+">").Has(m[1]) || m[1] == "_do" || m[1] == "_command" || slices.Contains(own, m[1])
 	}
 	return strings.Contains(f.message, "'_command'") || strings.Contains(f.message, "'_do'") || strings.Contains(f.message, "_else_do") ||
 		strings.HasPrefix(f.message, "Expected ") || strings.HasPrefix(f.message, "Invalid ") && !strings.HasPrefix(f.message, "Invalid _") && !strings.HasPrefix(f.message, "Invalid parametrization")

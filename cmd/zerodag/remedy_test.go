@@ -38,7 +38,7 @@ func TestRemedies(t *testing.T) {
 		{"sh", "Invalid parametrization: '${N:-1}' (config)", "${N:...} is the shell's, and a second $ does not help"},
 		{"sh", "Invalid parametrization: '${a:b}' (config)", "asks for a secret"},
 		{"http", "HTTP request failed: GET http://x:999999: dial tcp: address 999999: invalid port", ":PORT up to 65535"},
-		{"sh", "Expected integer (int) type for key 'interval' but got \"2s\" (string) (config)", "interval is a whole number, an interval one of seconds"},
+		{"sh", "Expected integer (int) type for key 'interval' but got \"2s\" (string) (config)", "interval is a whole number, that of an interval counts seconds"},
 	} {
 		config := param.New(c.operator+">", "x", "_retry", param.New("interval", "2s"))
 		got := strings.Join(fault{message: c.message, config: config}.remedies(), "\n")

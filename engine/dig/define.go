@@ -94,11 +94,11 @@ const maxListed = 20
 // unknownKeyHint explains the first of some wrong keys that an explanation is known for.
 func unknownKeyHint(raw *param.Map, unknown []string) string {
 	for _, key := range unknown {
-		if m := raw.Map(key); isTask(m) {
-			return "'" + key + "' holds a task, and the name of a task begins with +: write `+" + key + ":`"
-		}
 		if s := didYouMean(key, TopKeys()); s != "" {
 			return "'" + key + "': " + s
+		}
+		if isTask(raw.Map(key)) {
+			return "'" + key + "' holds a task, and the name of a task begins with +: write `+" + key + ":`"
 		}
 		if strings.HasSuffix(key, ">") {
 			return "an operator belongs into a task: put `" + key + "` under a key such as `+run:`"

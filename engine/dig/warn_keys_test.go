@@ -15,13 +15,15 @@ import (
 func TestKeysThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	known := Known{
-		Operators: []string{"sh", "http", "py"},
+		Operators: []string{"sh", "http", "py", "if", "loop", "own"},
 		Missing: func(name string) string {
 			return map[string]string{"td": "Digdag has it"}[name]
 		},
 		Parameters: func(operator string) []string {
-			return map[string][]string{"sh": {"shell", "sandbox", "docker", "_env"}, "http": {"method", "timeout", "content"}}[operator]
+			return map[string][]string{"sh": {"shell", "sandbox", "docker", "_env"}, "http": {"method", "timeout", "content"}, "if": {"_do", "_else_do"}, "loop": {"_do"}}[operator]
 		},
+		BuiltIn:  []string{"sh", "http", "py", "if", "loop"},
+		Exported: []string{"docker", "http", "mail", "python"},
 		Syntax: func(text string) error {
 			if strings.Contains(text, "BAD") || strings.Contains(text, ":-") {
 				return errors.New("SyntaxError")
@@ -49,8 +51,41 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"_export: {plugin: some}\n+a: {sh>: x}":                        "main.dig:1:11: plugin is a text, which nobody reads: \"some\"\n  operators of your own are files",
 		"_export: {a: {{Name of it}}}\n+a: {sh>: x}":                   "main.dig:1:15: {{...}} is YAML for a mapping in a mapping: it is read as the key {Name of it=null}\n  quote it",
 		"+a: {td>: x}\n+b: {td>: x}\n+c: {_error: {td>: x}, sh>: x}":   "td> (3 tasks, first in main.dig:1): there is no such operator; Digdag has it",
-		"+a: {td>: x}": "main.dig:1:6: there is no operator td> (task +main+a)\n  Digdag has it",
+		"+a: {td>: x}":                                                          "main.dig:1:6: there is no operator td> (task +main+a)\n  Digdag has it",
+		"+a: {sh>: x, dokcer: {image: y}}":                                      "dokcer is no parameter of sh> (task +main+a)\n  did you mean docker?",
+		"+a: {http>: \"http://x\", contnet: y}":                                 "contnet is no parameter of http> (task +main+a)\n  did you mean content?",
+		"+a: {py>: m.f, dokcer: {image: y}}":                                    "main.dig:1:16: dokcer is not read by any operator (task +main+a)\n  did you mean docker?",
+		"_export: {pyton: /x}\n+a: {py>: m.f}":                                  "main.dig:1:11: pyton is not read by any operator (task +main)\n  did you mean python?",
+		"+g: {_export: {htpt: {timeout: 1}}, +a: {sh>: x}}":                     "htpt is not read by any operator (task +main+g)\n  did you mean http?",
+		"+a: {if>: true, do: {sh>: x}}":                                         "main.dig:1:17: do holds tasks that nobody runs (task +main+a)\n  did you mean _do?",
+		"+a: {if>: true, _do: {sh>: x}, _else: {sh>: y}}":                       "_else holds tasks that nobody runs (task +main+a)\n  did you mean _else_do?",
+		"+a: {sh>: x, load: {sh>: y}}":                                          "load holds tasks that nobody runs (task +main+a)\n  the name of a task begins with +: write `+load:`, outside",
+		"+a: {sh>: x, _do: {sh>: y}}":                                           "main.dig:1:14: _do is not read by sh>: nobody runs its tasks (task +main+a)",
+		"+a: {py>: m.f, _do: {sh>: y}}":                                         "_do is not read by py>: nobody runs its tasks",
+		"+a: {loop>: 2, _do: {sh>: x}, _else_do: {sh>: y}}":                     "_else_do is not read by loop>: nobody runs its tasks",
+		"+a: {loop>: 2}":                                                        "main.dig:1:6: loop> has no _do and will fail: there is nothing to run (task +main+a)\n  write `_do:`",
+		"+a: {sh>: x, _retry: -1}":                                              "_retry is -1: nothing is tried again (task +main+a)",
+		"+a: {sh>: x, _retry: {limit: 1, interval: -3}}":                        "main.dig:1:33: interval of _retry is -3, less than 0 (task +main+a)",
+		"+a: {sh>: x, _retry: {limit: 1, interval: 2s}}":                        "interval of _retry is no whole number: \"2s\" (task +main+a)\n  write a number, or {limit: 3, interval: 10}",
+		"+a: {sh>: x, _retry: {interval: 2}}":                                   "_retry has no limit, and the task will fail",
+		"+a: {sh>: x, _retry: {limit: 2, interval_type: linear}}":               "interval_type of _retry is unknown, and the task will fail: linear",
+		"+a: {_parallel: {limit: 0}, +b: {sh>: x}}":                             "limit of _parallel is 0, less than 1",
+		"_export: {a: \"${b}\", b: \"x ${a}\"}\n+a: {sh>: x}":                   "main.dig:1:11: a is made of itself (a -> b -> a), so that ${b} stays as text (task +main)",
+		"+a: {_export: {n: \"${n + 1}\"}, sh>: x}":                              "n is made of itself (n -> n)",
+		"_export: {a: \"${b.c}\"}\n+a: {_export: {b: {c: [\"${a}\"]}}, sh>: x}": "main.dig:2:16: b is made of itself (b -> a -> b), so that ${a} stays as text (task +main+a)",
+		"+a: {http>: \"http://h:999999/\"}":                                     "http> cannot send a request to \"http://h:999999/\": there is no port 999999 (task +main+a)",
+		"+a: {http>: \"h:80/x\"}":                                               "it does not begin with http:// or https://",
+		"+a: {sh>: \"echo $${foo:-1}\"}":                                        "${foo:-...} is the shell's, which never sees it (task +main+a)\n  put the script into a file",
+		"+a: {sh>: x, schedule: {daily>: \"07:00:00\"}}":                        "schedule of a task is not read by anybody (task +main+a)\n  write it at the top of the file",
+		"+g: {sla: {time: \"07:00:00\"}, +a: {sh>: x}}":                         "sla of a task is not read by anybody (task +main+g)",
 		// and what is no mistake
+		"_export: {a: \"${b.a}\", b: \"${'a' + c.a}\", c: 1}\n+a: {sh>: x}":                                        "",
+		"+a: {_export: {a: 1}, sh>: x}\n+b: {_export: {a: \"${c}\", c: 2}, sh>: x}":                                "",
+		"+a: {own>: x, _do: {sh>: x}}":                                                                             "",
+		"+a: {if>: true, _else_do: {sh>: x}}":                                                                      "",
+		"_export: {mali: 3, dokcer: 1}\n+a: {sh>: \"${dokcer}\"}":                                                  "",
+		"+a: {http>: \"https://h:8443/x y\"}\n+b: {http>: \"${base}/x\"}":                                          "",
+		"+a: {sh>: x, _retry: {limit: \"${n}\", interval: \"${m}\"}}":                                              "",
 		"+a: {sh>: x, _retry: {limit: 3, interval: 1, max_interval: 9, interval_type: exponential}, _env: {A: b}}": "",
 		"+a: {sh>: \"x ${metod}\", metod: 1, note: y}":                                                             "",
 		"+a: {sh>: \"sleep ${timeout}\", timeout: 10}":                                                             "",

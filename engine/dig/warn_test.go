@@ -26,6 +26,7 @@ func TestWarnings(t *testing.T) {
 		{"missing callee", "+a: {call>: sub/b}\n", []string{"main.dig:1:6: call> names sub/b.dig, which is not in the project"}},
 		{"missing workflow, in a loop", "+a:\n  loop>: 2\n  _do: {require>: w}\n", []string{"main.dig:3:9: require> names the workflow w,"}},
 		{"own workflow", "+a: {require>: main, session_time: 2024-01-01}\n+b: {if>: \"${x}\", _do: {call>: main}}\n", nil},
+		{"calls in a circle by files that are not there", "+a: {call>: sub/x}\n", []string{"main.dig:1:6: call> names sub/x.dig"}},
 		{"wait for itself", "+a: {require>: main}\n", []string{"main.dig:1:6: require> waits for the end of its own workflow"}},
 		{"call of itself", "+g: {+a: {call>: main}}\n", []string{"main.dig:1:11: call> never ends: main.dig -> main.dig"}},
 		{"open expression", "+a:\n  echo>: a ${1 + 2\n", []string{"main.dig:2:3: ${ is never closed"}},
@@ -76,6 +77,31 @@ func TestStoredByScript(t *testing.T) {
 		got = append(got, e.Line)
 	}
 	if diff := cmp.Diff([]int{3, 5}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCallsThatNeverEnd proves that a circle of call> over several files is told wherever it can be entered, and none
+// that something may end.
+func TestCallsThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"main.dig":    "+a: {call>: sub/one.dig}\n+b: {call>: fine}\n",
+		"sub/one.dig": "+g:\n  +x:\n    call>: two\n",
+		"sub/two.dig": "+x: {sh>: x}\n+y: {call>: one}\n",
+		"own.dig":     "+x: {+y: {call>: own.dig}}\n",
+		"fine.dig":    "+x: {if>: true, _do: {call>: fine}}\n+y: {_disable: true, call>: fine}\n",
+	}
+	var got []string
+	for _, w := range Warnings(mapSource(files), []string{"main.dig", "fine.dig", "own.dig"}, Known{Operators: []string{"call", "sh", "if"}}) {
+		said, _, _ := strings.Cut(w.Error(), "\n")
+		got = append(got, said)
+	}
+	want := []string{
+		"main.dig:1:6: call> never ends: sub/one.dig -> sub/two.dig -> sub/one.dig (task +main+a)",
+		"own.dig:1:11: call> never ends: own.dig -> own.dig (task +own+x+y)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

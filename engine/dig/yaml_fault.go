@@ -77,7 +77,7 @@ func (a around) hint() string {
 		return "indent with blanks, never with tabs"
 	case strings.Contains(a.message, "cannot start any token"):
 		return "quote text that starts with @, ` or %"
-	case strings.Contains(a.message, "mapping values"):
+	case strings.Contains(a.message, "mapping values"), strings.Contains(a.message, "<document start>"):
 		return a.secondValue()
 	case strings.Contains(a.message, "',' or"):
 		return "a [ or { that was opened here is not closed; inside of them ${...} needs quotes"
