@@ -38,7 +38,7 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 func Missing(name string) string {
 	for _, n := range ofDigdag {
 		if n == name {
-			return "Digdag has " + name + "> built in, zerodag has not: an executable operators/" + name + " of the project can be it (docs/plugins.md)"
+			return "Digdag has " + name + "> built in, zerodag has not: an executable operators/" + name + " of the project can be it (`zerodag docs plugins`)"
 		}
 	}
 	for _, p := range ofPlugins {

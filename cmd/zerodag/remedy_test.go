@@ -74,21 +74,3 @@ func TestWhereAParameterBelongs(t *testing.T) {
 		}
 	}
 }
-
-// TestSlips proves that a key is taken for a slip of another only where one letter or two neighbours differ: the
-// original has keys that are near others of this server.
-func TestSlips(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		key, known string
-		want       bool
-	}{
-		{"server.prot", "server.port", true}, {"server.por", "server.port", true}, {"server.portt", "server.port", true}, {"server.pord", "server.port", true},
-		{"database.port", "database.path", false}, {"database.user", "database.type", false}, {"archive.s3.path", "archive.local.path", false},
-		{"server.port", "server.port", false}, {"port", "server.port", false}, {"sevrer.prot", "server.port", false},
-	} {
-		if got := isSlip(c.key, c.known); got != c.want {
-			t.Errorf("%s for %s: %v", c.key, c.known, got)
-		}
-	}
-}

@@ -129,11 +129,7 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if options.Notices, err = newNotices(r, options.Evaluators); err != nil {
 		return err
 	}
-	parts := node.Parts{
-		Executor:  !c.noExecutor && r.bool("server.executor.enabled", true),
-		Scheduler: !c.noScheduler && !c.noExecutor && r.bool("schedule.enabled", true),
-		Agent:     !c.noAgent && r.bool("agent.enabled", true),
-	}
+	parts := c.parts(r)
 	if r.err != nil {
 		return r.err
 	}
@@ -163,6 +159,15 @@ func (c *serverCommand) run(ctx context.Context) error {
 		}
 	}
 	return c.serve(ctx, engine, web, parts, logger)
+}
+
+// parts are the loops that this server runs.
+func (c *serverCommand) parts(r *reading) node.Parts {
+	return node.Parts{
+		Executor:  !c.noExecutor && r.bool("server.executor.enabled", true),
+		Scheduler: !c.noScheduler && !c.noExecutor && r.bool("schedule.enabled", true),
+		Agent:     !c.noAgent && r.bool("agent.enabled", true),
+	}
 }
 
 // warn says what of the configuration has no meaning here, or not the one that was meant.

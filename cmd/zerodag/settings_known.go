@@ -31,7 +31,7 @@ var settingKeys = []string{
 	"io.digdag.cli.versionCheckMode", "io.digdag.limits.maxAttempts", "io.digdag.limits.maxWorkflowTasks",
 	"log-server.local.path", "log-server.local.short_together", "log-server.local.split_size", "log-server.type",
 	"notification.http.headers.*", "notification.http.method", "notification.http.url",
-	"notification.mail.bcc", "notification.mail.body_template_file", "notification.mail.cc", "notification.mail.from",
+	"notification.mail.bcc", "notification.mail.body_template_file", "notification.mail.cc", "notification.mail.debug", "notification.mail.from",
 	"notification.mail.host", "notification.mail.html", "notification.mail.password", "notification.mail.port",
 	"notification.mail.ssl", "notification.mail.subject", "notification.mail.tls", "notification.mail.to",
 	"notification.mail.username", "notification.max_retry_wait", "notification.min_retry_wait", "notification.retries",

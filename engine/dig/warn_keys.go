@@ -218,7 +218,7 @@ func mentions(v param.Value, word string) bool {
 func (c *critic) plugins(at []string, config *param.Map) {
 	export := config.Map("_export")
 	if text, ok := valueOf(export, "plugin").(string); ok {
-		c.warn(append(slices.Clone(at), "_export", "plugin"), "", "operators of your own are files of the project: see docs/plugins.md", "plugin is a text, which nobody reads: %q", text)
+		c.warn(append(slices.Clone(at), "_export", "plugin"), "", "operators of your own are files of the project: see `zerodag docs plugins`", "plugin is a text, which nobody reads: %q", text)
 	}
 	plugin := export.Map("plugin")
 	if v, ok := plugin.Get("dependencies"); ok {
@@ -228,7 +228,7 @@ func (c *critic) plugins(at []string, config *param.Map) {
 			names = append(names, sample(e))
 		}
 		c.warn(append(slices.Clone(at), "_export", "plugin", "dependencies"), "",
-			"its operators are unknown here, or built in with other parameters: see docs/plugins.md and `zerodag operators`",
+			"its operators are unknown here, or built in with other parameters: see `zerodag docs plugins` and `zerodag operators`",
 			"zerodag loads no Java plugins: %s", strings.ReplaceAll(strings.Join(names, ", "), `"`, ""))
 	}
 	c.docker(append(slices.Clone(at), "_export"), "", export)
