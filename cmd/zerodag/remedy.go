@@ -145,7 +145,10 @@ func (f fault) below(found []string) string {
 		return "below _retry:"
 	}
 	operator := dig.OperatorOf(f.config)
-	if f.config.Map(operator+">") != nil {
+	if f.config.Map("_parallel") != nil && found[1] == "limit" {
+		return "below _parallel:"
+	}
+	if m := f.config.Map(operator + ">"); m != nil && !m.Has("data") { // {data: TEXT} is only a text
 		return "below " + operator + ">:"
 	}
 	return "into the task, or export it: `_export: {" + found[1] + ": ...}`"

@@ -66,6 +66,8 @@ func TestWhereAParameterBelongs(t *testing.T) {
 	}{
 		{param.New("fail>", "x", "_retry", param.New("limt", int64(3))), "limit", "write `limit: ...` below _retry:"},
 		{param.New("for_range>", param.New("from", int64(1))), "to", "write `to: ...` below for_range>:"},
+		{param.New("loop>", "3", "_parallel", param.New("limt", int64(1))), "limit", "write `limit: ...` below _parallel:"},
+		{param.New("mail>", param.New("data", "x")), "to", "write `to: ...` into the task"},
 		{param.New("http_call>", "x"), "method", "write `method: ...` into the task, or export it"},
 	} {
 		got := strings.Join(fault{message: "Parameter '" + c.missing + "' is required but not set (config)", config: c.config}.remedies(), "\n")

@@ -11,6 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/docs"
+	"zerodag/operators"
 )
 
 // TestSettingKeys proves that the table of keys has each that a server reads, and none that nothing reads: from the
@@ -93,6 +98,24 @@ func literals(t *testing.T, root string) map[string]bool {
 		t.Fatal(err)
 	}
 	return texts
+}
+
+// TestKeysOfDocker proves that the keys of docker: that are known are those that the page about commands has.
+func TestKeysOfDocker(t *testing.T) {
+	t.Parallel()
+	page, err := docs.Pages.ReadFile("commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n| parameter of `docker:` |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var rows []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(table, -1) {
+		rows = append(rows, m[1])
+	}
+	if diff := cmp.Diff(rows, operators.DockerKeys()); diff != "" || len(rows) == 0 {
+		t.Error(diff)
+	}
 }
 
 // TestMessagesNameNoFileOfTheDocs proves that messages name pages by the command that shows them: people who have

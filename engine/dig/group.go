@@ -51,7 +51,9 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 	}
 	if len(faults) > 0 {
 		hint := "this is a group: a task that runs something has an operator, such as `sh>:`"
-		if !strings.HasPrefix(first, "_") {
+		if first == "_do" || first == "_else_do" {
+			hint = first + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
+		} else if !strings.HasPrefix(first, "_") {
 			hint = unmarkedHint(first, valueOf(local, first))
 		}
 		c.fail(index, []string{first}, hint,

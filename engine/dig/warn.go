@@ -25,6 +25,8 @@ type Known struct {
 	BuiltIn []string
 	// Exported are the names in an _export that operators read.
 	Exported []string
+	// Below are the keys of mappings with a meaning, such as sandbox:, by their name.
+	Below map[string][]string
 	// Syntax says what is wrong with the expressions in a text. May be nil.
 	Syntax func(text string) error
 	Only   string // the one file to look at; "" for all
@@ -132,6 +134,11 @@ func (c *critic) sla(config *param.Map) {
 	if _, err := schedule.ParseSLA(config); err != nil {
 		c.warn([]string{"sla"}, "", "write `duration: 02:00:00` or `time: 09:00:00`", "every start of this workflow will be refused: %v", err)
 	}
+	for _, key := range config.Keys() {
+		if !strings.HasPrefix(key, "+") && !strings.HasPrefix(key, "_") && !strings.HasSuffix(key, ">") {
+			c.unknownKey([]string{"sla"}, "", key, schedule.SLAKeys())
+		}
+	}
 	for _, key := range []string{"alert", "fail"} {
 		if v, _ := config.Get(key); v != nil {
 			if _, err := param.AsBool(key, v); err != nil {
@@ -145,6 +152,9 @@ func (c *critic) sla(config *param.Map) {
 func (c *critic) task(path []string, name string, config *param.Map, retried bool) {
 	c.tasks++
 	s := shapeOf(config)
+	if strings.HasSuffix(name, "+") {
+		c.warn(path, name, "write a name behind the +", "a task has no name")
+	}
 	off, err := param.AsBool("_disable", valueOf(config, "_disable"))
 	if err == nil && off {
 		return

@@ -31,6 +31,10 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 	for key, v := range config.All() {
 		place := append(slices.Clone(at), key)
 		switch {
+		case key == "_retry", key == "_parallel":
+			c.steering(place, task, key, v, own)
+		case c.known.Below[key] != nil:
+			c.unknownKeys(place, task, v, c.known.Below[key])
 		case strings.HasPrefix(key, "+"), key == command, slices.Contains(own, key):
 		case len(at) > 0 && c.ofWorkflow(place, task, operator, key):
 		case operator != "" && isBody(config, key):
@@ -44,7 +48,11 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 		}
 	}
 	for key, v := range config.Map("_export").All() {
-		c.misnamed(append(slices.Clone(at), "_export", key), task, key, v)
+		place := append(slices.Clone(at), "_export", key)
+		c.misnamed(place, task, key, v)
+		if known := c.known.Below[key]; known != nil {
+			c.unknownKeys(place, task, v, known)
+		}
 	}
 }
 
@@ -60,7 +68,9 @@ func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
 // unmarked looks at a key of a task with an operator that holds tasks and is not marked so that they are run.
 func (c *critic) unmarked(place []string, task, operator, key string) {
 	hint := "the name of a task begins with +: write `+" + key + ":`, outside of this task, since one with an operator has no subtasks"
-	if slices.Contains(withBodies, operator) {
+	if near := param.Nearest(key, TaskKeys()); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if slices.Contains(withBodies, operator) {
 		hint = "did you mean _do?"
 		if operator == "if" && strings.Contains(key, "else") {
 			hint = "did you mean _else_do?"
@@ -161,15 +171,20 @@ func (c *critic) noNumber(place []string, task string, v param.Value) {
 func (c *critic) unknownKeys(place []string, task string, v param.Value, known []string) {
 	m, _ := v.(*param.Map)
 	for _, key := range m.Keys() {
-		if slices.Contains(known, key) {
-			continue
-		}
-		hint := "it may have " + strings.Join(known, ", ")
-		if near := param.Nearest(key, known); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		c.warn(append(slices.Clone(place), key), task, hint, "%s of %s is not read by anybody", key, place[len(place)-1])
+		c.unknownKey(place, task, key, known)
 	}
+}
+
+// unknownKey looks at a key of the mapping at a place, which may have known ones.
+func (c *critic) unknownKey(place []string, task, key string, known []string) {
+	if slices.Contains(known, key) {
+		return
+	}
+	hint := "it may have " + strings.Join(known, ", ")
+	if near := param.Nearest(key, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	c.warn(append(slices.Clone(place), key), task, hint, "%s of %s is not read by anybody", key, place[len(place)-1])
 }
 
 // parameter looks at a key of a task that its operator does not read.

@@ -15,7 +15,7 @@ import (
 func TestKeysThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	known := Known{
-		Operators: []string{"sh", "http", "py", "if", "loop", "own"},
+		Operators: []string{"sh", "http", "py", "if", "loop", "for_each", "for_range", "echo", "own"},
 		Missing: func(name string) string {
 			return map[string]string{"td": "Digdag has it"}[name]
 		},
@@ -24,6 +24,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		},
 		BuiltIn:  []string{"sh", "http", "py", "if", "loop"},
 		Exported: []string{"docker", "http", "mail", "python"},
+		Below:    map[string][]string{"docker": {"image"}, "sandbox": {"timeout", "memory"}},
 		Syntax: func(text string) error {
 			if strings.Contains(text, "BAD") || strings.Contains(text, ":-") {
 				return errors.New("SyntaxError")
@@ -78,7 +79,18 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {sh>: \"echo $${foo:-1}\"}":                                        "${foo:-...} is the shell's, which never sees it (task +main+a)\n  put the script into a file",
 		"+a: {sh>: x, schedule: {daily>: \"07:00:00\"}}":                        "schedule of a task is not read by anybody (task +main+a)\n  write it at the top of the file",
 		"+g: {sla: {time: \"07:00:00\"}, +a: {sh>: x}}":                         "sla of a task is not read by anybody (task +main+g)",
+		"+a: {sh>: x, sandbox: {timout: 1m}}":                                   "main.dig:1:24: timout of sandbox is not read by anybody (task +main+a)\n  did you mean timeout?",
+		"_export: {docker: {imgae: x}}\n+a: {sh>: x}":                           "main.dig:1:20: imgae of docker is not read by anybody (task +main)\n  did you mean image?",
+		"sla: {time: \"08:00\", alrt: true}\n+a: {sh>: x}":                      "main.dig:1:22: alrt of sla is not read by anybody\n  did you mean alert?",
+		"+a: {loop>: 2, _do: {sh>: x}, _parallel: {limt: 2}}":                   "limt of _parallel is not read by anybody (task +main+a)\n  did you mean limit?",
+		"+a: {loop>: -3, _do: {sh>: x}}":                                        "main.dig:1:6: loop> runs nothing: -3 (task +main+a)",
+		"+a: {for_each>: {x: []}, _do: {sh>: x}}":                               "for_each> runs nothing: {\"x\":[]} (task +main+a)",
+		"+a: {for_range>: {from: 9, to: 9, step: 1}, _do: {sh>: x}}":            "for_range> runs nothing",
+		"+a: {echo>: \"key ${secret:k}\"}":                                      "main.dig:1:6: echo> shows no secrets: ${secret:...} stays as text (task +main+a)",
+		"+: {sh>: x}":                                                           "main.dig:1:1: a task has no name (task +main+)",
+		"+a: {sh>: x, _chek: {sh>: y}}":                                         "_chek holds tasks that nobody runs (task +main+a)\n  did you mean _check?",
 		// and what is no mistake
+		"sla: {time: \"08:00\", +tell: {sh>: x}}\n+a: {sh>: x}":                                                    "",
 		"_export: {a: \"${b.a}\", b: \"${'a' + c.a}\", c: 1}\n+a: {sh>: x}":                                        "",
 		"+a: {_export: {a: 1}, sh>: x}\n+b: {_export: {a: \"${c}\", c: 2}, sh>: x}":                                "",
 		"+a: {own>: x, _do: {sh>: x}}":                                                                             "",

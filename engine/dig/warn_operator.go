@@ -27,6 +27,10 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 		}
 	}
 	c.bodies(at, task, name, key, config)
+	c.rounds(place, task, name, command)
+	if text, ok := command.(string); ok && (name == "echo" || name == "fail") && strings.Contains(text, "${secret:") {
+		c.warn(place, task, "secrets are given to operators that log in somewhere, and to commands by `_env:`", "%s> shows no secrets: ${secret:...} stays as text", name)
+	}
 	for _, k := range []string{"_do", "_else_do"} {
 		if body := config.Map(k); body != nil {
 			c.task(append(slices.Clone(at), k), task+"^sub", body, false)
@@ -118,6 +122,30 @@ func (c *critic) bodies(at []string, task, operator, key string, config *param.M
 		return // which was told as a key that nobody reads
 	}
 	c.warn(append(slices.Clone(at), key), task, "write `_do:` with tasks below it", "%s> has no _do and will fail: there is nothing to run", operator)
+}
+
+// rounds warns of a loop that is written so that it runs nothing.
+func (c *critic) rounds(place []string, task, operator string, command param.Value) {
+	m, _ := command.(*param.Map)
+	nothing := false
+	switch operator {
+	case "loop":
+		n, isNumber := command.(int64)
+		nothing = isNumber && n < 1
+	case "for_each":
+		nothing = m != nil && m.Len() == 0
+		for _, v := range m.All() {
+			list, isList := v.([]param.Value)
+			nothing = nothing || isList && len(list) == 0
+		}
+	case "for_range":
+		from, hasFrom := valueOf(m, "from").(int64)
+		to, hasTo := valueOf(m, "to").(int64)
+		nothing = hasFrom && hasTo && from >= to
+	}
+	if nothing {
+		c.warn(place, task, "give it something to go through, or disable it by `_disable: true`", "%s> runs nothing: %s", operator, sample(command))
+	}
 }
 
 // isBody says whether a key that the language does not have holds tasks.

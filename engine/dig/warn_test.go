@@ -31,7 +31,7 @@ func TestWarnings(t *testing.T) {
 		{"call of itself", "+g: {+a: {call>: main}}\n", []string{"main.dig:1:11: call> never ends: main.dig -> main.dig"}},
 		{"open expression", "+a:\n  echo>: a ${1 + 2\n", []string{"main.dig:2:3: ${ is never closed"}},
 		{"brace in quotes", "+a:\n  echo>: ${'}'.length}\n", []string{"main.dig:2:3: ${'} ends within quotes"}},
-		{"made reference", "+a:\n  echo>: x ${'$' + '{secret:a.b}'}\n+b: {echo>: \"${secret:a.b} ${x ? 'secret' : y}\"}\n", []string{"main.dig:2:3: a reference to a secret that an expression makes"}},
+		{"made reference", "+a:\n  echo>: x ${'$' + '{secret:a.b}'}\n+b: {sh>: \"${secret:a.b} ${x ? 'secret' : y}\"}\n", []string{"main.dig:2:3: a reference to a secret that an expression makes"}},
 		{"handed on", "+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"$${x}\"}\n+b:\n  sh>: echo $${HOME}\n", []string{"main.dig:2:3: $${ makes a text with ${...} that nobody evaluates"}},
 		{"handed on as before", "_export: {eval: {stored: true}}\n+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"${x}\"}\n", nil},
 		{"disabled", "+g: {_disable: true, _check: {echo>: x}}\n", nil},

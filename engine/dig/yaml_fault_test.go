@@ -37,13 +37,15 @@ func TestFaultsOfYAML(t *testing.T) {
 func TestUnmarkedNames(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"+g:\n  load: {sh>: x}\n":        "the name of a task begins with +: write `+load:`",
-		"+g:\n  load: {+a: {sh>: x}}\n":  "the name of a task begins with +: write `+load:`",
-		"+g:\n  load:\n":                 "write `+load:` or `load>:`",
-		"+g:\n  load: {a: 1}\n":          "write `+load:` or `load>:`",
-		"+g:\n  echo: hello\n":           "an operator ends with >: write `echo>:`",
-		"load: {sh>: x}\n":               "'load' holds a task, and the name of a task begins with +: write `+load:`",
-		"scheduel: {daily>: 01:00:00}\n": "'scheduel': did you mean [schedule]?",
+		"+g:\n  load: {sh>: x}\n":         "the name of a task begins with +: write `+load:`",
+		"+g:\n  load: {+a: {sh>: x}}\n":   "the name of a task begins with +: write `+load:`",
+		"+g:\n  load:\n":                  "write `+load:` or `load>:`",
+		"+g:\n  load: {a: 1}\n":           "write `+load:` or `load>:`",
+		"+g:\n  echo: hello\n":            "an operator ends with >: write `echo>:`",
+		"load: {sh>: x}\n":                "'load' holds a task, and the name of a task begins with +: write `+load:`",
+		"schedule: daily\n+a: {sh>: x}\n": "name its type, such as `daily>: 07:00:00`",
+		"+g: {_do: {sh>: x}}\n":           "_do holds the tasks of an operator: write if>, loop>",
+		"scheduel: {daily>: 01:00:00}\n":  "'scheduel': did you mean [schedule]?",
 	} {
 		if _, err := Load(mapSource(map[string]string{"main.dig": text}), []string{"main.dig"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
