@@ -152,7 +152,7 @@ func newTasks(s streams) *cobra.Command {
 		if err != nil || !r.ours() {
 			return err
 		}
-		return r.tellFailed(ctx, id, list, "")
+		return r.tellFailed(ctx, id, list)
 	})
 }
 

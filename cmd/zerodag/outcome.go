@@ -149,8 +149,8 @@ func (r *remote) tellOutcome(ctx context.Context, a client.Attempt, lines int) e
 }
 
 // tellFailed says on the error output of a list or a log why the attempt that it is of has failed, and what goes on
-// with it; nothing of one that has not, or of which no task whose name begins with prefix did.
-func (r *remote) tellFailed(ctx context.Context, id client.ID, tasks []client.Task, prefix string) error {
+// with it; nothing of one that has not. tasks are those of the attempt, nil where they were not read.
+func (r *remote) tellFailed(ctx context.Context, id client.ID, tasks []client.Task) error {
 	a, err := r.Attempt(ctx, id)
 	if err != nil || !a.Done || a.Success {
 		return err
@@ -160,8 +160,8 @@ func (r *remote) tellFailed(ctx context.Context, id client.ID, tasks []client.Ta
 			return err
 		}
 	}
-	failed, err := r.failuresAmong(ctx, a, slices.DeleteFunc(slices.Clone(tasks), func(t client.Task) bool { return !strings.HasPrefix(t.FullName, prefix) }), 0)
-	if err != nil || prefix != "" && len(failed) == 0 {
+	failed, err := r.failuresAmong(ctx, a, tasks, 0)
+	if err != nil {
 		return err
 	}
 	_, ink := look(r.err)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // newRoot makes the command tree.
@@ -129,10 +131,30 @@ func checkCommon(c *cobra.Command) error {
 		}
 	}
 	if f := c.Flags().Lookup("log-level"); f != nil {
-		_, err := levelNumber(f.Value.String())
-		return err
+		if _, err := levelNumber(f.Value.String()); err != nil {
+			return err
+		}
 	}
-	return nil
+	return checkNumbers(c)
+}
+
+// checkNumbers refuses numbers below 0, which no option has a meaning for, and names of things by number that are none.
+func checkNumbers(c *cobra.Command) (err error) {
+	if asDigdag() {
+		return nil
+	}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		kind, _ := pflag.UnquoteUsage(f)
+		text := f.Value.String()
+		n, wrong := strconv.ParseInt(text, 10, 64)
+		switch {
+		case f.Value.Type() == "int" && wrong == nil && n < 0:
+			err = usageError{fmt.Errorf("--%s must be 0 or more but is %d", f.Name, n)}
+		case f.Value.Type() == "string" && (kind == "ID" || kind == "NUMBER") && wrong != nil && text != "":
+			err = usageError{fmt.Errorf("--%s must be a number but is %q", f.Name, text)}
+		}
+	})
+	return err
 }
 
 func commandNames(c *cobra.Command) string {

@@ -98,6 +98,11 @@ func likely(word string, candidates []string) string {
 		return near
 	}
 	best := ""
+	for _, c := range candidates {
+		if c != word && strings.EqualFold(c, word) {
+			return c
+		}
+	}
 	for _, c := range param.Suggest(word, candidates) {
 		if len(c) >= 2 && c[:1] == word[:min(1, len(word))] && (best == "" || len(c) == len(word)) {
 			best = c

@@ -98,7 +98,7 @@ func unknownKeyHint(raw *param.Map, unknown []string) string {
 			return "'" + key + "': " + s
 		}
 		if isTask(raw.Map(key)) {
-			return "'" + key + "' holds a task, and the name of a task begins with +: write `+" + key + ":`"
+			return "'" + key + "' holds a task, and the name of a task begins with +: write `" + marked(key) + ":`"
 		}
 		if strings.HasSuffix(key, ">") {
 			return "an operator belongs into a task: put `" + key + "` under a key such as `+run:`"

@@ -3,6 +3,7 @@ package dig
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zerodag/engine/param"
@@ -65,11 +66,20 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 func unmarkedHint(key string, v param.Value) string {
 	switch m, isMap := v.(*param.Map); {
 	case isTask(m):
-		return "the name of a task begins with +: write `+" + key + ":`"
+		return "the name of a task begins with +: write `" + marked(key) + ":`"
 	case isMap || v == nil:
 		return "the name of a task begins with +, that of an operator ends with >: write `+" + key + ":` or `" + key + ">:`"
 	}
 	return "an operator ends with >: write `" + key + ">:` if it is meant to be one"
+}
+
+// marked is a key as the name of a task. ^ is for generated tasks, and +1 is a number.
+func marked(key string) string {
+	key = "+" + strings.TrimLeft(key, "^")
+	if _, err := strconv.ParseFloat(key, 64); err == nil {
+		return `"` + key + `"`
+	}
+	return key
 }
 
 // isTask says whether a mapping reads like a task: it has an operator or subtasks.

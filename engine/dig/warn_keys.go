@@ -67,7 +67,7 @@ func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
 
 // unmarked looks at a key of a task with an operator that holds tasks and is not marked so that they are run.
 func (c *critic) unmarked(place []string, task, operator, key string) {
-	hint := "the name of a task begins with +: write `+" + key + ":`, outside of this task, since one with an operator has no subtasks"
+	hint := "the name of a task begins with +: write `" + marked(key) + ":`, outside of this task, since one with an operator has no subtasks"
 	if near := param.Nearest(key, TaskKeys()); near != "" {
 		hint = "did you mean " + near + "?"
 	} else if slices.Contains(withBodies, operator) {
