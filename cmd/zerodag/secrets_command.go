@@ -135,12 +135,18 @@ func (c *secretsCommand) deleteAll(ctx context.Context, store secretStore) error
 	if len(c.delete) == 0 {
 		return nil
 	}
-	there, unknown := store.list(ctx) // who may not list may delete all the same
+	var there []string
+	told := !asDigdag()
+	if told {
+		var err error
+		there, err = store.list(ctx)
+		told = err == nil // who may not list may delete all the same
+	}
 	for _, key := range c.delete {
 		if err := store.delete(ctx, key); err != nil {
 			return err
 		}
-		if asDigdag() || unknown != nil || slices.Contains(there, key) {
+		if !told || slices.Contains(there, key) {
 			c.hint("Secret '%s' deleted", key)
 			continue
 		}
