@@ -38,7 +38,7 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 func Missing(name string) string {
 	for _, n := range ofDigdag {
 		if n == name {
-			return "Digdag has " + name + "> built in, zerodag has not: an executable operators/" + name + " of the project can be it (docs/plugins.md)"
+			return "Digdag has " + name + "> built in, zerodag has not: an executable operators/" + name + " of the project can be it (`zerodag docs plugins`)"
 		}
 	}
 	for _, p := range ofPlugins {
@@ -69,6 +69,26 @@ func ParametersOf(name string) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// ExportedNames lists the names in an _export with a meaning for operators: those under which pages say that
+// defaults are, and those that are of every command.
+func ExportedNames() []string {
+	names := []string{"docker", "sandbox", "plugin", "eval", "python", "shell"}
+	for _, page := range allPages() {
+		_, section, _ := strings.Cut(page, "\n## Parameters\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		for line := range strings.Lines(section) {
+			if strings.HasPrefix(line, "|") {
+				continue
+			}
+			for _, m := range exported().FindAllStringSubmatch(line, -1) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 var parameterName = regexp.MustCompile(`^_?[a-z][a-z0-9_.-]*$`)

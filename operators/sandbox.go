@@ -64,14 +64,20 @@ func ReadSandbox(p *Params) (Sandbox, error) {
 		return Sandbox{}, err
 	}
 	for _, key := range tree.Keys() {
-		if !slices.Contains(sandboxKeys(), key) {
-			return Sandbox{}, param.Errorf("sandbox: %q is none of its keys: %s", key, strings.Join(sandboxKeys(), ", "))
+		if !slices.Contains(SandboxKeys(), key) {
+			return Sandbox{}, param.Errorf("sandbox: %q is none of its keys: %s", key, strings.Join(SandboxKeys(), ", "))
 		}
 	}
 	return s, nil
 }
 
-func sandboxKeys() []string {
+// DockerKeys are those that `docker:` may have.
+func DockerKeys() []string {
+	return []string{"image", "build", "build_options", "run_options", "pull_always", "selinux", "docker"}
+}
+
+// SandboxKeys are those that `sandbox:` may have.
+func SandboxKeys() []string {
 	return []string{"executor", "cpu", "memory", "disk", "timeout", "processes", "output", "role", "spot", "fresh"}
 }
 

@@ -141,7 +141,7 @@ func newTasks(s streams) *cobra.Command {
 				return err
 			}
 		}
-		return r.list(list, func(p printer) {
+		err = r.list(list, func(p printer) {
 			for _, t := range list {
 				p.block("   ", "id", t.ID, "name", t.FullName, "state", t.State, "started", t.StartedAt, "updated", t.UpdatedAt,
 					"config", t.Config, "parent", t.ParentID, "upstreams", t.Upstreams, "export params", t.ExportParams,
@@ -149,6 +149,10 @@ func newTasks(s streams) *cobra.Command {
 			}
 			p.line("%d entries.", len(list))
 		}, taskTable(time.Now(), list), "There are no tasks.")
+		if err != nil || !r.ours() {
+			return err
+		}
+		return r.tellFailed(ctx, id, list)
 	})
 }
 

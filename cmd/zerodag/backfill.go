@@ -34,6 +34,8 @@ func newBackfill(s streams) *cobra.Command {
 		switch {
 		case c.from == "":
 			return usageError{errors.New("--from option is required")}
+		case cmd.Flags().Changed("count") && c.count < 1 && !asDigdag():
+			return usageError{fmt.Errorf("--count must be 1 or more but is %d", c.count)}
 		case cmd.Flags().Changed("parallel") && c.parallel < 1:
 			return usageError{fmt.Errorf("--parallel must be 1 or more but is %d", c.parallel)}
 		case len(args) == 0:

@@ -43,6 +43,7 @@ func (c *checkCommand) check(args []string) error {
 	if err != nil {
 		return err
 	}
+	c.tell(c.err, settings)
 	project, err := openProject(c.project)
 	if err != nil {
 		return err

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -47,7 +49,8 @@ func (f *commonFlags) registerParams(c *cobra.Command) {
 // settings is the configuration of all sources, later ones over earlier ones.
 type settings map[string]string
 
-// load reads the default file, the environment, -X and -c in the original's order.
+// load reads the default file, the environment, -X and -c in the original's order. A key that is a slip of a known
+// one is an error.
 func (f *commonFlags) load() (settings, error) {
 	s := settings{}
 	if f.config == "" {
@@ -67,7 +70,7 @@ func (f *commonFlags) load() (settings, error) {
 	for _, p := range f.override {
 		s[p.key] = p.value
 	}
-	return s, nil
+	return s, s.misspelt()
 }
 
 // flagged are the keys that -X sets.
@@ -104,12 +107,31 @@ func (s settings) addFile(name string, optional bool) error {
 		return nil
 	}
 	if err != nil && !optional {
-		return fmt.Errorf("read configuration: %w\nhint: -c, --config names a file of lines such as `server.port = 65432`", err)
+		return noConfig(err)
 	}
 	if err != nil {
 		return fmt.Errorf("read configuration: %w", err)
 	}
 	return s.addText(name, string(text))
+}
+
+func noConfig(err error) error {
+	return fmt.Errorf("read configuration: %w\nhint: -c, --config names a file of lines such as `server.port = 65432`", err)
+}
+
+// readable says whether a file can be read, without reading it: a pipe is read only once.
+func readable(name string) error {
+	info, err := os.Stat(name)
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path):
+		return &fs.PathError{Op: "open", Path: name, Err: path.Err}
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: name a file", name)
+	}
+	return nil
 }
 
 func (s settings) addText(source, text string) error {
@@ -155,7 +177,7 @@ func (f *commonFlags) parameters(s settings) (*param.Map, error) {
 		return nil, err
 	}
 	if f.paramsFile != "" {
-		if _, err := os.Stat(f.paramsFile); err != nil && !asDigdag() {
+		if err := readable(f.paramsFile); err != nil && !asDigdag() {
 			return nil, fmt.Errorf("read parameters of --params-file: %w", err)
 		}
 		dir, name := filepath.Split(f.paramsFile)
@@ -170,7 +192,22 @@ func (f *commonFlags) parameters(s settings) (*param.Map, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkNames(pairs); err != nil {
+		return nil, err
+	}
 	return nested(m.Clone(), pairs)
+}
+
+// checkNames refuses parameters that nothing can name. The original takes them, and nobody ever reads them.
+func checkNames(pairs []pair) error {
+	for _, p := range pairs {
+		for part := range strings.SplitSeq(p.key, ".") {
+			if (part == "" || strings.TrimSpace(part) != part) && !asDigdag() {
+				return usageError{fmt.Errorf("--param %s=%s: %q is no name of a parameter: it must be of the form KEY=VALUE, without blanks around KEY", p.key, p.value, p.key)}
+			}
+		}
+	}
+	return nil
 }
 
 // projectPath is the parameter that names the project's folder where that is not the current one.

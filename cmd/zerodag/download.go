@@ -87,7 +87,11 @@ func (r *remote) download(ctx context.Context, project client.ID, revision, outp
 	defer r.watch(r.Client)()
 	archive, err := r.Archive(ctx, project, revision)
 	if client.IsMissing(err) {
-		return nil, noArchive(revision, err)
+		err := noArchive(revision, err)
+		if hint := r.revisionHint(ctx, project, revision); hint != "" && !asDigdag() {
+			err = fmt.Errorf("%w\nhint: %s", err, hint)
+		}
+		return nil, err
 	}
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type place struct {
 // for it.
 var places = []place{
 	{"agent.command_executor.type", []string{"process", "simple", "docker"}, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
-	{"agent.command_executor.ecs.*", nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (docs/aws.md)"},
+	{"agent.command_executor.ecs.*", nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (`zerodag docs aws`)"},
 	{"agent.command_executor.kubernetes.*", nil, "commands would not run in Kubernetes", "remove it, and write agent.command_executor.type = docker"},
 	{"database.type", []string{"sqlite", "h2", "memory"}, "data would be in SQLite in a folder of this machine, and what is in that database would not be seen", "write sqlite; `zerodag import --from URL` copies projects and schedules of a running server"},
 	{"archive.type", []string{"local", "db"}, "archives would be in the folder of the data", "write local"},
@@ -74,5 +74,5 @@ func (s settings) stayHere(accepted bool, only ...string) error {
 		return nil
 	}
 	return errors.New("the configuration names what is not on this machine, and nothing is weakened silently:\n  " + strings.Join(list, "\n  ") +
-		"\nChange these keys, or accept all of this with --accept-local (docs/server.md)")
+		"\nChange these keys, or accept all of this with --accept-local (`zerodag docs server`)")
 }

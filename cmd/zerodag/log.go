@@ -85,8 +85,11 @@ func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) e
 	if prefix != "" && len(c.files) == 0 {
 		return c.knowTask(ctx, id, prefix)
 	}
-	if !c.follow || prefix != "" {
+	switch {
+	case prefix != "":
 		return nil
+	case !c.follow:
+		return c.tellFailed(ctx, id, nil)
 	}
 	a, err := c.Attempt(ctx, id)
 	if err != nil {

@@ -59,8 +59,13 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 			return usageError{errors.New("--database, or --config option is required")}
 		}
 	}
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && !apply && !asDigdag() {
+		return fmt.Errorf("there is no folder %s: name the one of the server's data", folder)
+	}
 	path := filepath.Join(folder, embedded.DatabaseName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !apply {
+	_, err := os.Stat(path)
+	made := errors.Is(err, fs.ErrNotExist)
+	if made && !apply {
 		fmt.Fprintln(m.out, "No table exist")
 		return nil
 	}
@@ -81,5 +86,8 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 		return err
 	}
 	fmt.Fprintln(m.out, "Migrations successfully finished")
+	if made && !asDigdag() {
+		fmt.Fprintln(m.err, "There was no database in this folder: "+path+" is a new one.")
+	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (r *remote) listOperators(registry operators.Registry) error {
 		p.line("")
 	})
 	r.hint("Use `zerodag operators <name>` to show parameters, an example and errors.")
-	r.hint("Executables in operators/ of a project are operators too: see docs/plugins.md.")
+	r.hint("Executables in operators/ of a project are operators too: see `zerodag docs plugins`.")
 	return err
 }
 

@@ -21,6 +21,7 @@ const mostFailures = 3
 type failure struct {
 	task    client.Task
 	message string
+	place   string   // where it is written; "" where that is not known
 	lines   []string // the end of the log of its last run
 }
 
@@ -31,6 +32,11 @@ func (r *remote) failures(ctx context.Context, a client.Attempt, lines int) ([]f
 	if err != nil {
 		return nil, err
 	}
+	return r.failuresAmong(ctx, a, tasks, lines)
+}
+
+// failuresAmong are those among tasks that were read already.
+func (r *remote) failuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []failure, err error) {
 	var list []failure
 	for _, t := range tasks {
 		if message := errorOf(t); t.State == "error" && message != "" {
@@ -45,6 +51,7 @@ func (r *remote) failures(ctx context.Context, a client.Attempt, lines int) ([]f
 			}
 		}
 	}
+	r.place(ctx, a, list)
 	return list, nil
 }
 
@@ -91,6 +98,9 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 		for _, line := range f.lines {
 			fmt.Fprintf(&b, "    %s| %s%s\n", ink.dim, line, ink.reset)
 		}
+		if f.place != "" {
+			fmt.Fprintf(&b, "    at %s\n", f.place)
+		}
 		for _, line := range hintLines(fault{f.message, f.task.Config, a.Project.Name}.remedies()) {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
@@ -135,5 +145,26 @@ func (r *remote) tellOutcome(ctx context.Context, a client.Attempt, lines int) e
 	if !a.Success {
 		return errShown
 	}
+	return nil
+}
+
+// tellFailed says on the error output of a list or a log why the attempt that it is of has failed, and what goes on
+// with it; nothing of one that has not. tasks are those of the attempt, nil where they were not read.
+func (r *remote) tellFailed(ctx context.Context, id client.ID, tasks []client.Task) error {
+	a, err := r.Attempt(ctx, id)
+	if err != nil || !a.Done || a.Success {
+		return err
+	}
+	if tasks == nil {
+		if tasks, err = r.Tasks(ctx, id); err != nil {
+			return err
+		}
+	}
+	failed, err := r.failuresAmong(ctx, a, tasks, 0)
+	if err != nil {
+		return err
+	}
+	_, ink := look(r.err)
+	fmt.Fprint(r.err, outcomeText(a, failed, ink))
 	return nil
 }

@@ -2,7 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // pair is one KEY=VALUE of the command line or of a configuration.
@@ -31,4 +35,24 @@ func splitPairs(option string, values []string) ([]pair, error) {
 		}
 	}
 	return pairs, nil
+}
+
+// bareName is what may be the name of a parameter whose value was forgotten.
+var bareName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`) })
+
+// tellJoined says where a word behind a comma became a part of the value before it, as the original has it: it may
+// have been meant as a parameter of its own.
+func tellJoined(out io.Writer, values []string) {
+	for _, value := range values {
+		pairs, err := splitPairs("--param", []string{value})
+		if err != nil {
+			return // which is told by who uses them
+		}
+		for _, p := range pairs {
+			pieces := strings.Split(p.value, ",")
+			if !strings.ContainsAny(p.value, `[{"'`) && slices.ContainsFunc(pieces[1:], bareName().MatchString) {
+				fmt.Fprintf(out, "note: --param %s=%s is one parameter with a comma in its value: a further one is written KEY=VALUE, or with a --param of its own\n", p.key, p.value)
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,18 @@ func (r *remote) listProjects(ctx context.Context, args []string, page client.Pa
 	}
 	project, err := r.Project(ctx, args[0])
 	if client.IsMissing(err) {
-		return nil, fmt.Errorf("Project '%s' does not exist.", args[0])
+		return nil, r.noProject(ctx, args[0])
 	}
 	return []client.Project{project}, err
+}
+
+// noProject is the error about the name of a project that there is not.
+func (r *remote) noProject(ctx context.Context, name string) error {
+	text := fmt.Sprintf("Project '%s' does not exist.", name)
+	if asDigdag() {
+		return errors.New(text)
+	}
+	// Names that cannot be read are none: the error is told all the same.
+	names, _ := namesOfProjects(ctx, r.Client)
+	return fmt.Errorf("%s\nhint: %s", text, asCalled(meant(name, names, "`zerodag projects` lists the projects")))
 }

@@ -32,6 +32,8 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 		{`^Command failed with code 127`, "127 is what a shell says of a program that it does not find: is it on the PATH of the machine that runs the task?"},
 		{`^Command failed with code 126`, "126 is what a shell says of a file that it may not run: chmod +x?"},
 		{`^Failed to evaluate a variable (?s:.*?)\$\{([A-Za-z_]\w*):[-=?+]`, "${{1}:...} is the shell's: put the script into a file, or write ${this.{1} || '...'} if it is a parameter"},
+		{`^Invalid parametrization: '\$\{([A-Za-z_]\w*):[-=?+]`, "${{1}:...} is the shell's, and a second $ does not help: put the script into a file, or write ${this.{1} || '...'} if it is a parameter"},
+		{`^Invalid parametrization: `, "${NAME:KEY} asks for a secret, as ${secret:KEY} does; what is the shell's belongs into a script, a file of its own"},
 		{`\(ReferenceError: (\w+) is not defined\)`, "no parameter is called {1}: give it with -p {1}=..., export it with `_export: {{1}: ...}`, let a task before store it, or write ${this.{1} || '...'}"},
 		{`\(TypeError: Cannot read property '([^']*)' of`, "what stands before .{1} has no value: `zerodag run --show-params` shows what a task is given"},
 		{`^Failed to evaluate a variable (?s:.*)took longer than`, "let a task compute it, such as one with py>, and store what it has found"},
@@ -46,9 +48,10 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 		{`^File not found: `, "the path is relative to the folder of the project, or to _workdir"},
 		{`^Parameter '(\w+)' must be an object`, "write names and values below it: `{1}: {name: value}`"},
 		{`^Parameter '([a-z]\w*)' is required but (?:not set|null)(?: \(config\))?$`, "write `{1}: ...` {below}"},
-		{`^Invalid _retry`, "write a number, or {limit: 3, interval: 10}"},
+		{`^Invalid _retry|^Invalid retry_interval_type`, "write a number, or {limit: 3, interval: 10}, intervals in seconds; interval_type is constant or exponential"},
 		{`^Invalid _parallel`, "write true or false, or {limit: 2}"},
 		{`^A task can't have more than one operator`, "give each operator a task of its own"},
+		{`invalid port|cannot parse|invalid character .* in host name|no Host in request URL`, "an address is http:// or https://, a host and, perhaps, :PORT up to 65535 and a path"},
 		{`unsupported protocol scheme|^Invalid URI`, "an address begins with http:// or https://"},
 		{`connection refused|no such host|i/o timeout|no route to host`, "is the address right, and can the machine that runs the task reach it?"},
 		{`^Missing SMTP configuration`, "write `host: ...` into the task, or `_export: {mail: {host: ..., port: ..., from: ...}}`; secrets mail.host, mail.username, mail.password work as well"},
@@ -78,6 +81,9 @@ func (f fault) remedies() []string {
 	}
 	if strings.HasPrefix(f.message, "Unknown task type: ") {
 		return []string{unknownOperator(operator)}
+	}
+	if key := f.ofRetry(); key != "" {
+		return []string{"write _retry as a number, or as {limit: 3, interval: 10}: " + key + " is a whole number, that of an interval counts seconds"}
 	}
 	var list []string
 	if text := f.byRule(operator); text != "" {
@@ -117,6 +123,18 @@ func (f fault) byRule(operator string) string {
 	return ""
 }
 
+// wrongType finds the key in the message about a value of another type than is read.
+var wrongType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Expected .* for key '([^']+)' but got `) })
+
+// ofRetry is the key below _retry that the message is about; "" where it is about something else.
+func (f fault) ofRetry() string {
+	m := wrongType().FindStringSubmatch(f.message)
+	if m == nil || !slices.Contains(dig.RetryKeys(), m[1]) || !f.config.Map("_retry").Has(m[1]) || f.config.Has(m[1]) {
+		return ""
+	}
+	return m[1]
+}
+
 // below says where a parameter belongs that is required and not there: below the one that has its neighbours, else
 // into the task.
 func (f fault) below(found []string) string {
@@ -127,7 +145,10 @@ func (f fault) below(found []string) string {
 		return "below _retry:"
 	}
 	operator := dig.OperatorOf(f.config)
-	if f.config.Map(operator+">") != nil {
+	if f.config.Map("_parallel") != nil && found[1] == "limit" {
+		return "below _parallel:"
+	}
+	if m := f.config.Map(operator + ">"); m != nil && !m.Has("data") { // {data: TEXT} is only a text
 		return "below " + operator + ">:"
 	}
 	return "into the task, or export it: `_export: {" + found[1] + ": ...}`"
@@ -135,8 +156,13 @@ func (f fault) below(found []string) string {
 
 // misread says that a built-in operator was not written as it can be read.
 func (f fault) misread() bool {
+	if m := wrongType().FindStringSubmatch(f.message); m != nil {
+		operator := dig.OperatorOf(f.config)
+		own := operators.ParametersOf(operator)
+		return len(own) == 0 || f.config.Map(operator+">").Has(m[1]) || m[1] == "_do" || m[1] == "_command" || slices.Contains(own, m[1])
+	}
 	return strings.Contains(f.message, "'_command'") || strings.Contains(f.message, "'_do'") || strings.Contains(f.message, "_else_do") ||
-		strings.HasPrefix(f.message, "Expected ") || strings.HasPrefix(f.message, "Invalid ") && !strings.HasPrefix(f.message, "Invalid _")
+		strings.HasPrefix(f.message, "Expected ") || strings.HasPrefix(f.message, "Invalid ") && !strings.HasPrefix(f.message, "Invalid _") && !strings.HasPrefix(f.message, "Invalid parametrization")
 }
 
 // unknownOperator says which operator may have been meant.

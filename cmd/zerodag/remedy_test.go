@@ -35,8 +35,16 @@ func TestRemedies(t *testing.T) {
 		{"mail", "Missing SMTP configuration (config)", "`_export: {mail: {host: ..., port: ..., from: ...}}`"},
 		{"fail", "", "a reason can be given"},
 		{"fail", "no rows", ""},
+		{"sh", "Invalid parametrization: '${N:-1}' (config)", "${N:...} is the shell's, and a second $ does not help"},
+		{"sh", "Invalid parametrization: '${a:b}' (config)", "asks for a secret"},
+		{"http", "HTTP request failed: GET http://x:999999: dial tcp: address 999999: invalid port", ":PORT up to 65535"},
+		{"sh", "Expected integer (int) type for key 'interval' but got \"2s\" (string) (config)", "interval is a whole number, that of an interval counts seconds"},
 	} {
-		got := strings.Join(fault{message: c.message, config: param.New(c.operator+">", "x")}.remedies(), "\n")
+		config := param.New(c.operator+">", "x", "_retry", param.New("interval", "2s"))
+		got := strings.Join(fault{message: c.message, config: config}.remedies(), "\n")
+		if strings.Contains(got, "shows how") && !strings.Contains(c.want, "takes") {
+			t.Errorf("%s> %q: the operator itself is written rightly: %s", c.operator, c.message, got)
+		}
 		if !strings.Contains(got, c.want) || c.want == "" && got != "" {
 			t.Errorf("%s> %q: %q, want %q", c.operator, c.message, got, c.want)
 		}
@@ -58,29 +66,13 @@ func TestWhereAParameterBelongs(t *testing.T) {
 	}{
 		{param.New("fail>", "x", "_retry", param.New("limt", int64(3))), "limit", "write `limit: ...` below _retry:"},
 		{param.New("for_range>", param.New("from", int64(1))), "to", "write `to: ...` below for_range>:"},
+		{param.New("loop>", "3", "_parallel", param.New("limt", int64(1))), "limit", "write `limit: ...` below _parallel:"},
+		{param.New("mail>", param.New("data", "x")), "to", "write `to: ...` into the task"},
 		{param.New("http_call>", "x"), "method", "write `method: ...` into the task, or export it"},
 	} {
 		got := strings.Join(fault{message: "Parameter '" + c.missing + "' is required but not set (config)", config: c.config}.remedies(), "\n")
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.missing, got, c.want)
-		}
-	}
-}
-
-// TestSlips proves that a key is taken for a slip of another only where one letter or two neighbours differ: the
-// original has keys that are near others of this server.
-func TestSlips(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		key, known string
-		want       bool
-	}{
-		{"server.prot", "server.port", true}, {"server.por", "server.port", true}, {"server.portt", "server.port", true}, {"server.pord", "server.port", true},
-		{"database.port", "database.path", false}, {"database.user", "database.type", false}, {"archive.s3.path", "archive.local.path", false},
-		{"server.port", "server.port", false}, {"port", "server.port", false}, {"sevrer.prot", "server.port", false},
-	} {
-		if got := isSlip(c.key, c.known); got != c.want {
-			t.Errorf("%s for %s: %v", c.key, c.known, got)
 		}
 	}
 }

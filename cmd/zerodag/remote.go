@@ -81,7 +81,9 @@ func (r *remote) begin() error {
 		banner(r.err)
 	}
 	var err error
-	r.settings, err = r.load()
+	if r.settings, err = r.load(); err == nil {
+		r.tell(r.err, r.settings)
+	}
 	return err
 }
 

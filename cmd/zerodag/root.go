@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // newRoot makes the command tree.
@@ -45,11 +47,33 @@ func newRoot(s streams) *cobra.Command {
 		})
 	}
 	root.InitDefaultHelpCmd()
+	knowTopics(root)
 	root.InitDefaultCompletionCmd()
 	refuseUnknown(root)
 	completeCommands(root)
 	completeArguments(root)
 	return root
+}
+
+// knowTopics has `help` refuse the name of a command that there is not.
+func knowTopics(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil || asDigdag() {
+		return
+	}
+	help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
+		c, rest, err := root.Find(args)
+		switch {
+		case err != nil:
+			return usageError{err}
+		case len(rest) > 0 && c.HasSubCommands():
+			return unknownCommand(c, rest[0])
+		case len(rest) > 0:
+			return usageError{fmt.Errorf("%s has no commands of its own: there is no %q", c.CommandPath(), rest[0])}
+		}
+		c.InitDefaultHelpFlag()
+		return c.Help()
+	}
 }
 
 // refuseUnknown has commands that only contain others refuse a word that is none of these.
@@ -101,11 +125,36 @@ func completeCommands(root *cobra.Command) {
 
 // checkCommon refuses common options that are wrong, whatever a command makes of them.
 func checkCommon(c *cobra.Command) error {
-	if f := c.Flags().Lookup("log-level"); f != nil {
-		_, err := levelNumber(f.Value.String())
-		return err
+	if f := c.Flags().Lookup("config"); f != nil && f.Changed && !asDigdag() {
+		if err := readable(f.Value.String()); err != nil {
+			return noConfig(err)
+		}
 	}
-	return nil
+	if f := c.Flags().Lookup("log-level"); f != nil {
+		if _, err := levelNumber(f.Value.String()); err != nil {
+			return err
+		}
+	}
+	return checkNumbers(c)
+}
+
+// checkNumbers refuses numbers below 0, which no option has a meaning for, and names of things by number that are none.
+func checkNumbers(c *cobra.Command) (err error) {
+	if asDigdag() {
+		return nil
+	}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		kind, _ := pflag.UnquoteUsage(f)
+		text := f.Value.String()
+		n, wrong := strconv.ParseInt(text, 10, 64)
+		switch {
+		case f.Value.Type() == "int" && wrong == nil && n < 0:
+			err = usageError{fmt.Errorf("--%s must be 0 or more but is %d", f.Name, n)}
+		case f.Value.Type() == "string" && (kind == "ID" || kind == "NUMBER") && wrong != nil && text != "":
+			err = usageError{fmt.Errorf("--%s must be a number but is %q", f.Name, text)}
+		}
+	})
+	return err
 }
 
 func commandNames(c *cobra.Command) string {

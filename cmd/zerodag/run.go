@@ -112,6 +112,10 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
+	c.tell(c.err, settings)
+	if c.timezone != "" && !asDigdag() {
+		fmt.Fprintln(c.err, "warning: --timezone has no effect: `timezone:` of the workflow says it")
+	}
 	if err := settings.stayHere(c.accept, executorPlaces...); err != nil {
 		return err
 	}

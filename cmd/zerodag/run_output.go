@@ -75,13 +75,13 @@ func (o *runOutput) said(task string, first bool, level operators.Level, logger,
 	defer o.mu.Unlock()
 	switch {
 	case message == skipped:
-		if !o.tree {
+		if !o.tree && !strings.HasSuffix(task, engine.FailureAlert) { // nobody wrote a task of that name
 			o.write(task, o.lines.ink.dim, "skipped: it has succeeded before")
 		}
 	case level == operators.Error && o.ctx.Err() != nil && strings.Contains(message, context.Canceled.Error()):
 		o.write(task, o.lines.ink.yellow, "stopped")
 	case level == operators.Error:
-		o.write(task, o.lines.ink.red, plainly(task, message))
+		o.write(task, o.lines.ink.red, ofThisMachine(plainly(task, message)))
 	case level == operators.Warn:
 		o.write(task, o.lines.ink.yellow, strings.Trim(message, "\n"))
 	case strings.HasSuffix(task, engine.FailureAlert):

@@ -122,13 +122,18 @@ func (r *localRun) failure(t *engine.Task) runFailure {
 	if message, _ := t.Error.Get("message"); message == "" {
 		reason, f.reason = "", "the task failed without a message"
 	}
-	// Operators name the project whose secret is missing: a run on this machine has those of its user.
-	f.reason = strings.ReplaceAll(f.reason, "zerodag secrets --project "+localProjectName+" ", "zerodag secrets --local ")
+	f.reason = ofThisMachine(f.reason)
 	f.remedies = fault{message: reason, config: t.Config}.remedies()
 	if place, found := dig.Find(r.files.Source, r.workflow.Name+".dig", t.Name, reason); found {
 		f.place = place.String()
 	}
 	return f
+}
+
+// ofThisMachine has a message name the secrets of this machine's user. Operators name the project whose secret is
+// missing, and a run on this machine is of none.
+func ofThisMachine(message string) string {
+	return strings.ReplaceAll(message, "zerodag secrets --project "+localProjectName+" ", "zerodag secrets --local ")
 }
 
 // text says what failed, why, what it printed last, and what to do, for a terminal of so many columns; 0 is as

@@ -88,6 +88,9 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, s
 			return schedule.Local(t, zone), sessionNamed, nil
 		}
 	}
+	if err := impossible("--session", r.session, time.DateOnly, time.DateTime); err != nil {
+		return time.Time{}, "", err
+	}
 	return time.Time{}, "", fmt.Errorf("--session must be hourly, daily, last, \"yyyy-MM-dd\", or \"yyyy-MM-dd HH:mm:SS\" format: %s (config)", r.session)
 }
 

@@ -113,11 +113,8 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 		}
 		c.hint("Secret '%s' set", v.key)
 	}
-	for _, key := range c.delete {
-		if err := store.delete(ctx, key); err != nil {
-			return err
-		}
-		c.hint("Secret '%s' deleted", key)
+	if err := c.deleteAll(ctx, store); err != nil {
+		return err
 	}
 	if len(values)+len(c.delete) > 0 {
 		return nil
@@ -131,6 +128,35 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 			p.line("%s", key)
 		}
 	})
+}
+
+// deleteAll deletes the secrets that were named. One that there is not is no error, as in the original, but told.
+func (c *secretsCommand) deleteAll(ctx context.Context, store secretStore) error {
+	if len(c.delete) == 0 {
+		return nil
+	}
+	var there []string
+	told := !asDigdag()
+	if told {
+		var err error
+		there, err = store.list(ctx)
+		told = err == nil // who may not list may delete all the same
+	}
+	for _, key := range c.delete {
+		if err := store.delete(ctx, key); err != nil {
+			return err
+		}
+		if !told || slices.Contains(there, key) {
+			c.hint("Secret '%s' deleted", key)
+			continue
+		}
+		near := ""
+		if name := likely(key, there); name != "" {
+			near = ": did you mean " + name + "?"
+		}
+		fmt.Fprintf(c.err, "warning: there is no secret '%s', and nothing was deleted%s\n", key, near)
+	}
+	return nil
 }
 
 func checkDelete(keys []string) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,13 +130,9 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if options.Notices, err = newNotices(r, options.Evaluators); err != nil {
 		return err
 	}
-	parts := node.Parts{
-		Executor:  !c.noExecutor && r.bool("server.executor.enabled", true),
-		Scheduler: !c.noScheduler && !c.noExecutor && r.bool("schedule.enabled", true),
-		Agent:     !c.noAgent && r.bool("agent.enabled", true),
-	}
-	if err := cmp.Or(r.err, r.misspelt()); err != nil {
-		return err
+	parts := c.parts(r)
+	if r.err != nil {
+		return r.err
 	}
 	out, closeLog, err := c.logWriter(c.streams)
 	if err != nil {
@@ -165,6 +160,15 @@ func (c *serverCommand) run(ctx context.Context) error {
 		}
 	}
 	return c.serve(ctx, engine, web, parts, logger)
+}
+
+// parts are the loops that this server runs.
+func (c *serverCommand) parts(r *reading) node.Parts {
+	return node.Parts{
+		Executor:  !c.noExecutor && r.bool("server.executor.enabled", true),
+		Scheduler: !c.noScheduler && !c.noExecutor && r.bool("schedule.enabled", true),
+		Agent:     !c.noAgent && r.bool("agent.enabled", true),
+	}
 }
 
 // warn says what of the configuration has no meaning here, or not the one that was meant.

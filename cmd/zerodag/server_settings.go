@@ -149,51 +149,6 @@ func (r *reading) unread() []string {
 	return list
 }
 
-// misspelt refuses a key that is a slip of one that is read: what its author wanted, a login say, would silently
-// not be so.
-func (r *reading) misspelt() error {
-	for _, key := range r.unread() {
-		for _, known := range sortedKeys(r.known) {
-			if isSlip(key, known) {
-				return fmt.Errorf("configuration key %s is read by nobody: did you mean %s? (docs/server.md lists all keys)", key, known)
-			}
-		}
-	}
-	return nil
-}
-
-// isSlip says whether two keys are the same but for one letter too many, too few or wrong, or two that changed
-// places, in one of their words. Words that differ more may be keys of the original that have no meaning here.
-func isSlip(key, known string) bool {
-	words, others := strings.Split(key, "."), strings.Split(known, ".")
-	if len(words) != len(others) {
-		return false
-	}
-	slips := 0
-	for i, a := range words {
-		b := others[i]
-		switch {
-		case a == b:
-		case len(b) >= 4 && slipped(a, b):
-			slips++
-		default:
-			return false
-		}
-	}
-	return slips == 1
-}
-
-// slipped says whether one slip makes a of b.
-func slipped(a, b string) bool {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return len(a) <= 1 && len(b) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
-}
-
 // dataFolder is where a server keeps its data unless it is told otherwise.
 const dataFolder = "zerodag-data"
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"zerodag/internal/client"
@@ -17,6 +19,9 @@ func parseInstant(text, option string) (time.Time, error) {
 	if t, err := time.Parse("2006-01-02 15:04:05 -0700", text); err == nil {
 		return t, nil
 	}
+	if err := impossible(option, text, "2006-01-02 15:04:05 -0700"); err != nil {
+		return time.Time{}, err
+	}
 	return time.Time{}, fmt.Errorf("%s option must be \"yyyy-MM-dd HH:mm:ss Z\" format or UNIX timestamp: %s\nhint: current local time is \"%s\"", option, text, showTime(time.Now()))
 }
 
@@ -28,7 +33,23 @@ func parseLocal(text, message string) (string, error) {
 			return t.Format("2006-01-02T15:04:05"), nil
 		}
 	}
+	option, _, _ := strings.Cut(message, " ")
+	if err := impossible(option, text, time.DateOnly, time.DateTime); err != nil {
+		return "", err
+	}
 	return "", fmt.Errorf("%s: %s", message, text)
+}
+
+// impossible is the error about a text that has one of the forms of an option and yet is no time, such as the 30th of
+// February; nil for any other text. To repeat the form would not tell what is wrong.
+func impossible(option, text string, forms ...string) error {
+	for _, form := range forms {
+		var wrong *time.ParseError
+		if _, err := time.Parse(form, text); errors.As(err, &wrong) && strings.HasSuffix(wrong.Message, "out of range") {
+			return fmt.Errorf("%s %q: there is no such time%s", option, text, strings.TrimRight(wrong.Message, " "))
+		}
+	}
+	return nil
 }
 
 // offsetText is a time as the original's messages show it: without seconds that are 0.

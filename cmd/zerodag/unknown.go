@@ -46,9 +46,10 @@ func (r *remote) explain(ctx context.Context, err error, attempt string) error {
 // What a server says of a number or a pattern that nothing has.
 var (
 	unknownNumber = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(session attempt|session|schedule|project|workflow) id=`)
+		return regexp.MustCompile(`(session attempt|session|schedule|project|workflow|token) id=`)
 	})
-	unknownPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Task pattern '([^']*)' doesn't match`) })
+	unknownRevision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`revision name=(.*) in project id=(\d+)`) })
+	unknownPattern  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Task pattern '([^']*)' doesn't match`) })
 )
 
 // hintOf is what to do about a message of a server; "" for nothing.
@@ -64,11 +65,39 @@ func (r *remote) hintOf(ctx context.Context, message, attempt string) string {
 		}
 		return meantTask(m[1], names) + "`zerodag tasks " + attempt + "` lists them"
 	}
+	if m := unknownRevision().FindStringSubmatch(message); m != nil {
+		return r.revisionHint(ctx, client.ID(m[2]), m[1])
+	}
 	if m := unknownNumber().FindStringSubmatch(message); m != nil {
 		what := strings.TrimPrefix(m[1], "session ") + "s"
+		if what == "tokens" {
+			return "`zerodag tokens list` lists the tokens with their numbers"
+		}
 		return "`zerodag " + what + "` lists the " + what + " with their numbers"
 	}
 	return ""
+}
+
+// mostRevisions is how many revisions are named, the newest first.
+const mostRevisions = 5
+
+// revisionHint says which revisions a project has that lacks one; "" where they cannot be read.
+func (r *remote) revisionHint(ctx context.Context, project client.ID, name string) string {
+	list, err := r.Revisions(ctx, project, "")
+	if err != nil || len(list) == 0 {
+		return ""
+	}
+	var names []string
+	for _, one := range list {
+		names = append(names, one.Revision)
+	}
+	if near := likely(name, names); near != "" {
+		return "did you mean " + near + "?"
+	}
+	if rest := len(names) - mostRevisions; rest > 0 {
+		return fmt.Sprintf("its newest revisions are %s, and there are more", strings.Join(names[:mostRevisions], ", "))
+	}
+	return "its revisions are " + strings.Join(names, ", ")
 }
 
 // meant asks whether one of the names was meant, before it says what lists them.

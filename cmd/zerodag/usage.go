@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,8 +57,12 @@ func unknownCommand(root *cobra.Command, name string) error {
 	return usageError{fmt.Errorf("available commands are: [%s]; there is no %q", commandNames(root), name)}
 }
 
-// wrongFlag adds the flag that was probably meant.
+// wrongFlag says what a flag takes whose value cannot be read, and adds the flag that was probably meant.
 func wrongFlag(c *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) && !asDigdag() {
+		return usageError{wrongValue(value)}
+	}
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	if !unknown || asDigdag() {
 		return usageError{err}
@@ -70,14 +75,36 @@ func wrongFlag(c *cobra.Command, err error) error {
 	return usageError{err}
 }
 
+// wrongValue says in the words of the command line what the value of a flag must be.
+func wrongValue(err *pflag.InvalidValueError) error {
+	name, form := "--"+err.GetFlag().Name, ""
+	switch err.GetFlag().Value.Type() {
+	case "int", "int64":
+		form = "a whole number"
+		if errors.Is(err, strconv.ErrRange) {
+			form = "a smaller number"
+		}
+	case "bool":
+		form = "true or false, or without a value,"
+	default:
+		return fmt.Errorf("%s: %w", name, err.Unwrap())
+	}
+	return fmt.Errorf("%s must be %s but is %q", name, form, err.GetValue())
+}
+
 // likely is the one candidate that a word is most likely a slip of, or the beginning of.
 func likely(word string, candidates []string) string {
 	if near := param.Nearest(word, candidates); near != "" {
 		return near
 	}
 	best := ""
+	for _, c := range candidates {
+		if c != word && strings.EqualFold(c, word) {
+			return c
+		}
+	}
 	for _, c := range param.Suggest(word, candidates) {
-		if len(c) >= 4 && c[:1] == word[:min(1, len(word))] && (best == "" || len(c) == len(word)) {
+		if len(c) >= 2 && c[:1] == word[:min(1, len(word))] && (best == "" || len(c) == len(word)) {
 			best = c
 		}
 	}

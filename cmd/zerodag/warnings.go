@@ -21,7 +21,9 @@ func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, 
 	if err != nil {
 		return nil, err
 	}
-	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: parametersOnce(), Only: only, Given: given}
+	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: parametersOnce(), BuiltIn: builtIn,
+		Exported: operators.ExportedNames(), Below: map[string][]string{"docker": operators.DockerKeys(), "sandbox": operators.SandboxKeys()},
+		Only: only, Given: given}
 	if only == "" { // a run meets what scripts and expressions do by itself, and is not to begin later
 		known.Syntax = script.Check
 		stored, err := storedByScripts(p.Root(), workflows)

@@ -83,7 +83,7 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 		}
 	}
 	if len(unknown) > 0 {
-		fail(unknown[0], unknownKeyHint(unknown), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
+		fail(unknown[0], unknownKeyHint(raw, unknown), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
 	}
 	return w, problems
 }
@@ -92,10 +92,13 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 const maxListed = 20
 
 // unknownKeyHint explains the first of some wrong keys that an explanation is known for.
-func unknownKeyHint(unknown []string) string {
+func unknownKeyHint(raw *param.Map, unknown []string) string {
 	for _, key := range unknown {
 		if s := didYouMean(key, TopKeys()); s != "" {
 			return "'" + key + "': " + s
+		}
+		if isTask(raw.Map(key)) {
+			return "'" + key + "' holds a task, and the name of a task begins with +: write `" + marked(key) + ":`"
 		}
 		if strings.HasSuffix(key, ">") {
 			return "an operator belongs into a task: put `" + key + "` under a key such as `+run:`"

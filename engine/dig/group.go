@@ -3,6 +3,7 @@ package dig
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zerodag/engine/param"
@@ -51,12 +52,40 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 	}
 	if len(faults) > 0 {
 		hint := "this is a group: a task that runs something has an operator, such as `sh>:`"
-		if !strings.HasPrefix(first, "_") {
-			hint = "an operator ends with >: write `" + first + ">:` if it is meant to be one"
+		if first == "_do" || first == "_else_do" {
+			hint = first + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
+		} else if !strings.HasPrefix(first, "_") {
+			hint = unmarkedHint(first, valueOf(local, first))
 		}
 		c.fail(index, []string{first}, hint,
 			"%s contains invalid keys: %s", c.nodes[index].Name, strings.Join(faults, ", "))
 	}
+}
+
+// unmarkedHint says how a key of a group is written that is neither marked as a task nor as an operator.
+func unmarkedHint(key string, v param.Value) string {
+	switch m, isMap := v.(*param.Map); {
+	case isTask(m):
+		return "the name of a task begins with +: write `" + marked(key) + ":`"
+	case isMap || v == nil:
+		return "the name of a task begins with +, that of an operator ends with >: write `+" + key + ":` or `" + key + ">:`"
+	}
+	return "an operator ends with >: write `" + key + ">:` if it is meant to be one"
+}
+
+// marked is a key as the name of a task. ^ is for generated tasks, and +1 is a number.
+func marked(key string) string {
+	key = "+" + strings.TrimLeft(key, "^")
+	if _, err := strconv.ParseFloat(key, 64); err == nil {
+		return `"` + key + `"`
+	}
+	return key
+}
+
+// isTask says whether a mapping reads like a task: it has an operator or subtasks.
+func isTask(m *param.Map) bool {
+	s := shapeOf(m)
+	return s.operators+s.subtasks > 0
 }
 
 // eachSubtask visits the subtasks of a task in order. A list of mappings counts as one
@@ -85,8 +114,13 @@ func (c *compiler) eachSubtask(index int, config *param.Map, visit func(string, 
 }
 
 func notATaskHint(key string, v param.Value) string {
-	if text, ok := v.(string); ok && strings.Contains(text, ">:") {
+	text, _ := v.(string)
+	operator, command, found := strings.Cut(text, "> ")
+	switch {
+	case strings.Contains(text, ">:"):
 		return "a blank is missing after the colon of `" + text + "`"
+	case found && operator != "" && !strings.ContainsAny(operator, " \n"):
+		return "a colon is missing: write `" + operator + ">: " + command + "`"
 	}
 	return "put an operator below it, such as `echo>: hello`; an empty task is `" + key + ": {}`"
 }

@@ -145,9 +145,17 @@ func (p *project) mapping(name string, text []byte) *param.Map {
 	if ok && !isMap {
 		p.errs = append(p.errs, Error{File: name, Line: 1, Column: 1,
 			Message: "Expected object to load Config but got " + sample(v),
-			Hint:    "a workflow is a mapping of tasks, such as `+hello:` with `echo>: hello` in it"})
+			Hint:    mappingHint(name)})
 	}
 	return m
+}
+
+// mappingHint says what a file holds that is no mapping.
+func mappingHint(name string) string {
+	if strings.HasSuffix(name, suffix) {
+		return "a workflow is a mapping of tasks, such as `+hello:` with `echo>: hello` in it"
+	}
+	return "a file of parameters is a mapping of names and values, such as `name: value` in each line"
 }
 
 // located gives problems the place of their key in the file.

@@ -21,6 +21,12 @@ type Known struct {
 	// Parameters are the names that a built-in operator reads; none of one that is not known.
 	// May be nil.
 	Parameters func(operator string) []string
+	// BuiltIn are those of the operators that no project brings.
+	BuiltIn []string
+	// Exported are the names in an _export that operators read.
+	Exported []string
+	// Below are the keys of mappings with a meaning, such as sandbox:, by their name.
+	Below map[string][]string
 	// Syntax says what is wrong with the expressions in a text. May be nil.
 	Syntax func(text string) error
 	Only   string // the one file to look at; "" for all
@@ -32,7 +38,7 @@ type Known struct {
 // thinks: `check`, `push` and `run` show it. Files that Load refuses are left out.
 func Warnings(read Source, names []string, known Known) Errors {
 	var all Errors
-	missing := &missing{}
+	missing, called := &missing{}, &calls{read: read, files: map[string][]string{}, back: map[string][]string{}}
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if known.Only != "" && name != known.Only {
 			continue
@@ -46,7 +52,7 @@ func Warnings(read Source, names []string, known Known) Errors {
 		if len(d.problems)+len(d.wrong) > 0 {
 			continue
 		}
-		c := &critic{read: read, names: names, known: known, folder: folderOf(name)}
+		c := &critic{read: read, names: names, known: known, folder: folderOf(name), calls: called}
 		c.workflow(d.Workflow)
 		found := p.located(name, raw, c.found)
 		_ = found.asError() // which puts them in order
@@ -66,11 +72,16 @@ type critic struct {
 	missing []problem // tasks whose operator there is not; the message is its name
 	tasks   int
 
+	calls       *calls
 	evalsStored bool
+	name        string     // of the workflow
+	root        *param.Map // all of it
+	exports     *param.Map // what tasks around the one that is looked at export
 }
 
 func (c *critic) workflow(w Workflow) {
 	c.evalsStored = EvalsStored(w.Config)
+	c.root, c.name = w.Config, w.Name
 	c.placeholders(w.Config)
 	c.schedule(w.Config.Map("schedule"))
 	c.sla(w.Config.Map("sla"))
@@ -123,6 +134,11 @@ func (c *critic) sla(config *param.Map) {
 	if _, err := schedule.ParseSLA(config); err != nil {
 		c.warn([]string{"sla"}, "", "write `duration: 02:00:00` or `time: 09:00:00`", "every start of this workflow will be refused: %v", err)
 	}
+	for _, key := range config.Keys() {
+		if !strings.HasPrefix(key, "+") && !strings.HasPrefix(key, "_") && !strings.HasSuffix(key, ">") {
+			c.unknownKey([]string{"sla"}, "", key, schedule.SLAKeys())
+		}
+	}
 	for _, key := range []string{"alert", "fail"} {
 		if v, _ := config.Get(key); v != nil {
 			if _, err := param.AsBool(key, v); err != nil {
@@ -136,6 +152,9 @@ func (c *critic) sla(config *param.Map) {
 func (c *critic) task(path []string, name string, config *param.Map, retried bool) {
 	c.tasks++
 	s := shapeOf(config)
+	if strings.HasSuffix(name, "+") {
+		c.warn(path, name, "write a name behind the +", "a task has no name")
+	}
 	off, err := param.AsBool("_disable", valueOf(config, "_disable"))
 	if err == nil && off {
 		return
@@ -146,6 +165,9 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	c.plugins(path, config)
 	c.given(append(slices.Clone(path), "_export"), name, config.Map("_export"), c.known.Given, "")
 	c.docker(path, name, config)
+	around := c.exports
+	c.exports = c.exported(path, name, around, config.Map("_export"))
+	defer func() { c.exports = around }()
 	c.handlers(path, name, config)
 	if s.typed || s.operators > 0 {
 		c.operator(path, name, config)

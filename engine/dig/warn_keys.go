@@ -31,13 +31,65 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 	for key, v := range config.All() {
 		place := append(slices.Clone(at), key)
 		switch {
+		case key == "_retry", key == "_parallel":
+			c.steering(place, task, key, v, own)
+		case c.known.Below[key] != nil:
+			c.unknownKeys(place, task, v, c.known.Below[key])
 		case strings.HasPrefix(key, "+"), key == command, slices.Contains(own, key):
+		case len(at) > 0 && c.ofWorkflow(place, task, operator, key):
+		case operator != "" && isBody(config, key):
+			c.unmarked(place, task, operator, key)
 		case strings.HasPrefix(key, "_"):
 			c.steering(place, task, key, v, own)
 		case len(own) > 0 && !used(config, key):
 			c.parameter(place, task, operator, key, own)
+		case operator != "":
+			c.misnamed(place, task, key, v)
 		}
 	}
+	for key, v := range config.Map("_export").All() {
+		place := append(slices.Clone(at), "_export", key)
+		c.misnamed(place, task, key, v)
+		if known := c.known.Below[key]; known != nil {
+			c.unknownKeys(place, task, v, known)
+		}
+	}
+}
+
+// ofWorkflow warns of a key that is read at the top of a file alone, and accepted elsewhere.
+func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
+	if key != "schedule" && key != "sla" && (key != "timezone" || operator != "") {
+		return false
+	}
+	c.warn(place, task, "write it at the top of the file, without indentation, for the whole workflow", "%s of a task is not read by anybody", key)
+	return true
+}
+
+// unmarked looks at a key of a task with an operator that holds tasks and is not marked so that they are run.
+func (c *critic) unmarked(place []string, task, operator, key string) {
+	hint := "the name of a task begins with +: write `" + marked(key) + ":`, outside of this task, since one with an operator has no subtasks"
+	if near := param.Nearest(key, TaskKeys()); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if slices.Contains(withBodies, operator) {
+		hint = "did you mean _do?"
+		if operator == "if" && strings.Contains(key, "else") {
+			hint = "did you mean _else_do?"
+		}
+	}
+	c.warn(place, task, hint, "%s holds tasks that nobody runs", key)
+}
+
+// anyForm are names with a meaning for commands, which need not be mappings.
+var anyForm = []string{"docker", "sandbox", "python", "shell"}
+
+// misnamed looks at a name that may be a slip of one with a meaning for operators, where no expression reads it.
+func (c *critic) misnamed(place []string, task, key string, v param.Value) {
+	near := param.Nearest(key, c.known.Exported)
+	_, isMap := v.(*param.Map)
+	if near == "" || !isMap && !slices.Contains(anyForm, near) || slices.Contains(namesIn(c.root), key) {
+		return
+	}
+	c.warn(place, task, "did you mean "+near+"?", "%s is not read by any operator", key)
 }
 
 // steering looks at a key that begins with "_".
@@ -47,6 +99,7 @@ func (c *critic) steering(place []string, task, key string, v param.Value, own [
 		c.retry(place, task, v)
 	case key == "_parallel":
 		c.unknownKeys(place, task, v, ParallelKeys())
+		c.whole(place, task, v, "limit", 1, "write how many may run at once, such as `_parallel: {limit: 2}`")
 	case slices.Contains(TaskKeys(), key):
 	default:
 		hint := "keys of a task that begin with _ are " + strings.Join(TaskKeys(), ", ")
@@ -57,19 +110,57 @@ func (c *critic) steering(place []string, task, key string, v param.Value, own [
 	}
 }
 
+// retryForm is how _retry is written.
+const retryForm = "write a number, or {limit: 3, interval: 10}, an interval in seconds"
+
 func (c *critic) retry(place []string, task string, v param.Value) {
 	switch x := v.(type) {
 	case *param.Map:
 		c.unknownKeys(place, task, v, RetryKeys())
+		if valueOf(x, "limit") == nil && !slices.ContainsFunc(x.Keys(), func(k string) bool { return !slices.Contains(RetryKeys(), k) }) {
+			c.warn(place, task, retryForm, "_retry has no limit, and the task will fail")
+		}
+		for _, key := range []string{"limit", "interval", "max_interval"} {
+			c.whole(place, task, v, key, 0, retryForm)
+		}
+		if kind, ok := valueOf(x, "interval_type").(string); ok && !strings.Contains(kind, "${") && !strings.EqualFold(kind, "constant") && !strings.EqualFold(kind, "exponential") {
+			c.warn(append(slices.Clone(place), "interval_type"), task, "write constant or exponential", "interval_type of _retry is unknown, and the task will fail: %s", kind)
+		}
 	case nil:
 	case string:
-		if _, err := param.AsInt("_retry", x); err != nil && !strings.Contains(x, "${") {
-			c.noNumber(place, task, v)
+		if !strings.Contains(x, "${") {
+			c.tries(place, task, v)
 		}
 	default:
-		if _, err := param.AsInt("_retry", x); err != nil {
-			c.noNumber(place, task, v)
-		}
+		c.tries(place, task, v)
+	}
+}
+
+// tries looks at a _retry that is a number.
+func (c *critic) tries(place []string, task string, v param.Value) {
+	n, err := param.AsInt("_retry", v)
+	switch {
+	case err != nil:
+		c.noNumber(place, task, v)
+	case n < 0:
+		c.warn(place, task, "write how often it is tried again, such as `_retry: 3`", "_retry is %d: nothing is tried again", n)
+	}
+}
+
+// whole looks at a number below a key of the language: whether it is one, and no less than the least that has a
+// meaning.
+func (c *critic) whole(place []string, task string, v param.Value, key string, least int64, form string) {
+	m, _ := v.(*param.Map)
+	value := valueOf(m, key)
+	if text, isText := value.(string); value == nil || isText && strings.Contains(text, "${") {
+		return
+	}
+	at, of := append(slices.Clone(place), key), place[len(place)-1]
+	switch n, err := param.AsInt(key, value); {
+	case err != nil:
+		c.warn(at, task, form, "%s of %s is no whole number: %s", key, of, sample(value))
+	case n < least:
+		c.warn(at, task, form, "%s of %s is %d, less than %d", key, of, n, least)
 	}
 }
 
@@ -80,15 +171,20 @@ func (c *critic) noNumber(place []string, task string, v param.Value) {
 func (c *critic) unknownKeys(place []string, task string, v param.Value, known []string) {
 	m, _ := v.(*param.Map)
 	for _, key := range m.Keys() {
-		if slices.Contains(known, key) {
-			continue
-		}
-		hint := "it may have " + strings.Join(known, ", ")
-		if near := param.Nearest(key, known); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		c.warn(append(slices.Clone(place), key), task, hint, "%s of %s is not read by anybody", key, place[len(place)-1])
+		c.unknownKey(place, task, key, known)
 	}
+}
+
+// unknownKey looks at a key of the mapping at a place, which may have known ones.
+func (c *critic) unknownKey(place []string, task, key string, known []string) {
+	if slices.Contains(known, key) {
+		return
+	}
+	hint := "it may have " + strings.Join(known, ", ")
+	if near := param.Nearest(key, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	c.warn(append(slices.Clone(place), key), task, hint, "%s of %s is not read by anybody", key, place[len(place)-1])
 }
 
 // parameter looks at a key of a task that its operator does not read.
@@ -137,7 +233,7 @@ func mentions(v param.Value, word string) bool {
 func (c *critic) plugins(at []string, config *param.Map) {
 	export := config.Map("_export")
 	if text, ok := valueOf(export, "plugin").(string); ok {
-		c.warn(append(slices.Clone(at), "_export", "plugin"), "", "operators of your own are files of the project: see docs/plugins.md", "plugin is a text, which nobody reads: %q", text)
+		c.warn(append(slices.Clone(at), "_export", "plugin"), "", "operators of your own are files of the project: see `zerodag docs plugins`", "plugin is a text, which nobody reads: %q", text)
 	}
 	plugin := export.Map("plugin")
 	if v, ok := plugin.Get("dependencies"); ok {
@@ -147,7 +243,7 @@ func (c *critic) plugins(at []string, config *param.Map) {
 			names = append(names, sample(e))
 		}
 		c.warn(append(slices.Clone(at), "_export", "plugin", "dependencies"), "",
-			"its operators are unknown here, or built in with other parameters: see docs/plugins.md and `zerodag operators`",
+			"its operators are unknown here, or built in with other parameters: see `zerodag docs plugins` and `zerodag operators`",
 			"zerodag loads no Java plugins: %s", strings.ReplaceAll(strings.Join(names, ", "), `"`, ""))
 	}
 	c.docker(append(slices.Clone(at), "_export"), "", export)

@@ -1,9 +1,11 @@
 package dig
 
 import (
-	"path"
+	"errors"
+	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zerodag/engine/param"
@@ -20,6 +22,14 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	}
 	if text, ok := command.(string); ok && text != "" && !strings.Contains(text, "${") {
 		c.target(place, task, name, text)
+		if name == "require" && text == c.name && !config.Has("session_time") && !config.Has("project_name") && !config.Has("project_id") {
+			c.warn(place, task, "name another workflow, or another session with session_time", "require> waits for the end of its own workflow, and so never ends")
+		}
+	}
+	c.bodies(at, task, name, key, config)
+	c.rounds(place, task, name, command)
+	if text, ok := command.(string); ok && (name == "echo" || name == "fail") && strings.Contains(text, "${secret:") {
+		c.warn(place, task, "secrets are given to operators that log in somewhere, and to commands by `_env:`", "%s> shows no secrets: ${secret:...} stays as text", name)
 	}
 	for _, k := range []string{"_do", "_else_do"} {
 		if body := config.Map(k); body != nil {
@@ -61,9 +71,15 @@ func operatorOf(config *param.Map) (name, key string, command param.Value) {
 func (c *critic) target(place []string, task, operator, named string) {
 	switch operator {
 	case "call":
-		file := strings.TrimSuffix(path.Join(c.folder, named), suffix) + suffix
+		file := calledFile(c.folder, named)
 		if _, err := c.read(file); err != nil {
-			c.warn(place, task, "", "call> names %s, which is not in the project", file)
+			c.warn(place, task, "the path is relative to the folder of this workflow", "call> names %s, which is not in the project", file)
+		} else if chain := c.calls.itself(file); chain != nil {
+			c.warn(place, task, "a call> that leads back to its own file ends only where an if> ends it", "call> never ends: %s", strings.Join(chain, " -> "))
+		}
+	case "http", "http_call":
+		if fault := addressFault(named); fault != "" {
+			c.warn(place, task, "an address is http:// or https://, a host and, perhaps, :PORT up to 65535 and a path", "%s> cannot send a request to %q: %s", operator, named, fault)
 		}
 	case "require":
 		if !slices.Contains(c.names, named+suffix) {
@@ -71,6 +87,81 @@ func (c *critic) target(place []string, task, operator, named string) {
 				"require> names the workflow %s, which is not in the project", named)
 		}
 	}
+}
+
+// addressFault says why no request can be sent to an address; "" where one can.
+func addressFault(address string) string {
+	u, err := url.Parse(address)
+	var wrong *url.Error
+	switch {
+	case errors.As(err, &wrong):
+		return wrong.Err.Error()
+	case err != nil:
+		return err.Error()
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "it does not begin with http:// or https://"
+	case u.Hostname() == "":
+		return "it has no host"
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return "there is no port " + port
+		}
+	}
+	return ""
+}
+
+// withBodies are the built-in operators that run tasks of their own, which stand below _do, and for if> below
+// _else_do.
+var withBodies = []string{"if", "loop", "for_each", "for_range"}
+
+// bodies looks whether an operator has the tasks that it runs, and no others.
+func (c *critic) bodies(at []string, task, operator, key string, config *param.Map) {
+	runs := slices.Contains(withBodies, operator)
+	if !slices.Contains(c.known.BuiltIn, operator) {
+		return
+	}
+	for _, body := range []string{"_do", "_else_do"} {
+		if config.Has(body) && !(runs && (body == "_do" || operator == "if")) {
+			c.warn(append(slices.Clone(at), body), task, "move them into a task of their own, behind this one", "%s is not read by %s>: nobody runs its tasks", body, operator)
+		}
+	}
+	if !runs || config.Has("_do") || operator == "if" && config.Has("_else_do") {
+		return
+	}
+	if slices.ContainsFunc(config.Keys(), func(k string) bool { return isBody(config, k) }) {
+		return // which was told as a key that nobody reads
+	}
+	c.warn(append(slices.Clone(at), key), task, "write `_do:` with tasks below it", "%s> has no _do and will fail: there is nothing to run", operator)
+}
+
+// rounds warns of a loop that is written so that it runs nothing.
+func (c *critic) rounds(place []string, task, operator string, command param.Value) {
+	m, _ := command.(*param.Map)
+	nothing := false
+	switch operator {
+	case "loop":
+		n, isNumber := command.(int64)
+		nothing = isNumber && n < 1
+	case "for_each":
+		nothing = m != nil && m.Len() == 0
+		for _, v := range m.All() {
+			list, isList := v.([]param.Value)
+			nothing = nothing || isList && len(list) == 0
+		}
+	case "for_range":
+		from, hasFrom := valueOf(m, "from").(int64)
+		to, hasTo := valueOf(m, "to").(int64)
+		nothing = hasFrom && hasTo && from >= to
+	}
+	if nothing {
+		c.warn(place, task, "give it something to go through, or disable it by `_disable: true`", "%s> runs nothing: %s", operator, sample(command))
+	}
+}
+
+// isBody says whether a key that the language does not have holds tasks.
+func isBody(config *param.Map, key string) bool {
+	return !strings.HasPrefix(key, "+") && !strings.HasSuffix(key, ">") && !slices.Contains(TaskKeys(), key) && isTask(config.Map(key))
 }
 
 // templates looks for `${` whose brace is not the one that its author meant, and for
@@ -113,12 +204,11 @@ func (c *critic) syntax(place []string, task string, v param.Value) {
 		if c.known.Syntax == nil || !strings.Contains(x, "${") {
 			return
 		}
-		if err := c.known.Syntax(x); err != nil {
-			hint := "what is between ${ and } is JavaScript"
-			if at := shellDefault.FindStringSubmatch(x); at != nil { // a second $ does not help: what follows is evaluated all the same
-				hint = "that is the shell's: put the script into a file, or write ${this." + at[1] + " || '...'} if it is a parameter"
-			}
-			c.warn(place, task, hint, "this cannot be evaluated: %v", err)
+		if at := shellDefault.FindStringSubmatch(x); at != nil { // a second $ does not help: what follows is evaluated all the same
+			c.warn(place, task, "put the script into a file, or write ${this."+at[1]+" || '...'} if it is a parameter",
+				"this cannot be evaluated: %s...} is the shell's, which never sees it", at[0])
+		} else if err := c.known.Syntax(x); err != nil {
+			c.warn(place, task, "what is between ${ and } is JavaScript; what is the shell's belongs into a script, a file of its own", "this cannot be evaluated: %v", err)
 		}
 	case []param.Value:
 		for _, e := range x {

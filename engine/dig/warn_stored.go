@@ -16,7 +16,7 @@ func EvalsStored(workflow *param.Map) bool {
 	return on && err == nil
 }
 
-const storedHint = "what is stored is data here (docs/compatibility.md); `_export: {eval: {stored: true}}` evaluates it again"
+const storedHint = "what is stored is data here (`zerodag docs compatibility`); `_export: {eval: {stored: true}}` evaluates it again"
 
 // handsOn are the operators whose evaluated values others see: a text that was written to be
 // evaluated by those is not.

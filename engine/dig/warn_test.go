@@ -25,10 +25,13 @@ func TestWarnings(t *testing.T) {
 		{"operator known later", "+a: {\"${x}>\": x}\n", nil},
 		{"missing callee", "+a: {call>: sub/b}\n", []string{"main.dig:1:6: call> names sub/b.dig, which is not in the project"}},
 		{"missing workflow, in a loop", "+a:\n  loop>: 2\n  _do: {require>: w}\n", []string{"main.dig:3:9: require> names the workflow w,"}},
-		{"own workflow", "+a: {require>: main}\n+b: {call>: main}\n", nil},
+		{"own workflow", "+a: {require>: main, session_time: 2024-01-01}\n+b: {if>: \"${x}\", _do: {call>: main}}\n", nil},
+		{"calls in a circle by files that are not there", "+a: {call>: sub/x}\n", []string{"main.dig:1:6: call> names sub/x.dig"}},
+		{"wait for itself", "+a: {require>: main}\n", []string{"main.dig:1:6: require> waits for the end of its own workflow"}},
+		{"call of itself", "+g: {+a: {call>: main}}\n", []string{"main.dig:1:11: call> never ends: main.dig -> main.dig"}},
 		{"open expression", "+a:\n  echo>: a ${1 + 2\n", []string{"main.dig:2:3: ${ is never closed"}},
 		{"brace in quotes", "+a:\n  echo>: ${'}'.length}\n", []string{"main.dig:2:3: ${'} ends within quotes"}},
-		{"made reference", "+a:\n  echo>: x ${'$' + '{secret:a.b}'}\n+b: {echo>: \"${secret:a.b} ${x ? 'secret' : y}\"}\n", []string{"main.dig:2:3: a reference to a secret that an expression makes"}},
+		{"made reference", "+a:\n  echo>: x ${'$' + '{secret:a.b}'}\n+b: {sh>: \"${secret:a.b} ${x ? 'secret' : y}\"}\n", []string{"main.dig:2:3: a reference to a secret that an expression makes"}},
 		{"handed on", "+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"$${x}\"}\n+b:\n  sh>: echo $${HOME}\n", []string{"main.dig:2:3: $${ makes a text with ${...} that nobody evaluates"}},
 		{"handed on as before", "_export: {eval: {stored: true}}\n+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"${x}\"}\n", nil},
 		{"disabled", "+g: {_disable: true, _check: {echo>: x}}\n", nil},
@@ -44,7 +47,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, Known{Operators: []string{"call", "echo", "for_each", "loop", "require", "sh"}})
+			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, Known{Operators: []string{"call", "echo", "for_each", "loop", "require", "sh", "if"}})
 			if len(list) != len(c.want) {
 				t.Fatalf("%d warnings, want %d: %v", len(list), len(c.want), list)
 			}
@@ -74,6 +77,31 @@ func TestStoredByScript(t *testing.T) {
 		got = append(got, e.Line)
 	}
 	if diff := cmp.Diff([]int{3, 5}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCallsThatNeverEnd proves that a circle of call> over several files is told wherever it can be entered, and none
+// that something may end.
+func TestCallsThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"main.dig":    "+a: {call>: sub/one.dig}\n+b: {call>: fine}\n",
+		"sub/one.dig": "+g:\n  +x:\n    call>: two\n",
+		"sub/two.dig": "+x: {sh>: x}\n+y: {call>: one}\n",
+		"own.dig":     "+x: {+y: {call>: own.dig}}\n",
+		"fine.dig":    "+x: {if>: true, _do: {call>: fine}}\n+y: {_disable: true, call>: fine}\n",
+	}
+	var got []string
+	for _, w := range Warnings(mapSource(files), []string{"main.dig", "fine.dig", "own.dig"}, Known{Operators: []string{"call", "sh", "if"}}) {
+		said, _, _ := strings.Cut(w.Error(), "\n")
+		got = append(got, said)
+	}
+	want := []string{
+		"main.dig:1:6: call> never ends: sub/one.dig -> sub/two.dig -> sub/one.dig (task +main+a)",
+		"own.dig:1:11: call> never ends: own.dig -> own.dig (task +own+x+y)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,12 +27,12 @@ func scheduleFaults(w Workflow) (unused, wrong []problem) {
 	}
 	at := []string{"schedule"}
 	if v == nil {
-		return nil, []problem{{path: at, Error: Error{Message: "Parameter 'schedule' is required but null"}}}
+		return nil, []problem{{path: at, Error: Error{Message: "Parameter 'schedule' is required but null", Hint: keyHint("")}}}
 	}
 	config, ok := v.(*param.Map)
 	if !ok {
 		return nil, []problem{{path: at, Error: Error{
-			Message: fmt.Sprintf("Expected object type for key 'schedule' but got %s (%s)", sample(v), param.KindOf(v))}}}
+			Message: fmt.Sprintf("Expected object type for key 'schedule' but got %s (%s)", sample(v), param.KindOf(v)), Hint: keyHint("")}}}
 	}
 	for _, u := range schedule.UnusedKeys(config) {
 		if len(unused) < maxListed {

@@ -123,45 +123,17 @@ func syntaxError(file string, text []byte, err error) *Error {
 		return &Error{File: file, Line: line, Column: column, Message: "this is not YAML: " + message, Hint: "write `!include : file` with a blank before the colon"}
 	}
 	line = min(line, 1+bytes.Count(bytes.TrimRight(text, "\r\n"), []byte{'\n'}))
+	block := line
+	if at, found := faultLine(text, err); found {
+		line = at
+	}
 	if name, ok := strings.CutPrefix(message, "unknown anchor '"); ok {
 		name, _, _ = strings.Cut(name, "'")
 		line, column = place(text, max(0, bytes.Index(text, []byte("*"+name))))
 	}
-	body := nthLine(text, line)
+	about := newAround(text, message, line, block)
 	if column == 0 { // the library does not tell: the first character of the line
-		column = 1 + len(body) - len(strings.TrimLeft(body, " \t"))
+		column = 1 + indentOf(about.at)
 	}
-	return &Error{File: file, Line: line, Column: column,
-		Message: "this is not YAML: " + message, Hint: syntaxHint(body, message)}
-}
-
-func nthLine(text []byte, n int) string {
-	for range n - 1 {
-		_, text, _ = bytes.Cut(text, []byte{'\n'})
-	}
-	line, _, _ := bytes.Cut(text, []byte{'\n'})
-	return string(line)
-}
-
-func syntaxHint(line, message string) string {
-	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
-	switch {
-	case strings.Contains(indent, "\t"):
-		return "indent with blanks, never with tabs"
-	case strings.Contains(message, "cannot start any token"):
-		return "quote text that starts with @, ` or %"
-	case strings.Contains(message, "mapping values"):
-		return "quote text that contains a colon and a blank, and check the indentation"
-	case strings.Contains(message, "',' or"):
-		return "a [ or { that was opened here is not closed; inside of them ${...} needs quotes"
-	case strings.Contains(message, "'-' indicator"):
-		return "the list that starts here is followed by a line that does not start with -"
-	case strings.Contains(message, "unexpected end of stream"):
-		return "a quote that was opened here is not closed"
-	case strings.Contains(message, "anchor"), strings.Contains(message, "alphabetic or numeric"):
-		return "quote text that starts with *, or define the anchor with & before it"
-	case strings.Contains(message, "max depth"):
-		return "flatten it, or move parts to files of their own"
-	}
-	return "check the indentation and the quotes of this line and the one above"
+	return &Error{File: file, Line: line, Column: column, Message: "this is not YAML: " + message, Hint: about.hint()}
 }

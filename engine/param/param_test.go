@@ -291,6 +291,16 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+// TestNearest proves that two letters that changed places are one slip, and that a key of another length is none.
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{"dokcer": "docker", "contnet": "content", "dcoker": "docker", "docker": "", "dock": "", "dockers": "docker", "rekcod": "", "": "", "metod": "method"} {
+		if got := param.Nearest(key, []string{"content", "docker", "method", "to"}); got != want {
+			t.Errorf("%s: %q, want %q", key, got, want)
+		}
+	}
+}
+
 func BenchmarkMerge(b *testing.B) {
 	base := param.New()
 	for i := range 30 {

@@ -33,6 +33,34 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
+// slips counts the insertions, deletions, replacements and exchanges of neighbours that turn a into b: two letters
+// that changed places are one slip of a hand.
+func slips(a, b string) int {
+	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
+		for j := range len(b) {
+			replaced := row[j]
+			if a[i] != b[j] {
+				replaced++
+			}
+			next[j+1] = min(replaced, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
+
+// longestWord is the length of a word that is compared: no key that people mistype is longer.
+const longestWord = 100
+
 // Nearest returns the candidate that key is most likely a slip of: no more than a quarter of its
 // letters differ, so that a key of the user's own is none. "" when there is none, or when key is
 // a candidate itself.
@@ -42,8 +70,10 @@ func Nearest(key string, candidates []string) string {
 		if c == key {
 			return ""
 		}
-		d := distance(key, c)
-		if len(c) >= 4 && d <= len(c)/4 && (best == "" || d < least) {
+		if len(c) < 4 || len(c) > longestWord || len(key) > len(c)+len(c)/4 || len(key) < len(c)-len(c)/4 {
+			continue
+		}
+		if d := slips(key, c); d <= len(c)/4 && (best == "" || d < least) {
 			best, least = c, d
 		}
 	}

@@ -50,9 +50,13 @@ func Last(file io.Reader, n int) ([]string, error) {
 		return nil, err
 	}
 	var lines []string
+	said := false // the engine has said why the task failed: its lines, up to the next one with a level, are no output
 	for in := bufio.NewReader(z); ; {
 		line, err := in.ReadString('\n')
-		if text := strings.TrimRight(line, "\r\n"); text != "" && !Read(text).Engine {
+		text := strings.TrimRight(line, "\r\n")
+		if read := Read(text); read.Engine {
+			said = read.Level == "ERROR"
+		} else if text != "" && !said {
 			if lines = append(lines, text); len(lines) > n {
 				lines = lines[1:]
 			}

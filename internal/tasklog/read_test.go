@@ -44,6 +44,11 @@ func TestLast(t *testing.T) {
 	z.Flush()
 	cut := bytes.Clone(whole.Bytes())
 	z.Close()
+	var failed bytes.Buffer
+	z = gzip.NewWriter(&failed)
+	z.Write([]byte("printed\n" + string(tasklog.Line(time.Now(), operators.Error, "main", "X", "Task failed:\nwhy\n\tfrom here\n  and there"))))
+	z.Write([]byte(string(tasklog.Line(time.Now(), operators.Debug, "main", "X", "again")) + "printed again\n"))
+	z.Close()
 	for name, x := range map[string]struct {
 		file []byte
 		n    int
@@ -52,6 +57,7 @@ func TestLast(t *testing.T) {
 		"all":     {whole.Bytes(), 10, []string{"one", "two", "three", "no end"}},
 		"some":    {whole.Bytes(), 2, []string{"three", "no end"}},
 		"cut":     {cut, 2, []string{"three", "no end"}},
+		"failed":  {failed.Bytes(), 9, []string{"printed", "printed again"}}, // the error itself is told elsewhere
 		"nothing": {nil, 2, nil},
 		"begun":   {cut[:5], 2, nil},
 	} {

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Columns are tasks, as one list for each of their properties: row i of each is of the same task. Numbers of tasks
+// count from 1, the root, within the attempt; times are milliseconds since 1970, 0 for none.
+type Columns struct {
+	ID      []int64  `json:"id"`
+	Parent  []int64  `json:"parent"` // 0 for the root
+	Name    []string `json:"name"`   // what it adds to the full name of its parent
+	State   []string `json:"state"`
+	Started []int64  `json:"started"` // when it was sent to be run for the first time
+	Changed []int64  `json:"changed"` // when its state changed last
+}
+
+// Len is the number of tasks; 0 where the lists are not of one length.
+func (c *Columns) Len() int {
+	n := len(c.ID)
+	for _, other := range []int{len(c.Parent), len(c.Name), len(c.State), len(c.Started), len(c.Changed)} {
+		if other != n {
+			return 0
+		}
+	}
+	return n
+}
+
+// Outline is a page of the tasks of an attempt without their parameters.
+type Outline struct {
+	Seq   *int64  `json:"seq"` // the entry of the history that the tasks are as of; nil where nothing changes
+	Tasks Columns `json:"tasks"`
+	Next  *int64  `json:"next"` // what after is for the next page; nil on the last
+}
+
+// Change is an entry of the history of an attempt: tasks that it made, and the states of those that it changed.
+type Change struct {
+	Seq   int64    `json:"seq"`
+	At    int64    `json:"at"` // milliseconds since 1970
+	Made  *Columns `json:"made"`
+	Task  []int64  `json:"task"`
+	State []string `json:"state"`
+}
+
+// Changes are a page of them, in their order.
+type Changes struct {
+	Changes []Change `json:"changes"`
+	Next    int64    `json:"next"` // what after is for what comes after these
+	More    bool     `json:"more"` // there are more already
+	Done    bool     `json:"done"` // the attempt is over, and this is all
+}
+
+// Outline returns the tasks of an attempt with numbers above after. Older servers and those of Digdag have none:
+// IsMissing.
+func (c *Client) Outline(ctx context.Context, attempt ID, after int64) (o Outline, err error) {
+	err = c.get(ctx, path("api", "x", "attempts", string(attempt), "outline"), query("after", strconv.FormatInt(after, 10)), &o)
+	return o, err
+}
+
+// Changes returns what became of the tasks of an attempt after an entry of its history.
+func (c *Client) Changes(ctx context.Context, attempt ID, after int64) (p Changes, err error) {
+	err = c.get(ctx, path("api", "x", "attempts", string(attempt), "changes"), query("after", strconv.FormatInt(after, 10)), &p)
+	return p, err
+}
+
+// FileText returns the text of a file of a revision; found is false for what is no text or too large for an answer.
+func (c *Client) FileText(ctx context.Context, project ID, revision, name string) (text string, found bool, err error) {
+	var file struct{ Text *string }
+	at := path(append([]string{"api", "x", "projects", string(project), "files"}, strings.Split(name, "/")...)...)
+	if err := c.get(ctx, at, query("revision", revision), &file); err != nil || file.Text == nil {
+		return "", false, err
+	}
+	return *file.Text, true, nil
+}
+
+// Definition returns a workflow of any revision by its number.
+func (c *Client) Definition(ctx context.Context, id ID) (w Workflow, err error) {
+	err = c.get(ctx, path("api", "workflows", string(id)), nil, &w)
+	return w, err
+}
+
+// Moment is a time of these objects; zero for 0.
+func Moment(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
+}
