@@ -110,6 +110,23 @@ func (c *Client) Kill(ctx context.Context, id ID) (a Attempt, err error) {
 	return a, err
 }
 
+// Fork says how an attempt is forked.
+type Fork struct {
+	Entry     int64 // of the history of the attempt: what was success after it is taken over
+	RetryName string
+}
+
+// Fork starts another attempt of a session that takes over what was success at a moment of this one, with its
+// revision and parameters.
+func (c *Client) Fork(ctx context.Context, id ID, f Fork) (a Attempt, err error) {
+	body := struct {
+		Seq       int64  `json:"seq"`
+		RetryName string `json:"retryAttemptName"`
+	}{f.Entry, f.RetryName}
+	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "fork"), nil, body, &a)
+	return a, err
+}
+
 // LogFiles lists the log files of an attempt, of tasks whose names begin with prefix.
 func (c *Client) LogFiles(ctx context.Context, attempt ID, prefix string) ([]LogFile, error) {
 	var list struct{ Files []LogFile }

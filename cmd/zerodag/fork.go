@@ -1,0 +1,45 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+	"zerodag/internal/host"
+)
+
+// newFork starts another attempt of a session from a moment of an earlier one.
+func newFork(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	var name string
+	var at int64
+	var wait waitFlags
+	c := &cobra.Command{Use: "fork attempt-id --at ENTRY", Short: "Start another attempt of a session, with what was done at a moment of this one"}
+	flags := c.Flags()
+	flags.Int64Var(&at, "at", 0, "the `ENTRY` of the attempt's history after which it is forked: tasks that were success then are taken over")
+	flags.StringVar(&name, "name", "", "unique `NAME` of the new attempt (default: a random one)")
+	wait.register(c)
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if at < 1 {
+			return usageError{fmt.Errorf("fork needs --at ENTRY, a number of the attempt's history: the web console shows it in the address of a moment (at=ENTRY)")}
+		}
+		if err := wait.check(r); err != nil {
+			return err
+		}
+		id, err := r.openAttempt(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		a, err := r.Fork(ctx, id, client.Fork{Entry: at, RetryName: cmp.Or(name, host.NewUUID())})
+		if err != nil {
+			return err
+		}
+		if err := r.showStarted(a, wait); err != nil {
+			return err
+		}
+		return wait.until(ctx, r, a)
+	})
+}
