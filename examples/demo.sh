@@ -32,6 +32,7 @@ z tasks 2
 
 say "5. Where to look"
 z status
+echo "  the page:    http://127.0.0.1:$port/attempts/2 (ends with this demo)"
 echo "  the API:     http://127.0.0.1:$port/api/attempts/2 (ends with this demo)"
 echo "  the data:    $data"
 echo "  run it on:   $zerodag server -o $data"

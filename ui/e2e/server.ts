@@ -45,6 +45,12 @@ export class Server {
     return execFileSync(program, [...args, "-e", this.url], { env: this.environment(), encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
   }
 
+  /** Runs a line as a person types it, in a folder, with this server as the one that it is about. */
+  shell(line: string, folder: string): string {
+    const words = line.replace(/^zerodag /, '"$ZERODAG_PROGRAM" ');
+    return execFileSync("/bin/sh", ["-c", words], { cwd: folder, env: { ...this.environment(), ZERODAG_ENDPOINT: this.url }, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  }
+
   /** Pushes a project of these files. */
   push(project: string, files: Record<string, string>) {
     const folder = join(this.folder, "projects", project);

@@ -1,0 +1,39 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { commands } from "../src/parts/commands";
+import { Server } from "./server";
+import { expect, test } from "./test";
+
+test("every line that a button shows is one that the program takes", async ({ server, examples }) => {
+  const folder = mkdtempSync(join(tmpdir(), "zerodag-lines-"));
+  const run = (line: string) => server.shell(line, folder);
+  const ran: Record<keyof typeof commands, string> = {
+    attempt: run(commands.attempt(examples.failed)),
+    log: run(commands.log(examples.failed, "+nightly+load^sub+loop-2+part")),
+    retryFailed: run(commands.retryFailed(examples.failed, true)) + run(commands.retryFailed(examples.failed, false)),
+    init: run(commands.init()),
+    push: run(`${commands.push("hello")} --project hello/`),
+    start: run(commands.start("hello", "hello")),
+    kill: run(commands.kill(server.begin("long", "slow", "--session", "2026-11-18"))),
+  };
+  expect(ran.attempt).toContain(examples.failed);
+  expect(ran.log).toContain('relation "events" does not exist');
+  expect(ran.retryFailed.match(/attempt id/g)).toHaveLength(2);
+  expect(ran.start).toContain("attempt id");
+  expect(ran.push).toContain("name: hello");
+});
+
+test("a server without a project says how one comes to be", async ({ page }) => {
+  const empty = new Server();
+  await empty.start();
+  try {
+    await page.goto(empty.url);
+    await expect(page.getByText(commands.init())).toBeVisible();
+    await expect(page.getByText(commands.start("hello", "hello"))).toBeVisible();
+    await page.goto(`${empty.url}/projects`);
+    await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
+  } finally {
+    empty.stop();
+  }
+});
