@@ -5,6 +5,12 @@ import { commands } from "../src/parts/commands";
 import { Server } from "./server";
 import { expect, test } from "./test";
 
+/** The schedule of the workflow `hourly` of the examples. */
+async function schedule(server: Server): Promise<string> {
+  const found = await server.get<{ schedules: { id: string; workflow: { name: string } }[] }>("/api/schedules");
+  return found.schedules.find((s) => s.workflow.name === "hourly")!.id;
+}
+
 test("every line that a button shows is one that the program takes", async ({ server, examples }) => {
   const folder = mkdtempSync(join(tmpdir(), "zerodag-lines-"));
   const run = (line: string) => server.shell(line, folder);
@@ -15,12 +21,22 @@ test("every line that a button shows is one that the program takes", async ({ se
     init: run(commands.init()),
     push: run(`${commands.push("hello")} --project hello/`),
     start: run(commands.start("hello", "hello")),
+    startWith: run(commands.startWith("hello", "hello", "2026-11-20T00:00:00+09:00", { text: "a 'b'", n: 1 }, "page-1")),
+    backfill: run(commands.backfill("sales", "hourly", "2026-11-17", 2)),
+    skip: run(commands.skip(await schedule(server), 1)),
+    disable: run(commands.disable(await schedule(server))),
+    enable: run(commands.enable(await schedule(server))),
+    fork: run(commands.fork(examples.failed, 2)),
     kill: run(commands.kill(server.begin("long", "slow", "--session", "2026-11-18"))),
   };
   expect(ran.attempt).toContain(examples.failed);
   expect(ran.log).toContain('relation "events" does not exist');
   expect(ran.retryFailed.match(/attempt id/g)).toHaveLength(2);
   expect(ran.start).toContain("attempt id");
+  expect(ran.startWith).toContain("page-1");
+  expect(ran.startWith).toContain("a 'b'");
+  expect(ran.backfill.match(/2026-11-17/g)?.length).toBeGreaterThan(0);
+  expect(ran.fork).toContain("attempt id");
   expect(ran.push).toContain("name: hello");
 });
 

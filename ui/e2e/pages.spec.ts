@@ -115,7 +115,7 @@ test.describe("where the server refuses or is away", () => {
 });
 
 test.describe("sign-in", () => {
-  test.use({ allowed: [/Failed to load resource/], session: null });
+  test.use({ allowed: [/Failed to load resource/] });
 
   test("nobody is let further before, a wrong token is told, and the page asked for is there afterwards", async ({ page, examples }) => {
     let signedIn = false;

@@ -1,7 +1,7 @@
 import { expect, type Page, test as base } from "@playwright/test";
 import { Server } from "./server";
 
-/** What a server without sign-in answers the page: it has no such endpoint yet. */
+/** What the page is told of a session; tests that need another one than that of their server answer with it. */
 export const open = {
   authenticated: true,
   methods: [],
@@ -37,7 +37,7 @@ type Fixtures = { allowed: RegExp[]; session: object | null };
 /** A test with a page that is watched, and with a server of its worker that has run example projects. */
 export const test = base.extend<Fixtures & { guard: void }, { server: Server; examples: Examples }>({
   allowed: [[], { option: true }],
-  session: [open, { option: true }],
+  session: [null, { option: true }],
   server: [
     async ({}, use) => {
       const server = new Server();

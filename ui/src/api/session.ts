@@ -7,6 +7,8 @@ export type Session = {
   methods: ("token" | "basic" | "oidc")[];
   oidc: { name: string; url: string } | null;
   user: string | null;
+  /** Why signing in at the provider has failed, from which the browser came back; told once. */
+  problem: string | null;
   rights: Record<string, boolean>;
   timezone: string | null;
   site: string | null;
@@ -21,6 +23,7 @@ const open: Session = {
   methods: [],
   oidc: null,
   user: null,
+  problem: null,
   rights: { read: true, write: true, admin: true, owner: true },
   timezone: null,
   site: null,

@@ -17,6 +17,11 @@ export function SignIn({ session }: { session: Session }) {
         <h1 className={css.title}>
           <Logo /> zerodag {session.site && <span>{session.site}</span>}
         </h1>
+        {session.problem && (
+          <p className={css.error} role="alert">
+            {session.problem}
+          </p>
+        )}
         {session.oidc && (
           <a className={`${buttonClass("main")} ${css.wide}`} href={`${session.oidc.url}?return=${encodeURIComponent(back)}`}>
             Continue with {session.oidc.name}

@@ -1,0 +1,96 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { Provider } from "./provider";
+import { Server } from "./server";
+import { expect, test } from "./test";
+
+// The browser notes each answer of 401 and 403 on its console.
+test.use({ allowed: [/Failed to load resource.*(401|403)/] });
+
+/** What scripts of the page can see of who has signed in: nothing. */
+async function holdsNothing(page: Page, ...secrets: string[]) {
+  const seen = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state]));
+  for (const secret of secrets) expect(seen).not.toContain(secret);
+  expect(await page.evaluate(() => document.cookie)).toBe("");
+}
+
+test("a token signs in, survives a look at another page, and is out after signing out", async ({ page, context }) => {
+  const server = new Server(["-X", "server.authenticator.type=token"]);
+  await server.start();
+  try {
+    const token = readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim();
+    await page.goto(`${server.url}/projects`);
+    await page.getByLabel("Token").fill("zd_wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("alert")).toBeVisible();
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
+    await holdsNothing(page, token);
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+    expect(cookie!.value).not.toContain(token);
+    await page.reload();
+    await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
+    // A form of another page sends the cookie and no header: it changes nothing.
+    const forged = await page.evaluate(async () => (await fetch("/api/tokens", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"name":"x","role":"admin"}' })).status);
+    expect(forged).toBe(403);
+    await page.getByRole("button", { name: /Signed in as/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await expect(page.getByLabel("Token")).toBeVisible();
+    expect(await page.evaluate(async () => (await fetch("/api/projects")).status)).toBe(401);
+  } finally {
+    server.stop();
+  }
+});
+
+test("a user and a password sign in", async ({ page }) => {
+  const server = new Server(["-X", "server.authenticator.type=basic", "-X", "server.authenticator.basic.username=ada", "-X", "server.authenticator.basic.password=correct horse"]);
+  await server.start();
+  try {
+    await page.goto(server.url);
+    await page.getByLabel("User").fill("ada");
+    await page.getByLabel("Password").fill("correct horse");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(/well/);
+    await holdsNothing(page, "correct horse");
+  } finally {
+    server.stop();
+  }
+});
+
+/** A port that nothing listens on: the provider has to know the address of the server before it starts. */
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((done) => probe.listen(0, "127.0.0.1", done));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((done) => probe.close(done));
+  return port;
+}
+
+test("a provider of identities signs in whom it knows and the server lets in, and nobody else", async ({ page }) => {
+  const provider = new Provider();
+  await provider.start();
+  const port = await freePort();
+  const oidc = { issuer: provider.issuer, "client-id": "zerodag", address: `http://127.0.0.1:${port}`, grants: "group:oncall=operator", name: "Staff" };
+  const server = new Server(["-n", String(port), "-X", "server.authenticator.type=token", ...Object.entries(oidc).flatMap(([k, v]) => ["-X", `server.authenticator.oidc.${k}=${v}`])]);
+  await server.start();
+  try {
+    await page.goto(`${server.url}/sessions?state=error`);
+    await page.getByRole("link", { name: "Continue with Staff" }).click();
+    await expect(page).toHaveURL(`${server.url}/sessions?state=error`);
+    await page.getByRole("button", { name: "Signed in as ada@example.com" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await expect(page.getByRole("link", { name: "Continue with Staff" })).toBeVisible();
+    provider.person = { ...provider.person, groups: ["visitors"] };
+    await page.getByRole("link", { name: "Continue with Staff" }).click();
+    await expect(page.getByRole("alert")).toBeVisible();
+    await expect(page.getByRole("link", { name: "Continue with Staff" })).toBeVisible();
+  } finally {
+    server.stop();
+    provider.stop();
+  }
+});
