@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"zerodag/internal/env"
 )
@@ -119,7 +120,9 @@ func (s Settings) Validate() error {
 	return s.agree()
 }
 
-var grant = regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
+var grant = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
+})
 
 // signIn looks at what says who may sign in at a provider of identities.
 func (s Settings) signIn() error {
@@ -138,7 +141,7 @@ func (s Settings) signIn() error {
 		return errors.New("oidcIssuer must be given together with oidcClient and with oidcGrants, which say who may sign in")
 	}
 	for _, g := range s.OIDCGrants {
-		if !grant.MatchString(g) {
+		if !grant().MatchString(g) {
 			return fmt.Errorf("oidcGrants must be WHO=ROLE or WHO=ROLE/SITE, where WHO is an e-mail address, @DOMAIN or group:NAME, but has %q", g)
 		}
 	}
