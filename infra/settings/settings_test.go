@@ -152,9 +152,18 @@ func TestOverride(t *testing.T) {
 func TestWrong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*settings.Settings){
-		"stage must be lower-case letters":           func(s *settings.Settings) { s.Stage = "No Good" },
-		"architecture must be arm64 or x86_64":       func(s *settings.Settings) { s.Architecture = "mips" },
-		"memory must be a number between 256 and":    func(s *settings.Settings) { s.Memory = 12 },
+		"stage must be lower-case letters":                     func(s *settings.Settings) { s.Stage = "No Good" },
+		"architecture must be arm64 or x86_64":                 func(s *settings.Settings) { s.Architecture = "mips" },
+		"memory must be a number between 256 and":              func(s *settings.Settings) { s.Memory = 12 },
+		"oidcClient, oidcAddress and oidcGrants must be given": func(s *settings.Settings) { s.OIDCGrants = []string{"@example.com=viewer"} },
+		"oidcIssuer must be a URL that begins with https://":   func(s *settings.Settings) { s.OIDCIssuer, s.OIDCAddress = "http://id.example.com", "https://a" },
+		"oidcAddress must be a URL that begins with https://":  func(s *settings.Settings) { s.OIDCIssuer = "https://id.example.com" },
+		"oidcIssuer must be given together with oidcClient": func(s *settings.Settings) {
+			s.OIDCIssuer, s.OIDCAddress, s.OIDCClient = "https://id.example.com", "https://a", "c"
+		},
+		"oidcGrants must be WHO=ROLE": func(s *settings.Settings) {
+			s.OIDCIssuer, s.OIDCAddress, s.OIDCClient, s.OIDCGrants = "https://id.example.com", "https://a", "c", []string{"@example.com=viewer", "everybody=viewer"}
+		},
 		"domain must be given together":              func(s *settings.Settings) { s.Domain = "x.example.com" },
 		"hostedZone must have an id":                 func(s *settings.Settings) { s.HostedZone.ID = "Z1" },
 		"hostedZone must be the zone of domain":      func(s *settings.Settings) { s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"} },

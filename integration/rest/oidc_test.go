@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"zerodag/infra/settings"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/oidc"
 	"zerodag/internal/oidc/oidctest"
@@ -149,7 +150,7 @@ func TestComingBack(t *testing.T) {
 	refused := func(b *browser, to *url.URL, what string) {
 		t.Helper()
 		b.land(to)
-		if s := b.signs(); s.Authenticated || s.Problem == nil {
+		if s := b.signs(); s.Authenticated || s.Problem == nil || !strings.Contains(*s.Problem, "not begun in this browser") {
 			t.Errorf("%s: %+v", what, s)
 		}
 	}
@@ -188,6 +189,20 @@ func TestComingBack(t *testing.T) {
 		b := server.sitting(t)
 		if to := b.land(b.leave(evil)); to != "/" {
 			t.Errorf("return=%q leads to %q", evil, to)
+		}
+	}
+}
+
+// TestGrantsOfAStage proves that a deploy refuses grants which the API would not read, and takes those that it reads.
+func TestGrantsOfAStage(t *testing.T) {
+	t.Parallel()
+	for _, grant := range []string{"alice@example.com=owner", "@example.com=viewer/3", "group:Data Team=operator", "group:a=b=admin", "@example.com=king", "@example.com=", "alice=viewer", "=viewer",
+		"*=viewer", "@=viewer", "*@example.com=viewer", "group:=viewer", "a@b@c=viewer", "@example.com=viewer/x", "@example.com=viewer/-1", "@example.com=viewer/", "a b@example.com=viewer"} {
+		s := settings.Default("main")
+		s.OIDCIssuer, s.OIDCAddress, s.OIDCClient, s.OIDCGrants = "https://id.example.com", "https://a.example.com", "c", []string{grant}
+		_, err := httpapi.ParseGrants(grant)
+		if deploy := s.Validate(); (deploy == nil) != (err == nil) {
+			t.Errorf("%q: the deploy says %v, the API %v", grant, deploy, err)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (c *call) cookie(name string) string {
 // setCookie gives the browser a cookie for a time; "" takes it away. strict keeps it from coming along when a page of
 // another site leads here.
 func (c *call) setCookie(name, value string, lasts time.Duration, strict bool) {
-	k := &http.Cookie{Name: hostPrefix + name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode}
+	k := &http.Cookie{Name: hostPrefix + name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode} // #nosec G124 -- Secure is taken away below, on the caller's own machine only
 	if c.plainly() {
 		k.Name, k.Secure = name, false
 	}

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, generateKeyPairSync, randomUUID, sign } from "node:crypto";
+import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { createServer, type IncomingMessage, type Server as HTTP, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -38,7 +38,7 @@ export class Provider {
           id_token_signing_alg_values_supported: ["RS256"],
         });
       case "/keys":
-        return json({ keys: [{ ...createPublicKey(this.keys.publicKey).export({ format: "jwk" }), kid: "one", use: "sig", alg: "RS256" }] });
+        return json({ keys: [{ ...this.keys.publicKey.export({ format: "jwk" }), kid: "one", use: "sig", alg: "RS256" }] });
       case "/authorize": {
         const code = randomUUID();
         this.codes.set(code, url.searchParams);

@@ -54,7 +54,7 @@ test("a user and a password sign in", async ({ page }) => {
     await page.goto(server.url);
     await page.getByLabel("User").fill("ada");
     await page.getByLabel("Password").fill("correct horse");
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.locator("form", { hasText: "Password" }).getByRole("button", { name: "Sign in" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(/well/);
     await holdsNothing(page, "correct horse");
   } finally {

@@ -69,7 +69,7 @@ test.describe("a workflow", () => {
     await expect(dialog.getByRole("alert")).toContainText("not JSON");
     await expect(dialog.getByRole("button", { name: "Start", exact: true })).toBeDisabled();
     await dialog.getByLabel("Parameters").fill('{"broken": "no"}');
-    await expect(dialog.locator("code")).toContainText("--session 2026-11-21T00:00:00+09:00 -p broken=no");
+    await expect(dialog.locator("code")).toContainText("--session '2026-11-21 00:00:00' -p broken=no");
     await dialog.getByRole("button", { name: "Start", exact: true }).click();
     await expect(dialog).toContainText("There is a session of this time already");
     await dialog.getByRole("button", { name: "Start another attempt" }).click();

@@ -5,6 +5,9 @@ const safe = /^[\w@%+=:,./-]+$/;
 /** A word as a shell reads it back. */
 export const quote = (word: string): string => (safe.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
+/** A session time in the zone of its workflow, as the command line takes one. */
+const localTime = (session: string) => (session === "now" ? session : session.slice(0, 19).replace("T", " "));
+
 export const commands = {
   retryFailed: (attempt: string, newest: boolean) => `zerodag retry ${attempt} --resume ${newest ? "--latest-revision" : "--keep-revision"}`,
   kill: (attempt: string) => `zerodag kill ${attempt}`,
@@ -14,7 +17,7 @@ export const commands = {
   push: (project: string) => `zerodag push ${quote(project)}`,
   start: (project: string, workflow: string) => `zerodag start ${quote(project)} ${quote(workflow)} --session now`,
   startWith: (project: string, workflow: string, session: string, params: Record<string, unknown>, again: string | null) =>
-    `${commands.start(project, workflow).replace(/now$/, () => quote(session))}${Object.entries(params)
+    `${commands.start(project, workflow).replace(/now$/, () => quote(localTime(session)))}${Object.entries(params)
       .map(([name, value]) => ` -p ${quote(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)}`)
       .join("")}${again === null ? "" : ` --retry ${quote(again)}`}`,
   backfill: (project: string, workflow: string, from: string, count: number) => `zerodag backfill ${quote(project)} ${quote(workflow)} --from ${from} --count ${count}`,
