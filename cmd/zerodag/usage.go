@@ -77,7 +77,8 @@ func wrongFlag(c *cobra.Command, err error) error {
 
 // wrongValue says in the words of the command line what the value of a flag must be.
 func wrongValue(err *pflag.InvalidValueError) error {
-	name, form := "--"+err.GetFlag().Name, ""
+	name := "--" + err.GetFlag().Name
+	var form string
 	switch err.GetFlag().Value.Type() {
 	case "int", "int64":
 		form = "a whole number"

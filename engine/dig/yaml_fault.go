@@ -89,8 +89,12 @@ func (a around) hint() string {
 		return "quote text that starts with *, or define the anchor with & before it"
 	case strings.Contains(a.message, "max depth"):
 		return "flatten it, or move parts to files of their own"
+	case blockText().MatchString(a.above) && indentOf(a.at) <= indentOf(a.above):
+		return fmt.Sprintf("the text that begins in line %d is indented more than its key: indent this line, and those of the text below it", a.lineAbove)
 	case strings.Contains(a.message, "expected ':'"):
 		return fmt.Sprintf("a colon is missing: write `%s:`", strings.TrimSpace(a.at))
+	case strings.Count(a.at, "}") > strings.Count(a.at, "{") || strings.Count(a.at, "]") > strings.Count(a.at, "["):
+		return "there is a } or ] too many"
 	case afterQuote().MatchString(a.at):
 		return "text goes on behind its closing quote: quote all of it, with the other kind of quotes"
 	}
@@ -127,6 +131,8 @@ func (a around) secondValue() string {
 	switch {
 	case strings.Count(a.at, ": ")+strings.Count(a.at, ":\n") > 1:
 		return "quote text that contains a colon and a blank, or put what comes behind the first colon into a line of its own"
+	case noBlank().MatchString(above):
+		return fmt.Sprintf("a blank is missing behind the colon in line %d: write `%s`", a.lineAbove, strings.Replace(above, ":", ": ", 1))
 	case above != "" && !strings.Contains(above, ":") && !strings.HasPrefix(above, "-"):
 		return fmt.Sprintf("a colon is missing in line %d: write `%s:`", a.lineAbove, above)
 	case indentOf(a.at) > blockIndent(a.above) && !strings.HasSuffix(above, ":"):
@@ -139,6 +145,12 @@ func (a around) secondValue() string {
 var afterQuote = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:- +)*[^\s"'#][^"']*:\s+(?:"(?:[^"\\]|\\.)*"|'[^']*')\s*[^\s#,'\]}:]`)
 })
+
+// blockText is a key behind which a text of lines begins, noBlank one whose value begins right behind its colon.
+var (
+	blockText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:\s+[|>][-+0-9]*\s*$`) })
+	noBlank   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+_A-Za-z][\w>.-]*:[^\s:/][^:]*$`) })
+)
 
 func blanks(n int) string {
 	if n == 1 {

@@ -46,8 +46,8 @@ func TestLast(t *testing.T) {
 	z.Close()
 	var failed bytes.Buffer
 	z = gzip.NewWriter(&failed)
-	z.Write([]byte("printed\n" + string(tasklog.Line(time.Now(), operators.Error, "main", "X", "Task failed:\nwhy\n\tfrom here\n  and there"))))
-	z.Write([]byte(string(tasklog.Line(time.Now(), operators.Debug, "main", "X", "again")) + "printed again\n"))
+	z.Write([]byte("printed\n" + tasklog.Line(time.Now(), operators.Error, "main", "X", "Task failed:\nwhy\n\tfrom here\n  and there")))
+	z.Write([]byte(tasklog.Line(time.Now(), operators.Debug, "main", "X", "again") + "printed again\n"))
 	z.Close()
 	for name, x := range map[string]struct {
 		file []byte
