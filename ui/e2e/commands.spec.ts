@@ -23,7 +23,6 @@ async function runLines(server: Server) {
   const failed = server.begin("sales", "nightly", "--session", "2026-11-20");
   await server.over(failed);
   const ran: Record<keyof typeof commands, string> = {
-    attempt: run(commands.attempt(failed)),
     log: run(commands.log(failed, "+nightly+load")),
     retryFailed: run(commands.retryFailed(failed, true)) + run(commands.retryFailed(failed, false)),
     init: run(commands.init()),
@@ -31,7 +30,6 @@ async function runLines(server: Server) {
     start: run(commands.start("hello", "hello")),
     kill: run(commands.kill(server.begin("sales", "slow", "--session", "2026-11-18"))),
   };
-  expect(ran.attempt).toContain(failed);
   expect(ran.log).toContain("it is broken");
   expect(ran.retryFailed.match(/attempt id/g)).toHaveLength(2);
   expect(ran.start).toContain("attempt id");
