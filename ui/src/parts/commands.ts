@@ -12,7 +12,6 @@ export const commands = {
   retryFailed: (attempt: string, newest: boolean) => `zerodag retry ${attempt} --resume ${newest ? "--latest-revision" : "--keep-revision"}`,
   kill: (attempt: string) => `zerodag kill ${attempt}`,
   log: (attempt: string, task: string) => `zerodag log ${attempt} ${quote(task)}`,
-  attempt: (attempt: string) => `zerodag attempt ${attempt}`,
   init: () => "zerodag init hello",
   push: (project: string) => `zerodag push ${quote(project)}`,
   start: (project: string, workflow: string) => `zerodag start ${quote(project)} ${quote(workflow)} --session now`,
