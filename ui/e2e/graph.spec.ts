@@ -1,3 +1,4 @@
+import { look, looks } from "./looks";
 import { expect, test } from "./test";
 
 test.describe("the graph of an attempt", () => {
@@ -61,3 +62,20 @@ test.describe("an attempt in the past", () => {
     await expect(page).not.toHaveURL(/at=/);
   });
 });
+
+for (const { theme, width } of looks) {
+  test(`the graph and the past can be read at ${width} pixels, ${theme}`, async ({ page, examples }) => {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
+    await page.goto(`/attempts/${examples.failed}?view=graph`);
+    await page.getByRole("button", { name: "Tasks", exact: true }).or(page.getByRole("button", { name: "critical" })).first().click();
+    await expect(page.getByRole("group", { name: /Graph of the tasks/ }).getByRole("button", { name: /\+report/ })).toBeVisible();
+    await look(page, "graph", width, theme);
+    await page.getByRole("button", { name: "Timeline" }).click();
+    await page.getByRole("button", { name: "Go back in time" }).click();
+    await page.getByRole("slider").focus();
+    await page.keyboard.press("ArrowLeft");
+    await expect(page.getByText(/as it was at/)).toBeVisible();
+    await look(page, "past", width, theme);
+  });
+}

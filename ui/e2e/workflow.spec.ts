@@ -1,3 +1,4 @@
+import { look, looks } from "./looks";
 import { expect, test } from "./test";
 
 // A workflow of its own, whose sessions no other test starts.
@@ -123,4 +124,34 @@ test.describe("a workflow", () => {
     await expect(page.getByRole("list", { name: "Sessions" }).getByRole("link").first()).toBeVisible();
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
   });
+
+  for (const { theme, width } of looks) {
+    test(`can be read at ${width} pixels, ${theme}`, async ({ page }) => {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
+      await page.goto(`/projects/${project}/daily`);
+      if (width === 1440) {
+        await page.getByRole("button", { name: "Open +load" }).click();
+        await page.getByRole("grid").getByRole("gridcell", { name: /failed/ }).first().hover();
+        await expect(page.getByRole("complementary", { name: "The session" })).toContainText("Since it last worked");
+      } else {
+        await expect(page.getByRole("list", { name: "Sessions" })).toBeVisible();
+      }
+      await look(page, "workflow", width, theme);
+      await page.getByRole("button", { name: "Start", exact: true }).click();
+      await expect(page.getByRole("dialog")).toContainText("zerodag start");
+      await look(page, "start", width, theme);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Backfill" }).click();
+      await page.getByRole("dialog").getByLabel("From").fill("2026-11-17");
+      await expect(page.getByRole("dialog").getByRole("row").nth(1)).toBeVisible();
+      await look(page, "backfill", width, theme);
+      await page.goto(`/projects/${project}/daily?tab=schedule`);
+      await expect(page.getByRole("region", { name: "Next times" }).getByRole("row")).toHaveCount(11);
+      await look(page, "schedule", width, theme);
+      await page.goto(`/projects/${project}/daily?tab=source`);
+      await expect(page.locator("pre")).toBeVisible();
+      await look(page, "source", width, theme);
+    });
+  }
 });

@@ -1,4 +1,5 @@
 import { childrenOf, labelOf } from "../attempt/tree";
+import { comesLast } from "../live/critical";
 import { isFailure, isOver, type Outline, type Task } from "../live/outline";
 import type { Box } from "./layout";
 
@@ -69,7 +70,7 @@ export function boxesFor(outline: Outline, open: ReadonlySet<number>): Box[] {
     id: task.id,
     width: Math.round(Math.min(300, Math.max(120, beside + letter * labelOf(task).length))),
     upstreams: task.upstreams,
-    last: task.name.startsWith("^"),
+    last: comesLast(task),
     children: open.has(task.id) ? childrenOf(outline, task).map(boxOf) : null,
   });
   return rootsOf(outline).map(boxOf);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { criticalPath } from "./critical";
 import { emptyOutline, lay } from "./outline";
 
-type Row = [id: number, parent: number, upstreams: number[], state: string, started: number, changed: number];
+type Row = [id: number, parent: number, upstreams: number[], state: string, started: number, changed: number, name?: string];
 
 function path(rows: Row[]): number[] {
   const outline = emptyOutline();
@@ -10,7 +10,7 @@ function path(rows: Row[]): number[] {
   lay(outline, {
     id: rows.map((r) => r[0]),
     parent: rows.map((r) => r[1]),
-    name: rows.map((r) => `+${r[0]}`),
+    name: rows.map((r) => r[6] ?? `+${r[0]}`),
     upstreams: rows.map((_, i) => i),
     group: rows.map(() => false),
     resumed: rows.map(() => false),
@@ -47,6 +47,18 @@ describe("the critical path", () => {
         [5, 1, [2], "error", 30, 60],
         [6, 1, [5], "canceled", 0, 61],
         [7, 1, [5], "blocked", 0, 2],
+      ]),
+    ).toEqual([1, 2, 3, 5]);
+  });
+
+  it("goes on before what tells of a failure", () => {
+    expect(
+      path([
+        [1, 0, [], "group_error", 1, 62],
+        [2, 1, [], "success", 1, 30],
+        [3, 1, [2], "error", 30, 60],
+        [4, 1, [3], "blocked", 0, 1],
+        [5, 1, [], "success", 61, 62, "^failure-alert"],
       ]),
     ).toEqual([1, 2, 3, 5]);
   });

@@ -1,5 +1,8 @@
 import { isOver, type Outline, type Task } from "./outline";
 
+/** Whether a task waits for its siblings without naming them, as what `_error` and `_check` have does, and the notice of a failure. */
+export const comesLast = (task: Task | undefined) => task !== undefined && task.name.startsWith("^") && task.name !== "^sub";
+
 /**
  * The tasks that an attempt took its time for, first to last: had one of them ended earlier, so had the attempt. It is
  * read from the end: of the tasks of a group the one that ended last, before it the one of those it waited for that
@@ -18,9 +21,11 @@ export function criticalPath(outline: Outline): Task[] {
     return found;
   };
   const walk = (ids: readonly number[]) => {
-    for (let task = last(ids); task !== null; task = last(task.upstreams)) {
+    for (let task = last(ids); task !== null; ) {
       walk(task.children);
       path.push(task);
+      const atTheEnd = task.upstreams.length === 0 && comesLast(task);
+      task = last(atTheEnd ? ids.filter((id) => !comesLast(tasks.get(id))) : task.upstreams);
     }
   };
   const roots: number[] = [];

@@ -1,0 +1,18 @@
+import AxeBuilder from "@axe-core/playwright";
+import { expect, type Page } from "@playwright/test";
+import { mkdirSync } from "node:fs";
+
+const pictures = process.env.ZERODAG_PICTURES ?? "e2e/pictures";
+mkdirSync(pictures, { recursive: true });
+
+export const looks = (["light", "dark"] as const).flatMap((theme) => [1440, 375].map((width) => ({ theme, width })));
+
+/** Looks at what is shown now: nothing that keeps somebody out, nothing wider than the screen; and keeps a picture. */
+export async function look(page: Page, name: string, width: number, theme: string) {
+  await page.evaluate(() => document.fonts.ready);
+  const report = await new AxeBuilder({ page }).analyze();
+  const serious = report.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  expect(serious.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join("; ")}`), name).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), `${name}: wider than the screen`).toBeLessThanOrEqual(0);
+  await page.screenshot({ path: `${pictures}/${name}-${width}-${theme}.png`, animations: "disabled" });
+}
