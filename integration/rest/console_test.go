@@ -1,9 +1,12 @@
 package rest_test
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -272,6 +275,24 @@ func TestTaskAndItsLog(t *testing.T) {
 	}
 	if none := c.must(http.MethodGet, path+"?after="+fmt.Sprint(whole["next"]), nil); none["text"] != "" || none["next"] != whole["next"] {
 		t.Errorf("got %v", none)
+	}
+	for _, after := range []int{0, 7, len(text), len(text) + 5} {
+		for _, encoding := range []string{"identity", "gzip"} {
+			a := c.request(http.MethodGet, path+"?after="+fmt.Sprint(after), nil, "Accept", "text/plain", "Accept-Encoding", encoding)
+			got := a.content
+			if a.header.Get("Content-Encoding") == "gzip" {
+				z, err := gzip.NewReader(bytes.NewReader(got))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err = io.ReadAll(z); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if string(got) != text[min(after, len(text)):] || a.status != http.StatusOK {
+				t.Errorf("text after %d, %s: %d %q", after, encoding, a.status, got)
+			}
+		}
 	}
 	never := c.must(http.MethodGet, fmt.Sprintf("/api/x/attempts/%s/tasks/%d", attempt, idOf("+wf+never")), nil)
 	if never["params"] != nil || len(never["logs"].([]any)) > 0 {

@@ -4,6 +4,8 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"net/http"
+	"strings"
 )
 
 // logPiece is text of a log file as far as it is written.
@@ -36,10 +38,65 @@ func getLogText(c *call) (any, error) {
 		return nil, err
 	}
 	defer file.Close()
+	if strings.Contains(c.r.Header.Get("Accept"), plainType) {
+		return c.plainText(file, after)
+	}
 	p := logPiece{After: after, Next: after, Done: a.Done}
 	text, more := textAfter(file, after)
 	p.Text, p.Next, p.More = string(text), after+int64(len(text)), more
 	return p, nil
+}
+
+const plainType = "text/plain"
+
+// plainText answers with all the text behind the first `after` bytes, as it is unpacked: a page reads a large log in
+// one pass. Where an answer is handed over only when it is whole it has mostText at most.
+func (c *call) plainText(file io.Reader, after int64) (any, error) {
+	h := c.w.Header()
+	h.Set("Content-Type", plainType+"; charset=utf-8")
+	h.Set("Vary", "Accept, Accept-Encoding")
+	if c.Limits.Stream > 0 {
+		text, _ := textAfter(file, after)
+		return document{plainType + "; charset=utf-8", text}, nil
+	}
+	z, err := gzip.NewReader(file)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, z, after)
+	}
+	if err != nil || c.r.Method == http.MethodHead { // so much is not even written
+		return written{}, nil
+	}
+	to := io.Writer(c.w)
+	if preferred(c.r.Header.Get("Accept-Encoding")) == "gzip" {
+		h.Set("Content-Encoding", "gzip")
+		packed, _ := gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is known
+		defer packed.Close()
+		to = packed
+	}
+	if err := copyText(to, z); err != nil {
+		// The status is sent: only a broken connection tells that this is not the whole.
+		panic(http.ErrAbortHandler)
+	}
+	return written{}, nil
+}
+
+// copyText copies text to its end, or to where the file is damaged or not yet written, and ends it with a whole
+// character. An error is one of writing.
+func copyText(to io.Writer, text io.Reader) error {
+	buf := make([]byte, 64<<10)
+	kept := 0
+	for {
+		n, err := text.Read(buf[kept:])
+		n += kept
+		whole := len(wholeRunes(buf[:n]))
+		if _, err := to.Write(buf[:whole]); err != nil {
+			return err
+		}
+		kept = copy(buf, buf[whole:n])
+		if err != nil {
+			return nil
+		}
+	}
 }
 
 // textAfter unpacks up to mostText bytes behind the first `after`, and says whether there is more. A file that is

@@ -112,6 +112,8 @@ func consoleEndpoints() []route {
 	}
 	following := get("attempts/{id}/changes", "getChanges", getChanges)
 	following.kind = stream
+	text := get("logs/{attempt_id}/files/{file_name}", "getLogText", getLogText)
+	text.kind = transfer
 	return []route{
 		{method: http.MethodGet, path: "/api/x/session", name: "getSignIn", serve: getSignIn},
 		{method: http.MethodPost, path: "/api/x/session", name: "signIn", consumes: jsonType, serve: signIn},
@@ -133,7 +135,7 @@ func consoleEndpoints() []route {
 		get("attempts/{id}/outline", "getOutline", getOutline),
 		following,
 		get("attempts/{id}/tasks/{task_id}", "getTask", getTask),
-		get("logs/{attempt_id}/files/{file_name}", "getLogText", getLogText),
+		text,
 	}
 }
 

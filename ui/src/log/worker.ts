@@ -58,14 +58,38 @@ async function get(url: string, header: Record<string, string>): Promise<Respons
 
 type Piece = { text: string; next: number; more: boolean; done: boolean };
 
-/** Reads a file piece by piece; the last file of a task that goes on until nothing is added to it any more. */
+/**
+ * Reads all the text of a file that there is, as it comes, and returns where it ended, in bytes of the unpacked file. The
+ * browser cannot unpack the files itself: theirs are several packed one behind the other.
+ */
+async function readText(url: string, after: number, header: Record<string, string>): Promise<number> {
+  const response = await get(`${url}?after=${after}`, { ...header, Accept: "text/plain" });
+  if (!response.body || !response.headers.get("Content-Type")?.startsWith("text/plain")) return after; // pieces have it all, too
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return after;
+    after += value.byteLength;
+    add(decoder.decode(value, { stream: true }));
+    if (cut) {
+      await reader.cancel();
+      return after;
+    }
+  }
+}
+
+/** Reads a file to its end; the last file of a task that goes on until nothing is added to it any more. */
 async function readPieces(url: string, after: number, header: Record<string, string>, follow: boolean) {
+  let more = true;
   while (!cut) {
+    if (more) after = await readText(url, after, header);
     const final = !follow || !growing; // what was written before this read is all
     const piece = (await (await get(`${url}?after=${after}`, header)).json()) as Piece;
     after = piece.next;
     add(piece.text);
-    if (piece.more) continue;
+    more = piece.more;
+    if (more) continue;
     if (piece.done || final) return;
     tellState();
     await new Promise<void>((done) => {
