@@ -70,7 +70,7 @@ func (c *call) plainText(file io.Reader, after int64) (any, error) {
 	if preferred(c.r.Header.Get("Accept-Encoding")) == "gzip" {
 		h.Set("Content-Encoding", "gzip")
 		packed, _ := gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is known
-		defer packed.Close()
+		defer func() { _ = packed.Close() }()                 // a connection that is gone
 		to = packed
 	}
 	if err := copyText(to, z); err != nil {
@@ -85,18 +85,17 @@ func (c *call) plainText(file io.Reader, after int64) (any, error) {
 func copyText(to io.Writer, text io.Reader) error {
 	buf := make([]byte, 64<<10)
 	kept := 0
-	for {
-		n, err := text.Read(buf[kept:])
+	for more := true; more; {
+		n, end := text.Read(buf[kept:])
+		more = end == nil
 		n += kept
 		whole := len(wholeRunes(buf[:n]))
 		if _, err := to.Write(buf[:whole]); err != nil {
 			return err
 		}
 		kept = copy(buf, buf[whole:n])
-		if err != nil {
-			return nil
-		}
 	}
+	return nil
 }
 
 // textAfter unpacks up to mostText bytes behind the first `after`, and says whether there is more. A file that is
