@@ -48,7 +48,7 @@ test("polls tell what a stream tells", async ({ page, server, examples }) => {
   page.on("request", (r) => r.headers().accept === "text/event-stream" && streams.push(r.url()));
   const attempt = server.begin("sales", "nightly", "--session", `2026-10-${10 + Number(examples.failed)}`, "-p", "broken=");
   await page.goto(`/attempts/${attempt}`);
-  await expect(page.getByText("done", { exact: true })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByText("done", { exact: true })).toBeVisible();
   await expect(page.getByRole("treeitem", { name: /\+report/ })).toBeVisible();
   expect(streams).toEqual([]);
 });

@@ -3,7 +3,6 @@ import { expect, open, test } from "./test";
 
 for (const { theme, width } of looks) {
   test(`every page can be read at ${width} pixels, ${theme}`, async ({ page, examples }) => {
-    test.setTimeout(90_000);
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
     await page.goto("/");

@@ -20,7 +20,7 @@ export class Server {
     const args = ["server", "-n", "0", "-o", join(this.folder, "data"), "-X", `server.runtime-info.path=${info}`, ...this.options];
     this.process = spawn(program, args, { env: this.environment(), stdio: "ignore" });
     for (let tries = 0; this.url === ""; tries++) {
-      if (tries > 600) throw new Error("the server does not start");
+      if (tries > 3600) throw new Error("the server does not start");
       await pause(50);
       try {
         const [address] = JSON.parse(readFileSync(info, "utf8")).local_addresses;

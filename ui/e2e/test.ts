@@ -45,9 +45,9 @@ export const test = base.extend<Fixtures & { guard: void }, { server: Server; ex
       await use(server);
       server.stop();
     },
-    { scope: "worker", timeout: 60_000 },
+    { scope: "worker", timeout: 240_000 },
   ],
-  examples: [async ({ server }, use) => use(await runExamples(server)), { scope: "worker", auto: true, timeout: 60_000 }],
+  examples: [async ({ server }, use) => use(await runExamples(server)), { scope: "worker", auto: true, timeout: 240_000 }],
   baseURL: async ({ server }, use) => use(server.url),
   guard: [
     async ({ page, allowed, session }, use) => {
