@@ -103,6 +103,11 @@ ui: $(PAGE) ## build the web console, which the program carries (ui/dist/page)
 ui-size: $(PAGE) ## what each page of the web console has to fetch, beside what it may
 	npm run --prefix ui --silent size
 
+.PHONY: console-pictures
+console-pictures: $(PAGE) ## take the pictures of the web console in README again: look at each before you keep it
+	pictures=$$(mktemp -d) && ZERODAG_PICTURES=$$pictures $(GO) test -count=1 -run TestConsole ./integration/browser && \
+	for picture in $$pictures/readme-*.png; do cp "$$picture" "docs/pictures/console-$${picture#$$pictures/readme-}"; done
+
 .PHONY: build
 build: assets ## build bin/zerodag
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/zerodag ./cmd/zerodag

@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import { expect, type Page } from "@playwright/test";
 import { mkdirSync } from "node:fs";
 
-const pictures = process.env.ZERODAG_PICTURES ?? "e2e/pictures";
+export const pictures = process.env.ZERODAG_PICTURES ?? "e2e/pictures";
 mkdirSync(pictures, { recursive: true });
 
 export const looks = (["light", "dark"] as const).flatMap((theme) => [1440, 375].map((width) => ({ theme, width })));
