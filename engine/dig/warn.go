@@ -148,6 +148,26 @@ func (c *critic) sla(config *param.Map) {
 	}
 }
 
+// replaced warns of a list whose mappings have a key in common. They are laid over each other, as in the original: what
+// reads like steps one after the other is only the last of them.
+func (c *critic) replaced(path []string, task string, list []param.Value) {
+	seen := map[string]bool{}
+	for _, v := range list {
+		m, _ := v.(*param.Map)
+		if m == nil {
+			continue
+		}
+		for _, key := range m.Keys() {
+			if seen[key] {
+				c.warn(path, task, "write the steps as tasks of their own: `+first:` and below it `"+key+": ...`, then `+second:`",
+					"%s is in this list more than once, and only the last one counts", key)
+				return
+			}
+			seen[key] = true
+		}
+	}
+}
+
 // task looks at one task; retried says that a group around it has a _retry.
 func (c *critic) task(path []string, name string, config *param.Map, retried bool) {
 	c.tasks++
@@ -183,6 +203,7 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 		sub, ok := v.(*param.Map)
 		if list, isList := v.([]param.Value); isList {
 			sub, ok = merged(list), true
+			c.replaced(append(slices.Clone(path), key), name+key, list)
 		}
 		below := append(slices.Clone(path), key)
 		if background, err := param.AsBool("", valueOf(sub, "_background")); ok && err == nil && background && !mode.on && !first {

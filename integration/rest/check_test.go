@@ -1,6 +1,8 @@
 package rest_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,7 +42,15 @@ func TestCheckOfFiles(t *testing.T) {
 	if f := ask(`{"files":{"a.dig":"+a: {py>: t.f}\n","t.py":"` + many.String() + `"}}`); len(f.Findings) != 1000 || f.All {
 		t.Errorf("%d findings, all %v", len(f.Findings), f.All)
 	}
-	for body, status := range map[string]int{`{}`: 400, `{"files":[]}`: 400, `{"files":{"a.dig":7}}`: 400, `{"files":{"a.dig":"` + strings.Repeat("#", 4<<20) + `"}}`: 413} {
+	files := map[string]string{}
+	for i := range 2001 {
+		files[fmt.Sprint(i, ".dig")] = "+a: [\n"
+	}
+	tooMany, err := json.Marshal(map[string]any{"files": files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, status := range map[string]int{`{}`: 400, string(tooMany): 400, `{"files":[]}`: 400, `{"files":{"a.dig":7}}`: 400, `{"files":{"a.dig":"` + strings.Repeat("#", 4<<20) + `"}}`: 413} {
 		if a := c.call(http.MethodPost, "/api/x/check", body); a.status != status {
 			t.Errorf("%.40s: %d %s, want %d", body, a.status, a.content, status)
 		}

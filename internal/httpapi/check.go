@@ -27,6 +27,7 @@ type restFinding struct {
 // Bounds of what is checked, and of what is said of it.
 const (
 	mostChecked  = 4 << 20 // bytes of a request
+	mostFiles    = 2000
 	mostFindings = 1000
 )
 
@@ -38,6 +39,9 @@ func checkFiles(c *call) (any, error) {
 	}
 	if b.Files == nil {
 		return nil, notSet("files")
+	}
+	if len(b.Files) > mostFiles {
+		return nil, invalid("%d files are checked at once, and these are %d: send those that changed and what they include", mostFiles, len(b.Files))
 	}
 	found := check.Files(b.Files, c.Syntax)
 	shown := found[:min(len(found), mostFindings)]

@@ -5,6 +5,8 @@ import { type Change, emptyOutline, fold, lay, type Outline } from "./outline";
 const soon = 2_000;
 const later = 10_000;
 const quiet = 60_000;
+/** How long it waits before it asks again after it has lost the server; twice as long each time after that. */
+const first = 1_000;
 
 /** What a follower tells: the tasks as they are now, and where it stands. */
 export type Followed = { outline: Outline; status: "loading" | "live" | "over" | "lost"; error: unknown };
@@ -78,9 +80,11 @@ export class Follower {
   }
 
   private async run() {
+    let lost = 0;
     while (!this.stop.signal.aborted) {
       try {
         const { outline, seq } = await loadOutline(this.attempt, this.stop.signal);
+        lost = 0;
         this.tell({ outline, status: seq === null ? "over" : "live", error: null });
         if (seq === null) return;
         await (this.live === "stream" ? this.stream(seq) : this.poll(seq));
@@ -90,8 +94,9 @@ export class Follower {
         return;
       } catch (error) {
         if (this.stop.signal.aborted) return;
-        this.tell({ status: "lost", error });
-        if (!(await this.pause(later))) return;
+        this.tell({ status: "lost", error: unreachable(error) });
+        // A server that is started again answers within seconds.
+        if (!(await this.pause(Math.min(later, first * 2 ** lost++)))) return;
       }
     }
   }
