@@ -32,6 +32,8 @@ const budgets = [
   ["home, styles", weigh(styles(route("home"))), 15],
   ["attempt, styles", weigh(styles(route("attempt"))), 15],
   ["the graph beside the attempt, JavaScript", weigh(scripts(closure(["src/graph/graph.tsx"], new Set(route("attempt"))))) - weigh(scripts(route("attempt"))), 75],
+  ["the editor beside the shell, JavaScript", weigh(scripts(closure(["src/editor/code.tsx"], route("edit")))) - weigh(scripts(shell)), 160],
+  ["the editor, styles", weigh(styles(closure(["src/editor/code.tsx"], route("edit")))), 15],
 ];
 let over = false;
 for (const [what, bytes, most] of budgets) {

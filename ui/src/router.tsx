@@ -54,6 +54,19 @@ const workflow = createRoute({
   validateSearch: only("tab", "q"),
   component: lazyRouteComponent(() => import("./pages/workflow")),
 });
+// Ids of projects are numbers, so that neither of these is taken for a project or for one of its workflows.
+const made = createRoute({
+  getParentRoute: () => root,
+  path: "/projects/new",
+  validateSearch: only("file"),
+  component: lazyRouteComponent(() => import("./pages/new")),
+});
+const edit = createRoute({
+  getParentRoute: () => root,
+  path: "/projects/edit/$id",
+  validateSearch: only("file", "start"),
+  component: lazyRouteComponent(() => import("./pages/edit")),
+});
 const attempt = createRoute({
   getParentRoute: () => root,
   path: "/attempts/$id",
@@ -63,7 +76,7 @@ const attempt = createRoute({
 
 export function createAppRouter(queries: QueryClient) {
   return createRouter({
-    routeTree: root.addChildren([home, sessions, projects, project, workflow, attempt]),
+    routeTree: root.addChildren([home, sessions, projects, project, workflow, made, edit, attempt]),
     context: { queries },
     parseSearch,
     stringifySearch,

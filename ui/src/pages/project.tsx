@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { Schemas } from "../api/client";
 import { projectQuery, projectSchedulesQuery, projectWorkflowsQuery } from "../api/queries";
+import { useRight } from "../api/session";
+import { buttonClass } from "../parts/button";
 import { Empty, Loading } from "../parts/feedback";
 import { Distance, Time } from "../parts/time";
 import { useTitle } from "../shell/title";
@@ -15,6 +17,7 @@ export default function Project() {
   const project = useQuery(projectQuery(id));
   const workflows = useQuery(projectWorkflowsQuery(id));
   const schedules = useQuery(projectSchedulesQuery(id));
+  const mayPush = useRight("admin");
   useTitle(project.data?.name ?? "Project");
   if (!project.data) {
     return (
@@ -36,6 +39,9 @@ export default function Project() {
         <p className={css.cell}>
           revision <code>{project.data.revision}</code>, <Distance at={Date.parse(project.data.updatedAt)} />
         </p>
+        <Link to="/projects/edit/$id" params={{ id }} className={buttonClass()}>
+          {mayPush ? "Edit" : "Files"}
+        </Link>
       </header>
       <section className={css.panel} aria-labelledby="workflows">
         <h2 id="workflows">Workflows</h2>

@@ -2,6 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { projectsQuery } from "../api/queries";
+import { useRight } from "../api/session";
+import { buttonClass } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { Empty, Loading } from "../parts/feedback";
@@ -17,6 +19,7 @@ export default function Projects() {
   const { q = "" } = route.useSearch();
   const navigate = route.useNavigate();
   const query = useQuery(projectsQuery);
+  const mayPush = useRight("admin");
   const search = useCallback((text: string) => void navigate({ search: { q: text || undefined }, replace: true }), [navigate]);
   const rows = query.data?.projects.filter((p) => p.name.toLowerCase().includes(q.toLowerCase())) ?? [];
   return (
@@ -24,6 +27,11 @@ export default function Projects() {
       <header className={css.head}>
         <h1>Projects</h1>
         <SearchField value={q} onChange={search} label="Name" />
+        {mayPush && (
+          <Link to="/projects/new" className={buttonClass("main")}>
+            New project
+          </Link>
+        )}
       </header>
       <div className={css.panel}>
         {!query.data && <Loading query={query} height={48} />}

@@ -5,8 +5,8 @@ import { zoneModes } from "../parts/time";
 import css from "./keys.module.css";
 import { choose, nextTheme, setting, useSetting } from "./settings";
 
-/** A key of a page: pressed alone, or after `g`. */
-export type Key = { keys: string; does: string; run: () => void };
+/** A key of a page: pressed alone, or after `g`; one that works always is no letter, and works while somebody types, too. */
+export type Key = { keys: string; does: string; run: () => void; always?: boolean };
 
 type Register = (keys: Key[]) => () => void;
 const Context = createContext<{ register: Register; help: () => void }>({ register: () => () => {}, help: () => {} });
@@ -25,7 +25,8 @@ export function useKeys(keys: Key[]) {
 
 export const useHelp = () => useContext(Context).help;
 
-const typing = (target: EventTarget | null) =>
+/** Whether somebody types: also in an editor whose shadow root hides from a listener here what has the focus. */
+const typing = ([target]: EventTarget[]) =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /** How long a `g` waits for its second key, in milliseconds. */
@@ -72,9 +73,17 @@ export function Keys({ children }: { children: ReactNode }) {
   const pending = useRef(0);
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
-      if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
+      if (e.defaultPrevented || e.altKey) return;
       if (document.querySelector("[role=dialog][data-open],[role=menu][data-open]")) return;
       const all = [...general, ...[...groups].flat()];
+      const held = e.ctrlKey || e.metaKey;
+      const always = all.find((k) => k.always && k.keys === (held ? "Ctrl " : "") + e.key);
+      if (always) {
+        e.preventDefault();
+        always.run();
+        return;
+      }
+      if (held || typing(e.composedPath())) return;
       const after = Date.now() - pending.current < chord ? "g " : "";
       pending.current = e.key === "g" && !after ? Date.now() : 0;
       const key = all.findLast((k) => k.keys === after + e.key);

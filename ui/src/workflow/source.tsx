@@ -1,5 +1,7 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { answered, client, pathId } from "../api/client";
+import { useRight } from "../api/session";
 import { Empty, Loading } from "../parts/feedback";
 import type { Workflow } from "./queries";
 import css from "./source.module.css";
@@ -14,6 +16,7 @@ const textQuery = (project: string, path: string, revision: string) =>
 /** The file that a workflow is written in, as it was pushed. */
 export function SourcePanel({ workflow }: { workflow: Workflow }) {
   const path = `${workflow.name}.dig`;
+  const mayPush = useRight("admin");
   const query = useQuery(textQuery(workflow.project.id, path, workflow.revision));
   if (!query.data) return <Loading query={query} rows={10} height={20} />;
   if (query.data.text === null) return <Empty>{path} is too large to be shown, or is no text.</Empty>;
@@ -23,6 +26,9 @@ export function SourcePanel({ workflow }: { workflow: Workflow }) {
       <figcaption>
         <code>{path}</code>
         <small>revision {workflow.revision}</small>
+        <Link to="/projects/edit/$id" params={{ id: workflow.project.id }} search={{ file: path }}>
+          {mayPush ? "Edit" : "All files"}
+        </Link>
       </figcaption>
       <pre tabIndex={0}>
         {lines.map((line, i) => (

@@ -1,0 +1,267 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { look, looks } from "./looks";
+import type { Server } from "./server";
+import { evil, expect, open, test } from "./test";
+
+const daily = "timezone: Asia/Tokyo\n\n+load:\n  sh>: sh load.sh\n\n+report:\n  echo>: done\n";
+const binary = Uint8Array.from({ length: 70_000 }, (_, i) => (i * 31 + (i >> 8)) % 256);
+
+/** Pushes a project with files of every kind, and returns its id. */
+async function pushed(server: Server, name: string): Promise<string> {
+  const folder = join(server.folder, "projects", name);
+  mkdirSync(join(folder, "sql"), { recursive: true });
+  writeFileSync(join(folder, "data.bin"), binary);
+  writeFileSync(join(folder, "load.sh"), "echo loaded\n");
+  chmodSync(join(folder, "load.sh"), 0o755);
+  writeFileSync(join(folder, evil), "it is only a name\n");
+  writeFileSync(join(folder, "sql/dos.sql"), "select 1\r\nselect 2\r\n");
+  symlinkSync("load.sh", join(folder, "latest.sh"));
+  server.push(name, { "daily.dig": daily });
+  const found = await server.get<{ projects: { id: string }[] }>(`/api/projects?name=${name}`);
+  return found.projects[0]!.id;
+}
+
+/** The newest revision, unpacked by the system's tar. */
+async function unpacked(server: Server, project: string, into: string): Promise<string> {
+  const to = join(server.folder, into);
+  mkdirSync(to);
+  const answer = await fetch(`${server.url}/api/projects/${project}/archive`);
+  execFileSync("tar", ["-C", to, "-xzf", "-"], { input: Buffer.from(await answer.arrayBuffer()), stdio: ["pipe", "pipe", "pipe"] });
+  return to;
+}
+
+const text = (page: Page, name: string) => page.getByRole("textbox", { name: `Text of ${name}` });
+const problems = (page: Page) => page.getByRole("region", { name: /error|hint|problems|Checking/ });
+
+/** Opens the editor, and waits until it has text. */
+async function edit(page: Page, project: string, file: string) {
+  await page.goto(`/projects/edit/${project}?file=${encodeURIComponent(file)}`);
+  await expect(text(page, file)).toBeVisible();
+}
+
+/** Writes at the end of a file. */
+async function append(page: Page, file: string, typed: string) {
+  await text(page, file).click();
+  await page.keyboard.press("ControlOrMeta+End");
+  await page.keyboard.insertText(typed);
+}
+
+test("an error is told at its line with its hint while somebody types; it is mended, saved and started", async ({ page, server }) => {
+  const project = await pushed(server, `edit-start-${process.env.TEST_WORKER_INDEX}`);
+  await page.goto(`/projects/${project}/daily?tab=source`);
+  await page.getByRole("link", { name: "Edit", exact: true }).click();
+  await expect(text(page, "daily.dig")).toContainText("echo>: done");
+  await expect(problems(page)).toContainText("No problems");
+  const save = page.getByRole("button", { name: "Save as revision" });
+  await expect(save).toBeDisabled();
+
+  await append(page, "daily.dig", "\n+broken:\n  echo>: a\n  sh>: b\n");
+  await expect(problems(page)).toContainText("1 error");
+  const error = problems(page).getByRole("button", { name: /^Error daily\.dig/ });
+  const place = /:(\d+):(\d+)/.exec((await error.textContent())!)!;
+  const found = (await checked(server, `${daily}\n+broken:\n  echo>: a\n  sh>: b\n`)).find((f) => f.refused);
+  expect(place.slice(1).map(Number)).toEqual([found!.line, found!.column]);
+  await expect(error).toContainText(found!.message);
+  await expect(page.locator(".cm-lintRange-error")).toBeVisible();
+  await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
+  await expect(save).toBeDisabled();
+
+  await page.getByRole("link", { name: "Skip to the page" }).focus();
+  await page.keyboard.press("F8");
+  await expect(text(page, "daily.dig")).toBeFocused();
+  await page.locator(".cm-lintRange-error").hover();
+  await expect(page.locator(".cm-tooltip")).toContainText(found!.message);
+
+  await page.keyboard.press("ControlOrMeta+a");
+  await page.keyboard.insertText(`${daily}\n+more:\n  echo>: it is mended\n`);
+  await expect(problems(page)).toContainText("No problems");
+  await page.getByRole("button", { name: "Save and start" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("list", { name: "Changes" })).toContainText("echo>: it is mended");
+  await expect(dialog).toContainText("+3");
+  await expect(dialog.locator("code").last()).toContainText("zerodag push edit-start-");
+  await dialog.getByRole("textbox", { name: "Revision" }).fill("mended");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByRole("dialog", { name: "Start daily" })).toBeVisible();
+  await page.getByRole("dialog").getByRole("button", { name: "Start", exact: true }).click();
+  await expect(page).toHaveURL(/\/attempts\/[0-9]+$/);
+  const attempt = new URL(page.url()).pathname.split("/").at(-1)!;
+  expect(await server.over(attempt)).toBe(true);
+  expect(server.cli("log", attempt)).toContain("it is mended");
+});
+
+type Found = { line: number; column: number; message: string; hint: string | null; refused: boolean };
+
+async function checked(server: Server, text: string): Promise<Found[]> {
+  const answer = await fetch(`${server.url}/api/x/check`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ files: { "daily.dig": text, "load.sh": "" } }) });
+  return ((await answer.json()) as { findings: Found[] }).findings;
+}
+
+test("a slip in a name is told with what was meant", async ({ page, server }) => {
+  const project = await pushed(server, `edit-hint-${process.env.TEST_WORKER_INDEX}`);
+  await edit(page, project, "daily.dig");
+  await append(page, "daily.dig", "\n+each:\n  for_eahc>: {a: [1]}\n  _do:\n    echo>: a\n");
+  await expect(problems(page).getByRole("button", { name: /for_eahc/ })).toContainText("did you mean for_each?");
+});
+
+test("what nobody edits stays byte for byte: binary files, modes, links, ends of lines", async ({ page, server }) => {
+  const project = await pushed(server, `edit-bytes-${process.env.TEST_WORKER_INDEX}`);
+  await edit(page, project, "sql/dos.sql");
+  await append(page, "sql/dos.sql", "select 3\n");
+  await page.getByRole("button", { name: "data.bin" }).click();
+  await expect(page.getByText("70,000 bytes are no text")).toBeVisible();
+  await page.getByRole("button", { name: "New file" }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill("daily.dig");
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("There is a file of this name");
+  const long = `${"folder/".repeat(16)}new ü.sql`;
+  await page.getByRole("textbox", { name: "Name" }).fill(long);
+  await page.getByRole("button", { name: "Add" }).click();
+  await append(page, long, "select 4\n");
+  await page.keyboard.press("ControlOrMeta+s");
+  await page.getByRole("dialog").getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByText("Saved as revision")).toBeVisible();
+  const folder = await unpacked(server, project, "bytes");
+  expect(readFileSync(join(folder, "data.bin")).equals(Buffer.from(binary))).toBe(true);
+  expect(readFileSync(join(folder, "sql/dos.sql"), "utf8")).toBe("select 1\r\nselect 2\r\nselect 3\r\n");
+  expect(readFileSync(join(folder, long), "utf8")).toBe("select 4\n");
+  expect(execFileSync("find", [".", "-name", "l*.sh", "-printf", "%f %m %l;"], { cwd: folder, encoding: "utf8" }).split(";").sort()).toEqual(["", "latest.sh 777 load.sh", "load.sh 755 "]);
+});
+
+test("a draft survives a reload, is said, is asked about on leaving, and can be discarded", async ({ page, server }) => {
+  const project = await pushed(server, `edit-draft-${process.env.TEST_WORKER_INDEX}`);
+  await edit(page, project, "daily.dig");
+  await append(page, "daily.dig", "# from before\n");
+  await expect(page.getByText("The draft is kept in this browser.")).toBeVisible();
+  await page.reload();
+  await expect(text(page, "daily.dig")).toContainText("# from before");
+  await expect(page.getByText("The draft is kept in this browser.")).toBeVisible();
+  await page.getByRole("link", { name: "Home", exact: true }).click();
+  await page.getByRole("dialog", { name: "Leave the editor?" }).getByRole("button", { name: "Stay" }).click();
+  await expect(page).toHaveURL(/edit/);
+  await page.getByRole("link", { name: "Home", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+  await expect(page).toHaveURL(`${server.url}/`);
+  await edit(page, project, "daily.dig");
+  await expect(text(page, "daily.dig")).toContainText("# from before");
+  await page.getByRole("button", { name: "Discard it" }).click();
+  await expect(text(page, "daily.dig")).not.toContainText("# from before");
+  await page.reload();
+  await expect(text(page, "daily.dig")).toContainText("+report");
+  await expect(text(page, "daily.dig")).not.toContainText("# from before");
+  await page.getByRole("link", { name: "Home", exact: true }).click();
+  await expect(page).toHaveURL(`${server.url}/`);
+});
+
+test("a revision that somebody else pushed meanwhile is not replaced unasked, and a name is used once", async ({ page, server, allowed }) => {
+  allowed.push(/409/); // the browser tells of each refusal on its console
+  const name = `edit-meanwhile-${process.env.TEST_WORKER_INDEX}`;
+  const project = await pushed(server, name);
+  await edit(page, project, "daily.dig");
+  await append(page, "daily.dig", "# mine\n");
+  server.cli("push", name, "--project", join(server.folder, "projects", name), "-r", "theirs");
+  await page.getByRole("button", { name: "Save as revision" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("Revision theirs was pushed since you began");
+  await expect(dialog.getByRole("button", { name: "Save", exact: true })).toBeDisabled();
+  await dialog.getByRole("checkbox").check();
+  await dialog.getByRole("textbox", { name: "Revision" }).fill("theirs");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(dialog.getByRole("alert")).toContainText("There is a revision of this name");
+  await dialog.getByRole("textbox", { name: "Revision" }).fill("mine");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByText("Saved as revision mine")).toBeVisible();
+  expect((await server.get<{ revision: string }>(`/api/projects/${project}`)).revision).toBe("mine");
+});
+
+test("a new project begins with a workflow, and does not take the name of another", async ({ page, server }) => {
+  const name = `edit-new-${process.env.TEST_WORKER_INDEX}`;
+  await page.goto("/projects");
+  await page.getByRole("link", { name: "New project" }).click();
+  await append(page, "hello.dig", "# mine\n");
+  await expect(problems(page)).toContainText("No problems");
+  await page.getByRole("button", { name: "Save and start" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Project").fill("sales");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(dialog.getByRole("alert")).toContainText("There is a project of this name");
+  await dialog.getByLabel("Project").fill(name);
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByRole("dialog", { name: "Start hello" })).toBeVisible();
+  await page.getByRole("dialog").getByRole("button", { name: "Start", exact: true }).click();
+  await expect(page).toHaveURL(/\/attempts\/[0-9]+$/);
+  expect(await server.over(new URL(page.url()).pathname.split("/").at(-1)!)).toBe(true);
+  await page.goto("/projects/new");
+  await expect(text(page, "hello.dig")).not.toContainText("# mine");
+});
+
+test("files are renamed, deleted and restored; hostile names are text", async ({ page, server }) => {
+  const project = await pushed(server, `edit-files-${process.env.TEST_WORKER_INDEX}`);
+  await edit(page, project, evil);
+  await expect(page.getByRole("heading", { name: evil })).toBeVisible();
+  await page.getByRole("button", { name: "Delete the file" }).click();
+  await expect(page.getByRole("dialog")).toContainText(evil);
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await expect(page.getByRole("button", { name: `Restore ${evil}` })).toBeVisible();
+  await page.getByRole("button", { name: "load.sh", exact: true }).click();
+  await page.getByRole("button", { name: "Rename the file" }).click();
+  await page.getByRole("textbox", { name: "Name" }).fill(`${evil}.sh`);
+  await page.getByRole("button", { name: "Rename", exact: true }).click();
+  await page.keyboard.press("ControlOrMeta+s");
+  const dialog = page.getByRole("dialog");
+  await expect(dialog.getByRole("list", { name: "Changes" }).getByRole("listitem")).toHaveText([/renamed, was load\.sh/, /removed/]);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: `Restore ${evil}` }).click();
+  await expect(text(page, evil)).toContainText("it is only a name");
+  await expect(page).toHaveTitle(/^Edit edit-files/);
+});
+
+test("the editor is left by keyboard, and letters typed in it are letters", async ({ page, server }) => {
+  const project = await pushed(server, `edit-keys-${process.env.TEST_WORKER_INDEX}`);
+  await edit(page, project, "daily.dig");
+  await append(page, "daily.dig", "");
+  await page.keyboard.type("# ? t z g h");
+  await expect(text(page, "daily.dig")).toContainText("# ? t z g h");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Tab");
+  await expect(text(page, "daily.dig")).not.toBeFocused();
+  await expect(page).toHaveURL(/edit/);
+});
+
+test.describe("without the role to push", () => {
+  test.use({ session: { ...open, rights: { read: true, write: true, admin: false, owner: false } } });
+  test("files are read and not changed", async ({ page, server }) => {
+    const project = await pushed(server, `edit-read-${process.env.TEST_WORKER_INDEX}`);
+    await edit(page, project, "daily.dig");
+    await append(page, "daily.dig", "# mine\n");
+    await expect(text(page, "daily.dig")).not.toContainText("# mine");
+    await expect(page.getByText("To save some takes the role of an admin.")).toBeVisible();
+    await expect(page.getByRole("button", { name: /^Save|New file|Rename|Delete/ })).toHaveCount(0);
+    await page.goto("/projects");
+    await expect(page.getByRole("link", { name: "New project" })).toHaveCount(0);
+  });
+});
+
+for (const { theme, width } of looks) {
+  test(`can be read at ${width} pixels, ${theme}`, async ({ page, server }) => {
+    const project = await pushed(server, `edit-look-${width}-${theme}-${process.env.TEST_WORKER_INDEX}`);
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
+    await edit(page, project, "daily.dig");
+    await append(page, "daily.dig", "\n# A comment, then two slips.\n+each:\n  for_eahc>: {region: [eu, us]}\n  _do:\n    echo>: ${region}\n+twice:\n  echo>: a\n  sh>: b\n");
+    await expect(problems(page)).toContainText("error");
+    await look(page, "editor", width, theme);
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText(daily.replace("done", "${session_date}"));
+    await expect(problems(page)).toContainText("No problems");
+    await page.getByRole("button", { name: "Save as revision" }).click();
+    await expect(page.getByRole("dialog").getByRole("list", { name: "Changes" })).toContainText("daily.dig");
+    await look(page, "save", width, theme);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "New file" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("../up");
+    await look(page, "new-file", width, theme);
+  });
+}

@@ -1,0 +1,163 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { answered, client, Refusal, type Schemas } from "../api/client";
+import { projectQuery } from "../api/queries";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Dialog, DialogFoot } from "../parts/dialog";
+import { Failure } from "../parts/feedback";
+import { push } from "./archive";
+import { count, diff, excerpt } from "./diff";
+import { type Base, type Change, entriesOf, type File, workflowIn } from "./project";
+import css from "./save.module.css";
+import type { useCheck } from "./useCheck";
+
+type Props = {
+  project: { id: string } | null;
+  name: string;
+  rename: (name: string) => void;
+  base: Base;
+  files: File[];
+  changed: Change[];
+  check: ReturnType<typeof useCheck>;
+  start: boolean;
+  /** The file that is shown: its workflow is the first choice of what to start. */
+  shown: string | null;
+  onClose: () => void;
+  onSaved: (project: Schemas["Project"], start: string | null) => void;
+};
+
+/** A name for a revision that tells when it was made. */
+const timely = () => new Date().toISOString().slice(0, 19).replaceAll(":", "-");
+
+/** Shows what a revision changes, asks for its name, and saves it. */
+export function SaveDialog(p: Props) {
+  const [revision, setRevision] = useState(timely);
+  const [anyway, setAnyway] = useState(false);
+  const workflows = p.files.flatMap((f) => workflowIn(f.name) ?? []);
+  const [workflow, setWorkflow] = useState((p.shown && workflowIn(p.shown)) || workflows[0] || "");
+  const newest = useQuery({ ...projectQuery(p.project?.id ?? ""), enabled: p.project !== null, staleTime: 0 });
+  const overtaken = newest.data !== undefined && newest.data.revision !== p.base.revision;
+  const save = useMutation({
+    mutationFn: async () => {
+      if (!p.project) await refuseTaken(p.name);
+      return push(p.name, revision, entriesOf(p.base, p.files));
+    },
+    onSuccess: (pushed) => p.onSaved(pushed, p.start ? workflow : null),
+  });
+  const conflict = save.error instanceof Refusal && save.error.status === 409;
+  const errors = p.check.findings.some((f) => f.refused);
+  const looked = p.project === null || (newest.data !== undefined && !newest.isFetching);
+  const ready = p.name.trim() !== "" && revision !== "" && p.check.current && !errors && looked && (!overtaken || anyway) && !save.isPending;
+  return (
+    <Dialog open wide onClose={p.onClose} title={p.start ? "Save and start" : "Save as revision"}>
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          if (ready) save.mutate();
+        }}
+      >
+        <div className={css.fields}>
+          {!p.project && <Field says="Project" value={p.name} change={p.rename} problem={save.error instanceof Taken ? save.error.message : null} />}
+          <Field says="Revision" value={revision} change={setRevision} problem={conflict ? "There is a revision of this name. Choose another." : null} />
+          {p.start && workflows.length > 1 && (
+            <label>
+              Start
+              <select value={workflow} onChange={(e) => setWorkflow(e.target.value)}>
+                {workflows.map((w) => (
+                  <option key={w}>{w}</option>
+                ))}
+              </select>
+            </label>
+          )}
+        </div>
+        <Changes changed={p.changed} />
+        <CommandLine line={commands.push(p.name.trim() || "PROJECT")} />
+        {overtaken && (
+          <label className={css.overtaken}>
+            <input type="checkbox" checked={anyway} onChange={(e) => setAnyway(e.target.checked)} />
+            <span>
+              Revision {newest.data.revision} was pushed since you began. Yours has nothing of it: save yours as the newest all the same.
+            </span>
+          </label>
+        )}
+        {newest.error && <Failure error={newest.error} />}
+        {save.error && !conflict && !(save.error instanceof Taken) && <Failure error={save.error} />}
+        <DialogFoot>
+          <Button onClick={p.onClose}>Not now</Button>
+          <Button look="main" type="submit" disabled={!ready}>
+            {save.isPending ? "Saving…" : "Save"}
+          </Button>
+        </DialogFoot>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Another project has the name: to push there would replace its files. */
+class Taken extends Error {}
+
+async function refuseTaken(name: string) {
+  const { projects } = await answered(client.GET("/api/projects", { params: { query: { name } } }));
+  if (projects.length > 0) throw new Taken("There is a project of this name. Choose another, or edit that one.");
+}
+
+function Field({ says, value, change, problem }: { says: string; value: string; change: (value: string) => void; problem: string | null }) {
+  return (
+    <label>
+      {says}
+      <input value={value} spellCheck={false} autoCapitalize="none" required aria-invalid={problem !== null} onChange={(e) => change(e.target.value)} />
+      {problem !== null && <small role="alert">{problem}</small>}
+    </label>
+  );
+}
+
+/** What is different: each file with its lines. */
+function Changes({ changed }: { changed: Change[] }) {
+  return (
+    <ul className={css.changes} aria-label="Changes" tabIndex={0}>
+      {changed.map((c) => (
+        <Changed key={c.is + c.name} change={c} />
+      ))}
+    </ul>
+  );
+}
+
+/** No more lines of a file are shown than this. */
+const mostLines = 400;
+
+function Changed({ change: c }: { change: Change }) {
+  const lines = useMemo(() => diff(c.before, c.after), [c.before, c.after]);
+  const shown = useMemo(() => excerpt(lines), [lines]);
+  return (
+    <li>
+      <p>
+        <code>
+          <bdi>{c.name}</bdi>
+        </code>
+        <span>
+          {c.is}
+          {c.from && (
+            <>
+              , was <bdi>{c.from}</bdi>
+            </>
+          )}
+        </span>
+        <span className={css.added}>+{count(lines, "+")}</span>
+        <span className={css.removed}>−{count(lines, "-")}</span>
+      </p>
+      {shown.length > 0 && (
+        <pre>
+          {shown.slice(0, mostLines).map((l, i) => (
+            <span key={i} data-is={l?.is ?? "…"}>
+              {l ? `${l.is === "-" ? "−" : l.is} ${l.text}` : "⋯"}
+              {"\n"}
+            </span>
+          ))}
+          {shown.length > mostLines && <span data-is="…">{shown.length - mostLines} more lines</span>}
+        </pre>
+      )}
+    </li>
+  );
+}
