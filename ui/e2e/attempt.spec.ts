@@ -62,3 +62,46 @@ test("who may only read is offered nothing that the server refuses", async ({ pa
   await expect(page.getByRole("link", { name: "Log" }).first()).toBeVisible();
   await expect(page.getByRole("button", { name: /Retry/ })).toHaveCount(0);
 });
+
+test("a session leads to the ones before and after it", async ({ page, examples }) => {
+  await page.goto(`/attempts/${examples.failed}?task=1&view=graph`);
+  await expect(page.getByRole("button", { name: "Previous session" })).toBeEnabled();
+  await page.keyboard.press("[");
+  await expect(page).toHaveURL(`/attempts/${examples.worked}?view=graph`);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("sales/nightly");
+  await page.getByRole("button", { name: "Next session" }).click();
+  await expect(page).not.toHaveURL(new RegExp(`/attempts/${examples.worked}`));
+  await expect(page.locator("header time").first()).toHaveText("2026-11-20 00:00");
+  await page.keyboard.press("]");
+  await expect(page.getByText("No later session was found.")).toBeVisible();
+});
+
+test("a killed command is said in words, and its long lines are wrapped once somebody asks", async ({ page, server }) => {
+  const project = `wide${process.env.TEST_WORKER_INDEX ?? ""}`;
+  server.push(project, { "wide.dig": "+x:\n  sh>: printf 'long %04d ' $(seq 1 900); echo; echo after; exit 137\n" });
+  const attempt = server.begin(project, "wide", "--session", "2026-11-20");
+  await server.over(attempt);
+  await page.goto(`/attempts/${attempt}`);
+  const cause = page.getByRole("region", { name: "Why it failed" });
+  await expect(cause).toContainText("code 137");
+  await expect(cause).toContainText("perhaps because memory ran out");
+  const log = page.getByRole("log");
+  await expect(log.getByText("long 0001")).toBeAttached();
+  const hidden = () => log.evaluate((box) => box.scrollWidth - box.clientWidth);
+  await expect.poll(hidden).toBeGreaterThan(1000);
+  await page.keyboard.press("w");
+  await expect(page.getByRole("button", { name: "Wrap long lines" })).toHaveAttribute("aria-pressed", "true");
+  await expect.poll(hidden).toBeLessThanOrEqual(0);
+  // The line below a wrapped one begins where that ends.
+  const box = async (text: RegExp) => (await log.locator("[data-index]").filter({ hasText: text }).boundingBox())!;
+  const gap = async () => {
+    const long = await box(/long 0001/);
+    return Math.abs((await box(/^[0-9]+after$/)).y - long.y - long.height);
+  };
+  await expect.poll(gap).toBeLessThan(1);
+  expect((await box(/long 0001/)).height).toBeGreaterThan(100);
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Wrap long lines" })).toHaveAttribute("aria-pressed", "true");
+  await page.getByRole("button", { name: "Wrap long lines" }).click();
+  await expect.poll(hidden).toBeGreaterThan(1000);
+});

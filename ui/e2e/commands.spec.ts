@@ -22,12 +22,22 @@ test("every line that a button shows is one that the program takes", async () =>
   }
 });
 
+/** What a line prints that the program takes and the server refuses. */
+function refused(run: () => string): string {
+  try {
+    return run();
+  } catch (error) {
+    return String((error as { stderr?: unknown }).stderr);
+  }
+}
+
 async function runLines(server: Server) {
   const folder = mkdtempSync(join(tmpdir(), "zerodag-lines-"));
   const run = (line: string) => server.shell(line, folder);
   server.push("sales", { "nightly.dig": "+load:\n  sh>: echo it is broken; exit 1\n", "slow.dig": "+wait:\n  sh>: sleep 600\n", "hourly.dig": 'schedule:\n  hourly>: "15:00"\n+x:\n  echo>: hello\n' });
   const failed = server.begin("sales", "nightly", "--session", "2026-11-20");
   await server.over(failed);
+  const token = /id: ([0-9]+)/.exec(run(commands.makeToken("of the page", "viewer", "0")))![1]!;
   const ran: Record<keyof typeof commands, string> = {
     log: run(commands.log(failed, "+nightly+load")),
     retryFailed: run(commands.retryFailed(failed, true)) + run(commands.retryFailed(failed, false)),
@@ -40,6 +50,11 @@ async function runLines(server: Server) {
     disable: run(commands.disable(await schedule(server))),
     enable: run(commands.enable(await schedule(server))),
     fork: run(commands.fork(failed, 2)),
+    makeToken: run(commands.makeToken("ci", "operator", null)),
+    revokeToken: run(commands.revokeToken(token, "0")),
+    setSecret: run(`printf value | ${commands.setSecret("sales", "pg.password")}=-`), // without it the program asks on a terminal
+    deleteSecret: run("zerodag secrets --project sales") + run(commands.deleteSecret("sales", "pg.password")) + run("zerodag secrets --project sales"),
+    redrive: refused(() => run(commands.redrive())),
     kill: run(commands.kill(server.begin("sales", "slow", "--session", "2026-11-18"))),
   };
   expect(ran.log).toContain("it is broken");
@@ -49,6 +64,11 @@ async function runLines(server: Server) {
   expect(ran.startWith).toContain("a 'b'");
   expect(ran.backfill.match(/2026-11-17/g)?.length).toBeGreaterThan(0);
   expect(ran.fork).toContain("attempt id");
+  expect(ran.makeToken).toContain("token: zdt_");
+  expect(server.cli("tokens", "list")).not.toContain("of the page");
+  expect(ran.deleteSecret.match(/pg\.password/g)?.length).toBeGreaterThan(0);
+  expect(run("zerodag secrets --project sales")).not.toContain("pg.password");
+  expect(ran.redrive).toContain("the queues of this server have none"); // only those of AWS do
   expect(ran.push).toContain("name: hello");
 }
 

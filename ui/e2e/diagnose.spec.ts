@@ -48,6 +48,28 @@ test("a whole diagnosis works by keyboard alone", async ({ page, examples }) => 
   await expect(page).toHaveURL(/task=[0-9]+/);
 });
 
+test("on the home page keys are about the failure that has the focus", async ({ page, examples }) => {
+  await page.goto("/");
+  const failed = page.getByRole("region", { name: "Failed" });
+  const row = failed.getByRole("listitem").filter({ hasText: "bulk/wide" });
+  await expect(row).toBeVisible();
+  await page.keyboard.press("l");
+  await page.keyboard.press("r");
+  await expect(page.getByRole("dialog")).toHaveCount(0); // no row has the focus
+  await expect(page).toHaveURL("/");
+  await row.getByRole("link", { name: "bulk/wide" }).focus();
+  await page.keyboard.press("r");
+  await expect(page.getByRole("dialog")).toContainText(`zerodag retry ${examples.large}`);
+  await page.keyboard.press("Escape");
+  await expect(row.getByRole("link", { name: "bulk/wide" })).toBeFocused();
+  await page.keyboard.press("l");
+  await expect(page).toHaveURL(new RegExp(`/attempts/${examples.large}\\?task=.*&tab=log`));
+  await page.goto("/");
+  await row.getByRole("link", { name: "bulk/wide" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(new RegExp(`/attempts/${examples.large}\\?`));
+});
+
 test("a log is searched, and an address leads to its lines", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.failed}`);
   const search = page.getByRole("searchbox", { name: "Search the log" });

@@ -47,7 +47,7 @@ export class Server {
 
   /** Runs a line as a person types it, in a folder, with this server as the one that it is about. */
   shell(line: string, folder: string): string {
-    const words = line.replace(/^zerodag /, '"$ZERODAG_PROGRAM" ');
+    const words = line.replace(/(^|\| )zerodag /, '$1"$ZERODAG_PROGRAM" ');
     return execFileSync("/bin/sh", ["-c", words], { cwd: folder, env: { ...this.environment(), ZERODAG_ENDPOINT: this.url }, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
   }
 

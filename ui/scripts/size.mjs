@@ -29,6 +29,7 @@ const home = weigh(scripts(route("home")));
 const budgets = [
   ["home, JavaScript", home, 220],
   ["attempt beside it, JavaScript", weigh(scripts(route("attempt"))) - weigh(scripts(shell)), 110],
+  ["admin beside it, JavaScript", weigh(scripts(route("admin"))) - weigh(scripts(shell)), 15],
   ["home, styles", weigh(styles(route("home"))), 15],
   ["attempt, styles", weigh(styles(route("attempt"))), 15],
   ["the graph beside the attempt, JavaScript", weigh(scripts(closure(["src/graph/graph.tsx"], new Set(route("attempt"))))) - weigh(scripts(route("attempt"))), 75],

@@ -73,10 +73,16 @@ const attempt = createRoute({
   validateSearch: only("task", "tab", "only", "q", "lines", "view", "at"),
   component: lazyRouteComponent(() => import("./pages/attempt")),
 });
+const admin = createRoute({
+  getParentRoute: () => root,
+  path: "/admin",
+  validateSearch: only("tab", "project", "site"),
+  component: lazyRouteComponent(() => import("./pages/admin")),
+});
 
 export function createAppRouter(queries: QueryClient) {
   return createRouter({
-    routeTree: root.addChildren([home, sessions, projects, project, workflow, made, edit, attempt]),
+    routeTree: root.addChildren([home, sessions, projects, project, workflow, made, edit, attempt, admin]),
     context: { queries },
     parseSearch,
     stringifySearch,

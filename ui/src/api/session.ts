@@ -7,6 +7,8 @@ export type Session = {
   methods: ("token" | "basic" | "oidc")[];
   oidc: { name: string; url: string } | null;
   user: string | null;
+  /** Null where nobody has to sign in. */
+  role: "viewer" | "operator" | "admin" | "owner" | null;
   /** Why signing in at the provider has failed, from which the browser came back; told once. */
   problem: string | null;
   rights: Record<string, boolean>;
@@ -23,6 +25,7 @@ const open: Session = {
   methods: [],
   oidc: null,
   user: null,
+  role: null,
   problem: null,
   rights: { read: true, write: true, admin: true, owner: true },
   timezone: null,

@@ -5,6 +5,7 @@ import type { Attempt, Schemas } from "../api/client";
 import { comparisonQuery } from "../api/queries";
 import { type Outline, shownName, type Task } from "../live/outline";
 import { Button } from "../parts/button";
+import { exitWords } from "../parts/exit";
 import { Mark } from "../parts/mark";
 import { SessionTime } from "../parts/time";
 import { formatDuration } from "../parts/zone";
@@ -24,11 +25,9 @@ export function Cause({ attempt, outline, task, onLog }: { attempt: Attempt; out
         <p className={css.text}>
           <code>{shownName(task.full)}</code>
           <span className={css.message}>{outline.errors.get(task.id)}</span>
-          {(task.runs > 1 || others > 0) && (
-            <small>
-              {[task.runs > 1 ? `run ${task.runs} times` : "", others > 0 ? `${others} more failed` : ""].filter(Boolean).join(", ")}
-            </small>
-          )}
+          <small>
+            {[exitWords(outline.errors.get(task.id) ?? ""), task.runs > 1 && `run ${task.runs} times`, others > 0 && `${others} more failed`].filter(Boolean).join(" · ")}
+          </small>
         </p>
         <span className={css.tools}>
           {query.data && (

@@ -9,6 +9,7 @@ import { loadHistory } from "../live/follow";
 import { LogView } from "../log/view";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
+import { exitWords } from "../parts/exit";
 import { Empty, Loading } from "../parts/feedback";
 import { Mark } from "../parts/mark";
 import { Duration, Time } from "../parts/time";
@@ -39,7 +40,12 @@ export function TaskPanel({ attempt, outline, task, said }: { attempt: Attempt; 
           </span>
         )}
       </header>
-      {message && !said && <p className={css.message}>{message}</p>}
+      {message && !said && (
+        <p className={css.message}>
+          {message}
+          <small>{exitWords(message)}</small>
+        </p>
+      )}
       <Tabs.Root value={tab} onValueChange={(t) => set({ tab: t as string })} className={css.root}>
         <Tabs.List className={css.tabs}>
           {tabs.map((t) => (

@@ -1,10 +1,11 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDown, ArrowUp, Download, ListEnd, TriangleAlert } from "lucide-react";
+import { ArrowDown, ArrowUp, Download, ListEnd, TriangleAlert, WrapText } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../parts/button";
 import { Empty, Failure } from "../parts/feedback";
 import { Refusal } from "../api/client";
 import { useKeys } from "../shell/keys";
+import { choose, useSetting } from "../shell/settings";
 import { spansOf } from "./ansi";
 import type { LogFile } from "./messages";
 import { longLine } from "./text";
@@ -42,7 +43,11 @@ export function LogView(props: Props) {
   const [follow, setFollow] = useState(props.growing);
   const [at, setAt] = useState(-1); // the line that was gone to
   const marked = readLines(props.lines);
+  const wrap = useSetting("wrap") === "on";
   const rows = useVirtualizer({ count, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 30 });
+
+  // Wrapped lines are as high as they turn out; all others have the same height, and none has to be measured.
+  useEffect(() => rows.measure(), [wrap, rows]);
 
   const go = useCallback(
     (line: number) => {
@@ -80,14 +85,16 @@ export function LogView(props: Props) {
   }, [at, rows]);
 
   const nextError = useCallback(() => void log.find("error", at + 1).then((line) => line >= 0 && go(line)), [log, at, go]);
+  const turnWrap = () => choose("wrap", wrap ? null : "on");
   useKeys([
+    { keys: "w", does: wrap ? "Do not wrap long lines of the log" : "Wrap long lines of the log", run: turnWrap },
     { keys: "f", does: "Follow the end of the log", run: () => setFollow((f) => !f) },
     { keys: "n", does: "Next line of the log with an error", run: nextError },
   ]);
   if (props.files.length === 0) return <Empty>{props.growing ? "Nothing is written yet." : "This task wrote no log."}</Empty>;
   return (
     <div className={css.log}>
-      <Tools {...props} log={log} go={go} at={at} follow={follow} setFollow={setFollow} nextError={nextError} />
+      <Tools {...props} log={log} go={go} at={at} follow={follow} setFollow={setFollow} nextError={nextError} wrap={wrap} turnWrap={turnWrap} />
       {failed && <Failure error={new Refusal(failed.message, failed.status, null)} />}
       <div
         ref={scroller}
@@ -107,11 +114,12 @@ export function LogView(props: Props) {
           if (/^(ArrowUp|PageUp|Home)$/.test(e.key)) setFollow(false);
         }}
       >
-        <div className={css.all} style={{ height: rows.getTotalSize() }}>
+        <div className={css.all} data-wrap={wrap || undefined} style={{ height: rows.getTotalSize() }}>
           {rows.getVirtualItems().map((item) => (
             <Line
               key={item.key}
               n={item.index}
+              measure={wrap ? rows.measureElement : undefined}
               top={item.start}
               text={log.line(item.index)}
               query={log.hits.text}
@@ -126,9 +134,9 @@ export function LogView(props: Props) {
   );
 }
 
-type ToolProps = Props & { log: ReturnType<typeof useLog>; go: (line: number) => void; at: number; follow: boolean; setFollow: (f: boolean) => void; nextError: () => void };
+type ToolProps = Props & { log: ReturnType<typeof useLog>; go: (line: number) => void; at: number; follow: boolean; setFollow: (f: boolean) => void; nextError: () => void; wrap: boolean; turnWrap: () => void };
 
-function Tools({ log, go, follow, setFollow, nextError, query = "", onQuery, attempt, files, growing }: ToolProps) {
+function Tools({ log, go, follow, setFollow, nextError, wrap, turnWrap, query = "", onQuery, attempt, files, growing }: ToolProps) {
   const { hits, total } = log.hits;
   const [hit, setHit] = useState(0);
   const { search } = log;
@@ -180,6 +188,9 @@ function Tools({ log, go, follow, setFollow, nextError, query = "", onQuery, att
       <Button look="quiet" className={css.small} aria-label="Next line with an error" title="Next line with an error (n)" onClick={nextError}>
         <TriangleAlert size={14} aria-hidden />
       </Button>
+      <Button look="quiet" className={css.small} aria-label="Wrap long lines" aria-pressed={wrap} title="Wrap long lines (w)" onClick={turnWrap}>
+        <WrapText size={15} aria-hidden />
+      </Button>
       <Button look="quiet" className={css.small} aria-label="Follow the end" aria-pressed={follow} title="Follow the end (f)" onClick={() => setFollow(!follow)}>
         <ListEnd size={15} aria-hidden />
       </Button>
@@ -197,14 +208,14 @@ function Tools({ log, go, follow, setFollow, nextError, query = "", onQuery, att
   );
 }
 
-type LineProps = { n: number; top: number; text: string | null; query: string; here: boolean; onPick: (range: boolean) => void };
+type LineProps = { n: number; measure: ((row: Element | null) => void) | undefined; top: number; text: string | null; query: string; here: boolean; onPick: (range: boolean) => void };
 
-function Line({ n, top, text, query, here, onPick }: LineProps) {
+function Line({ n, measure, top, text, query, here, onPick }: LineProps) {
   const [whole, setWhole] = useState(false);
   const long = text !== null && text.length > longLine && !whole;
   const spans = useMemo(() => (text === null ? [] : spansOf(long ? text.slice(0, longLine) : text)), [text, long]);
   return (
-    <div className={css.line} data-here={here || undefined} style={{ transform: `translateY(${top}px)` }}>
+    <div ref={measure} data-index={n} className={css.line} data-here={here || undefined} style={{ transform: `translateY(${top}px)` }}>
       <button type="button" className={css.number} tabIndex={-1} onClick={(e) => onPick(e.shiftKey)} aria-label={`Line ${n + 1}`}>
         {n + 1}
       </button>

@@ -1,11 +1,12 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { ArrowLeft, CircleStop, RotateCcw } from "lucide-react";
+import { ArrowLeft, ChevronLeft, ChevronRight, CircleStop, RotateCcw } from "lucide-react";
 import { useEffect, useMemo, useState } from "react";
 import type { Attempt } from "../api/client";
 import { attemptQuery, sessionAttemptsQuery } from "../api/queries";
 import { KillDialog, RetryDialog, useActions } from "../attempt/actions";
 import { Cause } from "../attempt/cause";
+import { neighbourOf, sessionsBeside } from "../attempt/neighbours";
 import { TaskPanel } from "../attempt/panel";
 import { Slider, usePast } from "../attempt/slider";
 import { Timeline } from "../attempt/timeline";
@@ -137,8 +138,8 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
   const [dialog, setDialog] = useState<"retry" | "kill" | null>(null);
   const counts = useMemo(() => count(outline), [outline, outline.version]);
   useKeys([
-    { keys: "r", does: "Retry what failed", run: () => mayRetry && setDialog("retry") },
-    { keys: "x", does: "Kill the attempt", run: () => mayKill && setDialog("kill") },
+    ...(mayRetry ? [{ keys: "r", does: "Retry what failed", run: () => setDialog("retry") }] : []),
+    ...(mayKill ? [{ keys: "x", does: "Kill the attempt", run: () => setDialog("kill") }] : []),
   ]);
   return (
     <header className={css.head}>
@@ -153,9 +154,7 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
           <span className={css.slash}>/</span>
           {attempt.workflow.name}
         </h1>
-        <span className={css.when}>
-          <SessionTime text={attempt.sessionTime} />
-        </span>
+        <Session attempt={attempt} />
       </div>
       <div className={css.facts}>
         <Mark state={attempt.status} word />
@@ -188,6 +187,32 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
       {dialog === "retry" && <RetryDialog attempt={attempt.id} onClose={() => setDialog(null)} />}
       {dialog === "kill" && <KillDialog attempt={attempt} running={counts.running} onClose={() => setDialog(null)} />}
     </header>
+  );
+}
+
+/** The session, with the ways to the ones before and after it. */
+function Session({ attempt }: { attempt: Attempt }) {
+  const navigate = route.useNavigate();
+  const go = useMutation({
+    mutationFn: (step: 1 | -1) => neighbourOf(Date.parse(attempt.sessionTime), step, sessionsBeside(attempt)),
+    onSuccess: (found) => found && void navigate({ params: { id: found.id }, search: (s) => (s.view ? { view: s.view } : {}) }),
+  });
+  useKeys([
+    { keys: "[", does: "Previous session", run: () => go.mutate(-1) },
+    { keys: "]", does: "Next session", run: () => go.mutate(1) },
+  ]);
+  const none = go.data === null && `No ${go.variables === 1 ? "later" : "earlier"} session was found.`;
+  return (
+    <span className={css.when}>
+      <SessionTime text={attempt.sessionTime} />
+      <button type="button" className={css.step} aria-label="Previous session" title="Previous session ([)" disabled={go.isPending} onClick={() => go.mutate(-1)}>
+        <ChevronLeft size={15} aria-hidden />
+      </button>
+      <button type="button" className={css.step} aria-label="Next session" title="Next session (])" disabled={go.isPending} onClick={() => go.mutate(1)}>
+        <ChevronRight size={15} aria-hidden />
+      </button>
+      <small role="status">{go.error ? go.error.message : none}</small>
+    </span>
   );
 }
 

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { RotateCcw, ScrollText } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { Overview } from "../api/client";
@@ -110,6 +110,7 @@ function Panel({ part, title, total, tools, children }: { part: Part; title: str
 function Failed({ data, seen }: { data: Overview; seen: number | null }) {
   const groups = groupFailures(data.failed.rows);
   const [retrying, setRetrying] = useState<string | null>(null);
+  useRowKeys(groups, setRetrying);
   const tools = groups.length > 0 && (
     <Button look="quiet" onClick={() => choose("seen", String(data.at))}>
       Mark as seen
@@ -129,12 +130,37 @@ function Failed({ data, seen }: { data: Overview; seen: number | null }) {
   );
 }
 
+/** `l` and `r` are about the failure whose row has the focus. */
+function useRowKeys(groups: FailedGroup[], retry: (attempt: string) => void) {
+  const navigate = useNavigate();
+  const mayWrite = useRight("write");
+  const focused = () => {
+    const id = document.activeElement?.closest<HTMLElement>("[data-attempt]")?.dataset.attempt;
+    return groups.find((g) => g.newest.attempt.id === id)?.newest;
+  };
+  const log = () => {
+    const row = focused();
+    if (row) void navigate({ to: "/attempts/$id", params: { id: row.attempt.id }, search: logOf(row.task) });
+  };
+  const again = () => {
+    const row = focused();
+    if (row) retry(row.attempt.id);
+  };
+  useKeys([
+    { keys: "l", does: "Log of the failure that has the focus", focused: true, run: log },
+    ...(mayWrite ? [{ keys: "r", does: "Retry the failure that has the focus", focused: true, run: again }] : []),
+  ]);
+}
+
+/** What an address says of the log of a task; of an attempt without a failed task nothing. */
+const logOf = (task: string | null) => (task ? { task, tab: "log" } : {});
+
 function FailedItem({ group, onRetry }: { group: FailedGroup; onRetry: () => void }) {
   const { attempt, task, message } = group.newest;
   const mayWrite = useRight("write");
-  const search = task ? { task, tab: "log" } : {};
+  const search = logOf(task);
   return (
-    <li className={css.failed}>
+    <li className={css.failed} data-attempt={attempt.id}>
       <span className={css.icon}>
         <Mark state="error" size={16} />
       </span>

@@ -8,6 +8,9 @@ export const quote = (word: string): string => (safe.test(word) ? word : `'${wor
 /** A session time in the zone of its workflow, as the command line takes one. */
 const localTime = (session: string) => (session === "now" ? session : session.slice(0, 19).replace("T", " "));
 
+/** The option that names another site than one's own. */
+const atSite = (site: string | null) => (site === null ? "" : ` --site ${site}`);
+
 export const commands = {
   retryFailed: (attempt: string, newest: boolean) => `zerodag retry ${attempt} --resume ${newest ? "--latest-revision" : "--keep-revision"}`,
   kill: (attempt: string) => `zerodag kill ${attempt}`,
@@ -23,5 +26,10 @@ export const commands = {
   skip: (schedule: string, count: number) => `zerodag reschedule ${schedule} --skip ${count}`,
   enable: (schedule: string) => `zerodag enable ${schedule}`,
   disable: (schedule: string) => `zerodag disable ${schedule}`,
+  makeToken: (name: string, role: string, site: string | null) => `zerodag tokens create --name ${quote(name)} --role ${role}${atSite(site)}`,
+  revokeToken: (token: string, site: string | null) => `zerodag tokens revoke ${token}${atSite(site)}`,
+  setSecret: (project: string, key: string) => `zerodag secrets --project ${quote(project)} --set ${quote(key)}`,
+  deleteSecret: (project: string, key: string) => `zerodag secrets --project ${quote(project)} --delete ${quote(key)}`,
+  redrive: () => "zerodag admin redrive",
   fork: (attempt: string, seq: number) => `zerodag fork ${attempt} --at ${seq}`,
 };

@@ -1,15 +1,24 @@
 import { useNavigate } from "@tanstack/react-router";
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from "react";
+import { useRight } from "../api/session";
+import { Palette } from "../palette/palette";
 import { Dialog } from "../parts/dialog";
 import { zoneModes } from "../parts/time";
 import css from "./keys.module.css";
 import { choose, nextTheme, setting, useSetting } from "./settings";
 
 /** A key of a page: pressed alone, or after `g`; one that works always is no letter, and works while somebody types, too. */
-export type Key = { keys: string; does: string; run: () => void; always?: boolean };
+export type Key = {
+  keys: string;
+  does: string;
+  /** It is about the row that has the focus, or moves that: the palette, which takes the focus, does not offer it. */
+  focused?: boolean;
+  run: () => void;
+  always?: boolean;
+};
 
 type Register = (keys: Key[]) => () => void;
-const Context = createContext<{ register: Register; help: () => void }>({ register: () => () => {}, help: () => {} });
+const Context = createContext<{ register: Register; help: () => void; find: () => void }>({ register: () => () => {}, help: () => {}, find: () => {} });
 
 /** Has keys work as long as the component is there. */
 export function useKeys(keys: Key[]) {
@@ -24,6 +33,9 @@ export function useKeys(keys: Key[]) {
 }
 
 export const useHelp = () => useContext(Context).help;
+
+/** Opens the palette. */
+export const useFinder = () => useContext(Context).find;
 
 /** Whether somebody types: also in an editor whose shadow root hides from a listener here what has the focus. */
 const typing = ([target]: EventTarget[]) =>
@@ -54,6 +66,8 @@ export function Keys({ children }: { children: ReactNode }) {
   const navigate = useNavigate();
   const [groups] = useState(() => new Set<Key[]>());
   const [open, setOpen] = useState(false);
+  const [finding, setFinding] = useState(false);
+  const admin = useRight("admin");
   const off = useSetting("keys") === "off";
   const general = useMemo<Key[]>(
     () => [
@@ -61,20 +75,26 @@ export function Keys({ children }: { children: ReactNode }) {
       { keys: "g h", does: "Go home", run: () => void navigate({ to: "/" }) },
       { keys: "g s", does: "Go to the sessions", run: () => void navigate({ to: "/sessions" }) },
       { keys: "g p", does: "Go to the projects", run: () => void navigate({ to: "/projects" }) },
-      { keys: "/", does: "Filter the list", run: focusFilter },
-      { keys: "j", does: "Next row", run: () => moveRow(1) },
-      { keys: "k", does: "Previous row", run: () => moveRow(-1) },
+      ...(admin ? [{ keys: "g a", does: "Go to the admin page", run: () => void navigate({ to: "/admin" }) }] : []),
+      { keys: "/", does: "Filter the list", focused: true, run: focusFilter },
+      { keys: "j", does: "Next row", focused: true, run: () => moveRow(1) },
+      { keys: "k", does: "Previous row", focused: true, run: () => moveRow(-1) },
       { keys: "t", does: "Change the theme", run: nextTheme },
       { keys: "z", does: "Change the time zone", run: nextZone },
       { keys: "y", does: "Copy a link to what is shown", run: copyLink },
     ],
-    [navigate],
+    [navigate, admin],
   );
   const pending = useRef(0);
   useEffect(() => {
     const press = (e: KeyboardEvent) => {
       if (e.defaultPrevented || e.altKey) return;
       if (document.querySelector("[role=dialog][data-open],[role=menu][data-open]")) return;
+      if ((e.ctrlKey || e.metaKey) && !e.shiftKey && e.key.toLowerCase() === "k") {
+        e.preventDefault();
+        setFinding(true);
+        return;
+      }
       const all = [...general, ...[...groups].flat()];
       const held = e.ctrlKey || e.metaKey;
       const always = all.find((k) => k.always && k.keys === (held ? "Ctrl " : "") + e.key);
@@ -101,14 +121,23 @@ export function Keys({ children }: { children: ReactNode }) {
         return () => void groups.delete(keys);
       },
       help: () => setOpen(true),
+      find: () => setFinding(true),
     }),
     [groups],
   );
   return (
     <Context.Provider value={value}>
       {children}
+      {finding && <Palette keys={[...[...groups].flat(), ...general]} onClose={() => setFinding(false)} />}
       <Dialog open={open} onClose={() => setOpen(false)} title="Keys" wide>
         <dl className={css.list}>
+          <div>
+            <dt>
+              <kbd>Ctrl</kbd>
+              <kbd>k</kbd>
+            </dt>
+            <dd>Find or do</dd>
+          </div>
           {[...[...groups].flat(), ...general].map((k) => (
             <div key={k.keys + k.does}>
               <dt>

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 
 /** What a person has chosen on this page and in this browser; never anything that lets somebody in. */
-type Name = "theme" | "zone" | "seen" | "keys";
+type Name = "theme" | "zone" | "seen" | "keys" | "wrap" | "recent";
 
 const listeners = new Set<() => void>();
 const memory = new Map<Name, string>();

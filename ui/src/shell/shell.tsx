@@ -1,12 +1,12 @@
 import { Menu } from "@base-ui/react/menu";
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet } from "@tanstack/react-router";
-import { Check, Clock, Keyboard, LogOut, Monitor, Moon, Sun, UserRound } from "lucide-react";
+import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Check, Clock, Keyboard, LogOut, Monitor, Moon, Search, ShieldCheck, Sun, UserRound } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
-import { sessionQuery, signOut, useSession } from "../api/session";
+import { sessionQuery, signOut, useRight, useSession } from "../api/session";
 import { useZoneMode, zoneModes } from "../parts/time";
 import type { ZoneMode } from "../parts/zone";
-import { Keys, useHelp } from "./keys";
+import { Keys, useFinder, useHelp } from "./keys";
 import { choose, type Theme, themes, useTheme } from "./settings";
 import css from "./shell.module.css";
 
@@ -43,6 +43,8 @@ export function Shell() {
 
 function Bar() {
   const session = useSession();
+  const admin = useRight("admin");
+  const find = useFinder();
   return (
     <header className={css.bar}>
       <Link to="/" className={css.brand} aria-label="zerodag, home">
@@ -56,8 +58,17 @@ function Bar() {
             {p.name}
           </Link>
         ))}
+        {admin && (
+          <Link to="/admin" activeOptions={{ includeSearch: false }} className={`${css.link} ${css.wide}`} activeProps={{ "aria-current": "page" }}>
+            Admin
+          </Link>
+        )}
       </nav>
       <span className={css.space} />
+      <button type="button" className={`${css.trigger} ${css.find}`} onClick={find} aria-label="Find or do" aria-keyshortcuts="Control+K">
+        <Search size={15} aria-hidden />
+        <span>Find</span>
+      </button>
       <ZoneMenu />
       <ThemeMenu />
       <PersonMenu />
@@ -99,11 +110,18 @@ function ThemeMenu() {
 function PersonMenu() {
   const session = useSession();
   const help = useHelp();
+  const admin = useRight("admin");
+  const navigate = useNavigate();
   const client = useQueryClient();
   const leave = () => void signOut().finally(() => client.invalidateQueries({ queryKey: sessionQuery.queryKey }));
   return (
     <Choice label={session.user ? `Signed in as ${session.user}` : "Help"} icon={<UserRound size={15} aria-hidden />}>
       {session.user && <p className={css.note}>{session.user}</p>}
+      {admin && (
+        <Item onClick={() => void navigate({ to: "/admin" })} icon={<ShieldCheck size={14} aria-hidden />}>
+          Admin
+        </Item>
+      )}
       <Item onClick={help} icon={<Keyboard size={14} aria-hidden />}>
         Keys
       </Item>

@@ -1,0 +1,57 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Button } from "../parts/button";
+import { Empty, Loading } from "../parts/feedback";
+import { Time } from "../parts/time";
+import css from "./admin.module.css";
+import { readAudit } from "./queries";
+
+/** What was changed by whom, newest first, and what was refused. */
+export function Audit() {
+  const query = useInfiniteQuery({
+    queryKey: ["audit"],
+    queryFn: ({ pageParam, signal }) => readAudit(pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    staleTime: 0,
+  });
+  const rows = query.data?.pages.flatMap((p) => p.audits) ?? [];
+  if (!query.data) return <Loading query={query} rows={8} />;
+  if (rows.length === 0) return <Empty>Nothing was changed yet.</Empty>;
+  return (
+    <>
+      <table className={css.table}>
+        <thead>
+          <tr>
+            <th>When</th>
+            <th>Who</th>
+            <th>What</th>
+            <th>Of what</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((r) => (
+            <tr key={r.id} data-refused={r.detail !== null || undefined}>
+              <td data-label="When">
+                <Time at={Date.parse(r.at)} form="full" />
+              </td>
+              <td data-label="Who">{r.who || "anybody"}</td>
+              <th scope="row">{r.action}</th>
+              <td data-label="Of what">
+                {r.target}
+                {r.detail !== null && <small>{r.detail}</small>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {query.error && <Loading query={query} />}
+      {query.hasNextPage && (
+        <div className={css.more}>
+          <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            Show earlier ones
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

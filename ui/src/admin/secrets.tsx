@@ -1,0 +1,147 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Eye, EyeOff, Plus } from "lucide-react";
+import { useState } from "react";
+import type { Schemas } from "../api/client";
+import { projectsQuery } from "../api/queries";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Dialog, DialogFoot } from "../parts/dialog";
+import { Empty, Failure, Loading } from "../parts/feedback";
+import { Field } from "../parts/field";
+import { TypedDialog } from "../parts/typed";
+import { useKeys } from "../shell/keys";
+import css from "./admin.module.css";
+import { deleteSecret, secretsQuery, setSecret } from "./queries";
+
+type Project = Schemas["Project"];
+
+/** The names of a project's secrets. Their values go in and never come out. */
+export function Secrets({ project: id, onProject }: { project: string | undefined; onProject: (id: string) => void }) {
+  const query = useQuery(projectsQuery);
+  const projects = [...(query.data?.projects ?? [])].sort((a, b) => a.name.localeCompare(b.name, "en"));
+  const project = projects.find((p) => p.id === id) ?? projects[0];
+  if (!query.data) return <Loading query={query} rows={4} />;
+  if (!project) return <Empty>Secrets belong to a project, and this server has none yet.</Empty>;
+  return (
+    <Of
+      key={project.id}
+      project={project}
+      choice={
+        <label className={css.choose}>
+          Project
+          <select value={project.id} onChange={(e) => onProject(e.target.value)}>
+            {projects.map((p) => (
+              <option key={p.id} value={p.id}>
+                {p.name}
+              </option>
+            ))}
+          </select>
+        </label>
+      }
+    />
+  );
+}
+
+function Of({ project, choice }: { project: Project; choice: React.ReactNode }) {
+  const query = useQuery(secretsQuery(project.id));
+  const [setting, setSetting] = useState<string | null>(null);
+  const [deleting, setDeleting] = useState<string | null>(null);
+  useKeys([{ keys: "n", does: "Set a secret", run: () => setSetting("") }]);
+  return (
+    <>
+      <header className={css.tools}>
+        {choice}
+        <p>Values are never shown.</p>
+        <Button look="main" onClick={() => setSetting("")}>
+          <Plus size={14} aria-hidden /> Set a secret
+        </Button>
+      </header>
+      {!query.data && <Loading query={query} rows={4} />}
+      {query.data?.secrets.length === 0 && <Empty>{project.name} has no secrets.</Empty>}
+      <ul aria-label={`Secrets of ${project.name}`}>
+        {query.data?.secrets.map(({ key }) => (
+          <li key={key} className={css.secret}>
+            <code>{key}</code>
+            <Button onClick={() => setSetting(key)} aria-label={`Set anew ${key}`} data-row>
+              Set anew…
+            </Button>
+            <Button onClick={() => setDeleting(key)} aria-label={`Delete ${key}`}>
+              Delete…
+            </Button>
+          </li>
+        ))}
+      </ul>
+      {setting !== null && <SetDialog project={project} known={setting} keys={query.data?.secrets.map((s) => s.key) ?? []} onClose={() => setSetting(null)} />}
+      {deleting !== null && <DeleteDialog project={project} name={deleting} onClose={() => setDeleting(null)} />}
+    </>
+  );
+}
+
+type SetProps = { project: Project; known: string; keys: string[]; onClose: () => void };
+
+/** Sets a secret. The value is in this dialog alone, and gone with it. */
+function SetDialog({ project, known, keys, onClose }: SetProps) {
+  const queries = useQueryClient();
+  const [key, setKey] = useState(known);
+  const [value, setValue] = useState("");
+  const [hidden, setHidden] = useState(true);
+  const set = useMutation({
+    gcTime: 0,
+    mutationFn: () => setSecret(project.id, key, value),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["project", project.id, "secrets"] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog open onClose={onClose} title={known === "" ? `Set a secret of ${project.name}` : `Set ${known} anew`}>
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          set.mutate();
+        }}
+      >
+        {known === "" && (
+          <Field label="Name" hint={keys.includes(key) ? "There is one of this name: it is replaced." : "Words joined with points, as tasks ask for it: pg.password"}>
+            {(input) => <input {...input} value={key} required maxLength={255} onChange={(e) => setKey(e.target.value)} autoComplete="off" spellCheck={false} autoCapitalize="off" />}
+          </Field>
+        )}
+        <Field label="Value" hint="Tasks that begin from now on get it. At most 16 KB.">
+          {(input) => (
+            <textarea {...input} rows={3} value={value} required data-hidden={hidden || undefined} onChange={(e) => setValue(e.target.value)} autoComplete="off" spellCheck={false} autoCapitalize="off" />
+          )}
+        </Field>
+        <Button look="quiet" onClick={() => setHidden(!hidden)} className={css.show} aria-pressed={!hidden}>
+          {hidden ? <Eye size={14} aria-hidden /> : <EyeOff size={14} aria-hidden />} Show what I type
+        </Button>
+        <CommandLine line={commands.setSecret(project.name, key || "KEY")} />
+        {set.error && <Failure error={set.error} />}
+        <DialogFoot>
+          <Button onClick={onClose}>Not now</Button>
+          <Button look="main" type="submit" disabled={key === "" || value === "" || set.isPending}>
+            Set it
+          </Button>
+        </DialogFoot>
+      </form>
+    </Dialog>
+  );
+}
+
+function DeleteDialog({ project, name, onClose }: { project: Project; name: string; onClose: () => void }) {
+  const queries = useQueryClient();
+  const gone = useMutation({
+    mutationFn: () => deleteSecret(project.id, name),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["project", project.id, "secrets"] });
+      onClose();
+    },
+  });
+  return (
+    <TypedDialog title="Delete a secret" name={name} action="Delete" line={commands.deleteSecret(project.name, name)} change={gone} onClose={onClose}>
+      <p>
+        Tasks of <b>{project.name}</b> that ask for <b>{name}</b> fail from now on. Its value cannot be had back.
+      </p>
+    </TypedDialog>
+  );
+}

@@ -1,0 +1,189 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Check, Copy, KeyRound, Plus } from "lucide-react";
+import { useState } from "react";
+import { useSession } from "../api/session";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Dialog, DialogFoot } from "../parts/dialog";
+import { Empty, Failure, Loading } from "../parts/feedback";
+import { Field } from "../parts/field";
+import form from "../parts/form.module.css";
+import { Distance, Time } from "../parts/time";
+import { TypedDialog } from "../parts/typed";
+import { useKeys } from "../shell/keys";
+import css from "./admin.module.css";
+import { makeToken, revokeToken, type Role, roles, type Token, tokensQuery } from "./queries";
+
+/** The bearer tokens of a site; owners of the server choose which site that is. */
+export function Tokens({ site, onSite }: { site: string | null; onSite: (site: string) => void }) {
+  const query = useQuery(tokensQuery(site));
+  const owner = useSession().rights.owner === true;
+  const [making, setMaking] = useState(false);
+  const [revoking, setRevoking] = useState<Token | null>(null);
+  useKeys([{ keys: "n", does: "Make a token", run: () => setMaking(true) }]);
+  return (
+    <>
+      <header className={css.tools}>
+        <p>A token lets a program in, with a role. Only its hash is kept.</p>
+        {owner && (
+          <label className={css.site}>
+            Site
+            <input inputMode="numeric" value={site ?? ""} placeholder="own" onChange={(e) => /^[0-9]{0,9}$/.test(e.target.value) && onSite(e.target.value)} />
+          </label>
+        )}
+        <Button look="main" onClick={() => setMaking(true)}>
+          <Plus size={14} aria-hidden /> Make a token
+        </Button>
+      </header>
+      {!query.data && <Loading query={query} rows={4} />}
+      {query.data?.tokens.length === 0 && <Empty>This site has no token.</Empty>}
+      {query.data && query.data.tokens.length > 0 && <List tokens={query.data.tokens} onRevoke={setRevoking} />}
+      {making && <MakeDialog site={site} onClose={() => setMaking(false)} />}
+      {revoking && <RevokeDialog token={revoking} site={site} onClose={() => setRevoking(null)} />}
+    </>
+  );
+}
+
+function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) => void }) {
+  return (
+    <table className={css.table}>
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>Role</th>
+          <th>Site</th>
+          <th>Made</th>
+          <th>Last used</th>
+          <th aria-label="What can be done" />
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((t) => (
+          <tr key={t.id}>
+            <th scope="row">{t.name}</th>
+            <td data-label="Role">{t.role}</td>
+            <td data-label="Site">{t.site}</td>
+            <td data-label="Made">
+              <Time at={Date.parse(t.createdAt)} form="short" />
+            </td>
+            <td data-label="Last used">{t.lastUsedAt === null ? "never" : <Distance at={Date.parse(t.lastUsedAt)} />}</td>
+            <td>
+              <Button onClick={() => onRevoke(t)} aria-label={`Revoke ${t.name}`} data-row>
+                Revoke…
+              </Button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const may: Record<Role, string> = {
+  viewer: "reads, but not the names of secrets",
+  operator: "also starts, retries, kills and moves schedules",
+  admin: "also pushes projects, sets secrets and makes tokens",
+  owner: "also what is about the whole server, and all sites",
+};
+
+/** Makes a token and shows its text, which is kept nowhere: what has the text is gone with the dialog. */
+function MakeDialog({ site, onClose }: { site: string | null; onClose: () => void }) {
+  const queries = useQueryClient();
+  const own = useSession().role;
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("viewer");
+  const make = useMutation({
+    gcTime: 0,
+    mutationFn: () => makeToken(name, role, site),
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ["tokens"] }),
+  });
+  if (make.data) {
+    return (
+      <Dialog open onClose={onClose} title={`Token ${make.data.name}`}>
+        <Made text={make.data.token} />
+        <DialogFoot>
+          <Button look="main" onClick={onClose}>
+            Done
+          </Button>
+        </DialogFoot>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog open onClose={onClose} title="Make a token">
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          make.mutate();
+        }}
+      >
+        <Field label="Name" hint="Who or what uses it: the audit log shows this name.">
+          {(input) => <input {...input} value={name} required maxLength={255} onChange={(e) => setName(e.target.value)} autoComplete="off" spellCheck={false} />}
+        </Field>
+        <Field label="Role" hint={`It ${may[role]}.`}>
+          {(input) => (
+            <select {...input} value={role} onChange={(e) => setRole(e.target.value as Role)}>
+              {roles.slice(0, own === null ? roles.length : roles.indexOf(own) + 1).map((r) => (
+                <option key={r}>{r}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <CommandLine line={commands.makeToken(name || "NAME", role, site)} />
+        {make.error && <Failure error={make.error} />}
+        <DialogFoot>
+          <Button onClick={onClose}>Not now</Button>
+          <Button look="main" type="submit" disabled={name === "" || make.isPending}>
+            Make it
+          </Button>
+        </DialogFoot>
+      </form>
+    </Dialog>
+  );
+}
+
+function Made({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false);
+  return (
+    <>
+      <p className={form.what}>This is its text. It is shown now and never again: nobody can read it back from the server.</p>
+      <div className={css.made}>
+        <KeyRound size={15} aria-hidden />
+        <code tabIndex={0} aria-label="Text of the token">
+          {text}
+        </code>
+        <Button onClick={() => void navigator.clipboard?.writeText(text).then(() => setCopied(true))}>
+          {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />} {copied ? "Copied" : "Copy"}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function RevokeDialog({ token, site, onClose }: { token: Token; site: string | null; onClose: () => void }) {
+  const queries = useQueryClient();
+  const { user } = useSession();
+  const revoke = useMutation({
+    mutationFn: () => revokeToken(token.id, site),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["tokens"] });
+      onClose();
+    },
+  });
+  return (
+    <TypedDialog title="Revoke a token" name={token.name} action="Revoke" line={commands.revokeToken(token.id, site)} change={revoke} onClose={onClose}>
+      <p>
+        Every program that shows <b>{token.name}</b> is refused from now on, and browsers that signed in with it are signed out. It cannot be undone.{" "}
+        {token.lastUsedAt === null ? (
+          "It was never used."
+        ) : (
+          <>
+            It was last used about <Distance at={Date.parse(token.lastUsedAt)} />.
+          </>
+        )}
+      </p>
+      {user === token.name && <p>You are signed in under this name: you may lock yourself out.</p>}
+    </TypedDialog>
+  );
+}
