@@ -58,6 +58,9 @@ func TestAuthorization(t *testing.T) {
 				request.Header.Set("Authorization", c.header)
 			}
 			a := caller{server, t, ""}.send(request)
+			if c.name == "page" && server.deployed() {
+				c.status = http.StatusOK // the web console: it is the same for everybody and knows nothing
+			}
 			want := ""
 			if c.message != "" {
 				want = fmt.Sprintf(`{"message":%q,"status":%d}`, c.message, c.status)

@@ -105,7 +105,8 @@ func launched(file any, files []any) bool {
 // deployedOtherwise are recorded calls that a deployed stack answers otherwise, and why.
 var deployedOtherwise = map[string]string{
 	"GET /api/schedules?last_id=1": "its schedules are not numbered in the order of their making: TestSchedulePages",
-	"GET /":                        "API Gateway answers itself",
+	"GET /":                        "it has a web console",
+	"GET /projects/1":              "it has a web console",
 }
 
 // answer is what this server says.
