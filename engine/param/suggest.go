@@ -5,37 +5,16 @@ package param
 func Suggest(key string, candidates []string) []string {
 	var near []string
 	for _, c := range candidates {
-		if limit := len(c) / 2; len(key)-len(c) <= limit && distance(key, c) <= limit {
+		if limit := len(c) / 2; len(key)-len(c) <= limit && distance(key, c, false) <= limit {
 			near = append(near, c)
 		}
 	}
 	return near
 }
 
-// distance counts the insertions, deletions and replacements that turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// slips counts the insertions, deletions, replacements and exchanges of neighbours that turn a into b: two letters
-// that changed places are one slip of a hand.
-func slips(a, b string) int {
+// distance counts the insertions, deletions and replacements that turn a into b; with exchanges, two neighbours that
+// changed places are one, as they are one slip of a hand.
+func distance(a, b string, exchanges bool) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
@@ -49,7 +28,7 @@ func slips(a, b string) int {
 				replaced++
 			}
 			next[j+1] = min(replaced, row[j+1]+1, next[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+			if exchanges && i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
 				next[j+1] = min(next[j+1], before[j-1]+1)
 			}
 		}
@@ -73,7 +52,7 @@ func Nearest(key string, candidates []string) string {
 		if len(c) < 4 || len(c) > longestWord || len(key) > len(c)+len(c)/4 || len(key) < len(c)-len(c)/4 {
 			continue
 		}
-		if d := slips(key, c); d <= len(c)/4 && (best == "" || d < least) {
+		if d := distance(key, c, true); d <= len(c)/4 && (best == "" || d < least) {
 			best, least = c, d
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // data, and stays so when a caller who may push starts the session again with it.
 func (c lifecycle) given(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
 	if r.Outside {
-		if err := operators.CheckSteering(r.Params); err != nil {
-			return nil, &host.Error{Code: host.Forbidden, Message: "Access denied: " + err.Error()}
+		if err := checkSteering(r.Params); err != nil {
+			return nil, err
 		}
 	}
 	if err := checkSize(r.Params); err != nil {
@@ -94,4 +94,12 @@ func keepData(params, earlier *param.Map) *param.Map {
 		}
 	}
 	return out
+}
+
+// checkSteering refuses parameters from outside that decide what tasks do.
+func checkSteering(params *param.Map) error {
+	if err := operators.CheckSteering(params); err != nil {
+		return &host.Error{Code: host.Forbidden, Message: "Access denied: " + err.Error()}
+	}
+	return nil
 }

@@ -11,7 +11,6 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
-	"zerodag/operators"
 )
 
 // RerunRequest asks for another attempt of an attempt's session.
@@ -49,8 +48,8 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 	if r.Params != nil {
 		own := r.Params
 		if r.Outside {
-			if err := operators.CheckSteering(own); err != nil {
-				return q, &host.Error{Code: host.Forbidden, Message: "Access denied: " + err.Error()}
+			if err := checkSteering(own); err != nil {
+				return q, err
 			}
 			own = param.DataMap(own)
 		}
@@ -64,10 +63,8 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 		q.carried, err = c.carried(ctx, a.Site, Resume{Mode: r.Mode, Attempt: a.ID, From: r.From})
 		return q, err
 	case "fork":
-		state, err := c.o.Reader.At(ctx, a, r.Seq)
-		if err == nil {
-			q.carried = state.CarryDone()
-		}
+		var err error
+		q.carried, err = c.carriedAt(ctx, a, r.Seq)
 		return q, err
 	}
 	return q, host.Invalidf("unknown mode %q: use failed, from, all or fork", r.Mode)
