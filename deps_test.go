@@ -100,7 +100,7 @@ func imports() []allowed {
 		{"infra infra/deployment infra/example", "internal/env infra/settings infra/deployment github.com/aws/aws-cdk-go/... github.com/aws/constructs-go/... github.com/aws/jsii-runtime-go github.com/cdklabs/cdk-nag-go/cdknag/v2" + test,
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
-		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/client internal/datafolder internal/egress internal/embedded " +
+		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/check internal/client internal/datafolder internal/egress internal/embedded " +
 			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/scratch internal/sqlite " +
 			"internal/tasklog operators/all operators/plugin ui", "the command line and the server know no driver of AWS"},
 		{"packaging", "", "it packs the program and knows nothing of it"},
