@@ -7,14 +7,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// Misread says why a built-in operator cannot read a value that a workflow gives it, by the type that the table of
-// its page has for the key (for the value behind its name, `sh>`). It is "" where the operator can read it, where the
-// table does not say enough, and for texts that are evaluated first.
-func Misread(operator, key string, v param.Value) string {
+// Misread says why a value that a workflow gives to an operator cannot be read, by the type that TypesOf has for its
+// key. It is "" where it can, where the type does not say enough, and for texts that are evaluated first.
+func Misread(kind, key string, v param.Value) string {
 	if text, ok := v.(string); v == nil || ok && strings.Contains(text, "${") {
 		return ""
 	}
-	kind := typesOf(operator)[key]
 	if r, known := readers()[kind]; known {
 		if _, err := r(key, v); err != nil {
 			return "it takes: " + kind
@@ -63,15 +61,9 @@ var readers = sync.OnceValue(func() map[string]reader {
 	return all
 })
 
-// typesRead are the tables that were read, by operator.
-var typesRead sync.Map
-
-// typesOf are the types of the parameters of an operator, by their keys, as its page has them, without marks of code.
-func typesOf(operator string) map[string]string {
-	if read, ok := typesRead.Load(operator); ok {
-		types, _ := read.(map[string]string)
-		return types
-	}
+// TypesOf are the types of the parameters of a built-in operator, by their keys (that of the value behind its name is
+// like "sh>"), as the table of its page has them, without marks of code; nil of an operator without a page.
+func TypesOf(operator string) map[string]string {
 	page, ok := Page(operator)
 	if !ok {
 		return nil
@@ -94,6 +86,5 @@ func typesOf(operator string) map[string]string {
 			}
 		}
 	}
-	typesRead.Store(operator, types)
 	return types
 }

@@ -104,11 +104,19 @@ func ownOperators(names []string, add func(string, ...dig.Error)) (own []string)
 // what else it knows. The pages of operators are read once for each value.
 func Known() dig.Known {
 	builtIn := operators.Named()
-	once := map[string][]string{}
+	once, types := map[string][]string{}, map[string]map[string]string{}
 	return dig.Known{
-		Operators: slices.Clone(builtIn), BuiltIn: builtIn, Missing: operators.Missing, Misread: operators.Misread, Takes: operators.Takes,
+		Operators: slices.Clone(builtIn), BuiltIn: builtIn, Missing: operators.Missing, Takes: operators.Takes,
 		Variables: operators.VariableNames(), Exported: operators.ExportedNames(),
 		Below: map[string][]string{"docker": operators.DockerKeys(), "sandbox": operators.SandboxKeys()},
+		Misread: func(operator, key string, v param.Value) string {
+			known, read := types[operator]
+			if !read {
+				known = operators.TypesOf(operator)
+				types[operator] = known
+			}
+			return operators.Misread(known[key], key, v)
+		},
 		Parameters: func(name string) []string {
 			list, read := once[name]
 			if !read {
