@@ -17,7 +17,6 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"aws.ecs.", "digdag-operator-aws", "ecs>"},
 	{"emr_fleet.", "digdag-operator-emr_fleet", "emr>"},
 	{"glue.", "digdag-operator-glue", "glue>"},
-	{"mysql", "digdag-mysql", "sh> with the client mysql"},
 	{"mssql", "digdag-plugin-mssql", "sh> with the client sqlcmd"},
 	{"snow", "digdag-plugin-snowflake", "sh> with the client snowsql"},
 	{"ssh", "digdag-plugin-ssh", "sh> with the client ssh"},
