@@ -43,8 +43,8 @@ func imports() []allowed {
 		{"operators/aws", "engine/... operators github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials/..." + sdk[:len(sdk)-len("internal/border ")] + service("sts"),
 			"what operators of AWS share is the same for every service"},
 		{"operators/sql", "engine/... operators github.com/jackc/pgx/v5/...", "databases are spoken to without AWS"},
-		{"operators/operatortest/...", "engine/... operators operators/operatortest/... internal/files internal/httpclient internal/process github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql" + test, "the suite runs operators for real"},
-		{"operators/*", "engine/... operators operators/aws operators/sql github.com/aws/aws-sdk-go-v2/... github.com/aws/smithy-go/... github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql github.com/wneessen/go-mail/... golang.org/x/net/... golang.org/x/text/... golang.org/x/sync/...",
+		{"operators/operatortest/...", "engine/... operators operators/operatortest/... internal/files internal/httpclient internal/process github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql golang.org/x/crypto/ssh" + test, "the suite runs operators for real"},
+		{"operators/*", "engine/... operators operators/aws operators/sql github.com/aws/aws-sdk-go-v2/... github.com/aws/smithy-go/... github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql github.com/wneessen/go-mail/... golang.org/x/net/... golang.org/x/text/... golang.org/x/sync/... golang.org/x/crypto/ssh",
 			"an operator knows the contract and its own library, no driver and no other operator"},
 
 		{"internal/host", core, "ports know no store, no SDK and none of their users"},

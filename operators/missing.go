@@ -19,7 +19,6 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"glue.", "digdag-operator-glue", "glue>"},
 	{"mssql", "digdag-plugin-mssql", "sh> with the client sqlcmd"},
 	{"snow", "digdag-plugin-snowflake", "sh> with the client snowsql"},
-	{"ssh", "digdag-plugin-ssh", "sh> with the client ssh"},
 	{"pg_lock", "digdag-operator-pg_lock", "pg>"},
 	{"datadog_event", "digdag-plugin-datadog", "http>"},
 	{"sentry", "digdag-plugin-sentry", "http>"},

@@ -31,6 +31,7 @@ import (
 	"zerodag/operators/slack"
 	"zerodag/operators/sns"
 	"zerodag/operators/sqs"
+	"zerodag/operators/ssh"
 	"zerodag/operators/stepfunctions"
 	"zerodag/operators/wait"
 )
@@ -59,6 +60,7 @@ func Registry() operators.Registry {
 			slack.Operator(),
 			sns.Operator(),
 			sqs.Operator(),
+			ssh.Operator(),
 			stepfunctions.Operator(),
 			wait.Operator(),
 		},

@@ -94,6 +94,7 @@ func tasks() map[string]string {
 		"slack":           `{"_command": "message.yml"}`,
 		"sns":             `{"_command": "arn:aws:sns:us-east-1:0:t", "message": "m"}`,
 		"sqs":             `{"_command": "q", "message": "m"}`,
+		"ssh":             `{"_command": "true", "host": "127.0.0.1", "user": "u"}`,
 		"step_functions":  `{"_command": "arn:aws:states:us-east-1:0:stateMachine:m"}`,
 		"wait":            `{"_command": "1s"}`,
 	}

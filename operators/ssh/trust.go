@@ -1,0 +1,130 @@
+package ssh
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// trust says which server is believed to be the one that the task means.
+type trust struct {
+	callback   ssh.HostKeyCallback
+	algorithms []string // of the keys that are known; nil for any
+}
+
+// unknownKeyError is the error about a server whose key the task does not name.
+type unknownKeyError struct{ address, fingerprint, kind string }
+
+func (e *unknownKeyError) Error() string {
+	return fmt.Sprintf("The key of %s is not one that the task knows: it is %s (%s). If that is right, which the server's administrator can tell, "+
+		"write `host_key: \"%[2]s\"`. If the task knew another one, somebody may be in between", e.address, e.fingerprint, e.kind)
+}
+
+// readTrust reads `host_key` and the secret `ssh.known_hosts`. Without them no server is believed, and the error shows
+// the key that it has; `host_key_checking: false` believes any, as the plugin for Digdag does.
+func readTrust(t *operators.Task, p *operators.Params, host, address string) (trust, error) {
+	check, err := p.BoolOr("host_key_checking", true)
+	if err != nil {
+		return trust{}, err
+	}
+	written, err := operators.ReadOr(p, "host_key", operators.Words, nil)
+	if err != nil {
+		return trust{}, err
+	}
+	secret, err := t.OptionalSecret("ssh.known_hosts")
+	if err != nil {
+		return trust{}, err
+	}
+	if !check {
+		return trust{callback: ssh.InsecureIgnoreHostKey()}, nil // #nosec G106 -- the task says so
+	}
+	k := &knownKeys{address: address}
+	for _, text := range written {
+		if err := k.add(text); err != nil {
+			return trust{}, err
+		}
+	}
+	if err := k.addFile([]byte(secret), host, address); err != nil {
+		return trust{}, err
+	}
+	return trust{callback: k.look, algorithms: k.algorithms()}, nil
+}
+
+// knownKeys are the keys that a server may have.
+type knownKeys struct {
+	address      string
+	fingerprints []string
+	keys         []ssh.PublicKey
+}
+
+// add takes a fingerprint, or a key as a line of an authorized_keys has it.
+func (k *knownKeys) add(text string) error {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "SHA256:") {
+		k.fingerprints = append(k.fingerprints, strings.TrimRight(text, "="))
+		return nil
+	}
+	key, _, _, _, err := ssh.ParseAuthorizedKey([]byte(text))
+	if err != nil {
+		return param.Errorf("Invalid host_key: %q (write a fingerprint such as SHA256:..., or a public key such as ssh-ed25519 AAAA...)", text)
+	}
+	k.keys = append(k.keys, key)
+	return nil
+}
+
+// addFile takes the keys of a host from lines of a known_hosts file.
+func (k *knownKeys) addFile(text []byte, host, address string) error {
+	names := []string{host, "[" + host + "]:" + portOf(address), address}
+	for len(bytes.TrimSpace(text)) > 0 {
+		marker, hosts, key, _, rest, err := ssh.ParseKnownHosts(text)
+		if err != nil {
+			return param.Errorf("The secret ssh.known_hosts has a line that is none of a known_hosts file")
+		}
+		text = rest
+		if marker == "" && slices.ContainsFunc(hosts, func(h string) bool { return slices.Contains(names, h) }) {
+			k.keys = append(k.keys, key)
+		}
+	}
+	return nil
+}
+
+func portOf(address string) string {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	return port
+}
+
+// algorithms are those of the keys that are known, so that a server with several shows one of them; nil where a
+// fingerprint may be that of any.
+func (k *knownKeys) algorithms() []string {
+	if len(k.fingerprints) > 0 || len(k.keys) == 0 {
+		return nil
+	}
+	var list []string
+	for _, key := range k.keys {
+		if kind := key.Type(); kind == ssh.KeyAlgoRSA {
+			list = append(list, ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSASHA512)
+		} else {
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
+func (k *knownKeys) look(_ string, _ net.Addr, key ssh.PublicKey) error {
+	found := ssh.FingerprintSHA256(key)
+	same := func(other ssh.PublicKey) bool { return bytes.Equal(other.Marshal(), key.Marshal()) }
+	if slices.Contains(k.fingerprints, found) || slices.ContainsFunc(k.keys, same) {
+		return nil
+	}
+	return &unknownKeyError{k.address, found, key.Type()}
+}
