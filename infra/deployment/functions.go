@@ -89,6 +89,7 @@ var (
 	sendQueue   = []string{"sqs:SendMessage"}
 	workQueue   = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
 	readDead    = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
+	countQueue  = []string{"sqs:GetQueueAttributes"}
 	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
 )
 
@@ -112,7 +113,7 @@ func functions() []function {
 		{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
 		{readSecrets, onSecrets}})
 	return []function{
-		{name: "api", timeout: 29, memory: 512, reserved: apiReserved, may: slices.Concat(redrive, []right{table,
+		{name: "api", timeout: 29, memory: 512, reserved: apiReserved, may: slices.Concat(redrive, []right{table, {countQueue, onEvents}, {countQueue, onTasks}, {countQueue, onDead},
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets},
