@@ -143,7 +143,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	e.dead = [2]sqs.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
 		Dead: []host.DeadLetters{e.dead[0], e.dead[1]}, Daily: e.daily(limits), Now: wall, Logger: e.Logger}
-	e.sealKey, e.clientSecret = newSealKey(account, config.Stage), newClientSecret(account, config.Stage)
+	e.sealKey, e.clientSecret = newSealKey(account, config.Stage), newClientSecret(account, config)
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)
