@@ -21,19 +21,15 @@ func newAdmin(s streams) *cobra.Command {
 
 func newRedrive(s streams) *cobra.Command {
 	r := &remote{streams: s}
-	c := &cobra.Command{Use: "redrive [ID]", Short: "Send messages that nobody could handle back to their queues, or one of them",
-		Long: `Send messages that nobody could handle back to their queues, now, or the one of an ID, as
+	c := &cobra.Command{Use: "redrive [ID...]", Short: "Send messages that nobody could handle back to their queues, or some of them",
+		Long: `Send messages that nobody could handle back to their queues, now: all, or those of IDs as
 zerodag admin dead-letters lists them. The tick does so by itself, ever more slowly: this is
 for when the cause is mended.`}
-	return r.command(c, 0, 1, func(ctx context.Context, args []string) error {
+	return r.command(c, 0, 1<<10, func(ctx context.Context, args []string) error {
 		if err := r.open(ctx); err != nil {
 			return err
 		}
-		redrive := r.Redrive
-		if len(args) == 1 {
-			redrive = func(ctx context.Context) (int, error) { return r.RedriveOne(ctx, args[0]) }
-		}
-		n, err := redrive(ctx)
+		n, err := r.redrive(ctx, args)
 		if err != nil {
 			return err
 		}
@@ -42,6 +38,21 @@ for when the cause is mended.`}
 		}{n}
 		return r.show(result, func(p printer) { p.line("%s", sentBack(n)) })
 	})
+}
+
+// redrive sends back the dead letters of ids, or all.
+func (r *remote) redrive(ctx context.Context, ids []string) (n int, err error) {
+	if len(ids) == 0 {
+		return r.Redrive(ctx)
+	}
+	for _, id := range ids {
+		one, err := r.RedriveOne(ctx, id)
+		if err != nil {
+			return n, fmt.Errorf("after %d of %d messages: %w", n, len(ids), err)
+		}
+		n += one
+	}
+	return n, nil
 }
 
 func sentBack(n int) string {
