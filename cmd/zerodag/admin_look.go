@@ -130,6 +130,8 @@ func amount(n *int64, unit, none string) string {
 		return none
 	case unit == "seconds":
 		return longDuration(time.Duration(*n) * time.Second)
+	case *n == 1:
+		return "1 " + strings.TrimSuffix(unit, "s")
 	case unit == "bytes" && *n >= 1<<20 && *n%(1<<20) == 0:
 		return strconv.FormatInt(*n>>20, 10) + " MiB"
 	}

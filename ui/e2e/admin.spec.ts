@@ -297,7 +297,9 @@ test.describe("on AWS", () => {
       await page.keyboard.press("Escape");
     }
     await page.goto("/admin?tab=letters");
+    await expect(page.getByRole("checkbox")).toHaveCount(3);
     await expect(page.getByRole("row", { name: /site 7/ }).getByRole("link")).toHaveCount(0);
+    await expect(page.getByRole("row", { name: /attempt 41/ }).getByRole("link")).toHaveCount(1);
     await page.keyboard.press("j");
     await page.keyboard.press(" ");
     await page.keyboard.press("j");

@@ -95,11 +95,11 @@ function List({ letters, chosen, onChoose, onShow }: ListProps) {
               {whatOf(l)}
               {l.broken !== null && <small>{l.broken}</small>}
             </th>
-            <td data-label="Of what">
+            <td data-label="Of what" data-none={l.attempt === null || undefined}>
               <AttemptOf subject={l} />
             </td>
-            <td data-label="Tasks">{tasksOf(l) || "–"}</td>
-            <td data-label="Sent">
+            <td data-label="Tasks" data-none={l.count === 0 || undefined}>{tasksOf(l) || "–"}</td>
+            <td data-label="Sent" className={css.when}>
               <Distance at={l.sent} />
             </td>
             <td data-label="Sent back">{l.returned === 0 ? "never" : l.returned === 1 ? "once" : `${l.returned} times`}</td>

@@ -12,7 +12,7 @@ const day = 86_400;
 export function amount(n: number, unit: string): string {
   if (unit === "seconds") return n >= day && n % day === 0 ? `${(n / day).toLocaleString("en")} ${n === day ? "day" : "days"}` : formatDuration(n * 1000);
   if (unit === "bytes") return `${(n / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
-  return `${n.toLocaleString("en")} ${unit}`;
+  return `${n.toLocaleString("en")} ${n === 1 ? unit.replace(/s$/, "") : unit}`;
 }
 
 /** What bounds the server, how much of it is used, and the setting that changes it. */
@@ -36,10 +36,10 @@ export function Limits() {
               <tr key={l.name}>
                 <th scope="row">{l.about}</th>
                 <td data-label="At most">{l.value === null ? "no bound" : amount(l.value, l.unit)}</td>
-                <td data-label="Now">
+                <td data-label="Now" data-none={l.use === null || undefined}>
                   <Use limit={l} />
                 </td>
-                <td data-label="Setting">{l.setting === null ? "–" : <code>{l.setting}</code>}</td>
+                <td data-label="Setting" data-none={l.setting === null || undefined}>{l.setting === null ? "–" : <code>{l.setting}</code>}</td>
               </tr>
             ))}
           </tbody>

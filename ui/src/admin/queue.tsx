@@ -35,9 +35,7 @@ export function Queue({ queue, onQueue }: { queue: QueueName; onQueue: (queue: Q
             <option value="events">events</option>
           </select>
         </label>
-        <p>
-          <b>tasks</b> has what is to be run, <b>events</b> what happened to attempts.
-        </p>
+        <p>What is to be run lies in tasks, what happened to attempts in events. Both are of all sites.</p>
       </header>
       {!first && <Loading query={query} rows={6} />}
       {first && <Depths queues={first} />}
@@ -108,12 +106,12 @@ function Messages({ list }: { list: NonNullable<Queues["messages"]> }) {
         {list.map((m) => (
           <tr key={m.name}>
             <th scope="row">{whatOf(m)}</th>
-            <td data-label="Of what">
+            <td data-label="Of what" data-none={m.attempt === null || undefined}>
               <AttemptOf subject={m} />
             </td>
-            <td data-label="Tasks">{tasksOf(m) || "–"}</td>
+            <td data-label="Tasks" data-none={m.count === 0 || undefined}>{tasksOf(m) || "–"}</td>
             <td data-label="State">{states[m.state]}</td>
-            <td data-label="Since">
+            <td data-label="Since" className={css.when}>
               <Distance at={m.since} />
             </td>
             <td data-label="Tries">{m.deliveries}</td>
