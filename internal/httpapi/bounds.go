@@ -43,7 +43,7 @@ func bounds() []bound {
 		{"attempt_time", "how long an attempt may live", "executor.attempt_ttl", "", "seconds", duration(func(l host.Limits) time.Duration { return l.AttemptTTL }), nil, nil},
 		{"task_time", "how long a task may live", "executor.task_ttl", "", "seconds", duration(func(l host.Limits) time.Duration { return l.TaskTTL }), nil, nil},
 		{"run_time", "how long one run of a task may take at a time", "", "", "seconds", duration(func(l host.Limits) time.Duration { return l.RunTime }), nil, nil},
-		{"lease", "after which a run that nobody reports of is taken for lost", "agent.lock-retention-time", "leaseSeconds", "seconds", duration(func(l host.Limits) time.Duration { return l.Lease }), nil, nil},
+		{"lease", "how long nothing may be heard of a run before it is taken for lost", "agent.lock-retention-time", "leaseSeconds", "seconds", duration(func(l host.Limits) time.Duration { return l.Lease }), nil, nil},
 		{"crashes", "crashes of the server in a row at which a task may be under way", "agent.max_crashes", "", "crashes", func(_ *call, l host.Limits) int64 { return int64(l.MaxCrashes()) }, nil, onOneMachine},
 		{"keep_attempts", "how long attempts are kept after their end", "retention.attempts", "attemptDays", "seconds", duration(func(l host.Limits) time.Duration { return l.KeepAttempts }), nil, nil},
 		{"keep_history", "how long the history of an attempt is kept after its end", "executor.log_retention", "", "seconds", duration(func(l host.Limits) time.Duration { return l.Retention }), nil, nil},

@@ -8,7 +8,7 @@ import { Dialog, DialogFoot } from "../parts/dialog";
 import { Empty, Failure, Loading } from "../parts/feedback";
 import { Distance, Time } from "../parts/time";
 import css from "./admin.module.css";
-import { type Letter, letterQuery, lettersQuery, redrive, redriveOne } from "./queries";
+import { type Letter, type LetterBody, letterQuery, lettersQuery, redrive, redriveOne } from "./queries";
 import { AttemptOf, tasksOf, whatOf } from "./subject";
 
 const messages = (n: number) => (n === 1 ? "one message" : `${n.toLocaleString("en")} messages`);
@@ -128,23 +128,13 @@ function LetterDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const l = query.data;
   return (
     <Dialog open onClose={onClose} title="A message that was put aside">
-      {!l && <Loading query={query} rows={4} />}
-      {l && (
-        <>
-          <p>
-            Of <b>{l.queue}</b>, sent <Time at={l.sent} form="full" />, {l.size.toLocaleString("en")} bytes, received {l.deliveries.toLocaleString("en")} times.
-          </p>
-          {l.broken !== null && <p>It cannot be read: {l.broken}.</p>}
-          {l.body !== null && (
-            <pre className={css.body} tabIndex={0} aria-label="What it says">
-              {JSON.stringify(l.body, null, 2)}
-            </pre>
-          )}
-        </>
-      )}
-      <CommandLine line={commands.letter(id)} />
-      <CommandLine line={commands.redrive([id])} />
-      {send.error && <Failure error={send.error} />}
+      <div className={css.letter}>
+        {!l && <Loading query={query} rows={4} />}
+        {l && <Said letter={l} />}
+        <CommandLine line={commands.letter(id)} />
+        <CommandLine line={commands.redrive([id])} />
+        {send.error && <Failure error={send.error} />}
+      </div>
       <DialogFoot>
         <Button onClick={onClose}>Leave it</Button>
         <Button look="main" disabled={!l || send.isPending} onClick={() => send.mutate()}>
@@ -152,5 +142,22 @@ function LetterDialog({ id, onClose }: { id: string; onClose: () => void }) {
         </Button>
       </DialogFoot>
     </Dialog>
+  );
+}
+
+/** What a message says, as far as it is shown. */
+function Said({ letter: l }: { letter: LetterBody }) {
+  return (
+    <>
+      <p>
+        Of <b>{l.queue}</b>, sent <Time at={l.sent} form="full" />, {l.size.toLocaleString("en")} bytes, received {l.deliveries.toLocaleString("en")} times.
+      </p>
+      {l.broken !== null && <p>It cannot be read: {l.broken}.</p>}
+      {l.body !== null && (
+        <pre className={css.body} tabIndex={0} aria-label="What it says">
+          {JSON.stringify(l.body, null, 2)}
+        </pre>
+      )}
+    </>
   );
 }

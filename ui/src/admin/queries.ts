@@ -46,6 +46,7 @@ export const redrive = () => answered(client.POST("/api/redrive", { headers: { "
 export const redriveOne = (letter: string) => answered(client.POST("/api/x/admin/dead-letters/{letter}/redrive", { params: { path: { letter } } }));
 
 export type Letter = Schemas["DeadLetter"];
+export type LetterBody = Schemas["DeadLetterBody"];
 
 /** How many messages of each queue are looked at, which nobody else sees for that moment. */
 const lettersPage = 50;
