@@ -46,7 +46,7 @@ func bounds() []bound {
 		{"lease", "how long nothing may be heard of a run before it is taken for lost", "agent.lock-retention-time", "leaseSeconds", "seconds", duration(func(l host.Limits) time.Duration { return l.Lease }), nil, nil},
 		{"crashes", "crashes of the server in a row at which a task may be under way", "agent.max_crashes", "", "crashes", func(_ *call, l host.Limits) int64 { return int64(l.MaxCrashes()) }, nil, onOneMachine},
 		{"keep_attempts", "how long attempts are kept after their end", "retention.attempts", "attemptDays", "seconds", duration(func(l host.Limits) time.Duration { return l.KeepAttempts }), nil, nil},
-		{"keep_history", "how long the history of an attempt is kept after its end", "executor.log_retention", "", "seconds", duration(func(l host.Limits) time.Duration { return l.Retention }), nil, nil},
+		{"keep_history", "how long the history of an attempt is kept after its end", "executor.log_retention", "", "seconds", duration(func(l host.Limits) time.Duration { return l.Retention }), nil, onOneMachine},
 		{"keep_logs", "how long logs of tasks are kept", "retention.logs", "logDays", "seconds", duration(func(l host.Limits) time.Duration { return l.KeepLogs }), nil, nil},
 		{"keep_archives", "how long archives that nothing needs are kept after the next revision", "retention.archives", "archiveDays", "seconds", duration(func(l host.Limits) time.Duration { return l.KeepArchives }), nil, nil},
 		{"keep_audit", "how long the audit log is kept", "retention.audit", "auditDays", "seconds", duration(func(l host.Limits) time.Duration { return l.KeepRecords }), nil, nil},
