@@ -247,6 +247,7 @@ destroy: cdk build ## remove STAGE, which must be named, from the account: stops
 	$(CDK) destroy --all --no-notices -c stage=$(STAGE) $(CONTEXT)
 	@echo "What outlives the stack: the table zerodag-$(STAGE)-table, the buckets zerodag-$(STAGE)-archives-* and zerodag-$(STAGE)-logs-*,"
 	@echo "and the secrets below /zerodag/$(STAGE)/. make deploy STAGE=$(STAGE) takes them over again; docs/aws.md#removal deletes them."
+	@echo "With cognito: true also the user pool zerodag-$(STAGE)-people, which a later deploy does not take over."
 
 .PHONY: test-aws
 test-aws: tools-aws assets lint-template ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,28 +15,51 @@ func newAdmin(s streams) *cobra.Command {
 		Short: "Look after a deployment",
 		RunE:  func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
 	}
-	c.AddCommand(newRedrive(s), newRevive(s))
+	c.AddCommand(newQueue(s), newLimits(s), newSites(s), newDeadLetters(s), newRedrive(s), newRevive(s))
 	return c
 }
 
 func newRedrive(s streams) *cobra.Command {
 	r := &remote{streams: s}
-	c := &cobra.Command{Use: "redrive", Short: "Send messages that nobody could handle back to their queues",
-		Long: `Send messages that nobody could handle back to their queues, now. The tick does so by
-itself, ever more slowly: this is for when the cause is mended.`}
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
+	c := &cobra.Command{Use: "redrive [ID...]", Short: "Send messages that nobody could handle back to their queues, or some of them",
+		Long: `Send messages that nobody could handle back to their queues, now: all, or those of IDs as
+zerodag admin dead-letters lists them. The tick does so by itself, ever more slowly: this is
+for when the cause is mended.`}
+	return r.command(c, 0, 1<<10, func(ctx context.Context, args []string) error {
 		if err := r.open(ctx); err != nil {
 			return err
 		}
-		n, err := r.Redrive(ctx)
+		n, err := r.redrive(ctx, args)
 		if err != nil {
 			return err
 		}
 		result := struct {
 			Messages int `json:"messages"`
 		}{n}
-		return r.show(result, func(p printer) { p.line("Sent %d messages back.", n) })
+		return r.show(result, func(p printer) { p.line("%s", sentBack(n)) })
 	})
+}
+
+// redrive sends back the dead letters of ids, or all.
+func (r *remote) redrive(ctx context.Context, ids []string) (n int, err error) {
+	if len(ids) == 0 {
+		return r.Redrive(ctx)
+	}
+	for _, id := range ids {
+		one, err := r.RedriveOne(ctx, id)
+		if err != nil {
+			return n, fmt.Errorf("after %d of %d messages: %w", n, len(ids), err)
+		}
+		n += one
+	}
+	return n, nil
+}
+
+func sentBack(n int) string {
+	if n == 1 {
+		return "Sent one message back."
+	}
+	return fmt.Sprintf("Sent %d messages back.", n)
 }
 
 func newRevive(s streams) *cobra.Command {

@@ -137,6 +137,7 @@ func startWeb(engine *embedded.Engine, o webOptions, logger *slog.Logger) (_ *we
 	o.api.Node, o.api.Logger, o.api.Stopping = engine.Node, logger, w.stopping
 	o.api.Syntax = script.Check
 	o.api.Backup, o.api.Writable, o.api.Vitals = engine.Backup, engine.Writable, engine.Vitals
+	o.api.Depths, o.api.Queued = engine.DB.Depths, engine.DB.Queued
 	o.api.Auth.Tokens, o.api.Auth.Audit, o.api.Auth.Seal, o.api.Auth.Required = engine.DB, engine.DB, engine.Seal, o.token
 	access := func(h http.Handler) http.Handler { return h }
 	if o.accessLog != "" {

@@ -40,6 +40,7 @@ type Deployment struct {
 	api            awsapigatewayv2.HttpApi
 	commands       *commands          // nil: there are none
 	callee         awslambda.Function // runs commands; nil: there is none
+	people         *people            // nil: people sign in elsewhere, or with tokens only
 }
 
 // queue is a queue and where its messages go that cannot be handled.
@@ -65,6 +66,7 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 	d.createBus()
 	d.createNetwork()
 	d.createEndpoint()
+	d.createPeople()
 	if err := d.createCommands(); err != nil {
 		return nil, err
 	}

@@ -72,12 +72,6 @@ func (d *Deployment) parameter(name string) []*string {
 	return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String(name[1:])})}
 }
 func onSealKey(d *Deployment) []*string { return d.parameter(env.Keys(d.Stage) + env.SealKey) }
-func onClientSecret(d *Deployment) []*string {
-	if d.OIDCIssuer == "" {
-		return nil
-	}
-	return d.parameter(env.Keys(d.Stage) + env.ClientSecret)
-}
 func onSecrets(d *Deployment) []*string {
 	return d.parameter("/zerodag/" + d.Stage + "/*")
 }
@@ -89,6 +83,7 @@ var (
 	sendQueue   = []string{"sqs:SendMessage"}
 	workQueue   = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
 	readDead    = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
+	countQueue  = []string{"sqs:GetQueueAttributes"}
 	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
 )
 
@@ -112,11 +107,11 @@ func functions() []function {
 		{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
 		{readSecrets, onSecrets}})
 	return []function{
-		{name: "api", timeout: 29, memory: 512, reserved: apiReserved, may: slices.Concat(redrive, []right{table,
+		{name: "api", timeout: 29, memory: 512, reserved: apiReserved, may: slices.Concat(redrive, []right{table, {countQueue, onEvents}, {countQueue, onTasks}, {countQueue, onDead},
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets},
-			{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onSealKey}, {[]string{"ssm:GetParameter"}, onClientSecret}})},
+			{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onSealKey}, {[]string{"ssm:GetParameter"}, onClientSecret}, {[]string{"secretsmanager:GetSecretValue"}, onPeopleSecret}})},
 		{name: "runners", timeout: 20, memory: 512, reserved: 50, may: []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
 			{[]string{"s3:GetObject"}, onKeys("archives/", "log/", "state/")}, {[]string{"s3:PutObject"}, onKeys("log/")}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:PutObject"}, onLogs}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey}, {readSecrets, onSecrets}, {[]string{"ssm:GetParameter"}, onRunnerKeys}}},
@@ -267,10 +262,7 @@ func (d *Deployment) variables() map[string]string {
 		Bus: *d.bus.EventBusName(), Topic: *d.topic.TopicArn(), Announce: d.BusEvents,
 		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, Commands: d.commandSettings(),
 		KeepAttempts: daysOf(d.AttemptDays), KeepArchives: daysOf(d.ArchiveDays), KeepRecords: daysOf(d.AuditDays), KeepLogs: daysOf(d.LogDays),
-		EventVisibility: eventVisibility, TaskVisibility: taskVisibility,
-	}
-	if d.OIDCIssuer != "" {
-		c.OIDC = env.OIDC{Issuer: d.OIDCIssuer, Client: d.OIDCClient, Address: d.OIDCAddress, Name: d.OIDCName, Groups: d.OIDCGroups, Grants: d.OIDCGrants}
+		EventVisibility: eventVisibility, TaskVisibility: taskVisibility, OIDC: d.provider(),
 	}
 	if d.callee != nil {
 		c.Commands.Function = env.Function{Name: *d.name("commands"), Memory: d.CommandFunctionMemory}

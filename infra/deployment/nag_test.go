@@ -31,6 +31,9 @@ func excused() map[[2]string]string {
 		{"AwsSolutions-APIG4", "Stack/Api/ANY--runner--"}:     "machines show a token of their own, which the function looks at",
 		{"AwsSolutions-ECS4", "Stack/Cluster"}:                "Container Insights cost for each machine and metric; machines live for minutes, and tell their state to the engine",
 		{"AwsSolutions-VPC7", "Stack/CommandNetwork"}:         "flow logs have a price for each gigabyte; nothing comes into this network. Who wants them names a VPC of their own",
+		{"AwsSolutions-COG2", "Stack/People"}:                 "setting cognitoMfa: required demands a second factor; by default people choose one",
+		{"AwsSolutions-COG3", "Stack/People"}:                 "threat protection has a price for each user (the Plus tier); passwords are long, and nobody signs up",
+		{"AwsSolutions-SMG4", "Stack/PeopleSecret"}:           "Cognito gives a client one secret for its life: a new one is a new client, by a deploy",
 		{"AwsSolutions-IAM5", "Stack/RunnerExecution"}:        "images come from the repositories of setting repositories, all of the account by default; a token of the registry has no resource",
 		{"AwsSolutions-IAM5", "Stack/apiRole/DefaultPolicy"}:  "objects below prefixes, indexes of the table, parameters of the stage: all of the stack (TestStack/rights holds the rest)",
 		{"AwsSolutions-IAM5", "Stack/runnersRole/"}:           "as for the API",
@@ -48,7 +51,9 @@ func TestNag(t *testing.T) {
 	out := t.TempDir()
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: &out, Context: &map[string]any{"@aws-cdk/core:newStyleStackSynthesis": true, "@aws-cdk/aws-iam:minimizePolicies": true}})
 	stack := awscdk.NewStack(app, jsii.String("Stack"), &awscdk.StackProps{Env: where})
-	if _, err := New(stack, settings.Default("main"), programs(t)); err != nil {
+	s := settings.Default("main")
+	s.Cognito = true
+	if _, err := New(stack, s, programs(t)); err != nil {
 		t.Fatal(err)
 	}
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(nil), nil)

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -71,6 +72,11 @@ func needed() map[string][][2]string {
 		"AWS::ApiGatewayV2::Stage":              append(api, [2]string{"logs:CreateLogDelivery", "*"}),
 		"AWS::CloudWatch::Alarm":                one("cloudwatch:PutMetricAlarm", "arn:aws:cloudwatch:"+a+"alarm:zerodag-main-Late"),
 		"AWS::CloudWatch::Dashboard":            one("cloudwatch:PutDashboard", "arn:aws:cloudwatch::111111111111:dashboard/zerodag-main-overview-eu-central-1"),
+		"AWS::Cognito::UserPool":                append(one("cognito-idp:CreateUserPool", "*"), [2]string{"cognito-idp:UpdateUserPool", "arn:aws:cognito-idp:" + a + "userpool/x"}, [2]string{"cognito-idp:DescribeUserPool", "arn:aws:cognito-idp:" + a + "userpool/x"}),
+		"AWS::Cognito::UserPoolClient":          append(one("cognito-idp:CreateUserPoolClient", "arn:aws:cognito-idp:"+a+"userpool/x"), [2]string{"cognito-idp:DescribeUserPoolClient", "arn:aws:cognito-idp:" + a + "userpool/x"}),
+		"AWS::Cognito::UserPoolDomain":          append(one("cognito-idp:CreateUserPoolDomain", "arn:aws:cognito-idp:"+a+"userpool/x"), [2]string{"cognito-idp:DescribeUserPoolDomain", "*"}),
+		"AWS::Cognito::UserPoolGroup":           one("cognito-idp:CreateGroup", "arn:aws:cognito-idp:"+a+"userpool/x"),
+		"AWS::SecretsManager::Secret":           append(one("secretsmanager:CreateSecret", "arn:aws:secretsmanager:"+a+"secret:zerodag-main-oidc-x"), [2]string{"secretsmanager:DeleteSecret", "arn:aws:secretsmanager:" + a + "secret:zerodag-main-oidc-x"}),
 		"AWS::DynamoDB::Table":                  append(one("dynamodb:CreateTable", "arn:aws:dynamodb:"+a+"table/zerodag-main-table"), [2]string{"dynamodb:UpdateContinuousBackups", "arn:aws:dynamodb:" + a + "table/zerodag-main-table"}),
 		"AWS::EC2::InternetGateway":             ec2("CreateInternetGateway", "CreateTags", "DeleteInternetGateway"),
 		"AWS::EC2::Route":                       ec2("CreateRoute", "DeleteRoute"),
@@ -119,6 +125,13 @@ func TestPolicies(t *testing.T) {
 	for _, r := range resources(m) {
 		kinds[r["Type"].(string)] = true
 	}
+	people, err := os.ReadFile("testdata/people.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range regexp.MustCompile(`AWS::(Cognito|SecretsManager)::\w+`).FindAllString(string(people), -1) {
+		kinds[kind] = true
+	}
 	requests := needed()
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		if len(requests[kind]) == 0 {
@@ -130,6 +143,14 @@ func TestPolicies(t *testing.T) {
 			}
 		}
 	}
+	for _, s := range execution.Statement { // the names of user pools are not in their ARNs
+		if slices.ContainsFunc(texts(s["Action"]), func(a string) bool {
+			return strings.HasPrefix(a, "cognito-idp:Delete") || strings.HasPrefix(a, "cognito-idp:Update")
+		}) &&
+			!strings.Contains(fmt.Sprint(s["Condition"]), "aws:ResourceTag/"+stageTag) {
+			t.Errorf("%s reaches every user pool of the account", s["Sid"])
+		}
+	}
 	for _, role := range []string{"deploy", "file-publishing", "lookup"} {
 		if !deploy.allows("sts:AssumeRole", "arn:aws:iam::111111111111:role/cdk-hnb659fds-"+role+"-role-111111111111-eu-central-1") {
 			t.Errorf("the role %s of the bootstrap cannot be taken", role)
@@ -138,7 +159,8 @@ func TestPolicies(t *testing.T) {
 	for _, p := range []policy{execution, deploy} {
 		for _, r := range [][2]string{{"s3:DeleteObject", "arn:aws:s3:::payroll/x"}, {"dynamodb:DeleteTable", "arn:aws:dynamodb:eu-central-1:111111111111:table/payroll"}, {"iam:CreateUser", "*"},
 			{"iam:PutRolePolicy", "arn:aws:iam::111111111111:role/admin"}, {"iam:PassRole", "arn:aws:iam::111111111111:role/admin"}, {"sts:AssumeRole", "arn:aws:iam::111111111111:role/admin"},
-			{"lambda:UpdateFunctionCode", "arn:aws:lambda:eu-central-1:111111111111:function:payroll"}, {"ssm:GetParameter", "arn:aws:ssm:eu-central-1:111111111111:parameter/zerodag/main/0/1/key"}} {
+			{"lambda:UpdateFunctionCode", "arn:aws:lambda:eu-central-1:111111111111:function:payroll"}, {"ssm:GetParameter", "arn:aws:ssm:eu-central-1:111111111111:parameter/zerodag/main/0/1/key"},
+			{"cognito-idp:AdminCreateUser", "arn:aws:cognito-idp:eu-central-1:111111111111:userpool/x"}, {"secretsmanager:GetSecretValue", "arn:aws:secretsmanager:eu-central-1:111111111111:secret:payroll"}} {
 			if p.allows(r[0], r[1]) {
 				t.Errorf("%s on %s is allowed", r[0], r[1])
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -46,6 +47,10 @@ type Settings struct {
 	OIDCGroups  string   `yaml:"oidcGroups" doc:"the claim of id tokens that lists groups; Cognito has cognito:groups"`
 	OIDCGrants  []string `yaml:"oidcGrants" doc:"who may sign in: WHO=ROLE or WHO=ROLE/SITE, where WHO is an e-mail address, @DOMAIN or group:NAME; the first that fits counts"`
 
+	Cognito       bool   `yaml:"cognito" doc:"a user pool of Cognito is made with the stage, at which people sign in to the page; oidcIssuer and oidcClient stay empty then"`
+	CognitoDomain string `yaml:"cognitoDomain" doc:"what the address of its sign-in page begins with, unique in the region; empty is zerodag-STAGE-ACCOUNT"`
+	CognitoMFA    string `yaml:"cognitoMfa" enum:"optional,required,off" doc:"whether people have a second factor there, a code of an app"`
+
 	VPC                   string   `yaml:"vpc" doc:"vpc-... of executor, agent and machines; default: machines run in the default VPC of the account; nothing: in one of their own"`
 	Subnets               []string `yaml:"subnets" prefix:"subnet-" doc:"of vpc"`
 	SecurityGroups        []string `yaml:"securityGroups" prefix:"sg-" doc:"of executor and agent in vpc; none: one is made that lets everything out"`
@@ -80,7 +85,7 @@ func Default(stage string) Settings {
 		LogDays: 90, BusEvents: "all", DeletionProtection: true,
 		Commands: "fargate", Image: "public.ecr.aws/docker/library/python:3.13-slim", Repositories: []string{"*"},
 		CommandCPU: 1024, CommandMemory: 2048, CommandArchitecture: "x86_64", CommandFunctionMemory: 1769,
-		OIDCName: "single sign-on", OIDCGroups: "groups",
+		OIDCName: "single sign-on", OIDCGroups: "groups", CognitoMFA: "optional",
 	}
 }
 
@@ -125,8 +130,83 @@ var grant = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
 })
 
+// Grants say who may sign in and as what. Where a user pool is made and nobody is named, its groups are the roles.
+func (s Settings) Grants() []string {
+	if s.Cognito && len(s.OIDCGrants) == 0 {
+		return []string{"group:owner=owner", "group:admin=admin", "group:operator=operator", "group:viewer=viewer"}
+	}
+	return s.OIDCGrants
+}
+
+// Groups are those that the grants name, each once, in their order.
+func (s Settings) Groups() (list []string) {
+	for _, g := range s.Grants() {
+		if group, is := strings.CutPrefix(g[:strings.LastIndex(g, "=")], "group:"); is && !slices.Contains(list, group) {
+			list = append(list, group)
+		}
+	}
+	return list
+}
+
+// userPool is what Cognito takes; compiled when it is needed.
+var userPool = sync.OnceValue(func() (forms struct{ domain, group *regexp.Regexp }) {
+	forms.domain = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	forms.group = regexp.MustCompile(`^[\p{L}\p{M}\p{S}\p{N}\p{P}]{1,128}$`)
+	return forms
+})
+
+// cognito looks at what says how a user pool is made.
+func (s Settings) cognito() error {
+	if !s.Cognito {
+		if s.CognitoDomain != "" {
+			return errors.New("cognitoDomain must be given together with cognito: true, which makes the user pool")
+		}
+		return nil
+	}
+	if s.OIDCIssuer != "" || s.OIDCClient != "" {
+		return errors.New("cognito makes a provider of identities: oidcIssuer and oidcClient must be empty then, or cognito be false for a provider that there is already")
+	}
+	domain := s.CognitoDomain
+	if domain == "" {
+		domain = "zerodag-" + s.Stage
+	}
+	for _, word := range []string{"aws", "amazon", "cognito"} {
+		if strings.Contains(domain, word) {
+			return fmt.Errorf("cognitoDomain must not contain %s, which AWS keeps for itself, but is %q", word, domain)
+		}
+	}
+	if !userPool().domain.MatchString(domain) {
+		return fmt.Errorf("cognitoDomain must be lower-case letters, digits and hyphens, at most 63, but is %q", domain)
+	}
+	if s.OIDCAddress != "" && !strings.HasPrefix(s.OIDCAddress, "https://") {
+		return fmt.Errorf("oidcAddress must be a URL that begins with https:// but is %q", s.OIDCAddress)
+	}
+	if err := s.grants(); err != nil {
+		return err
+	}
+	for _, group := range s.Groups() {
+		if !userPool().group.MatchString(group) {
+			return fmt.Errorf("oidcGrants must name groups as Cognito takes them, at most 128 letters, digits and signs without blanks, but has %q", group)
+		}
+	}
+	return nil
+}
+
+// grants looks at the form of all grants.
+func (s Settings) grants() error {
+	for _, g := range s.OIDCGrants {
+		if !grant().MatchString(g) {
+			return fmt.Errorf("oidcGrants must be WHO=ROLE or WHO=ROLE/SITE, where WHO is an e-mail address, @DOMAIN or group:NAME, but has %q", g)
+		}
+	}
+	return nil
+}
+
 // signIn looks at what says who may sign in at a provider of identities.
 func (s Settings) signIn() error {
+	if err := s.cognito(); err != nil || s.Cognito {
+		return err
+	}
 	if s.OIDCIssuer == "" {
 		if s.OIDCClient != "" || s.OIDCAddress != "" || len(s.OIDCGrants) > 0 {
 			return errors.New("oidcClient, oidcAddress and oidcGrants must be given together with oidcIssuer, the provider of identities")
@@ -141,12 +221,7 @@ func (s Settings) signIn() error {
 	if s.OIDCClient == "" || len(s.OIDCGrants) == 0 {
 		return errors.New("oidcIssuer must be given together with oidcClient and with oidcGrants, which say who may sign in")
 	}
-	for _, g := range s.OIDCGrants {
-		if !grant().MatchString(g) {
-			return fmt.Errorf("oidcGrants must be WHO=ROLE or WHO=ROLE/SITE, where WHO is an e-mail address, @DOMAIN or group:NAME, but has %q", g)
-		}
-	}
-	return nil
+	return s.grants()
 }
 
 // checkStage refuses what is no name of a stage, nor of a file in the folder of stages.

@@ -164,14 +164,21 @@ func TestWrong(t *testing.T) {
 		"oidcGrants must be WHO=ROLE": func(s *settings.Settings) {
 			s.OIDCIssuer, s.OIDCAddress, s.OIDCClient, s.OIDCGrants = "https://id.example.com", "https://a", "c", []string{"@example.com=viewer", "everybody=viewer"}
 		},
-		"domain must be given together":              func(s *settings.Settings) { s.Domain = "x.example.com" },
-		"hostedZone must have an id":                 func(s *settings.Settings) { s.HostedZone.ID = "Z1" },
-		"hostedZone must be the zone of domain":      func(s *settings.Settings) { s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"} },
-		"subnets must be ids":                        func(s *settings.Settings) { s.VPC, s.Subnets = "vpc-1", []string{"a"} },
-		"vpc must be default, or an id":              func(s *settings.Settings) { s.VPC = "vpc-1" },
-		"must be given together with vpc":            func(s *settings.Settings) { s.VPC, s.Subnets = settings.DefaultVPC, []string{"subnet-1"} },
-		"commandSecurityGroups must be given":        func(s *settings.Settings) { s.CommandSecurityGroups = []string{"sg-1"} },
-		"vpc: default is about machines of commands": func(s *settings.Settings) { s.VPC, s.Commands = settings.DefaultVPC, "none" },
+		"cognitoDomain must be given together":           func(s *settings.Settings) { s.CognitoDomain = "x" },
+		"oidcIssuer and oidcClient must be empty":        func(s *settings.Settings) { s.Cognito, s.OIDCIssuer = true, "https://id.example.com" },
+		"cognitoDomain must not contain aws":             func(s *settings.Settings) { s.Cognito, s.Stage = true, "aws-test" },
+		"cognitoDomain must be lower-case":               func(s *settings.Settings) { s.Cognito, s.CognitoDomain = true, "My_Team" },
+		"cognitoMfa must be optional or required or off": func(s *settings.Settings) { s.Cognito, s.CognitoMFA = true, "sms" },
+		"must name groups as Cognito takes them":         func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:data admins=admin"} },
+		"oidcGrants must be WHO=ROLE or WHO=ROLE/SITE":   func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:a=boss"} },
+		"domain must be given together":                  func(s *settings.Settings) { s.Domain = "x.example.com" },
+		"hostedZone must have an id":                     func(s *settings.Settings) { s.HostedZone.ID = "Z1" },
+		"hostedZone must be the zone of domain":          func(s *settings.Settings) { s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"} },
+		"subnets must be ids":                            func(s *settings.Settings) { s.VPC, s.Subnets = "vpc-1", []string{"a"} },
+		"vpc must be default, or an id":                  func(s *settings.Settings) { s.VPC = "vpc-1" },
+		"must be given together with vpc":                func(s *settings.Settings) { s.VPC, s.Subnets = settings.DefaultVPC, []string{"subnet-1"} },
+		"commandSecurityGroups must be given":            func(s *settings.Settings) { s.CommandSecurityGroups = []string{"sg-1"} },
+		"vpc: default is about machines of commands":     func(s *settings.Settings) { s.VPC, s.Commands = settings.DefaultVPC, "none" },
 		"taskRoles":                        func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
 		"busEvents must be all or ends or": func(s *settings.Settings) { s.BusEvents = "some" },
 	} {
@@ -180,6 +187,30 @@ func TestWrong(t *testing.T) {
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// TestUserPool proves that a user pool needs nothing but to be asked for, that its groups are those of the grants, and
+// that nobody has a role by default but by a group.
+func TestUserPool(t *testing.T) {
+	t.Parallel()
+	s := settings.Default("main")
+	s.Cognito = true
+	if err := s.Validate(); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(s.Groups(), " "); got != "owner admin operator viewer" {
+		t.Errorf("groups %q", got)
+	}
+	s.OIDCGrants = []string{"group:a=b=admin", "boss@example.com=owner", "group:team=viewer", "group:a=b=viewer/2"}
+	if err := s.Validate(); err != nil {
+		t.Error(err)
+	}
+	if got := strings.Join(s.Groups(), " "); got != "a=b team" {
+		t.Errorf("groups %q", got)
+	}
+	if s.Cognito = false; len(s.Grants()) != 4 || len(settings.Default("main").Grants()) != 0 {
+		t.Error("a stage without a user pool has grants that nobody gave")
 	}
 }
 

@@ -3,6 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -64,6 +69,9 @@ func (a *account) plantings() []planting {
 			_, err := a.ssm.PutParameter(ctx, &ssm.PutParameterInput{Name: aws.String("/zerodag/" + a.stage + "/0/1/secret"), Value: aws.String("v"), Type: "SecureString"})
 			return err
 		}, "/0/1/secret"},
+		{"secret", func(ctx context.Context) error {
+			return a.target(ctx, "secretsmanager", "secretsmanager.CreateSecret", map[string]any{"Name": x, "SecretString": "v", "ClientRequestToken": "0123456789012345678901234567890123456789"}, nil)
+		}, x},
 		{"log group", func(ctx context.Context) error {
 			return a.target(ctx, "logs", "Logs_20140328.CreateLogGroup", map[string]any{"logGroupName": "/aws/lambda/" + x}, nil)
 		}, "/aws/lambda/" + x},
@@ -246,6 +254,49 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"", "i", "main-x", "Main", "1a", strings.Repeat("a", 18), "a/b"} {
 		if _, err := open(t.Context(), name); err == nil || !strings.Contains(err.Error(), "cannot be the stage") {
 			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// TestUserPools proves that the user pools of the stage are found, page by page, those of others are not, and that one
+// is removed with its address, and in spite of its protection. LocalStack has no Cognito: an answer is what AWS documents.
+func TestUserPools(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		asked = append(asked, operation+" "+string(body))
+		switch {
+		case operation == "ListUserPools" && strings.Contains(string(body), "NextToken"):
+			fmt.Fprint(w, `{"UserPools":[{"Id":"eu-central-1_B","Name":"zerodag-it1-people"}]}`)
+		case operation == "ListUserPools":
+			fmt.Fprint(w, `{"UserPools":[{"Id":"eu-central-1_A","Name":"zerodag-it12-people"},{"Id":"eu-central-1_C","Name":"payroll"}],"NextToken":"n"}`)
+		case operation == "DescribeUserPool":
+			fmt.Fprint(w, `{"UserPool":{"Id":"eu-central-1_B","Domain":"zerodag-it1-111111111111","DeletionProtection":"ACTIVE"}}`)
+		}
+	}))
+	defer server.Close()
+	a := newAccount(aws.Config{Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}, "it1")
+	a.near = false
+	list, err := a.userPools(t.Context())
+	if err != nil || !slices.Equal(list, []string{"zerodag-it1-people eu-central-1_B"}) {
+		t.Fatalf("%v, %v", list, err)
+	}
+	asked = nil
+	if err := a.removeUserPool(t.Context(), list[0]); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"DescribeUserPool ", `DeleteUserPoolDomain {"Domain":"zerodag-it1-111111111111"`, `UpdateUserPool {"AutoVerifiedAttributes":["email"],"DeletionProtection":"INACTIVE"`, `DeleteUserPool {"UserPoolId":"eu-central-1_B"`}
+	if len(asked) != len(want) {
+		t.Fatalf("asked %q", asked)
+	}
+	for i, begin := range want {
+		if !strings.HasPrefix(asked[i], begin) {
+			t.Errorf("asked %s, want %s", asked[i], begin)
 		}
 	}
 }

@@ -44,6 +44,8 @@ func kinds() []kind {
 		{"security group", (*account).groups, nil},
 		{"log group", (*account).logGroups, (*account).removeLogGroup},
 		{"parameter", (*account).parameters, (*account).removeParameter},
+		{"user pool", (*account).userPools, (*account).removeUserPool},
+		{"secret", (*account).secrets, (*account).removeSecret},
 		{"tagged", (*account).tagged, nil},
 	}
 }

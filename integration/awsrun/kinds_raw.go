@@ -249,7 +249,7 @@ func (a *account) removeLogGroup(ctx context.Context, name string) error {
 
 // listedByName are services whose resources are found by the other lists, which show what is there. That
 // of tags also shows for a while what was removed.
-const listedByName = " apigateway cloudformation cloudwatch dynamodb ec2 ecs events iam lambda logs s3 scheduler sns sqs ssm "
+const listedByName = " apigateway cloudformation cloudwatch cognito-idp dynamodb ec2 ecs events iam lambda logs s3 scheduler secretsmanager sns sqs ssm "
 
 // keyValue is a tag.
 type keyValue struct{ Key, Value string }
@@ -282,4 +282,73 @@ func (a *account) tagged(ctx context.Context) (arns []string, err error) {
 		}
 	}
 	return arns, nil
+}
+
+// userPools are by name; LocalStack has none.
+func (a *account) userPools(ctx context.Context) (names []string, err error) {
+	if a.near {
+		return nil, nil
+	}
+	in := map[string]any{"MaxResults": 60}
+	for {
+		var page struct {
+			UserPools []struct{ ID, Name string }
+			NextToken string
+		}
+		if err := a.target(ctx, "cognito-idp", "AWSCognitoIdentityProviderService.ListUserPools", in, &page); err != nil {
+			return nil, err
+		}
+		for _, x := range page.UserPools {
+			if a.owns(x.Name) {
+				names = append(names, x.Name+" "+x.ID)
+			}
+		}
+		if page.NextToken == "" {
+			return names, nil
+		}
+		in["NextToken"] = page.NextToken
+	}
+}
+
+// removeUserPool takes away first what keeps a pool from being deleted: its protection, and the address of its pages.
+func (a *account) removeUserPool(ctx context.Context, name string) error {
+	id := last(name, " ")
+	var pool struct{ UserPool struct{ Domain string } }
+	if err := a.target(ctx, "cognito-idp", "AWSCognitoIdentityProviderService.DescribeUserPool", map[string]any{"UserPoolId": id}, &pool); err != nil {
+		return err
+	}
+	if domain := pool.UserPool.Domain; domain != "" {
+		if err := a.target(ctx, "cognito-idp", "AWSCognitoIdentityProviderService.DeleteUserPoolDomain", map[string]any{"UserPoolId": id, "Domain": domain}, nil); err != nil {
+			return err
+		}
+	}
+	if err := a.target(ctx, "cognito-idp", "AWSCognitoIdentityProviderService.UpdateUserPool", map[string]any{"UserPoolId": id, "DeletionProtection": "INACTIVE", "AutoVerifiedAttributes": []string{"email"}}, nil); err != nil {
+		return err
+	}
+	return a.target(ctx, "cognito-idp", "AWSCognitoIdentityProviderService.DeleteUserPool", map[string]any{"UserPoolId": id}, nil)
+}
+
+// secrets are those of Secrets Manager, by name.
+func (a *account) secrets(ctx context.Context) (names []string, err error) {
+	in := map[string]any{"MaxResults": 100, "Filters": []any{map[string]any{"Key": "name", "Values": []string{a.prefix()}}}}
+	for {
+		var page struct {
+			SecretList []struct{ Name string }
+			NextToken  string
+		}
+		if err := a.target(ctx, "secretsmanager", "secretsmanager.ListSecrets", in, &page); err != nil {
+			return nil, err
+		}
+		for _, x := range page.SecretList {
+			names = append(names, x.Name)
+		}
+		if page.NextToken == "" {
+			return a.owned(names), nil
+		}
+		in["NextToken"] = page.NextToken
+	}
+}
+
+func (a *account) removeSecret(ctx context.Context, name string) error {
+	return a.target(ctx, "secretsmanager", "secretsmanager.DeleteSecret", map[string]any{"SecretId": name, "ForceDeleteWithoutRecovery": true}, nil)
 }

@@ -57,6 +57,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	}()
 	stopping := make(chan struct{})
 	options.Node, options.Version, options.Stopping, options.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
+	options.Depths, options.Queued = engine.DB.Depths, engine.DB.Queued
 	options.Auth.Tokens, options.Auth.Audit, options.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, engine.Seal)
 	options.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
 	options.Limits.Watch = 20 * time.Millisecond

@@ -54,6 +54,16 @@ func (b *browser) do(method, path, body string, change ...func(*http.Request)) a
 	return a
 }
 
+// sessionName is what a server of this machine calls the cookie of a session.
+func (s *running) sessionName(t *testing.T) string {
+	t.Helper()
+	at, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "zerodag_session_" + at.Port()
+}
+
 // without leaves a header out.
 func without(name string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Del(name) }
@@ -116,7 +126,7 @@ func TestSignInWithAToken(t *testing.T) {
 	}
 	a := b.do(http.MethodPost, "/api/x/session", `{"token":"`+token+`"}`)
 	k := b.cookieOf()
-	name, secure := "zerodag_session", false
+	name, secure := server.sessionName(t), false
 	if server.deployed() {
 		name, secure = "__Host-zerodag_session", true
 	}
@@ -214,7 +224,7 @@ func TestSignInWithAPassword(t *testing.T) {
 		"another key":      ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "se:cret"}}, Seal: seal.New(seal.Fixed(nil))}}),
 	} {
 		x := other.sitting(t)
-		x.jar[kept.Name] = kept
+		x.jar[other.sessionName(t)] = &http.Cookie{Name: other.sessionName(t), Value: kept.Value}
 		if s := x.signs(); s.Authenticated != (name == "the same") || s.Rights.Admin != (name == "the same") {
 			t.Errorf("on a server with %s: %+v", name, s)
 		}
@@ -279,8 +289,8 @@ func TestSessionsEnd(t *testing.T) {
 }
 
 // TestWhereCookiesComeFrom proves that over https a session is taken only from a cookie that no other host of the
-// domain can have set, that one of two with the same name is never chosen, and that nobody signs in on a page that
-// came without TLS from another machine.
+// domain can have set, that one of two with the same name is never chosen, that a server on one's own machine takes none
+// of another port, and that nobody signs in on a page that came without TLS from another machine.
 func TestWhereCookiesComeFrom(t *testing.T) {
 	t.Parallel()
 	server := ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}}}})
@@ -296,7 +306,7 @@ func TestWhereCookiesComeFrom(t *testing.T) {
 		"by its name without an Origin": {named},
 	} {
 		x := server.sitting(t)
-		if a := x.do(http.MethodPost, "/api/x/session", body, change...); a.status != 200 || x.cookieOf().Name != "__Host-zerodag_session" || !x.cookieOf().Secure {
+		if a := x.do(http.MethodPost, "/api/x/session", body, change...); a.status != 200 || !strings.HasPrefix(x.cookieOf().Name, "__Host-zerodag_session") || !x.cookieOf().Secure {
 			t.Errorf("%s: %d, cookie %+v", name, a.status, x.cookieOf())
 		}
 		b.jar = x.jar
@@ -314,9 +324,14 @@ func TestWhereCookiesComeFrom(t *testing.T) {
 		{"zerodag.example.com", "zerodag_session=" + good, false},
 		{"zerodag.example.com", "zerodag_session=evil; __Host-zerodag_session=" + good, true},
 		{"zerodag.example.com", "__Host-zerodag_session=" + good + "; __Host-zerodag_session=evil", false},
-		{"127.0.0.1:80", "__Host-zerodag_session=" + good, true},
-		{"127.0.0.1:80", "zerodag_session=" + good, true},
-		{"[::1]:80", "zerodag_session=" + good, true},
+		{"zerodag.example.com:8443", "__Host-zerodag_session=" + good, true},
+		{"127.0.0.1:8080", "__Host-zerodag_session_8080=" + good, true},
+		{"127.0.0.1:8080", "zerodag_session_8080=" + good, true},
+		{"[::1]:8080", "zerodag_session_8080=" + good, true},
+		{"localhost:8080", "zerodag_session_8080=" + good + "; zerodag_session_9090=evil; zerodag_session=evil", true},
+		{"localhost:8080", "zerodag_session_9090=" + good, false},
+		{"localhost:8080", "zerodag_session=" + good, false},
+		{"localhost", "zerodag_session=" + good, true},
 		{"localhost", "zerodag_session=" + good + "; zerodag_session=" + good, false},
 		{"localhost", "zerodag_session=", false},
 		{"localhost", "zerodag_session=" + good + "A", false},
@@ -324,6 +339,27 @@ func TestWhereCookiesComeFrom(t *testing.T) {
 		if got := session(c.host, c.cookies); got != c.want {
 			t.Errorf("%s with %s: %v", c.host, strings.ReplaceAll(c.cookies, good, "GOOD"), got)
 		}
+	}
+}
+
+// TestTwoServersOnOneMachine proves that a browser stays signed in at two servers of its own machine: it keeps cookies
+// of all ports together.
+func TestTwoServersOnOneMachine(t *testing.T) {
+	t.Parallel()
+	auth := httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}}}}
+	one, two := ours(t, auth), ours(t, auth)
+	first, second := one.sitting(t), two.sitting(t)
+	second.jar = first.jar
+	for _, b := range []*browser{first, second} {
+		if a := b.do(http.MethodPost, "/api/x/session", `{"user":"me","password":"p"}`); a.status != 200 {
+			t.Fatalf("%d %s", a.status, a.content)
+		}
+	}
+	if len(first.jar) != 2 || !first.signs().Authenticated || !second.signs().Authenticated {
+		t.Errorf("signed in at the first: %v, at the second: %v, with the cookies %v", first.signs().Authenticated, second.signs().Authenticated, first.jar)
+	}
+	if a := second.do(http.MethodDelete, "/api/x/session", ""); a.status != 204 || !first.signs().Authenticated || second.signs().Authenticated {
+		t.Errorf("signing out at the second: %d; signed in at the first: %v, at the second: %v", a.status, first.signs().Authenticated, second.signs().Authenticated)
 	}
 }
 

@@ -56,7 +56,7 @@ func (v tenant) fill(t *testing.T, pattern string) string {
 			segments[i] = "main"
 		case "{key}":
 			segments[i] = marker + ".key"
-		case "{seq}":
+		case "{seq}", "{letter}":
 			segments[i] = "1"
 		case "{file_name}":
 			segments[i] = url.PathEscape(v.ids["file_name"])
@@ -109,6 +109,10 @@ func (v tenant) questions() map[string]asked {
 		"getAudit":               {},
 		"getBackup":              {want: 403},
 		"redrive":                {want: 403},
+		"getLimits":              {},
+		"getSites":               {want: 403},
+		"getQueue":               {want: 403},
+		"getDeadLetters":         {want: 403},
 		"revive":                 {want: 403},
 		"putProject":             {query: "project=strange&revision=r", body: v.project()},
 		"openUpload":             {query: "project=strange&revision=s", body: announce(v.project())},
@@ -154,7 +158,7 @@ func TestSites(t *testing.T) {
 			path, body, want := one.fill(t, pattern), any(nil), http.StatusNotFound
 			q, plain := one.questions()[operation.OperationID]
 			switch {
-			case strings.HasPrefix(pattern, "/api/admin/") && !server.deployed():
+			case strings.HasPrefix(pattern, "/api/admin/") && !server.deployed(), strings.Contains(pattern, "/{letter}"):
 				want = http.StatusForbidden
 			case strings.Contains(pattern, "{"):
 				if b, ok := bodies()[operation.OperationID]; ok {

@@ -29,6 +29,7 @@ func TestH6_Backup(t *testing.T) {
 			}
 			for _, c := range []struct{ method, path, body string }{
 				{"GET", "/api/backup", ""}, {"GET", "/api/metrics", ""}, {"POST", "/api/redrive", "{}"}, {"GET", "/api/tokens?site=7", ""},
+				{"GET", "/api/x/admin/queue", ""}, {"GET", "/api/x/admin/sites", ""}, {"GET", "/api/x/admin/dead-letters", ""}, {"POST", "/api/x/admin/dead-letters/x/redrive", ""},
 				{"POST", "/api/tokens", `{"name":"x","role":"owner"}`}, {"POST", "/api/tokens", `{"name":"x","role":"viewer","site":7}`}, {"DELETE", "/api/tokens/1?site=0", ""},
 			} {
 				if a := asked(token, c.method, c.path, c.body); a.Status != http.StatusForbidden {

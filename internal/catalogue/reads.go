@@ -21,6 +21,14 @@ func (c reading) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Proj
 	return c.o.Projects.Projects(ctx, q)
 }
 
+// Sites lists up to n sites that have, or had, projects, ascending, with numbers above after.
+func (c reading) Sites(ctx context.Context, after int64, n int) ([]host.Site, error) {
+	return c.o.Projects.Sites(ctx, after, n)
+}
+
+// Limits are the numbers that this deployment has chosen.
+func (c reading) Limits() host.Limits { return c.o.Limits }
+
 // Revisions lists revisions of a project, newest first.
 func (c reading) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Revision, error) {
 	return c.o.Projects.Revisions(ctx, q)

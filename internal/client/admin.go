@@ -74,6 +74,13 @@ func (c *Client) Redrive(ctx context.Context) (int, error) {
 	return answer.Messages, err
 }
 
+// RedriveOne sends one dead letter back.
+func (c *Client) RedriveOne(ctx context.Context, letter string) (int, error) {
+	var answer struct{ Messages int }
+	err := c.send(ctx, http.MethodPost, path("api", "x", "admin", "dead-letters", letter, "redrive"), nil, struct{}{}, &answer)
+	return answer.Messages, err
+}
+
 // Revived is what a revival came to.
 type Revived struct {
 	Attempts    int  `json:"attempts"` // unfinished ones that were looked at

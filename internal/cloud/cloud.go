@@ -48,6 +48,7 @@ type Engine struct {
 	Tasks  *sqs.Queue
 	Ticker *tick.Ticker
 	Logger *slog.Logger
+	dead   [2]sqs.DeadLetters
 	lease  time.Duration // of a task
 	// Sandbox runs commands; nil where the deployment has no place for them.
 	Sandbox *sandbox.Service
@@ -139,9 +140,10 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		Now:       wall, Logger: e.Logger,
 		Limits: limits,
 	})
+	e.dead = [2]sqs.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
-		Dead: []host.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}, Daily: e.daily(limits), Now: wall, Logger: e.Logger}
-	e.sealKey, e.clientSecret = newSealKey(account, config.Stage), newClientSecret(account, config.Stage)
+		Dead: []host.DeadLetters{e.dead[0], e.dead[1]}, Daily: e.daily(limits), Now: wall, Logger: e.Logger}
+	e.sealKey, e.clientSecret = newSealKey(account, config.Stage), newClientSecret(account, config)
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)

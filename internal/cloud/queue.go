@@ -116,3 +116,16 @@ func adopt(q *sqs.Queue, m events.SQSMessage, lease time.Duration) (host.Deliver
 	}
 	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count, First: first}, lease)
 }
+
+// Depths counts what the queues hold and what was put aside of them, about.
+func (e *Engine) Depths(ctx context.Context) ([]host.Depth, error) {
+	var list []host.Depth
+	for _, d := range e.dead {
+		depth, err := d.Depth(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, depth)
+	}
+	return list, nil
+}

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -50,9 +51,10 @@ func newSealKey(account aws.Config, stage string) *keptParameter {
 	}}
 }
 
-// newClientSecret makes what has the secret by which the provider of identities knows the deployment. People put it there.
-func newClientSecret(account aws.Config, stage string) *keptParameter {
-	return &keptParameter{parameter: ssm.NewParameter(account, env.Keys(stage)+env.ClientSecret), now: wall}
+// newClientSecret makes what has the secret by which the provider of identities knows the deployment. People put it
+// there, or, with a user pool of the stage, its deploy.
+func newClientSecret(account aws.Config, config env.Config) *keptParameter {
+	return &keptParameter{parameter: ssm.NewParameter(account, cmp.Or(config.OIDC.Secret, env.Keys(config.Stage)+env.ClientSecret)), now: wall}
 }
 
 // text returns the value.

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/oidc/oidctest"
 	"zerodag/internal/seal"
+	"zerodag/internal/ssm"
 )
 
 // shared is a parameter that several functions have.
@@ -147,14 +149,7 @@ func TestSignInThroughTheGateway(t *testing.T) {
 	if in.StatusCode != 200 || len(in.Cookies) != 1 || !strings.HasPrefix(in.Cookies[0], "__Host-zerodag_session=") || !strings.Contains(in.Cookies[0], "; Secure") || in.Headers["set-cookie"] != "" {
 		t.Fatalf("%d %s %v", in.StatusCode, in.Body, in.Cookies)
 	}
-	sent := func(list []string) (cookies []string) {
-		for _, k := range list {
-			name, _, _ := strings.Cut(k, ";")
-			cookies = append(cookies, name)
-		}
-		return append(cookies, "another=1")
-	}
-	if out := through(t, two, "GET", "/api/whoami", "", "", sent(in.Cookies)); out.StatusCode != 200 || !strings.Contains(out.Body, `"name":"me"`) {
+	if out := through(t, two, "GET", "/api/whoami", "", "", append(sent(in.Cookies), "another=1")); out.StatusCode != 200 || !strings.Contains(out.Body, `"name":"me"`) {
 		t.Errorf("another function: %d %s", out.StatusCode, out.Body)
 	}
 	left := through(t, one, "GET", "/api/x/session/oidc", "return=%2Fhome", "", nil)
@@ -166,6 +161,77 @@ func TestSignInThroughTheGateway(t *testing.T) {
 	if out := through(t, one, "GET", "/api/whoami", "", "", sent(done.Cookies)); !strings.Contains(out.Body, `"by":"oidc","role":"operator"`) {
 		t.Errorf("the person: %d %s", out.StatusCode, out.Body)
 	}
+}
+
+// TestSignInAtAUserPool proves that a person signs in at a user pool with what a deploy says of it: the client's secret
+// is the parameter that the settings name, the role is that of the first grant for one of their groups, and who is in no
+// group that has a grant does not get in.
+func TestSignInAtAUserPool(t *testing.T) {
+	t.Parallel()
+	fake := oidctest.Cognito(t)
+	const address = "https://abc.execute-api.us-east-1.amazonaws.com"
+	fake.Callback = address + env.CallbackPath
+	config := env.Config{Stage: "main", OIDC: env.OIDC{Issuer: fake.URL, Client: oidctest.ClientID, Address: address, Name: "single sign-on", Groups: "cognito:groups",
+		Grants: []string{"group:owner=owner", "group:admin=admin", "group:operator=operator", "group:viewer=viewer"}, Secret: env.SecretReference("zerodag-main-oidc-abc")}}
+	read, err := env.Read(func(name string) (string, bool) { v, ok := config.Variables()[name]; return v, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &Engine{Logger: slog.New(slog.DiscardHandler), Config: read, clientSecret: &keptParameter{parameter: &shared{value: oidctest.Secret}, now: time.Now}}
+	api, err := httpapi.New(httpapi.Options{Auth: httpapi.Auth{Required: true, OIDC: e.provider(), Seal: seal.New(seal.Fixed([]byte("0123456789abcdef")))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		groups any
+		want   string
+	}{
+		"one group":  {[]string{"operator"}, `"by":"oidc","role":"operator"`},
+		"two groups": {[]string{"viewer", "admin"}, `"by":"oidc","role":"admin"`},
+		"others":     {[]string{"accounting"}, ""},
+		"no group":   {nil, ""},
+	} {
+		claims := map[string]any{"sub": "5b0e6c2a-0000-4000-8000-2f1f3c4d5e6f", "cognito:username": "5b0e6c2a-0000-4000-8000-2f1f3c4d5e6f", "email": "mia@example.com", "email_verified": true,
+			"token_use": "id", "auth_time": time.Now().Unix(), "origin_jti": "a", "jti": "b", "event_id": "c", "at_hash": "d"}
+		if c.groups != nil {
+			claims["cognito:groups"] = c.groups
+		}
+		fake.Says(claims, nil)
+		left := through(t, api, "GET", "/api/x/session/oidc", "return=%2Fhome", "", nil)
+		done := through(t, api, "GET", httpapi.CallbackPath, landing(t, left.Headers["location"]), "", sent(left.Cookies))
+		if done.StatusCode != 302 {
+			t.Fatalf("%s: %d %s", name, done.StatusCode, done.Body)
+		}
+		out := through(t, api, "GET", "/api/whoami", "", "", sent(done.Cookies))
+		if c.want == "" && out.StatusCode != 401 || !strings.Contains(out.Body, c.want) || c.want != "" && !strings.Contains(out.Body, `"name":"mia@example.com"`) {
+			t.Errorf("%s: %d %s", name, out.StatusCode, out.Body)
+		}
+	}
+}
+
+// TestWhereTheClientSecretIs proves that a deploy and the API name the same parameter, and the same path by which browsers come back.
+func TestWhereTheClientSecretIs(t *testing.T) {
+	t.Parallel()
+	if env.CallbackPath != httpapi.CallbackPath {
+		t.Errorf("a deploy sends browsers back to %s, the API awaits them at %s", env.CallbackPath, httpapi.CallbackPath)
+	}
+	for want, config := range map[string]env.Config{
+		"/zerodag-keys/main/oidc":                             {Stage: "main"},
+		"/aws/reference/secretsmanager/zerodag-main-oidc-abc": {Stage: "main", OIDC: env.OIDC{Secret: env.SecretReference("zerodag-main-oidc-abc")}},
+	} {
+		if got := newClientSecret(aws.Config{}, config).parameter.(*ssm.Parameter).Name(); got != want {
+			t.Errorf("the parameter is %s, want %s", got, want)
+		}
+	}
+}
+
+// sent are cookies as a browser sends them that were set.
+func sent(list []string) (cookies []string) {
+	for _, k := range list {
+		name, _, _ := strings.Cut(k, ";")
+		cookies = append(cookies, name)
+	}
+	return cookies
 }
 
 // TestWrongProvider proves that settings of a provider that cannot be used leave the API to those who have tokens.

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -225,6 +226,34 @@ func (db *DB) sites(ctx context.Context) ([]int64, error) {
 		out = append(out, it.num(aSite))
 	}
 	return out, err
+}
+
+// Sites lists those that have, or had, projects; how many they have is counted from the index alone.
+func (db *DB) Sites(ctx context.Context, after int64, n int) ([]host.Site, error) {
+	rows, err := db.find(ctx, query{limit: n, where: where{text: "#p = :p AND #s > :after", names: []string{aPartition, aSort},
+		values: item{":p": text(siteKey(0).partition), ":after": text(siteAfter(after))}}})
+	if err != nil {
+		return nil, err
+	}
+	list, errs := make([]host.Site, len(rows)), make([]error, len(rows))
+	var all sync.WaitGroup
+	for i, it := range rows {
+		all.Go(func() {
+			list[i].ID = it.num(aSite)
+			_, list[i].Projects, errs[i] = db.run(ctx, query{index: env.BySite().Name, count: true, where: where{text: "#gs = :p", names: []string{aListSite},
+				values: item{":p": text(projectsOf(list[i].ID))}}})
+		})
+	}
+	all.Wait()
+	return list, errors.Join(errs...)
+}
+
+// siteAfter is a sort key after which the sites begin that are above one; below 0 it is that of all.
+func siteAfter(site int64) string {
+	if site < 0 {
+		return " "
+	}
+	return siteKey(site).sort
 }
 
 // CountActive counts unfinished attempts of a site, up to a limit, from the index alone.

@@ -49,7 +49,15 @@ type OIDC struct {
 	Name    string   `json:"name,omitempty"`    // on the button
 	Groups  string   `json:"groups,omitempty"`  // claim that lists groups
 	Grants  []string `json:"grants,omitempty"`  // WHO=ROLE or WHO=ROLE/SITE
+	// Secret is the parameter of the client's secret; "" is the one of Keys and ClientSecret.
+	Secret string `json:"secret,omitempty"`
 }
+
+// CallbackPath is where a provider of identities sends browsers back to, below the address of the API.
+const CallbackPath = "/api/x/session/oidc/callback"
+
+// SecretReference is the parameter by which a secret of Secrets Manager is read.
+func SecretReference(name string) string { return "/aws/reference/secretsmanager/" + name }
 
 // Keys is the folder of parameters that only some functions may read, of a stage: not below that of secrets.
 func Keys(stage string) string { return "/zerodag-keys/" + stage }

@@ -132,6 +132,14 @@ type Projects interface {
 	DeleteProject(ctx context.Context, site, id int64, at time.Time) error
 	// Revisions lists revisions of a project, newest first.
 	Revisions(ctx context.Context, q RevisionQuery) ([]Revision, error)
+	// Sites lists up to n sites that have, or had, projects, ascending, with numbers above after.
+	Sites(ctx context.Context, after int64, n int) ([]Site, error)
+}
+
+// Site is one of those who share a deployment and do not see each other.
+type Site struct {
+	ID       int64
+	Projects int // living ones
 }
 
 // Push is a new revision.

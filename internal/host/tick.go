@@ -57,4 +57,9 @@ type DeadLetters interface {
 	// Redrive sends them back and says how many. turn is asked for each whether it should go now,
 	// given how often it went before.
 	Redrive(ctx context.Context, turn func(times int) bool) (int, error)
+	// Look shows each to f until that returns false, in no order, and leaves them there. While it looks nobody else
+	// sees them, and not all may be seen: of one group only so many as the service hands out together.
+	Look(ctx context.Context, f func(DeadLetter) bool) error
+	// Return sends the one of an ID back. ErrNotFound when it is not seen: see Look.
+	Return(ctx context.Context, id string) error
 }

@@ -44,6 +44,12 @@ type Options struct {
 	Vitals func(ctx context.Context) (host.Vitals, error)
 	// Redrive sends dead letters back and says how many there were; nil where queues have none.
 	Redrive func(ctx context.Context) (int, error)
+	// Depths counts what the queues hold, of all sites; nil where that is not known.
+	Depths func(ctx context.Context) ([]host.Depth, error)
+	// Queued lists messages of a queue in the order sent, from behind a place; nil where they can only be received.
+	Queued func(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error)
+	// Dead are the dead letters of the queues; none where queues have none.
+	Dead []host.DeadLetters
 	// Syntax says what is wrong with the expressions in a text, for checks of files; nil where that is not known.
 	Syntax func(text string) error
 	// ArchiveType is what revisions say of where their archive is: "db".

@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +17,8 @@ import (
 // identities, what ties them to the browser that they left from. No script of a page can read either.
 //
 // Where a server is called by https their names begin with __Host-: a browser then takes them from this very host
-// alone, over https, and no other host of the domain can put one in their place.
+// alone, over https, and no other host of the domain can put one in their place. Browsers keep cookies of all ports of
+// a host together, and on somebody's own machine there may be several servers: there the port is part of the name.
 const (
 	sessionCookie = "zerodag_session"
 	landingCookie = "zerodag_oidc"
@@ -45,8 +48,19 @@ func (c *call) keepsCookies() error {
 	return nil
 }
 
+// ported is the name of a cookie as this server has it: with the port on a loopback address, where that is not the
+// port of the scheme.
+func (c *call) ported(name string) string {
+	_, port, err := net.SplitHostPort(c.r.Host)
+	if n, wrong := strconv.ParseUint(port, 10, 16); err == nil && wrong == nil && onLoopback(c.r.Host) {
+		return name + "_" + strconv.FormatUint(n, 10)
+	}
+	return name
+}
+
 // cookie returns the value of a cookie; "" for none. Of one that comes twice nobody knows which is ours: it is none.
 func (c *call) cookie(name string) string {
+	name = c.ported(name)
 	for _, full := range []string{hostPrefix + name, name} {
 		found := c.r.CookiesNamed(full)
 		if len(found) == 1 && (full != name || onLoopback(c.r.Host)) {
@@ -62,6 +76,7 @@ func (c *call) cookie(name string) string {
 // setCookie gives the browser a cookie for a time; "" takes it away. strict keeps it from coming along when a page of
 // another site leads here.
 func (c *call) setCookie(name, value string, lasts time.Duration, strict bool) {
+	name = c.ported(name)
 	k := &http.Cookie{Name: hostPrefix + name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode} // #nosec G124 -- Secure is taken away below, on the caller's own machine only
 	if c.plainly() {
 		k.Name, k.Secure = name, false

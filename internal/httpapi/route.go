@@ -136,6 +136,12 @@ func consoleEndpoints() []route {
 		following,
 		get("attempts/{id}/tasks/{task_id}", "getTask", getTask),
 		text,
+		{method: http.MethodGet, path: "/api/x/admin/limits", name: "getLimits", role: Admin, serve: getLimits},
+		{method: http.MethodGet, path: "/api/x/admin/sites", name: "getSites", role: Owner, serve: getSites},
+		{method: http.MethodGet, path: "/api/x/admin/queue", name: "getQueue", role: Owner, serve: getQueue},
+		{method: http.MethodGet, path: "/api/x/admin/dead-letters", name: "getDeadLetters", role: Owner, serve: getLetters},
+		{method: http.MethodGet, path: "/api/x/admin/dead-letters/{letter}", name: "getDeadLetter", role: Owner, serve: getLetter},
+		{method: http.MethodPost, path: "/api/x/admin/dead-letters/{letter}/redrive", name: "redriveDeadLetter", role: Owner, change: "redrive", serve: redriveLetter},
 	}
 }
 

@@ -15,6 +15,7 @@ type message struct {
 	id    string
 	group string
 	due   time.Time
+	sent  time.Time // by the steady clock; of one that was there before this process, when that loaded it
 	free  time.Time // when it can be received, by the steady clock
 	waits bool      // for a time from when it was sent on: see host.Message.Waits
 	count int
@@ -65,6 +66,7 @@ func (x *index) forget(m *message) { delete(x.byID, m.id) }
 // publish lets a message that is stored be received.
 func (x *index) publish(m *message, now time.Time) {
 	x.byRow[m.row] = m
+	m.sent = now
 	if m.group == "" {
 		x.place(m, now)
 		return

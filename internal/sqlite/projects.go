@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"zerodag/internal/host"
@@ -66,4 +67,27 @@ func (db *DB) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Revis
 	s.when(q.Before > 0, " AND r.id < ?", q.Before)
 	s.when(true, " ORDER BY r.id DESC LIMIT ?", limit(q.Count))
 	return readAll(ctx, db, scanRevision, s)
+}
+
+// Sites lists sites that have, or had, projects: one look into the index for each.
+func (db *DB) Sites(ctx context.Context, after int64, n int) ([]host.Site, error) {
+	var list []host.Site
+	err := db.read(ctx, func(c *conn) error {
+		for len(list) < n {
+			next, found, err := one(c, (*row).id, "SELECT site_id FROM projects WHERE site_id > ? ORDER BY site_id LIMIT 1", after)
+			if err != nil || !found {
+				return err
+			}
+			living, _, err := one(c, (*row).int, "SELECT count(*) FROM projects WHERE site_id = ? AND deleted_at IS NULL", next)
+			if err != nil {
+				return err
+			}
+			list, after = append(list, host.Site{ID: next, Projects: living}), next
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read sites: %w", err)
+	}
+	return list, nil
 }

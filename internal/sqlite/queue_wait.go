@@ -43,6 +43,11 @@ func (q *Queue) arm(now time.Time) {
 func (q *Queue) tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.surface()
+}
+
+// surface makes visible what is due by now, and wakes those who wait for that. The lock is held.
+func (q *Queue) surface() {
 	now := q.look()
 	q.index.surface(now)
 	q.wake(now)

@@ -31,4 +31,5 @@
 //	delete         1
 //	release        1
 //	redrive        2 for each message, and 1 for each 10
+//	look at dead   2 for each 10, and 1
 package sqs

@@ -24,6 +24,9 @@ func NewParameter(c aws.Config, name string) *Parameter {
 	return &Parameter{name: name, client: ssm.NewFromConfig(c, func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })}
 }
 
+// Name is the full name.
+func (p *Parameter) Name() string { return p.name }
+
 // Read returns its value: host.ErrNotFound when it was not made yet.
 func (p *Parameter) Read(ctx context.Context) (string, error) {
 	out, err := p.client.GetParameter(ctx, &ssm.GetParameterInput{Name: &p.name, WithDecryption: aws.Bool(true)})

@@ -148,6 +148,8 @@ func (w *world) Delete(_ context.Context, list []host.Timer) error {
 func (w *world) Redrive(context.Context, func(int) bool) (int, error) {
 	return 0, w.call("redrive")
 }
+func (w *world) Look(context.Context, func(host.DeadLetter) bool) error { return w.call("look") }
+func (w *world) Return(context.Context, string) error                   { return w.call("return") }
 
 // tick lets a minute pass and ticks; it returns how often each part was asked for.
 func (w *world) tick(t *testing.T, wantErr bool) map[string]int {

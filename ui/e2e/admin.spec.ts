@@ -97,7 +97,7 @@ test.describe("on a server with tokens", () => {
       await page.getByRole("menuitem", { name: "Sign out" }).click();
 
       await signIn(page, `${server.url}/admin`, await make("admin"));
-      await expect(page.getByRole("button", { name: "Put aside" })).toHaveCount(0);
+      await expect(page.getByRole("button", { name: /^(Queue|Sites|Dead letters)$/ })).toHaveCount(0);
       await expect(page.getByLabel("Site")).toHaveCount(0); // sites are for owners
       await page.getByRole("button", { name: "Make a token" }).click();
       await expect(page.getByRole("option")).toHaveText(["viewer", "operator", "admin"]);
@@ -154,27 +154,183 @@ test("the audit log is read page by page, and says what was refused", async ({ p
   expect(asked).toEqual([null, "11"]);
 });
 
-test.describe("on AWS", () => {
-  test.use({ session: { ...open, aws: true, live: "poll" } });
+test("what waits is listed with its attempt and tasks, and goes on page by page", async ({ page, server }) => {
+  server.push("waits", { "w.dig": "+p:\n  _parallel: true\n  +a:\n    wait>: 10h\n  +b:\n    wait>: 10h\n" });
+  const attempt = server.begin("waits", "w", "--session", "2026-11-20");
+  try {
+    await page.goto("/admin?tab=queue");
+    const row = page.getByRole("row", { name: new RegExp(`waits/w, attempt ${attempt} .*\\+w\\+p\\+a not due yet in [0-9]+ h`) });
+    await expect(row).toBeVisible({ timeout: 20_000 });
+    await expect(page.getByText(commands.queue("tasks"))).toBeVisible();
+    await page.getByLabel("Messages of").selectOption("events");
+    await expect(page.getByText(commands.queue("events"))).toBeVisible();
+    await expect(page).toHaveURL(/queue=events/);
+    await page.getByLabel("Messages of").selectOption("tasks");
+    await row.getByRole("link").click();
+    await expect(page).toHaveURL(new RegExp(`/attempts/${attempt}`));
+  } finally {
+    server.cli("kill", attempt);
+  }
+  const asked: (string | null)[] = [];
+  await page.route("**/api/x/admin/queue?*", (r) => {
+    const after = new URL(r.request().url()).searchParams.get("after");
+    asked.push(after);
+    const message = (n: number) => ({ name: `schedule/${n}`, what: "fire", attempt: null, tasks: [], count: 0, state: "ready", since: 1, due: 0, until: 0, deliveries: 0, size: 9 });
+    const queue = { name: "tasks", ready: 60, later: 0, leased: 0, behind: 2, aside: null, oldest: Date.now() - 90_000 };
+    return r.fulfill({ json: { at: 1, approximate: false, queues: [queue], queue: "tasks", messages: Array.from({ length: after ? 10 : 50 }, (_, i) => message(i + (after ? 50 : 0))), next: after ? null : "50" } });
+  });
+  await page.goto("/admin?tab=queue");
+  await expect(page.getByText("60 ready; the oldest 1 min ago")).toBeVisible();
+  await expect(page.getByText("2 behind another")).toBeVisible();
+  await page.getByRole("button", { name: "Show later ones" }).click();
+  await expect(page.getByRole("row")).toHaveCount(61);
+  await expect(page.getByRole("button", { name: "Show later ones" })).toHaveCount(0);
+  expect(asked.filter((a) => a !== null)).toEqual(["50"]);
+});
 
-  test("messages that were put aside are sent back", async ({ page }) => {
-    let sent = 0;
+test("limits say what they bound, how much is used and what changes them; sites lead to their tokens", async ({ page }) => {
+  await page.goto("/admin?tab=limits");
+  await expect(page.getByRole("row", { name: /attempts of a site that have not ended 100 attempts .* executor.attempt_max_run/ })).toBeVisible();
+  await expect(page.getByRole("row", { name: /kept after its end 30 days – executor.log_retention/ })).toBeVisible();
+  await expect(page.getByRole("row", { name: /an archive in a request 100 MB/ })).toBeVisible();
+  await expect(page.getByText(commands.limits())).toBeVisible();
+  await page.getByRole("button", { name: "Sites" }).click();
+  await expect(page.getByText(commands.sites())).toBeVisible();
+  await expect(page.getByRole("row", { name: /^0 / })).toBeVisible();
+  await page.getByRole("button", { name: "Tokens of site 0" }).click();
+  await expect(page).toHaveURL(/site=0/);
+  await expect(page.getByLabel("Site", { exact: true })).toHaveValue("0");
+});
+
+test("Del asks whether the token that has the focus is to be revoked", async ({ page, server }) => {
+  const name = `focused-${process.env.TEST_WORKER_INDEX ?? ""}`;
+  server.cli("tokens", "create", "--name", name, "--role", "viewer");
+  await page.goto("/admin");
+  await page.keyboard.press("Delete");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await page.getByRole("button", { name: `Revoke ${name}` }).focus();
+  await page.keyboard.press("Delete");
+  await expect(page.getByRole("dialog")).toContainText(name);
+});
+
+test.describe("where something fails", () => {
+  test.use({ allowed: [/Failed to load resource/] });
+
+  test("each part says so, and asks again when it is told to", async ({ page }) => {
+    for (const [tab, path] of [["limits", "limits"], ["queue", "queue"], ["sites", "sites"]] as const) {
+      let broken = true;
+      await page.route(`**/api/x/admin/${path}*`, (r) => (broken ? r.fulfill({ status: 503, json: { message: "The server cannot answer this now: try again", status: 503 } }) : r.continue()));
+      await page.goto(`/admin?tab=${tab}`);
+      await expect(page.getByRole("alert")).toContainText("cannot answer this now", { timeout: 20_000 });
+      broken = false;
+      await page.getByRole("button", { name: "Try again" }).click();
+      await expect(page.getByRole("alert")).toHaveCount(0, { timeout: 20_000 });
+    }
+  });
+});
+
+test.describe("for an admin of a site", () => {
+  test.use({ session: { ...open, role: "admin", rights: { read: true, write: true, admin: true, owner: false } } });
+
+  test("what is about all sites is not offered, and said why", async ({ page }) => {
+    const asked: string[] = [];
+    page.on("request", (r) => /x\/admin\/(queue|sites|dead)/.test(r.url()) && asked.push(r.url()));
+    for (const tab of ["queue", "sites", "letters"]) {
+      await page.goto(`/admin?tab=${tab}`);
+      await expect(page.getByRole("alert")).toContainText("those who have the role owner");
+    }
+    await expect(page.getByRole("button", { name: /^(Queue|Sites|Dead letters)$/ })).toHaveCount(0);
+    await page.getByRole("button", { name: "Limits" }).click();
+    await expect(page.getByRole("row", { name: /executor.attempt_max_run/ })).toBeVisible();
+    expect(asked).toEqual([]);
+  });
+});
+
+/** Messages that were put aside, as AWS has them. */
+const letter = (n: number) => ({
+  id: `5b0e6c2a-${n}`,
+  queue: n === 3 ? "tasks" : "events",
+  name: `4${n}/done`,
+  sent: Date.parse("2026-11-20T00:00:00Z"),
+  deliveries: 21 + n,
+  returned: n - 1,
+  size: 512,
+  broken: n === 3 ? 'it has no attribute "id": it was not sent by zerodag' : null,
+  what: n === 3 ? "" : "results",
+  attempt: n === 3 ? null : { id: `4${n}`, site: n === 2 ? "7" : "0", project: { id: "1", name: "sales" }, workflow: "nightly" },
+  tasks: n === 3 ? [] : ["+nightly+load+part-1"],
+  count: n === 3 ? 0 : n,
+});
+
+test.describe("on AWS", () => {
+  test.use({ session: { ...open, aws: true, live: "poll" }, allowed: [/Failed to load resource.*404/] });
+
+  test("messages that were put aside are looked at, chosen and sent back", async ({ page }) => {
+    let there = [letter(1), letter(2), letter(3)];
+    const sent: string[] = [];
+    await page.route("**/api/x/admin/dead-letters*", (r) => r.fulfill({ json: { at: 1, letters: there, all: true } }));
+    await page.route("**/api/x/admin/dead-letters/**", (r) => {
+      const id = /dead-letters\/([^/]+)/.exec(r.request().url())![1]!;
+      if (r.request().method() === "GET") return r.fulfill({ json: { ...there.find((l) => l.id === id)!, body: { v: 1, event: "results", results: [{ event: "succeeded", run: { task: 2, d: 1 }, outcome: "(64 bytes, not shown)" }] } } });
+      expect(r.request().headers()["x-zerodag-request"]).toBe("page");
+      sent.push(id);
+      there = there.filter((l) => l.id !== id);
+      return r.fulfill({ json: { messages: 1 } });
+    });
     await page.route("**/api/redrive", (r) => {
       expect(r.request().method()).toBe("POST");
-      expect(r.request().headers()["x-zerodag-request"]).toBe("page");
-      return r.fulfill({ json: { messages: ++sent === 1 ? 3 : 0 } });
+      const messages = there.length;
+      there = [];
+      return r.fulfill({ json: { messages } });
     });
     for (const { theme, width } of looks) {
       await page.emulateMedia({ colorScheme: theme });
       await page.setViewportSize({ width, height: 812 });
-      await page.goto("/admin?tab=aside");
-      await expect(page.getByText(commands.redrive())).toBeVisible();
-      await look(page, "admin-aside", width, theme);
+      await page.goto("/admin?tab=letters");
+      await expect(page.getByText(commands.letters())).toBeVisible();
+      await expect(page.getByRole("checkbox")).toHaveCount(3);
+      await page.getByRole("checkbox").first().click();
+      await look(page, "admin-letters", width, theme);
+      await page.getByRole("button", { name: "Look at message 41/done" }).click();
+      await expect(page.getByLabel("What it says")).toContainText("not shown");
+      await look(page, "admin-letter", width, theme);
+      await page.keyboard.press("Escape");
     }
-    await page.getByRole("button", { name: "Send them back" }).click();
-    await expect(page.getByText("3 messages were sent back.")).toBeVisible();
-    await page.getByRole("button", { name: "Send them back" }).click();
+    await page.goto("/admin?tab=letters");
+    await expect(page.getByRole("checkbox")).toHaveCount(3);
+    await expect(page.getByRole("row", { name: /site 7/ }).getByRole("link")).toHaveCount(0);
+    await expect(page.getByRole("row", { name: /attempt 41/ }).getByRole("link")).toHaveCount(1);
+    await page.keyboard.press("j");
+    await page.keyboard.press(" ");
+    await page.keyboard.press("j");
+    await page.keyboard.press(" ");
+    await expect(page.getByText(commands.redrive([letter(1).id, letter(2).id]))).toBeVisible();
+    await page.getByRole("button", { name: "Send 2 messages back" }).click();
+    await expect(page.getByText("2 messages were sent back.")).toBeVisible();
+    expect(sent).toEqual([letter(1).id, letter(2).id]);
+    await expect(page.getByRole("checkbox")).toHaveCount(1);
+    await page.getByRole("button", { name: "Send all back" }).click();
+    await expect(page.getByText("One message was sent back.")).toBeVisible();
+    await expect(page.getByRole("checkbox")).toHaveCount(0);
+    await page.reload();
     await expect(page.getByText("No message was put aside.")).toBeVisible();
+    await expect(page.getByRole("button", { name: "Send all back" })).toBeDisabled();
+  });
+
+  test("the queue says that its numbers are estimates, and lists nothing", async ({ page }) => {
+    await page.route("**/api/x/admin/queue?*", (r) => {
+      const queue = (name: string) => ({ name, ready: 1200, later: 3, leased: 4, behind: 0, aside: 2, oldest: 0 });
+      return r.fulfill({ json: { at: 1, approximate: true, queues: [queue("events"), queue("tasks")], queue: "tasks", messages: null, next: null } });
+    });
+    for (const { theme, width } of looks) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: 812 });
+      await page.goto("/admin?tab=queue");
+      await expect(page.getByText("about 1,200").first()).toBeVisible();
+      await expect(page.getByText("2 put aside").first()).toBeVisible();
+      await expect(page.getByText("would take it away from the functions")).toBeVisible();
+      await look(page, "admin-queue-aws", width, theme);
+    }
   });
 });
 
@@ -209,5 +365,14 @@ for (const { theme, width } of looks) {
     await page.getByRole("button", { name: "Audit" }).click();
     await expect(page.getByRole("row", { name: /put secret|set secret|create token/ }).first()).toBeVisible();
     await look(page, "admin-audit", width, theme);
+    await page.getByRole("button", { name: "Limits" }).click();
+    await expect(page.getByRole("row", { name: /executor.attempt_max_run/ })).toBeVisible();
+    await look(page, "admin-limits", width, theme);
+    await page.getByRole("button", { name: "Queue" }).click();
+    await expect(page.getByRole("row", { name: /long\/slow/ }).first()).toBeVisible();
+    await look(page, "admin-queue", width, theme);
+    await page.getByRole("button", { name: "Sites" }).click();
+    await expect(page.getByRole("button", { name: "Tokens of site 0" })).toBeVisible();
+    await look(page, "admin-sites", width, theme);
   });
 }

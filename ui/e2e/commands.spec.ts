@@ -54,7 +54,12 @@ async function runLines(server: Server) {
     revokeToken: run(commands.revokeToken(token, "0")),
     setSecret: run(`printf value | ${commands.setSecret("sales", "pg.password")}=-`), // without it the program asks on a terminal
     deleteSecret: run("zerodag secrets --project sales") + run(commands.deleteSecret("sales", "pg.password")) + run("zerodag secrets --project sales"),
-    redrive: refused(() => run(commands.redrive())),
+    queue: run(commands.queue("events")),
+    limits: run(commands.limits()),
+    sites: run(commands.sites()),
+    letters: refused(() => run(commands.letters())),
+    letter: refused(() => run(commands.letter("7"))),
+    redrive: refused(() => run(commands.redrive([]))) + refused(() => run(commands.redrive(["7", "8"]))),
     kill: run(commands.kill(server.begin("sales", "slow", "--session", "2026-11-18"))),
   };
   expect(ran.log).toContain("it is broken");
@@ -68,7 +73,10 @@ async function runLines(server: Server) {
   expect(server.cli("tokens", "list")).not.toContain("of the page");
   expect(ran.deleteSecret.match(/pg\.password/g)?.length).toBeGreaterThan(0);
   expect(run("zerodag secrets --project sales")).not.toContain("pg.password");
-  expect(ran.redrive).toContain("the queues of this server have none"); // only those of AWS do
+  for (const line of [ran.letters, ran.letter, ran.redrive]) expect(line).toContain("the queues of this server have none"); // only those of AWS do
+  expect(ran.queue).toContain("events");
+  expect(ran.limits).toContain("executor.attempt_max_run");
+  expect(ran.sites).toMatch(/^0 /m);
   expect(ran.push).toContain("name: hello");
 }
 

@@ -76,7 +76,7 @@ const attempt = createRoute({
 const admin = createRoute({
   getParentRoute: () => root,
   path: "/admin",
-  validateSearch: only("tab", "project", "site"),
+  validateSearch: only("tab", "project", "site", "queue"),
   component: lazyRouteComponent(() => import("./pages/admin")),
 });
 

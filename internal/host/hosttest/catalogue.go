@@ -233,6 +233,16 @@ func catalogueSites(t *testing.T, s Stores) {
 	_, err = s.Workflows.Workflow(ctx, 2, w.ID)
 	wantError(t, "definition of another site", err, host.ErrNotFound)
 	wantError(t, "delete a project of another site", s.Projects.DeleteProject(ctx, 2, one.ID, instant(0)), host.ErrNotFound)
+	got(push(ctx, s, 1, "more", "r1", []string{"main"}, nil))(t)
+	gone := got(push(ctx, s, 30, "gone", "r1", []string{"main"}, nil))(t)
+	must(t, s.Projects.DeleteProject(ctx, 30, gone.ID, instant(0)))
+	all := []host.Site{{ID: 1, Projects: 2}, {ID: 2, Projects: 1}, {ID: 30}}
+	if diff := cmp.Diff(all, got(s.Projects.Sites(ctx, -1, 10))(t)); diff != "" {
+		t.Errorf("sites (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(all[1:2], got(s.Projects.Sites(ctx, 1, 1))(t)); diff != "" {
+		t.Errorf("one site after the first (-want +got):\n%s", diff)
+	}
 	if p := got(s.Projects.Project(ctx, host.AnySite, two.ID))(t); p.Site != 2 {
 		t.Errorf("project of any site has site %d, want 2", p.Site)
 	}

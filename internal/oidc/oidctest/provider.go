@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -38,7 +39,14 @@ type Provider struct {
 	header map[string]any // of their id tokens, over what is right
 	codes  map[string]code
 	broken bool
+
+	pages string // where people sign in and codes are taken
+	paths paths
+	says  map[string]any // of itself, besides where its parts are
 }
+
+// paths are where the parts of a provider are: authorize and token below its pages, keys below its URL.
+type paths struct{ authorize, token, keys string }
 
 // code is what waits to be taken for an id token, once.
 type code struct {
@@ -49,20 +57,46 @@ type code struct {
 // New starts a provider.
 func New(t *testing.T) *Provider {
 	t.Helper()
+	p := newProvider(t, paths{"/authorize", "/token", "/keys"})
+	p.URL = p.serve(t, "")
+	p.pages = p.URL
+	return p
+}
+
+// Cognito starts a provider that is like a user pool: its URL has the pool in its path, people sign in on another host,
+// and it says of itself what Cognito does.
+func Cognito(t *testing.T) *Provider {
+	t.Helper()
+	p := newProvider(t, paths{"/oauth2/authorize", "/oauth2/token", "/.well-known/jwks.json"})
+	p.pages = p.serve(t, "")
+	const pool = "/eu-central-1_AbCdEfGhI"
+	p.URL = p.serve(t, pool) + pool
+	p.says = map[string]any{"end_session_endpoint": p.pages + "/logout", "revocation_endpoint": p.pages + "/oauth2/revoke", "userinfo_endpoint": p.pages + "/oauth2/userInfo",
+		"response_types_supported": []string{"code", "token"}, "scopes_supported": []string{"openid", "email", "phone", "profile"},
+		"token_endpoint_auth_methods_supported": []string{"client_secret_basic", "client_secret_post"}}
+	return p
+}
+
+func newProvider(t *testing.T, at paths) *Provider {
+	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Provider{key: key, codes: map[string]code{}, claims: map[string]any{"sub": "nobody"}}
+	return &Provider{key: key, codes: map[string]code{}, claims: map[string]any{"sub": "nobody"}, paths: at}
+}
+
+// serve has the parts of the provider answer on a host of their own, and returns its address.
+func (p *Provider) serve(t *testing.T, below string) string {
+	t.Helper()
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /.well-known/openid-configuration", p.discover)
-	mux.HandleFunc("GET /keys", p.keys)
-	mux.HandleFunc("GET /authorize", p.authorize)
-	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("GET "+below+"/.well-known/openid-configuration", p.discover)
+	mux.HandleFunc("GET "+below+p.paths.keys, p.keys)
+	mux.HandleFunc("GET "+p.paths.authorize, p.authorize)
+	mux.HandleFunc("POST "+p.paths.token, p.token)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	p.URL = server.URL
-	return p
+	return server.URL
 }
 
 // Says makes the provider say this of the next who sign in. Claims that it always has, as iss, can be said otherwise;
@@ -84,8 +118,10 @@ func (p *Provider) discover(w http.ResponseWriter, _ *http.Request) {
 	if p.fails(w) {
 		return
 	}
-	reply(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
+	all := map[string]any{"issuer": p.URL, "authorization_endpoint": p.pages + p.paths.authorize, "token_endpoint": p.pages + p.paths.token, "jwks_uri": p.URL + p.paths.keys,
+		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}}
+	maps.Copy(all, p.says)
+	reply(w, all)
 }
 
 func (p *Provider) fails(w http.ResponseWriter) bool {

@@ -42,3 +42,47 @@ export async function readAudit(before: string | null, signal: AbortSignal) {
 }
 
 export const redrive = () => answered(client.POST("/api/redrive", { headers: { "Content-Type": "application/json" } }));
+
+export const redriveOne = (letter: string) => answered(client.POST("/api/x/admin/dead-letters/{letter}/redrive", { params: { path: { letter } } }));
+
+export type Letter = Schemas["DeadLetter"];
+export type LetterBody = Schemas["DeadLetterBody"];
+
+/** How many messages of each queue are looked at, which nobody else sees for that moment. */
+const lettersPage = 50;
+
+/** A look is asked for by people only: it is not repeated by itself. */
+export const lettersQuery = queryOptions({
+  queryKey: ["letters"],
+  queryFn: ({ signal }) => answered(client.GET("/api/x/admin/dead-letters", { params: { query: { count: lettersPage } }, signal })),
+  staleTime: 0,
+  refetchOnWindowFocus: false,
+});
+
+export const letterQuery = (letter: string) =>
+  queryOptions({
+    queryKey: ["letters", letter],
+    queryFn: ({ signal }) => answered(client.GET("/api/x/admin/dead-letters/{letter}", { params: { path: { letter } }, signal })),
+    refetchOnWindowFocus: false,
+  });
+
+export type Queues = Schemas["Queues"];
+export type QueueName = Queues["queue"];
+
+/** How many messages a page of a queue has. */
+const queuePage = 50;
+
+export const readQueue = (queue: QueueName, after: string | null, signal: AbortSignal) =>
+  answered(client.GET("/api/x/admin/queue", { params: { query: { queue, count: queuePage, ...(after === null ? {} : { after: pathId(after) }) } }, signal }));
+
+export type Limit = Schemas["Limits"]["limits"][number];
+
+export const limitsQuery = queryOptions({
+  queryKey: ["limits"],
+  queryFn: ({ signal }) => answered(client.GET("/api/x/admin/limits", { signal })),
+  refetchInterval: 15_000,
+  staleTime: 0,
+});
+
+export const readSites = (after: string | null, signal: AbortSignal) =>
+  answered(client.GET("/api/x/admin/sites", { params: { query: after === null ? {} : { after: pathId(after) } }, signal }));

@@ -21,7 +21,10 @@ export function Tokens({ site, onSite }: { site: string | null; onSite: (site: s
   const owner = useSession().rights.owner === true;
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Token | null>(null);
-  useKeys([{ keys: "n", does: "Make a token", run: () => setMaking(true) }]);
+  useKeys([
+    { keys: "n", does: "Make a token", run: () => setMaking(true) },
+    { keys: "Delete", does: "Revoke the token that has the focus", focused: true, run: () => setRevoking(query.data?.tokens.find((t) => t.id === focusedToken()) ?? null) },
+  ]);
   return (
     <>
       <header className={css.tools}>
@@ -45,6 +48,9 @@ export function Tokens({ site, onSite }: { site: string | null; onSite: (site: s
   );
 }
 
+/** The id of the token whose row has the focus. */
+const focusedToken = () => document.activeElement?.closest<HTMLElement>("[data-token]")?.dataset.token;
+
 function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) => void }) {
   return (
     <table className={css.table}>
@@ -60,7 +66,7 @@ function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) 
       </thead>
       <tbody>
         {tokens.map((t) => (
-          <tr key={t.id}>
+          <tr key={t.id} data-token={t.id}>
             <th scope="row">{t.name}</th>
             <td data-label="Role">{t.role}</td>
             <td data-label="Site">{t.site}</td>

@@ -1,7 +1,10 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { Aside } from "../admin/aside";
 import { Audit } from "../admin/audit";
+import { Letters } from "../admin/letters";
+import { Limits } from "../admin/limits";
+import { Queue } from "../admin/queue";
 import { Secrets } from "../admin/secrets";
+import { Sites } from "../admin/sites";
 import { Tokens } from "../admin/tokens";
 import { Refusal } from "../api/client";
 import { useSession } from "../api/session";
@@ -13,10 +16,10 @@ import list from "./list.module.css";
 
 const route = getRouteApi("/admin");
 
-type Tab = "tokens" | "secrets" | "audit" | "aside";
-const names: Record<Tab, string> = { tokens: "Tokens", secrets: "Secrets", audit: "Audit", aside: "Put aside" };
+type Tab = "tokens" | "secrets" | "audit" | "limits" | "queue" | "sites" | "letters";
+const names: Record<Tab, string> = { tokens: "Tokens", secrets: "Secrets", audit: "Audit", limits: "Limits", queue: "Queue", sites: "Sites", letters: "Dead letters" };
 
-/** What somebody looks after who has the right to: who gets in, what tasks may use, what was done, what got stuck. */
+/** What somebody looks after who has the right to: who gets in, what tasks may use, what was done, what waits, what got stuck. */
 export default function Admin() {
   const { rights } = useSession();
   useTitle("Admin");
@@ -34,12 +37,14 @@ function Parts() {
   const { rights, aws } = useSession();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const tabs: Tab[] = ["tokens", "secrets", "audit", ...(aws && rights.owner === true ? ["aside" as const] : [])];
-  const tab = tabs.find((t) => t === search.tab) ?? "tokens";
+  const owner = rights.owner === true;
+  const tabs: Tab[] = ["tokens", "secrets", "audit", "limits", ...(owner ? (["queue", "sites"] as const) : []), ...(aws && owner ? (["letters"] as const) : [])];
+  const asked = search.tab !== undefined && search.tab in names ? (search.tab as Tab) : "tokens";
+  const tab = tabs.includes(asked) ? asked : null;
   const show = (t: Tab) => void navigate({ search: { tab: t === "tokens" ? undefined : t }, replace: true });
   useKeys(tabs.map((t, i) => ({ keys: String(i + 1), does: `Show ${names[t].toLowerCase()}`, run: () => show(t) })));
   return (
-    <section className={list.panel} aria-label={names[tab]}>
+    <section className={list.panel} aria-label={names[asked]}>
       <nav className={css.tabs} aria-label="Parts of this page">
         {tabs.map((t) => (
           <button key={t} type="button" aria-pressed={t === tab} onClick={() => show(t)}>
@@ -50,7 +55,11 @@ function Parts() {
       {tab === "tokens" && <Tokens site={search.site ?? null} onSite={(site) => void navigate({ search: (s) => ({ ...s, site: site || undefined }), replace: true })} />}
       {tab === "secrets" && <Secrets project={search.project} onProject={(project) => void navigate({ search: (s) => ({ ...s, project }), replace: true })} />}
       {tab === "audit" && <Audit />}
-      {tab === "aside" && <Aside />}
+      {tab === "limits" && <Limits />}
+      {tab === "queue" && <Queue queue={search.queue === "events" ? "events" : "tasks"} onQueue={(queue) => void navigate({ search: (s) => ({ ...s, queue: queue === "events" ? queue : undefined }), replace: true })} />}
+      {tab === "sites" && <Sites onTokens={(site) => void navigate({ search: { site } })} />}
+      {tab === "letters" && <Letters />}
+      {tab === null && <Failure error={owner ? new Refusal("This server's queues put no messages aside: only those of AWS do.", 404, null) : new Refusal("This is about all sites, so it is for those who have the role owner.", 403, null)} />}
     </section>
   );
 }

@@ -30,6 +30,11 @@ export const commands = {
   revokeToken: (token: string, site: string | null) => `zerodag tokens revoke ${token}${atSite(site)}`,
   setSecret: (project: string, key: string) => `zerodag secrets --project ${quote(project)} --set ${quote(key)}`,
   deleteSecret: (project: string, key: string) => `zerodag secrets --project ${quote(project)} --delete ${quote(key)}`,
-  redrive: () => "zerodag admin redrive",
+  queue: (queue: string) => `zerodag admin queue --queue ${queue}`,
+  limits: () => "zerodag admin limits",
+  sites: () => "zerodag admin sites",
+  letters: () => "zerodag admin dead-letters",
+  letter: (letter: string) => `zerodag admin dead-letters ${quote(letter)}`,
+  redrive: (letters: string[]) => ["zerodag admin redrive", ...letters.map(quote)].join(" "),
   fork: (attempt: string, seq: number) => `zerodag fork ${attempt} --at ${seq}`,
 };

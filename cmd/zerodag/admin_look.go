@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+// newQueue shows what waits.
+func newQueue(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	queue, count, after := "", 0, ""
+	c := &cobra.Command{Use: "queue", Short: "Show what waits in the queues, and what is worked on",
+		Long: `Show what waits in the queues, and what is worked on, of all sites: how many messages of each
+kind, and those of one queue. On AWS the numbers are estimates, and messages are not listed:
+to look at one there would take it away from the functions.`}
+	c.Flags().StringVar(&queue, "queue", "tasks", "`QUEUE` whose messages are listed: tasks or events")
+	c.Flags().IntVar(&count, "count", 50, "`NUMBER` of messages, 200 at most")
+	c.Flags().StringVar(&after, "after", "", "`PLACE` to go on from, as the list before says it")
+	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		q, err := r.Queues(ctx, queue, client.ID(after), count)
+		if err != nil {
+			return err
+		}
+		if err := r.list(q, func(p printer) { p.WriteString(depths(q).text(true, 0, palette{})) }, depths(q), ""); err != nil || !r.ours() {
+			return err
+		}
+		now := time.UnixMilli(q.At)
+		switch {
+		case q.Messages == nil:
+			r.hint("The numbers are estimates. Messages cannot be listed here without taking them away from the functions.")
+		case len(q.Messages) > 0:
+			fmt.Fprintln(r.out)
+			err = r.list(q.Messages, nil, waiting(q.Messages, now), "")
+		}
+		if q.Next != nil {
+			r.hint("There may be more: zerodag admin queue --queue %s --after %s", q.Queue, *q.Next)
+		}
+		return err
+	})
+}
+
+func depths(q client.Queues) *table {
+	t := newTable(column{title: "QUEUE"}, column{title: "READY"}, column{title: "LATER"}, column{title: "LEASED"}, column{title: "BEHIND"}, column{title: "ASIDE", spare: true}, column{title: "OLDEST", spare: true})
+	for _, d := range q.Queues {
+		aside := ""
+		if d.Aside != nil {
+			aside = strconv.Itoa(*d.Aside)
+		}
+		t.add(d.Name, strconv.Itoa(d.Ready), strconv.Itoa(d.Later), strconv.Itoa(d.Leased), strconv.Itoa(d.Behind), aside, agoMillis(time.UnixMilli(q.At), d.Oldest))
+	}
+	return t
+}
+
+func waiting(list []client.Queued, now time.Time) *table {
+	t := newTable(append(subjectColumns(), column{title: "STATE"}, column{title: "SINCE"}, column{title: "TRIES"}, column{title: "BYTES", wide: true}, column{title: "MESSAGE", wide: true})...)
+	for _, m := range list {
+		t.add(append(subjectCells(m.Subject), m.State, agoMillis(now, m.Since), strconv.Itoa(m.Deliveries), strconv.Itoa(m.Size), m.Name)...)
+	}
+	return t
+}
+
+// subjectColumns are those that say what a message is about.
+func subjectColumns() []column {
+	return []column{{title: "WHAT"}, {title: "ATTEMPT"}, {title: "WORKFLOW", name: true}, {title: "TASK", name: true}}
+}
+
+func subjectCells(s client.Subject) []string {
+	attempt, workflow, tasks := "", "", strings.Join(s.Tasks, " ")
+	if s.Attempt != nil {
+		attempt, workflow = string(s.Attempt.ID), s.Attempt.Project.Name+"/"+s.Attempt.Workflow
+		if s.Attempt.Site != "0" {
+			workflow += " (site " + string(s.Attempt.Site) + ")"
+		}
+	}
+	if more := s.Count - len(s.Tasks); more > 0 {
+		tasks = strings.TrimSpace(fmt.Sprintf("%s (%d more)", tasks, more))
+		if len(s.Tasks) == 0 {
+			tasks = fmt.Sprintf("%d tasks", s.Count)
+		}
+	}
+	return []string{s.What, attempt, workflow, tasks}
+}
+
+// agoMillis says how far away a time is, in milliseconds since 1970; "" for 0.
+func agoMillis(now time.Time, millis int64) string {
+	if millis == 0 {
+		return ""
+	}
+	return ago(now, new(time.UnixMilli(millis)))
+}
+
+// newLimits shows what bounds a server.
+func newLimits(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "limits", Short: "Show what bounds the server, and by which setting"}
+	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		list, err := r.Limits(ctx)
+		if err != nil {
+			return err
+		}
+		t := newTable(column{title: "LIMIT"}, column{title: "VALUE"}, column{title: "USE", spare: true}, column{title: "SETTING"}, column{title: "OF WHAT", name: true})
+		for _, l := range list {
+			setting := ""
+			if l.Setting != nil {
+				setting = *l.Setting
+			}
+			t.add(l.Name, amount(l.Value, l.Unit, "none"), amount(l.Use, l.Unit, ""), setting, l.About)
+		}
+		return r.list(list, func(p printer) { p.WriteString(t.text(true, 0, palette{})) }, t, "There are no limits.")
+	})
+}
+
+// amount is a number of a unit, as people read it.
+func amount(n *int64, unit, none string) string {
+	switch {
+	case n == nil:
+		return none
+	case unit == "seconds":
+		return longDuration(time.Duration(*n) * time.Second)
+	case *n == 1:
+		return "1 " + strings.TrimSuffix(unit, "s")
+	case unit == "bytes" && *n >= 1<<20 && *n%(1<<20) == 0:
+		return strconv.FormatInt(*n>>20, 10) + " MiB"
+	}
+	return strconv.FormatInt(*n, 10) + " " + unit
+}
+
+// longDuration is a time that settings have.
+func longDuration(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return wholeDuration(d)
+}
+
+// newSites shows who shares a server.
+func newSites(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "sites", Short: "Show the sites that share the server"}
+	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		list, err := r.Sites(ctx)
+		if err != nil {
+			return err
+		}
+		t := newTable(column{title: "SITE"}, column{title: "PROJECTS"}, column{title: "RUNNING"}, column{title: "TOKENS", spare: true})
+		for _, x := range list {
+			tokens := ""
+			if x.Tokens != nil {
+				tokens = strconv.Itoa(*x.Tokens)
+			}
+			t.add(string(x.ID), strconv.Itoa(x.Projects), strconv.Itoa(x.Attempts), tokens)
+		}
+		return r.list(list, func(p printer) { p.WriteString(t.text(true, 0, palette{})) }, t, "No site has projects yet.")
+	})
+}
+
+// newDeadLetters shows what was put aside.
+func newDeadLetters(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	count := 0
+	c := &cobra.Command{Use: "dead-letters [ID]", Short: "Show messages that nobody could handle, or one of them with what it says",
+		Long: `Show messages that nobody could handle and that were put aside, of all sites, or one of them
+with what it says, but for what tasks were given or have left. They stay where they are:
+zerodag admin redrive sends them back. Only on AWS.`}
+	c.Flags().IntVar(&count, "count", 50, "`NUMBER` of messages of each queue, 100 at most")
+	return r.command(c, 0, 1, func(ctx context.Context, args []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		if len(args) == 1 {
+			l, err := r.DeadLetter(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return r.show(l, func(p printer) { p.letter(l) })
+		}
+		list, all, err := r.DeadLetters(ctx, count)
+		if err != nil {
+			return err
+		}
+		t := newTable(append([]column{{title: "ID"}, {title: "QUEUE"}}, append(subjectColumns(), column{title: "SENT"}, column{title: "RETURNED"}, column{title: "PROBLEM", spare: true, name: true})...)...)
+		for _, l := range list {
+			sent, broken := time.UnixMilli(l.Sent), ""
+			if l.Broken != nil {
+				broken = *l.Broken
+			}
+			t.add(append(append([]string{l.ID, l.Queue}, subjectCells(l.Subject)...), shortTime(&sent), strconv.Itoa(l.Returned), broken)...)
+		}
+		err = r.list(list, func(p printer) { p.WriteString(t.text(true, 0, palette{})) }, t, "No message was put aside.")
+		if !all {
+			r.hint("There are more, which a longer list (--count) shows, or this one once some were sent back.")
+		}
+		return err
+	})
+}
+
+func (p printer) letter(l client.DeadLetter) {
+	sent, cells := time.UnixMilli(l.Sent), subjectCells(l.Subject)
+	pairs := []any{"id", l.ID, "queue", l.Queue, "message", l.Name, "what", cells[0], "attempt", cells[1], "workflow", cells[2], "tasks", cells[3],
+		"sent", shortTime(&sent), "deliveries", l.Deliveries, "returned", l.Returned, "bytes", l.Size}
+	if l.Broken != nil {
+		pairs = append(pairs, "problem", *l.Broken)
+	}
+	p.block("", append(pairs, "body", string(l.Body))...)
+}

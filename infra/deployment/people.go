@@ -1,0 +1,154 @@
+package deployment
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscognito"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/jsii-runtime-go"
+
+	"zerodag/internal/env"
+)
+
+// people is the user pool of a stage.
+type people struct {
+	pool   awscognito.CfnUserPool
+	client awscognito.CfnUserPoolClient
+	secret awssecretsmanager.CfnSecret
+}
+
+// How long what Cognito gives is good, in minutes: the API reads an id token once, and asks for no newer one.
+const (
+	tokenMinutes   = 5
+	refreshMinutes = 60 // Cognito takes no less
+)
+
+// stageTag tells the user pool from others of the account, for policies: its ARN has no name.
+const stageTag = "zerodag-stage"
+
+// passwordLength is what no password of the pool may be shorter than.
+const passwordLength = 14
+
+// createPeople makes the user pool at which people sign in, if that is asked for: nobody signs up by themselves, and
+// what somebody may do is said by the groups. It stays when the stack goes, as the table does. The API has an address
+// before its functions are made, so the pool's client knows where to send browsers back, and the functions the client.
+func (d *Deployment) createPeople() {
+	if !d.Cognito {
+		return
+	}
+	protected := "INACTIVE"
+	if d.Settings.DeletionProtection {
+		protected = "ACTIVE"
+	}
+	factor, factors := map[string]string{"optional": "OPTIONAL", "required": "ON", "off": "OFF"}[d.CognitoMFA], &[]*string{jsii.String("SOFTWARE_TOKEN_MFA")}
+	if d.CognitoMFA == "off" {
+		factors = nil
+	}
+	pool := awscognito.NewCfnUserPool(d.scope, jsii.String("People"), &awscognito.CfnUserPoolProps{
+		UserPoolName: d.name("people"), UserPoolTags: map[string]*string{stageTag: jsii.String(d.Stage)}, UserPoolTier: jsii.String("ESSENTIALS"), DeletionProtection: &protected,
+		AdminCreateUserConfig: &awscognito.CfnUserPool_AdminCreateUserConfigProperty{AllowAdminCreateUserOnly: jsii.Bool(true), InviteMessageTemplate: d.invitation()},
+		UsernameAttributes:    jsii.Strings("email"), AutoVerifiedAttributes: jsii.Strings("email"),
+		UsernameConfiguration: &awscognito.CfnUserPool_UsernameConfigurationProperty{CaseSensitive: jsii.Bool(false)},
+		Schema:                &[]any{&awscognito.CfnUserPool_SchemaAttributeProperty{Name: jsii.String("email"), Required: jsii.Bool(true), Mutable: jsii.Bool(true)}},
+		// An address that somebody changes counts only once it is verified: grants may name addresses.
+		UserAttributeUpdateSettings: &awscognito.CfnUserPool_UserAttributeUpdateSettingsProperty{AttributesRequireVerificationBeforeUpdate: jsii.Strings("email")},
+		AccountRecoverySetting: &awscognito.CfnUserPool_AccountRecoverySettingProperty{
+			RecoveryMechanisms: &[]any{&awscognito.CfnUserPool_RecoveryOptionProperty{Name: jsii.String("verified_email"), Priority: jsii.Number(1)}}},
+		Policies: &awscognito.CfnUserPool_PoliciesProperty{PasswordPolicy: &awscognito.CfnUserPool_PasswordPolicyProperty{
+			MinimumLength: jsii.Number(passwordLength), RequireLowercase: jsii.Bool(true), RequireUppercase: jsii.Bool(true), RequireNumbers: jsii.Bool(true), RequireSymbols: jsii.Bool(true),
+			TemporaryPasswordValidityDays: jsii.Number(3)}},
+		MfaConfiguration: &factor, EnabledMfas: factors,
+	})
+	pool.ApplyRemovalPolicy(keep, nil)
+	prefix := d.CognitoDomain
+	if prefix == "" {
+		prefix = "zerodag-" + d.Stage + "-" + *d.stack.Account()
+	}
+	awscognito.NewCfnUserPoolDomain(d.scope, jsii.String("PeopleDomain"), &awscognito.CfnUserPoolDomainProps{Domain: &prefix, UserPoolId: pool.Ref()})
+	for _, name := range d.Groups() {
+		awscognito.NewCfnUserPoolGroup(d.scope, jsii.String("PeopleGroup"+groupID(name)), &awscognito.CfnUserPoolGroupProps{UserPoolId: pool.Ref(), GroupName: jsii.String(name)})
+	}
+	client := awscognito.NewCfnUserPoolClient(d.scope, jsii.String("PeopleClient"), &awscognito.CfnUserPoolClientProps{
+		UserPoolId: pool.Ref(), ClientName: d.name("page"), GenerateSecret: jsii.Bool(true), SupportedIdentityProviders: jsii.Strings("COGNITO"),
+		AllowedOAuthFlowsUserPoolClient: jsii.Bool(true), AllowedOAuthFlows: jsii.Strings("code"), AllowedOAuthScopes: jsii.Strings("openid", "email", "profile"),
+		CallbackUrLs: jsii.Strings(d.address() + env.CallbackPath), LogoutUrLs: jsii.Strings(d.address() + "/"),
+		// People sign in on Cognito's page alone: none of the calls by which programs show a password works.
+		ExplicitAuthFlows:          jsii.Strings("ALLOW_REFRESH_TOKEN_AUTH"),
+		PreventUserExistenceErrors: jsii.String("ENABLED"), EnableTokenRevocation: jsii.Bool(true),
+		ReadAttributes: jsii.Strings("email", "email_verified"), WriteAttributes: jsii.Strings("email"),
+		IdTokenValidity: jsii.Number(tokenMinutes), AccessTokenValidity: jsii.Number(tokenMinutes), RefreshTokenValidity: jsii.Number(refreshMinutes),
+		TokenValidityUnits: &awscognito.CfnUserPoolClient_TokenValidityUnitsProperty{IdToken: jsii.String("minutes"), AccessToken: jsii.String("minutes"), RefreshToken: jsii.String("minutes")},
+	})
+	// CloudFormation hands the client's secret over by itself: neither the template nor a variable of a function has it.
+	// The name ends in the id of the client, since that of a secret that was deleted is taken for weeks.
+	secret := awssecretsmanager.NewCfnSecret(d.scope, jsii.String("PeopleSecret"), &awssecretsmanager.CfnSecretProps{
+		Name: jsii.String(d.secretName(client)), Description: jsii.String("The secret by which the user pool of zerodag's stage " + d.Stage + " knows its API"), SecretString: client.AttrClientSecret()})
+	d.people = &people{pool, client, secret}
+	d.output("UserPool", pool.Ref(), "The user pool at which people sign in: docs/aws.md says how to add somebody")
+	d.output("SignInPage", jsii.String("https://"+prefix+".auth."+*d.stack.Region()+".amazoncognito.com"), "Where the user pool asks for passwords; the page leads there")
+}
+
+// groupID tells groups apart in the template, whose names have letters and digits only.
+func groupID(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		return fmt.Sprintf("X%x", sha256.Sum256([]byte(name)))[:17]
+	}
+	return name
+}
+
+// invitation is what somebody is sent whom an administrator has added.
+func (d *Deployment) invitation() *awscognito.CfnUserPool_InviteMessageTemplateProperty {
+	return &awscognito.CfnUserPool_InviteMessageTemplateProperty{
+		EmailSubject: jsii.String("You can sign in to zerodag (" + d.Stage + ")"),
+		EmailMessage: jsii.String("You can sign in at " + d.address() + "/ as {username}. Your password for the first time is {####} and is good for three days."),
+	}
+}
+
+// address is that of the API as browsers call it.
+func (d *Deployment) address() string {
+	switch {
+	case d.OIDCAddress != "":
+		return d.OIDCAddress
+	case d.Domain != "":
+		return "https://" + d.Domain
+	}
+	return *d.api.ApiEndpoint()
+}
+
+// secretName is that of a client's secret.
+func (d *Deployment) secretName(c awscognito.CfnUserPoolClient) string {
+	return *d.name("oidc-") + *c.Ref()
+}
+
+// provider is where people sign in; none, when nobody asks for that.
+func (d *Deployment) provider() env.OIDC {
+	switch {
+	case d.people != nil:
+		return env.OIDC{Issuer: *d.people.pool.AttrProviderUrl(), Client: *d.people.client.Ref(), Address: d.address(), Name: d.OIDCName, Groups: "cognito:groups", Grants: d.Grants(),
+			Secret: env.SecretReference(d.secretName(d.people.client))}
+	case d.OIDCIssuer != "":
+		return env.OIDC{Issuer: d.OIDCIssuer, Client: d.OIDCClient, Address: d.OIDCAddress, Name: d.OIDCName, Groups: d.OIDCGroups, Grants: d.OIDCGrants}
+	}
+	return env.OIDC{}
+}
+
+// onClientSecret is the parameter that has the secret by which a provider of identities knows the API.
+func onClientSecret(d *Deployment) []*string {
+	switch {
+	case d.people != nil:
+		return d.parameter(env.SecretReference(d.secretName(d.people.client)))
+	case d.OIDCIssuer != "":
+		return d.parameter(env.Keys(d.Stage) + env.ClientSecret)
+	}
+	return nil
+}
+
+// onPeopleSecret is what that parameter is a reference to.
+func onPeopleSecret(d *Deployment) []*string {
+	if d.people == nil {
+		return nil
+	}
+	return []*string{d.people.secret.Ref()}
+}

@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+)
+
+// Subject is what a message of a queue is about.
+type Subject struct {
+	What    string          `json:"what"`
+	Attempt *SubjectAttempt `json:"attempt"` // nil: of none, or of one that has gone
+	Tasks   []string        `json:"tasks"`   // full names of the first ones
+	Count   int             `json:"count"`   // of all tasks
+}
+
+// SubjectAttempt is the attempt that a message is about.
+type SubjectAttempt struct {
+	ID      ID `json:"id"`
+	Site    ID `json:"site"`
+	Project struct {
+		ID   ID     `json:"id"`
+		Name string `json:"name"`
+	} `json:"project"`
+	Workflow string `json:"workflow"`
+}
+
+// Queues are what a server's queues hold, and messages of one of them. Times are milliseconds since 1970, 0 for none.
+type Queues struct {
+	At          int64    `json:"at"`
+	Approximate bool     `json:"approximate"`
+	Queues      []Depth  `json:"queues"`
+	Queue       string   `json:"queue"`    // that the messages are of
+	Messages    []Queued `json:"messages"` // nil where they cannot be looked at
+	Next        *ID      `json:"next"`
+}
+
+// Depth is how much one queue holds.
+type Depth struct {
+	Name   string `json:"name"`
+	Ready  int    `json:"ready"`
+	Later  int    `json:"later"`
+	Leased int    `json:"leased"`
+	Behind int    `json:"behind"`
+	Aside  *int   `json:"aside"`
+	Oldest int64  `json:"oldest"`
+}
+
+// Queued is a message of a queue.
+type Queued struct {
+	Name       string `json:"name"`
+	State      string `json:"state"`
+	Since      int64  `json:"since"`
+	Due        int64  `json:"due"`
+	Until      int64  `json:"until"`
+	Deliveries int    `json:"deliveries"`
+	Size       int    `json:"size"` // bytes
+	Subject
+}
+
+// Queues looks into the queues of a server. queue is "tasks" or "events", whose messages are listed from behind a
+// place, count of them at most; "" is tasks, the first ones.
+func (c *Client) Queues(ctx context.Context, queue string, after ID, count int) (q Queues, err error) {
+	err = c.get(ctx, "/api/x/admin/queue", query("queue", queue, "after", string(after), "count", strconv.Itoa(count)), &q)
+	return q, err
+}
+
+// Limit is a number that bounds what a server does.
+type Limit struct {
+	Name    string  `json:"name"`
+	About   string  `json:"about"`
+	Setting *string `json:"setting"` // that changes it; nil: nothing does
+	Unit    string  `json:"unit"`
+	Value   *int64  `json:"value"` // nil: there is no bound
+	Use     *int64  `json:"use"`   // nil: not known
+}
+
+// Limits lists what bounds a server.
+func (c *Client) Limits(ctx context.Context) ([]Limit, error) {
+	var answer struct{ Limits []Limit }
+	err := c.get(ctx, "/api/x/admin/limits", nil, &answer)
+	return answer.Limits, err
+}
+
+// Site is one of those who share a server.
+type Site struct {
+	ID       ID   `json:"id"`
+	Projects int  `json:"projects"`
+	Attempts int  `json:"attempts"` // that have not ended, counted up to 1,000
+	Tokens   *int `json:"tokens"`
+}
+
+// Sites lists all sites that have, or had, projects.
+func (c *Client) Sites(ctx context.Context) (all []Site, err error) {
+	for after := ID(""); ; {
+		var page struct {
+			Sites []Site
+			Next  *ID
+		}
+		if err := c.get(ctx, "/api/x/admin/sites", query("after", string(after)), &page); err != nil {
+			return nil, err
+		}
+		if all = append(all, page.Sites...); page.Next == nil {
+			return all, nil
+		}
+		after = *page.Next
+	}
+}
+
+// DeadLetter is a message that nobody could handle and that was put aside.
+type DeadLetter struct {
+	ID         string  `json:"id"`
+	Queue      string  `json:"queue"`
+	Name       string  `json:"name"`
+	Sent       int64   `json:"sent"` // milliseconds since 1970
+	Deliveries int     `json:"deliveries"`
+	Returned   int     `json:"returned"`
+	Size       int     `json:"size"` // bytes
+	Broken     *string `json:"broken"`
+	Subject
+	Body json.RawMessage `json:"body,omitempty"` // where one was asked for: without what tasks have left
+}
+
+// DeadLetters lists up to count dead letters of each queue, the oldest first. all says that there are no more to be seen.
+func (c *Client) DeadLetters(ctx context.Context, count int) (list []DeadLetter, all bool, err error) {
+	var answer struct {
+		Letters []DeadLetter
+		All     bool
+	}
+	err = c.get(ctx, "/api/x/admin/dead-letters", query("count", strconv.Itoa(count)), &answer)
+	return answer.Letters, answer.All, err
+}
+
+// DeadLetter shows one dead letter.
+func (c *Client) DeadLetter(ctx context.Context, id string) (l DeadLetter, err error) {
+	err = c.get(ctx, path("api", "x", "admin", "dead-letters", id), nil, &l)
+	return l, err
+}

@@ -1,0 +1,122 @@
+package console
+
+import (
+	"context"
+	"errors"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// Subject is what a message of a queue is about.
+type Subject struct {
+	// What it brings: "run" has tasks run, "fire" fires schedules, "begin" starts what an event asked for, "" is not known to
+	// this program; all others are kinds of events (events.Kind).
+	What    string
+	Attempt *host.Attempt // nil: of none, or of one that has gone
+	Tasks   []string      // full names of the tasks that it is about, the first mostNamed; none where they are not known
+	Count   int           // how many tasks it is about
+
+	attempt int64
+	runs    []engine.Run
+}
+
+// How many tasks of a message are named, and how many attempts are looked into for that: the state of each is read.
+const (
+	mostNamed  = 3
+	mostOpened = 20
+)
+
+// SubjectOf says what a message of a queue is about, by itself.
+func SubjectOf(queue string, m host.Message) Subject {
+	var s Subject
+	if attempt, _, err := host.ParseMessageID(m.ID); err == nil {
+		s.attempt = attempt
+	}
+	if queue == "events" {
+		if e, err := events.Decode(m.Body); err == nil {
+			s.of(e)
+		}
+		return s
+	}
+	t, err := events.DecodeTask(m.Body)
+	switch {
+	case err != nil:
+	case t.Then != nil:
+		s.of(*t.Then)
+	case t.Start != nil:
+		s.What = "begin"
+	case len(t.Fire) > 0:
+		s.What = "fire"
+	case len(t.Runs) > 0:
+		s.What, s.Count, s.runs = "run", len(t.Runs), first(t.Runs)
+	}
+	return s
+}
+
+func (s *Subject) of(e events.Event) {
+	s.What = string(e.Kind)
+	if e.Run != nil {
+		s.runs, s.Count = []engine.Run{*e.Run}, 1
+	}
+	for _, r := range e.Results {
+		if s.Count++; len(s.runs) < mostNamed {
+			s.runs = append(s.runs, r.Run)
+		}
+	}
+}
+
+func first(runs []engine.Run) []engine.Run { return runs[:min(len(runs), mostNamed)] }
+
+// Introduce adds to subjects the attempts that they are about, of all sites, and the names of tasks of the first
+// mostOpened of these.
+func (c *Console) Introduce(ctx context.Context, list []Subject) error {
+	known := map[int64]*host.Attempt{}
+	about := map[int64][]*Subject{}
+	var order []int64
+	for i := range list {
+		id := list[i].attempt
+		if id == 0 {
+			continue
+		}
+		if _, asked := known[id]; !asked {
+			a, err := c.Catalogue.Attempt(ctx, host.AnySite, id)
+			switch {
+			case errors.Is(err, host.ErrNotFound):
+				known[id] = nil
+			case err != nil:
+				return err
+			default:
+				known[id] = &a
+			}
+		}
+		list[i].Attempt = known[id]
+		if known[id] == nil || len(list[i].runs) == 0 {
+			continue
+		}
+		if about[id] == nil {
+			order = append(order, id)
+		}
+		about[id] = append(about[id], &list[i])
+	}
+	for _, id := range order[:min(len(order), mostOpened)] {
+		err := c.Catalogue.View(ctx, *known[id], func(s *engine.State) { name(s, about[id]) })
+		if err != nil && !errors.Is(err, host.ErrNotFound) { // its log has expired, or it has gone
+			return err
+		}
+	}
+	return nil
+}
+
+// name says the names of the tasks of subjects, by the state of their attempt; nil for one that has no tasks.
+func name(s *engine.State, list []*Subject) {
+	for _, x := range list {
+		for _, r := range x.runs {
+			if s == nil || r.Task < 1 || int(r.Task) > len(s.Tasks()) {
+				return
+			}
+			x.Tasks = append(x.Tasks, s.Task(r.Task).Name)
+		}
+	}
+}

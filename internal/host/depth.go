@@ -1,0 +1,43 @@
+package host
+
+import "time"
+
+// Depth is how much one queue holds.
+type Depth struct {
+	Queue  string // "events" or "tasks"
+	Ready  int    // messages that can be received now
+	Later  int    // that are not due yet
+	Leased int    // that somebody has received and works on
+	Behind int    // that come after another one of their group; where that cannot be told they are among Ready
+	// Aside is how many dead letters there are; 0 where the queue puts none aside.
+	Aside int
+	// Oldest is since when the one of Ready waits that waits the longest; zero: there is none, or it is not known.
+	Oldest time.Time
+	// About says that the numbers are estimates.
+	About bool
+}
+
+// Queued is a message as it lies in a queue.
+type Queued struct {
+	Message
+	Place int64 // in the order sent
+	Size  int   // bytes of the body; Body is nil where it is too large to be looked at
+	Count int   // how often it was received
+	// Since is from when on it could be received, or from when on it will be: when it was sent, or is due. Of a message that is
+	// older than the process that answers, and had no time to wait for, it is when that was started.
+	Since  time.Time
+	Until  time.Time // end of its lease; zero: nobody has it
+	Behind bool      // another one of its group comes first
+}
+
+// DeadLetter is a message that was received too often and put aside.
+type DeadLetter struct {
+	Message
+	ID     string // by which the service knows it; that of the message is Message.ID
+	Queue  string // that it was put aside of
+	Size   int    // bytes of the body as it was sent
+	Sent   time.Time
+	Count  int    // how often it was received, as a dead letter and by looks at it, too; about
+	Times  int    // how often it was sent back before
+	Broken string // why it cannot be read; "": it can
+}

@@ -1,0 +1,59 @@
+package httpapi
+
+import "zerodag/internal/host"
+
+type restSite struct {
+	ID       id   `json:"id"`
+	Projects int  `json:"projects"`
+	Attempts int  `json:"attempts"` // that have not ended; mostCounted are so many or more
+	Tokens   *int `json:"tokens"`   // null where the server keeps none
+}
+
+type restSites struct {
+	Sites []restSite `json:"sites"`
+	Next  *id        `json:"next"` // after of the next page; null: this is the last one
+}
+
+// How many sites are listed, and how far unfinished attempts of each are counted.
+const (
+	mostSites   = 100
+	mostCounted = 1000
+)
+
+// getSites lists those who share the server, each with what is counted without reading much.
+func getSites(c *call) (any, error) {
+	n, err := c.counting("count", mostSites, mostSites)
+	if err != nil {
+		return nil, err
+	}
+	after, err := c.number("after", -1)
+	if err != nil {
+		return nil, err
+	}
+	list, err := c.Node.Sites(c.ctx(), after, n+1)
+	if err != nil {
+		return nil, err
+	}
+	var r restSites
+	if len(list) > n {
+		list = list[:n]
+		r.Next = new(id(list[n-1].ID))
+	}
+	r.Sites = make([]restSite, len(list))
+	for i, s := range list {
+		if r.Sites[i], err = c.site(s); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (c *call) site(s host.Site) (r restSite, err error) {
+	r = restSite{ID: id(s.ID), Projects: s.Projects}
+	if r.Attempts, err = c.Node.CountActive(c.ctx(), s.ID, mostCounted); err != nil || c.Auth.Tokens == nil {
+		return r, err
+	}
+	tokens, err := c.Auth.Tokens.List(c.ctx(), s.ID)
+	r.Tokens = new(len(tokens))
+	return r, err
+}

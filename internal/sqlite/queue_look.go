@@ -1,0 +1,87 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// mostBody is the largest body that is looked at.
+const mostBody = 32 << 10
+
+// Depths counts what the queues hold, exactly.
+func (db *DB) Depths(context.Context) ([]host.Depth, error) {
+	var list []host.Depth
+	for _, name := range queueNames() {
+		list = append(list, db.queues[name].depth())
+	}
+	return list, nil
+}
+
+func (q *Queue) depth() host.Depth {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.surface()
+	d := host.Depth{Queue: q.name, Ready: len(q.index.ready.list), Later: len(q.index.later.list)}
+	for _, m := range q.index.ready.list {
+		if since := q.since(m); d.Oldest.IsZero() || since.Before(d.Oldest) {
+			d.Oldest = since
+		}
+	}
+	for _, m := range q.index.byRow {
+		switch {
+		case m.receipt != 0:
+			d.Leased++
+		case m.heap == nil:
+			d.Behind++
+		}
+	}
+	return d
+}
+
+// since is from when on a message can be received, by the clock on the wall. The lock is held.
+func (q *Queue) since(m *message) time.Time {
+	since := m.sent
+	if m.free.After(since) {
+		since = m.free
+	}
+	return since.Add(q.offset).UTC()
+}
+
+// Queued lists up to n messages of a queue in the order sent, from behind a place, as they are at about one time.
+func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error) {
+	q := db.queues[queue]
+	if q == nil {
+		return nil, fmt.Errorf("look into queue %s: %w", queue, host.ErrNotFound)
+	}
+	rows, err := readAll(ctx, db, func(r *row) host.Queued {
+		return host.Queued{Place: r.id(), Size: r.int(), Message: host.Message{Body: r.blob()}}
+	}, selection("SELECT id, length(body), CASE WHEN length(body) <= ? THEN body END FROM queued_messages WHERE queue = ? AND id > ? ORDER BY id LIMIT ?", mostBody, queue, after, limit(n)))
+	if err != nil {
+		return nil, err
+	}
+	return q.describe(rows), nil
+}
+
+// describe adds what memory knows of messages; those that have gone since they were read are left out.
+func (q *Queue) describe(rows []host.Queued) []host.Queued {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.surface()
+	list := make([]host.Queued, 0, len(rows))
+	for _, x := range rows {
+		m := q.index.byRow[x.Place]
+		if m == nil {
+			continue
+		}
+		x.ID, x.Group, x.Due, x.Count, x.Since = m.id, m.group, m.due, m.count, q.since(m)
+		if m.receipt != 0 {
+			x.Until = m.until.Add(q.offset).UTC()
+		}
+		x.Behind = m.receipt == 0 && m.heap == nil
+		list = append(list, x)
+	}
+	return list
+}

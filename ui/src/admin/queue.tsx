@@ -1,0 +1,123 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Empty, Loading } from "../parts/feedback";
+import { Distance } from "../parts/time";
+import css from "./admin.module.css";
+import { type QueueName, type Queues, readQueue } from "./queries";
+import { AttemptOf, tasksOf, whatOf } from "./subject";
+
+/** How often what waits is asked for again, in milliseconds. */
+const again = 5_000;
+
+const states: Record<string, string> = { ready: "ready", later: "not due yet", leased: "is worked on", behind: "behind another" };
+
+/** What waits in the queues of the server, of all sites, and what is worked on. */
+export function Queue({ queue, onQueue }: { queue: QueueName; onQueue: (queue: QueueName) => void }) {
+  const query = useInfiniteQuery({
+    queryKey: ["queue", queue],
+    queryFn: ({ pageParam, signal }) => readQueue(queue, pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    // Who has gone on to later messages is not called back: what they look at stays.
+    refetchInterval: (q) => ((q.state.data?.pages.length ?? 1) === 1 ? again : false),
+    staleTime: 0,
+  });
+  const first = query.data?.pages[0];
+  return (
+    <>
+      <header className={css.tools}>
+        <label className={css.choose}>
+          Messages of
+          <select value={queue} onChange={(e) => onQueue(e.target.value as QueueName)}>
+            <option value="tasks">tasks</option>
+            <option value="events">events</option>
+          </select>
+        </label>
+        <p>What is to be run lies in tasks, what happened to attempts in events. Both are of all sites.</p>
+      </header>
+      {!first && <Loading query={query} rows={6} />}
+      {first && <Depths queues={first} />}
+      {first && query.error && <Loading query={query} />}
+      {first?.messages === null && (
+        <Empty>The numbers are estimates. Messages are not listed here: to look at one would take it away from the functions.</Empty>
+      )}
+      {first?.messages?.length === 0 && <Empty calm>Nothing waits in {queue}.</Empty>}
+      {first?.messages && first.messages.length > 0 && <Messages list={query.data!.pages.flatMap((p) => p.messages ?? [])} />}
+      {query.hasNextPage && (
+        <div className={css.more}>
+          <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            Show later ones
+          </Button>
+        </div>
+      )}
+      <div className={css.foot}>
+        <CommandLine line={commands.queue(queue)} />
+      </div>
+    </>
+  );
+}
+
+function Depths({ queues }: { queues: Queues }) {
+  const about = queues.approximate ? "about " : "";
+  return (
+    <dl className={css.depths}>
+      {queues.queues.map((q) => (
+        <div key={q.name}>
+          <dt>{q.name}</dt>
+          <dd>
+            <b>
+              {about}
+              {q.ready.toLocaleString("en")}
+            </b>{" "}
+            ready
+            {q.oldest > 0 && (
+              <>
+                ; the oldest <Distance at={q.oldest} />
+              </>
+            )}
+          </dd>
+          <dd>
+            {q.leased.toLocaleString("en")} worked on · {q.later.toLocaleString("en")} not due yet
+            {q.behind > 0 && ` · ${q.behind.toLocaleString("en")} behind another`}
+            {q.aside !== null && ` · ${q.aside.toLocaleString("en")} put aside`}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Messages({ list }: { list: NonNullable<Queues["messages"]> }) {
+  return (
+    <table className={css.table}>
+      <thead>
+        <tr>
+          <th>What</th>
+          <th>Of what</th>
+          <th>Tasks</th>
+          <th>State</th>
+          <th>Since</th>
+          <th>Tries</th>
+        </tr>
+      </thead>
+      <tbody>
+        {list.map((m) => (
+          <tr key={m.name}>
+            <th scope="row">{whatOf(m)}</th>
+            <td data-label="Of what" data-none={m.attempt === null || undefined}>
+              <AttemptOf subject={m} />
+            </td>
+            <td data-label="Tasks" data-none={m.count === 0 || undefined}>{tasksOf(m) || "–"}</td>
+            <td data-label="State">{states[m.state]}</td>
+            <td data-label="Since" className={css.when}>
+              <Distance at={m.since} />
+            </td>
+            <td data-label="Tries">{m.deliveries}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

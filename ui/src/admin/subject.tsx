@@ -1,0 +1,44 @@
+import { Link } from "@tanstack/react-router";
+import type { Schemas } from "../api/client";
+import { useSession } from "../api/session";
+
+type Subject = Schemas["Subject"];
+
+const words: Record<string, string> = {
+  run: "runs tasks",
+  fire: "fires schedules",
+  begin: "starts for an event",
+  results: "brings results",
+  due: "wakes a task",
+  start: "begins",
+  go_on: "goes on",
+  kill: "kills",
+  sla_due: "sla: is due",
+  check: "looks whether it began",
+  revive: "revives",
+  take_over: "takes over",
+};
+
+/** What a message brings, in words. */
+export const whatOf = (s: Subject): string => words[s.what] ?? (s.what || "not known here");
+
+/** The tasks that a message is about: the names of the first ones, and how many there are more. */
+export function tasksOf(s: Subject): string {
+  if (s.tasks.length === 0) return s.count === 0 ? "" : s.count === 1 ? "one task" : `${s.count.toLocaleString("en")} tasks`;
+  const more = s.count - s.tasks.length;
+  return s.tasks.join(", ") + (more > 0 ? `, ${more.toLocaleString("en")} more` : "");
+}
+
+/** The attempt that a message is about; a link where it is of one's own site, others are not shown to anybody else. */
+export function AttemptOf({ subject }: { subject: Subject }) {
+  const own = useSession().site ?? "0";
+  const a = subject.attempt;
+  if (a === null) return <>–</>;
+  const name = `${a.project.name}/${a.workflow}`;
+  if (a.site !== own) return <>{`${name}, attempt ${a.id} of site ${a.site}`}</>;
+  return (
+    <Link to="/attempts/$id" params={{ id: a.id }}>
+      {name}, attempt {a.id}
+    </Link>
+  );
+}
