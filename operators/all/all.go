@@ -31,6 +31,7 @@ import (
 	"zerodag/operators/sns"
 	"zerodag/operators/sqs"
 	"zerodag/operators/stepfunctions"
+	"zerodag/operators/td"
 	"zerodag/operators/wait"
 )
 
@@ -65,5 +66,6 @@ func Registry() operators.Registry {
 		paramstore.Operators(),
 		redshift.Operators(),
 		s3.Operators(),
+		td.Operators(),
 	)...)
 }
