@@ -36,6 +36,10 @@ func cases() []workflow {
 		{name: "query", files: map[string]string{"main.dig": "+run:\n  td>: query.sql\n  database: sample_datasets\n+post:\n  echo>: job ${td.last_job_id} has ${td.last_job.num_records} rows\n",
 			"query.sql": "select ${session_date_compact}1"},
 			changes: []string{"/v3/job/issue/presto/sample_datasets select 202402291"}, out: "job 1001 has 1 rows"},
+		{name: "the account of Treasure Data's command line", files: map[string]string{"main.dig": "+a:\n  td>: {data: select 1}\n  database: sample_datasets\n", "td.conf": "it is written by the test"},
+			changes: []string{"/v3/job/issue/presto/sample_datasets select 1"}},
+		{name: "no key", files: map[string]string{"main.dig": "_export: {td: {apikey: x, endpoint: 127.0.0.1}}\n+a:\n  td>: {data: select 1}\n  database: sample_datasets\n", "secrets": ""},
+			fails: true, out: "The 'td.apikey' secret is missing"},
 		{name: "hive with a pool", files: map[string]string{"main.dig": "_export: {td: {database: sample_datasets, engine: hive, hive_pool_name: hadoop2}}\n+run:\n  td>: {data: select 1}\n"},
 			changes: []string{"/v3/job/issue/hive/sample_datasets select 1 pool=hadoop2"}},
 		{name: "last results", files: map[string]string{"main.dig": "_export: {td: {database: sample_datasets, store_last_results: true}}\n" +
@@ -117,8 +121,15 @@ func TestWorkflows(t *testing.T) {
 func run(t *testing.T, files map[string]string, endpoint string) (string, error) {
 	t.Helper()
 	folder := t.TempDir()
-	files["config"] = "secrets.td.apikey = " + tdfake.Key + "\nsecrets.td.endpoint = " + endpoint + "\nsecrets.td.use_ssl = false\n" +
-		"secrets.aws.access_key_id = aws-access-key\nsecrets.aws.secret_access_key = aws-secret-key\n" +
+	account := "secrets.td.apikey = " + tdfake.Key + "\nsecrets.td.endpoint = " + endpoint + "\nsecrets.td.use_ssl = false\n"
+	if _, none := files["secrets"]; none {
+		account = ""
+		delete(files, "secrets")
+	}
+	if files["td.conf"] != "" {
+		files["td.conf"], account = "[account]\n  user = a@b.c\n  apikey = "+tdfake.Key+"\n  endpoint = http://"+endpoint+"\n", ""
+	}
+	files["config"] = account + "secrets.aws.access_key_id = aws-access-key\nsecrets.aws.secret_access_key = aws-secret-key\n" +
 		"config.td.min_poll_interval = 0s\nconfig.td.min_retry_interval = 0s\nconfig.td.max_retry_interval = 0s\n"
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
@@ -127,7 +138,7 @@ func run(t *testing.T, files map[string]string, endpoint string) (string, error)
 	}
 	cmd := exec.Command(program, "run", "main.dig", "--no-save", "-c", "config", "--session", "2024-02-29 12:34:56")
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+folder)
+	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+folder, "TD_CONFIG_PATH="+filepath.Join(folder, "td.conf"))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
