@@ -7,8 +7,7 @@ import (
 )
 
 // ofDigdag are the operators that Digdag has built in and zerodag has not.
-var ofDigdag = []string{"td", "td_ddl", "td_for_each", "td_load", "td_partial_delete", "td_result_export", "td_run", "td_table_export", "td_wait", "td_wait_table",
-	"bq", "bq_ddl", "bq_extract", "bq_load", "gcs_wait"}
+var ofDigdag = []string{"bq", "bq_ddl", "bq_extract", "bq_load", "gcs_wait"}
 
 // ofPlugins are operators of plugins that projects in public use, and what comes closest here.
 var ofPlugins = []struct{ name, plugin, instead string }{

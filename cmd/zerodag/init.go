@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"zerodag/operators"
 )
 
 //go:embed all:templates
@@ -45,9 +43,6 @@ func newInit(s streams) *cobra.Command {
 func initProject(s streams, dir, kind string) error {
 	if !slices.Contains(strings.Split(kinds, ", "), kind) {
 		return usageError{fmt.Errorf("unknown type %q: it must be one of %s", kind, kinds)}
-	}
-	if why := operators.Missing(kind); why != "" {
-		fmt.Fprintf(s.err, "warning: this sample cannot be run: %s\n", why)
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {

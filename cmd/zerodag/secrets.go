@@ -7,19 +7,22 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"zerodag/operators"
 )
 
 // localSecrets are those of this machine: `secrets.<key>` of the configuration, then the
-// file of that name in the configuration's folder, its content as it is.
+// file of that name in the configuration's folder, its content as it is, then what Treasure
+// Data's own command line knows.
 func localSecrets(s settings) (operators.SecretStore, error) {
-	return secretFiles{settings: s, dir: filepath.Join(configFolder(), "secrets")}, nil
+	return secretFiles{settings: s, dir: filepath.Join(configFolder(), "secrets"), td: sync.OnceValues(tdSecrets)}, nil
 }
 
 type secretFiles struct {
 	settings
 	dir string
+	td  func() (map[string]string, error)
 }
 
 // Secret reads one secret; keys with a path separator name none.
@@ -32,6 +35,10 @@ func (f secretFiles) Secret(key string) (string, bool, error) {
 	}
 	text, err := os.ReadFile(filepath.Join(f.dir, key))
 	switch {
+	case errors.Is(err, os.ErrNotExist) && strings.HasPrefix(key, "td."):
+		known, err := f.td()
+		value, found := known[key]
+		return value, found, err
 	case errors.Is(err, os.ErrNotExist):
 		return "", false, nil
 	case err != nil:

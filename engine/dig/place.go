@@ -126,7 +126,7 @@ func (f *finder) body(config *param.Map, key, rest string) {
 
 // made goes on with what an operator makes of its bodies.
 func (f *finder) made(config *param.Map, operator, rest string) {
-	if slices.Contains([]string{"loop", "for_each", "for_range"}, operator) {
+	if slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each"}, operator) {
 		if end := strings.IndexAny(strings.TrimPrefix(rest, "+"), "+^"); end >= 0 {
 			f.body(config, "_do", rest[end+1:])
 		} else {

@@ -48,6 +48,10 @@ func TestFind(t *testing.T) {
     +tell:
       mail>: y
 !include : more.dig
++rows:
+  td_for_each>: q.sql
+  _do:
+    fail>: here
 `,
 		"more.dig":      "+more:\n\n  sh>: z\n",
 		"sub/other.dig": "+x:\n  call>: third.dig\n",
@@ -65,6 +69,7 @@ func TestFind(t *testing.T) {
 		{"+main+g+b", "Parameter '_command' is required", "main.dig:9:5"},
 		{"+main+loop^sub+loop-0+in", "Failed to evaluate a variable ${oops} (ReferenceError)", "main.dig:15:7"},
 		{"+main+each^sub+for-0=x=0=1", "here", "main.dig:19:5"},
+		{"+main+rows^sub+td-for-each-0", "here", "main.dig:45:5"},
 		{"+main+if^sub+no", "no", "main.dig:26:7"},
 		{"+main+which^sub", "", "main.dig:28:3"},
 		{"+main+call^sub+x^sub+y", "", "sub/third.dig:3:3"},

@@ -15,14 +15,14 @@ import (
 func TestKeysThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	known := Known{
-		Operators: []string{"sh", "http", "py", "if", "loop", "for_each", "for_range", "echo", "own"},
+		Operators: []string{"sh", "http", "py", "if", "loop", "for_each", "for_range", "td_for_each", "echo", "own"},
 		Missing: func(name string) string {
 			return map[string]string{"td": "Digdag has it"}[name]
 		},
 		Parameters: func(operator string) []string {
 			return map[string][]string{"sh": {"shell", "sandbox", "docker", "_env"}, "http": {"method", "timeout", "content"}, "if": {"_do", "_else_do"}, "loop": {"_do"}}[operator]
 		},
-		BuiltIn:  []string{"sh", "http", "py", "if", "loop"},
+		BuiltIn:  []string{"sh", "http", "py", "if", "loop", "td_for_each"},
 		Exported: []string{"docker", "http", "mail", "python"},
 		Below:    map[string][]string{"docker": {"image"}, "sandbox": {"timeout", "memory"}},
 		Syntax: func(text string) error {
@@ -67,6 +67,8 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {py>: m.f, _do: {sh>: y}}":                                         "_do is not read by py>: nobody runs its tasks",
 		"+a: {loop>: 2, _do: {sh>: x}, _else_do: {sh>: y}}":                     "_else_do is not read by loop>: nobody runs its tasks",
 		"+a: {loop>: 2}":                                                        "main.dig:1:6: loop> has no _do and will fail: there is nothing to run (task +main+a)\n  write `_do:`",
+		"+a: {td_for_each>: q.sql, do: {sh>: x}}":                               "main.dig:1:27: do holds tasks that nobody runs (task +main+a)\n  did you mean _do?",
+		"+a: {td_for_each>: q.sql}":                                             "main.dig:1:6: td_for_each> has no _do and will fail: there is nothing to run (task +main+a)",
 		"+a: {sh>: x, _retry: -1}":                                              "_retry is -1: nothing is tried again (task +main+a)",
 		"+a: {sh>: x, _retry: {limit: 1, interval: -3}}":                        "main.dig:1:33: interval of _retry is -3, less than 0 (task +main+a)",
 		"+a: {sh>: x, _retry: {limit: 1, interval: 2s}}":                        "interval of _retry is no whole number: \"2s\" (task +main+a)\n  write a number, or {limit: 3, interval: 10}",

@@ -123,7 +123,7 @@ func addressFault(address string) string {
 
 // withBodies are the built-in operators that run tasks of their own, which stand below _do, and for if> below
 // _else_do.
-var withBodies = []string{"if", "loop", "for_each", "for_range"}
+var withBodies = []string{"if", "loop", "for_each", "for_range", "td_for_each"}
 
 // bodies looks whether an operator has the tasks that it runs, and no others.
 func (c *critic) bodies(at []string, task, operator, key string, config *param.Map) {

@@ -116,7 +116,7 @@ func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
 
 // makes says whether a task makes tasks, as far as its operator tells.
 func makes(n dig.Node) bool {
-	return slices.Contains([]string{"loop", "for_each", "for_range", "if", "call", "http_call"}, dig.OperatorOf(n.Config))
+	return slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each", "if", "call", "http_call"}, dig.OperatorOf(n.Config))
 }
 
 // bodies adds what a task has below `_do` and `_else_do`.

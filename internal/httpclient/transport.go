@@ -103,7 +103,7 @@ func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, erro
 		answer, err := http.ReadResponse(reader, r)
 		switch {
 		case err != nil && limited.N <= 0:
-			return nil, fmt.Errorf("the head of the answer is longer than %d bytes", mostAnswerHead)
+			return nil, longHead{}
 		case err != nil:
 			return nil, whyNoAnswer(err, sent)
 		case answer.StatusCode >= 200 || answer.StatusCode == http.StatusSwitchingProtocols:
@@ -113,6 +113,16 @@ func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, erro
 		}
 	}
 }
+
+// longHead is the failure of an answer whose head has no end: the next one would have none either.
+type longHead struct{}
+
+func (longHead) Error() string {
+	return fmt.Sprintf("the head of the answer is longer than %d bytes", mostAnswerHead)
+}
+
+// Lasting says that to ask again does not help.
+func (longHead) Lasting() bool { return true }
 
 // whyNoAnswer is the failure to send a request where that is known, or else that of its answer.
 func whyNoAnswer(err error, sent <-chan error) error {

@@ -33,6 +33,7 @@ import (
 	"zerodag/operators/sqs"
 	"zerodag/operators/ssh"
 	"zerodag/operators/stepfunctions"
+	"zerodag/operators/td"
 	"zerodag/operators/wait"
 )
 
@@ -69,5 +70,6 @@ func Registry() operators.Registry {
 		paramstore.Operators(),
 		redshift.Operators(),
 		s3.Operators(),
+		td.Operators(),
 	)...)
 }

@@ -13,97 +13,126 @@ import (
 	"zerodag/operators"
 )
 
-// download writes rows to a CSV file of the project. They are never in memory together.
-type download struct {
+// CSV is a file of the project that rows are written to. They are never in memory together.
+type CSV struct {
 	folder, name string
-	root         *os.Root // these are there from the first row on
+	root         *os.Root // these are there from the header on
 	file         *os.File
 	out          *bufio.Writer
-	fields       []Column
 	whole        bool // the file has all rows
 }
 
-func newDownload(t *operators.Task, file string) (*download, error) {
+// NewCSV makes a file of a task; nothing is written before the header.
+func NewCSV(t *operators.Task, file string) (*CSV, error) {
 	name, err := t.FileName(file)
 	if err != nil {
 		return nil, param.Errorf("%v", err)
 	}
-	return &download{folder: t.Files.Root(), name: name}, nil
+	return &CSV{folder: t.Files.Root(), name: name}, nil
 }
 
-func (d *download) open() error {
+// Header makes the file, and writes the names of its columns.
+func (c *CSV) Header(names []string) error {
+	if err := c.open(); err != nil {
+		return err
+	}
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = CSVText(name)
+	}
+	return c.Line(texts)
+}
+
+func (c *CSV) open() error {
 	var err error
-	if d.root, err = os.OpenRoot(d.folder); err != nil {
+	if c.root, err = os.OpenRoot(c.folder); err != nil {
 		return fmt.Errorf("open the project: %w", err)
 	}
-	if err = d.root.MkdirAll(path.Dir(d.name), 0o755); err == nil {
-		d.file, err = d.root.Create(d.name)
+	if err = c.root.MkdirAll(path.Dir(c.name), 0o755); err == nil {
+		c.file, err = c.root.Create(c.name)
 	}
 	if err != nil {
-		return fmt.Errorf("make %s: %w", d.name, err)
+		return fmt.Errorf("make %s: %w", c.name, err)
 	}
-	d.out = bufio.NewWriter(d.file)
+	c.out = bufio.NewWriter(c.file)
+	return nil
+}
+
+// Line writes one row: values as CSVText made them, and "" for null.
+func (c *CSV) Line(texts []string) error {
+	if _, err := io.WriteString(c.out, strings.Join(texts, ",")+"\r\n"); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+// Keep is called after the last row: without it Close removes the file.
+func (c *CSV) Keep() error {
+	if err := errors.Join(c.out.Flush(), c.file.Close()); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	c.whole = true
 	return nil
 }
 
 // Close leaves no file that has only a part of the rows.
-func (d *download) Close() {
-	if d.file != nil {
-		d.file.Close() // result has closed it where its content counts
-		if !d.whole {
-			d.root.Remove(d.name) //nolint:errcheck // the failure before it is what counts
+func (c *CSV) Close() {
+	if c.file != nil {
+		c.file.Close() // Keep has closed it where its content counts
+		if !c.whole {
+			c.root.Remove(c.name) //nolint:errcheck // the failure before it is what counts
 		}
 	}
-	if d.root != nil {
-		d.root.Close()
+	if c.root != nil {
+		c.root.Close()
 	}
 }
 
-func (d *download) Columns(fields []Column) error {
-	if err := d.open(); err != nil {
-		return err
+// download writes the rows of a query to a CSV file of the project.
+type download struct {
+	*CSV
+	fields []Column
+}
+
+func newDownload(t *operators.Task, file string) (*download, error) {
+	c, err := NewCSV(t, file)
+	if err != nil {
+		return nil, err
 	}
+	return &download{CSV: c}, nil
+}
+
+func (d *download) Columns(fields []Column) error {
 	d.fields = fields
 	names := make([]string, len(fields))
 	for i, f := range fields {
-		names[i] = csvText(f.Name)
+		names[i] = f.Name
 	}
-	return d.line(names)
+	return d.Header(names)
 }
 
 func (d *download) Row(values [][]byte) error {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		if v != nil { // null is nothing at all, an empty text is ""
-			texts[i] = csvText(d.fields[i].csv(string(v)))
+			texts[i] = CSVText(d.fields[i].csv(string(v)))
 		}
 	}
-	return d.line(texts)
-}
-
-func (d *download) line(texts []string) error {
-	if _, err := io.WriteString(d.out, strings.Join(texts, ",")+"\r\n"); err != nil {
-		return fmt.Errorf("write the result: %w", err)
-	}
-	return nil
+	return d.Line(texts)
 }
 
 func (d *download) Result(func([]Column) error) (operators.Result, error) {
-	if err := errors.Join(d.out.Flush(), d.file.Close()); err != nil {
-		return operators.Result{}, fmt.Errorf("write the result: %w", err)
-	}
-	d.whole = true
-	return operators.Result{}, nil
+	return operators.Result{}, d.Keep()
 }
 
-// csvText quotes what has to be; ends of lines within a value are line feeds.
-func csvText(text string) string {
-	if text == "" {
+// CSVText quotes what has to be; ends of lines within a value are line feeds.
+func CSVText(text string) string {
+	switch {
+	case text == "":
 		return `""`
+	case !strings.ContainsAny(text, "\",\r\n"):
+		return text
 	}
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", `"`, `""`).Replace(text)
-	if strings.ContainsAny(text, "\",\n") {
-		return `"` + text + `"`
-	}
-	return text
+	return `"` + text + `"`
 }

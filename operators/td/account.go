@@ -1,0 +1,158 @@
+package td
+
+import (
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/td/api"
+)
+
+// mostRedirects is how many a call follows.
+const mostRedirects = 8
+
+// connect finds out as whom and where the task calls. The key is only looked up here: what is
+// wrong with parameters is said before.
+func (w *work) connect() error {
+	if !w.anywhere {
+		if err := w.readDatabase(); err != nil {
+			return err
+		}
+	}
+	key, err := w.key()
+	if err != nil {
+		return err
+	}
+	base, err := w.address()
+	if err != nil {
+		return err
+	}
+	proxy, err := w.proxy()
+	if err != nil {
+		return err
+	}
+	w.client = &api.Client{HTTP: w.HTTP.Client(operators.HTTPOptions{ProxyURL: proxy, MaxRedirects: mostRedirects}), Base: base, Key: key,
+		Renew: func() (string, error) {
+			w.log(operators.Debug, "apikey will be tried to update by retrying")
+			return w.key()
+		}}
+	return nil
+}
+
+func (w *work) readDatabase() error {
+	name, found, err := w.Secrets.Get("td.database")
+	if err == nil && !found {
+		name, err = w.params.String("database")
+	} else {
+		w.params.Get("database") // it is not unused: the secret wins
+	}
+	if err != nil {
+		return err
+	}
+	if w.database = strings.TrimSpace(name); w.database == "" {
+		return param.Errorf("Parameter 'database' is empty")
+	}
+	return nil
+}
+
+func (w *work) key() (string, error) {
+	key, found, err := w.Secrets.Get("td.apikey")
+	key = strings.TrimSpace(key)
+	switch {
+	case err != nil:
+		return "", err
+	case !found:
+		return "", param.Errorf("The 'td.apikey' secret is missing")
+	case key == "":
+		return "", param.Errorf("The 'td.apikey' secret is empty")
+	case strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }):
+		return "", param.Errorf("The 'td.apikey' secret holds characters that no key has: set it again, without a line end")
+	}
+	return key, nil
+}
+
+// address is where the API is, without a path.
+func (w *work) address() (string, error) {
+	fallback, err := w.config.StringOr("default_endpoint", defaultEndpoint)
+	if err != nil {
+		return "", err
+	}
+	endpoint, err := setting(w, "endpoint", w.params, "endpoint", param.AsString, fallback)
+	if err != nil {
+		return "", err
+	}
+	tls, err := setting(w, "use_ssl", w.params, "use_ssl", param.AsBool, true)
+	if err != nil {
+		return "", err
+	}
+	scheme := "http"
+	if tls {
+		scheme = "https"
+	}
+	at, err := url.Parse(scheme + "://" + endpoint)
+	if err != nil || at.Host != endpoint || at.Host == "" {
+		return "", param.Errorf("'endpoint' is the name of a host, such as %s, without https:// and without a path", defaultEndpoint)
+	}
+	return at.String(), nil
+}
+
+// proxy is the address of the proxy that the task asks for; "" leaves it to the host.
+func (w *work) proxy() (string, error) {
+	own, err := operators.ReadOr(w.params, "proxy", param.AsMap, nil)
+	if err != nil {
+		return "", err
+	}
+	p := operators.NewParams(own)
+	on, err := setting(w, "proxy.enabled", p, "enabled", param.AsBool, false)
+	if !on || err != nil {
+		return "", err
+	}
+	host, err := setting(w, "proxy.host", p, "host", param.AsString, "localhost")
+	if err != nil {
+		return "", err
+	}
+	port, err := setting(w, "proxy.port", p, "port", param.AsInt, 8080)
+	if err != nil {
+		return "", err
+	}
+	user, err := setting(w, "proxy.user", p, "user", param.AsString, "")
+	if err != nil {
+		return "", err
+	}
+	password, err := setting(w, "proxy.password", p, "password", param.AsString, "")
+	if err != nil {
+		return "", err
+	}
+	tls, err := p.BoolOr("use_ssl", false)
+	if err != nil {
+		return "", err
+	}
+	at := url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.FormatInt(port, 10))}
+	if tls {
+		at.Scheme = "https"
+	}
+	if user != "" || password != "" {
+		at.User = url.UserPassword(user, password)
+	}
+	return at.String(), nil
+}
+
+// setting reads a secret of td, or else a parameter.
+func setting[T any](w *work, secret string, p *operators.Params, key string, as func(string, param.Value) (T, error), otherwise T) (T, error) {
+	p.Get(key) // it is not unused where the secret wins
+	text, found, err := w.Secrets.Get("td." + secret)
+	if err != nil {
+		return otherwise, err
+	}
+	if found {
+		v, err := as("td."+secret, strings.TrimSpace(text))
+		if err != nil {
+			return otherwise, param.Errorf("The 'td.%s' secret cannot be used: set it to true or false, or to a number where it is that of a port", secret)
+		}
+		return v, nil
+	}
+	return operators.ReadOr(p, key, as, otherwise)
+}

@@ -1,0 +1,222 @@
+package api
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Error is an answer that is no success. Its text is that of the original's client.
+type Error struct {
+	Status int
+	Path   string
+	// Text is what the service says about it; "" for nothing.
+	Text string
+	// ConflictsWith is the job that has the domain key already, of a 409; "" where none is named.
+	ConflictsWith string
+	// After is how long the service asks to be left alone; 0 where it asks for nothing.
+	After time.Duration
+}
+
+func (e *Error) Error() string {
+	text := ""
+	if e.Text != "" {
+		text = ": " + e.Text
+	}
+	return fmt.Sprintf("[%s] [%d:%s] API request to %s has failed%s", e.family(), e.Status, http.StatusText(e.Status), e.Path, text)
+}
+
+func (e *Error) family() string {
+	switch {
+	case e.Status == http.StatusUnauthorized:
+		return "AUTHENTICATION_FAILURE"
+	case e.Status == http.StatusNotFound:
+		return "TARGET_NOT_FOUND"
+	case e.Status == http.StatusConflict:
+		return "TARGET_ALREADY_EXISTS"
+	case e.Status == http.StatusProxyAuthRequired:
+		return "PROXY_AUTHENTICATION_FAILURE"
+	case e.Status == http.StatusUnprocessableEntity:
+		return "INVALID_INPUT"
+	case e.Status >= 400 && e.Status < 500:
+		return "CLIENT_ERROR"
+	case e.Status >= 500 && e.Status < 600:
+		return "SERVER_ERROR"
+	}
+	return "UNEXPECTED_RESPONSE_CODE"
+}
+
+// Kind is the word that users of the original see behind the text.
+func (e *Error) Kind() string {
+	switch e.Status {
+	case http.StatusUnauthorized:
+		return "td client http unauthorized"
+	case http.StatusNotFound:
+		return "td client http not found"
+	case http.StatusConflict:
+		return "td client http conflict"
+	case http.StatusTooManyRequests:
+		return "td client http too many requests"
+	}
+	return "td client http"
+}
+
+// Invalid is a call that is not made, as it cannot be right.
+type Invalid struct{ Why string }
+
+func (e *Invalid) Error() string { return "[INVALID_INPUT] " + e.Why }
+
+// Kind is the word that users of the original see behind the text.
+func (e *Invalid) Kind() string { return "td client" }
+
+// Unreadable is an answer that says yes and then something that nobody can read. What was
+// asked for may have been done.
+type Unreadable struct{ Path, Why string }
+
+func (e *Unreadable) Error() string {
+	return fmt.Sprintf("[INVALID_JSON_RESPONSE] the answer of Treasure Data to %s cannot be read: %s", e.Path, e.Why)
+}
+
+// Kind is the word that users of the original see behind the text.
+func (e *Unreadable) Kind() string { return "td client" }
+
+// Is says whether an error is an answer with a status.
+func Is(err error, status int) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status == status
+}
+
+// Temporary says whether the same call may be answered later: throttled, an outage, no answer.
+// As in the original every 4xx lasts but 408 and 429. An answer that cannot be read is none of
+// these: see Unreadable.
+func Temporary(err error) bool {
+	var answer *Error
+	var cut *unsent
+	var certificate *tls.CertificateVerificationError
+	var refused interface{ Lasting() bool } // by the host: see internal/egress
+	switch {
+	case errors.As(err, &answer):
+		return answer.Status == http.StatusTooManyRequests || answer.Status == http.StatusRequestTimeout || answer.Status < 400 || answer.Status >= 500
+	case errors.As(err, &certificate), errors.As(err, &refused) && refused.Lasting():
+		return false
+	}
+	return errors.As(err, &cut)
+}
+
+// After is how long the service asked to be left alone, 0 for nothing.
+func After(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.After
+	}
+	return 0
+}
+
+// unsent is a call without an answer. It does not name the address, which may hold what is
+// nobody's business; the path is enough.
+type unsent struct {
+	method, path string
+	err          error
+}
+
+func (e *unsent) Error() string {
+	return fmt.Sprintf("Treasure Data does not answer: %s %s: %v", e.method, e.path, e.err)
+}
+
+func (e *unsent) Unwrap() error { return e.err }
+
+// Kind is the word that users of the original see behind the text.
+func (e *unsent) Kind() string { return "td client" }
+
+func unanswered(r request, err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return &unsent{r.method, r.path, err}
+}
+
+// plain is an error without the address that net/url puts before it.
+func plain(err error) string {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err.Error()
+	}
+	return err.Error()
+}
+
+// refusal reads an answer that is no success.
+func refusal(r request, answer *http.Response, body io.Reader) error {
+	e := &Error{Status: answer.StatusCode, Path: r.path, After: retryAfter(answer.Header.Get("Retry-After"))}
+	text, err := io.ReadAll(io.LimitReader(body, mostError))
+	if err != nil && len(text) == 0 {
+		return e // the status says enough
+	}
+	e.Text, e.ConflictsWith = explain(text)
+	return e
+}
+
+// explain is what the content of an error says, and the job that it names.
+func explain(content []byte) (text, conflictsWith string) {
+	var said struct {
+		Text    string `json:"text"`
+		Message string `json:"message"`
+		Error   string `json:"error"`
+		Details struct {
+			ConflictsWith Word `json:"conflicts_with"`
+		} `json:"details"`
+	}
+	trimmed := strings.TrimSpace(string(content))
+	if !strings.HasPrefix(trimmed, "{") || json.Unmarshal([]byte(trimmed), &said) != nil {
+		return trimmed, ""
+	}
+	for _, candidate := range []string{said.Text, said.Message, said.Error} {
+		if candidate != "" {
+			return candidate, string(said.Details.ConflictsWith)
+		}
+	}
+	return "", string(said.Details.ConflictsWith)
+}
+
+// longestAfter bounds what a service may ask for.
+const longestAfter = 5 * time.Minute
+
+// retryAfter reads how many seconds a service asks for; a date is not among what this service says.
+func retryAfter(header string) time.Duration {
+	seconds, err := strconv.ParseInt(strings.TrimSpace(header), 10, 32)
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, longestAfter)
+}
+
+// Word is a text that some answers write as a number, as numbers of jobs.
+type Word string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *Word) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		var s string
+		if err := json.Unmarshal(text, &s); err != nil {
+			return fmt.Errorf("read a text: %w", err)
+		}
+		*w = Word(s)
+		return nil
+	}
+	if string(text) == "null" {
+		return nil
+	}
+	var n json.Number
+	if err := json.Unmarshal(text, &n); err != nil {
+		return fmt.Errorf("neither text nor number: %w", err)
+	}
+	*w = Word(n)
+	return nil
+}

@@ -1,0 +1,183 @@
+package api
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/url"
+
+	"github.com/tinylib/msgp/msgp"
+
+	"zerodag/engine/param"
+)
+
+// Bounds of a result: what a service sends decides neither about memory nor about the stack.
+const (
+	mostRow   = 64 << 20 // bytes of one row
+	mostText  = 32 << 20 // bytes of one text
+	mostDepth = 100
+)
+
+// Rows streams the result of a job: each row is handed over as it arrives and forgotten, until
+// the last one or until f wants no more. Values are nil, bool, int64, *big.Int, float64, string,
+// []param.Value and *param.Map.
+func (c *Client) Rows(ctx context.Context, id string, f func(row []param.Value) (more bool, err error)) error {
+	r := get(pathOf("/v3/job/result", id), url.Values{"format": {"msgpack.gz"}, "header": {"false"}})
+	return c.do(ctx, r, func(body io.Reader) error {
+		// own is an error of f, which says nothing about the answer.
+		var own error
+		err := readRows(body, func(row []param.Value) (bool, error) {
+			var more bool
+			more, own = f(row)
+			return more, own
+		})
+		if err == nil || own != nil {
+			return err
+		}
+		return &Unreadable{Path: r.path, Why: err.Error()}
+	})
+}
+
+// readRows reads the rows of a stream of MessagePack that is compressed by gzip.
+func readRows(from io.Reader, f func(row []param.Value) (bool, error)) error {
+	plain, err := gzip.NewReader(from)
+	if errors.Is(err, io.EOF) {
+		return nil // nothing at all is no row
+	}
+	if err != nil {
+		return fmt.Errorf("it is not compressed by gzip: %w", err)
+	}
+	bound := &bounded{from: plain}
+	m := msgp.NewReaderSize(bound, 64<<10)
+	m.SetMaxStringLength(mostText)
+	for {
+		bound.left = mostRow
+		row, err := readRow(m)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if more, err := f(row); !more || err != nil {
+			return err
+		}
+	}
+}
+
+// errLongRow ends the reading of a row that nobody can hold.
+var errLongRow = fmt.Errorf("a row is longer than %d MiB", mostRow>>20)
+
+// bounded lets so many bytes pass before somebody says that there may be more.
+type bounded struct {
+	from io.Reader
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLongRow
+	}
+	n, err := b.from.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// readRow reads one row; io.EOF says that there is none.
+func readRow(m *msgp.Reader) ([]param.Value, error) {
+	if _, err := m.R.PeekByte(); err != nil {
+		return nil, err // of the next value not a byte is there
+	}
+	row, err := readValue(m, 0)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errors.New("it ends within a row")
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, isList := row.([]param.Value)
+	if !isList {
+		return nil, errors.New("a row is no array")
+	}
+	return list, nil
+}
+
+func readValue(m *msgp.Reader, depth int) (param.Value, error) {
+	if depth > mostDepth {
+		return nil, fmt.Errorf("a value is nested deeper than %d", mostDepth)
+	}
+	kind, err := m.NextType()
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case msgp.NilType:
+		return nil, m.ReadNil()
+	case msgp.BoolType:
+		return m.ReadBool()
+	case msgp.IntType:
+		return m.ReadInt64()
+	case msgp.UintType:
+		u, err := m.ReadUint64()
+		if i := int64(u); i >= 0 { // #nosec G115 -- what does not fit is negative then
+			return i, err
+		}
+		return new(big.Int).SetUint64(u), err
+	case msgp.Float32Type:
+		f, err := m.ReadFloat32()
+		return float64(f), err
+	case msgp.Float64Type:
+		return m.ReadFloat64()
+	case msgp.StrType:
+		return m.ReadString()
+	case msgp.BinType:
+		b, err := m.ReadBytesLimit(nil, mostText)
+		return string(b), err
+	case msgp.ArrayType:
+		return readList(m, depth)
+	case msgp.MapType:
+		return readMap(m, depth)
+	}
+	return nil, fmt.Errorf("a value is of the type %s, which results do not have", kind)
+}
+
+// readList makes no room for what was only announced.
+func readList(m *msgp.Reader, depth int) (param.Value, error) {
+	n, err := m.ReadArrayHeader()
+	list := []param.Value{}
+	for range n {
+		v, err := readValue(m, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, err
+}
+
+func readMap(m *msgp.Reader, depth int) (param.Value, error) {
+	n, err := m.ReadMapHeader()
+	if err != nil {
+		return nil, err
+	}
+	out := param.New()
+	for range n {
+		k, err := readValue(m, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		v, err := readValue(m, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		key, isText := k.(string)
+		if !isText {
+			key = param.Text(k)
+		}
+		out.Set(key, v)
+	}
+	return out, nil
+}

@@ -1,0 +1,226 @@
+package td
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/td/api"
+)
+
+// What a task remembers between its runs.
+const (
+	// jobKey is the job that is being started or runs. It is the key that `_retry` forgets, so
+	// that the next try starts a job of its own.
+	jobKey = "commandStatus"
+	// doneKey is the id of the job that succeeded: no try starts it again.
+	doneKey = "doneJobId"
+	// resultKey counts failures to read its result.
+	resultKey = "result"
+)
+
+// ended is a job that succeeded.
+type ended struct {
+	id   string
+	info api.JobInfo
+	err  error // why there is no info
+}
+
+// running is what is remembered of a job; the names are those of the original.
+type running struct {
+	domainKey, id string
+	looks, errors int64
+}
+
+func (w *work) running() (r running, err error) {
+	p := operators.NewParams(w.State.Map(jobKey))
+	if r.domainKey, err = p.StringOr("domainKey", ""); err != nil {
+		return r, err
+	}
+	if r.id, err = p.StringOr("jobId", ""); err != nil {
+		return r, err
+	}
+	if r.looks, err = p.IntOr("pollIteration", 0); err != nil {
+		return r, err
+	}
+	r.errors, err = p.IntOr("errorPollIteration", 0)
+	return r, err
+}
+
+// with is the state of the next run with this job in it.
+func (r running) with(state *param.Map) *param.Map {
+	m := param.New("domainKey", r.domainKey)
+	if r.id != "" {
+		m.Set("jobId", r.id)
+	}
+	for key, n := range map[string]int64{"pollIteration": r.looks, "errorPollIteration": r.errors} {
+		if n > 0 {
+			m.Set(key, n)
+		}
+	}
+	next := state.Clone()
+	next.Set(jobKey, m)
+	return next
+}
+
+// run brings the task's job from its intent to its end, and uses its result.
+func (w *work) run(ctx context.Context, j job) (operators.Result, error) {
+	id, err := operators.NewParams(w.State).StringOr(doneKey, "")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	if id == "" {
+		if id, err = w.bring(ctx, func(key string) (string, error) { return j.start(ctx, w, key) }); err != nil {
+			return operators.Result{}, err
+		}
+		w.State = w.State.Without(jobKey).Clone()
+		w.State.Set(doneKey, id)
+	}
+	done := ended{id: id}
+	if done.info, done.err = w.client.JobInfo(ctx, id); done.err != nil {
+		var later *operators.Later
+		if err := w.unfinished(ctx, id, done.err); errors.As(err, &later) || ctx.Err() != nil {
+			return operators.Result{}, err
+		}
+	}
+	result, err := j.finish(ctx, w, done)
+	if err != nil {
+		return operators.Result{}, w.unfinished(ctx, id, err)
+	}
+	if done.err != nil {
+		w.log(operators.Warn, "Setting num_records failed. Ignoring this error: %v", done.err)
+	}
+	return withJob(result, id, done.info.Records), nil
+}
+
+// bring starts a job and looks at it until it succeeded. Every error but that is one of the
+// task, or asks for another run.
+func (w *work) bring(ctx context.Context, start func(domainKey string) (string, error)) (string, error) {
+	r, err := w.running()
+	switch {
+	case err != nil:
+		return "", err
+	case r.domainKey == "":
+		// It is kept before anything is sent: whatever becomes of the run that starts the
+		// job, the next one finds the same.
+		r.domainKey = operators.Derived(w.IdempotencyKey(), w.SessionUUID, rand.Text())
+		return "", &operators.Later{State: r.with(w.State)}
+	case r.id == "":
+		return "", w.begin(ctx, r, start)
+	}
+	return r.id, w.look(ctx, r)
+}
+
+func (w *work) begin(ctx context.Context, r running, start func(domainKey string) (string, error)) error {
+	id, err := start(r.domainKey)
+	if err != nil {
+		n := r.errors
+		r.errors++
+		return w.failed(ctx, "start job: domainKey="+r.domainKey, err, n, r.with(w.State))
+	}
+	return &operators.Later{After: w.poll.shortest, State: running{domainKey: r.domainKey, id: id}.with(w.State)}
+}
+
+// look is nil when the job succeeded.
+func (w *work) look(ctx context.Context, r running) error {
+	status, err := w.client.JobStatus(ctx, r.id)
+	info := api.JobInfo{}
+	if err == nil && status.Over() && status != api.Succeeded {
+		info, err = w.client.JobInfo(ctx, r.id)
+	}
+	switch {
+	case err != nil:
+		n := r.errors
+		r.errors++
+		return w.failed(ctx, "check job status: domainKey="+r.domainKey+", jobId="+r.id, err, n, r.with(w.State))
+	case !status.Over():
+		after := w.poll.after(r.looks)
+		r.looks, r.errors = r.looks+1, 0
+		return &operators.Later{After: after, State: r.with(w.State)}
+	case status == api.Succeeded:
+		return nil
+	case strings.TrimSpace(info.Output) == "":
+		return operators.Failf("TD job %s failed with status %s", r.id, strings.ToUpper(string(status)))
+	}
+	return operators.Failf("%s", tail(info.Output))
+}
+
+// unfinished is what becomes of a task whose job is done and whose result cannot be used.
+func (w *work) unfinished(ctx context.Context, id string, err error) error {
+	n, bad := operators.NewParams(w.State.Map(resultKey)).IntOr("retry", 0)
+	if bad != nil {
+		return bad
+	}
+	next := w.State.Clone()
+	next.Set(resultKey, param.New("retry", n+1))
+	return w.failed(ctx, "download result of job '"+id+"'", err, n, next)
+}
+
+// withJob adds what every job stores.
+func withJob(r operators.Result, id string, records int64) operators.Result {
+	td := param.New()
+	if r.Store != nil {
+		td = r.Store.Map("td").Clone()
+	}
+	td.Set("last_job_id", id)
+	td.Set("last_job", param.New("id", id, "num_records", records))
+	r.Store = param.New("td", td)
+	return r
+}
+
+// How often, and after which pauses, it is tried to end a job: a kill does not come again.
+func killPauses() []time.Duration { return []time.Duration{500 * time.Millisecond, time.Second, 0} }
+
+// kill ends the job of the task. One whose id was lost on its way is found by its key.
+func (w *work) kill(ctx context.Context) error {
+	r, err := w.running()
+	if err != nil || r.domainKey == "" {
+		return err
+	}
+	w.anywhere = true
+	if err := w.connect(); err != nil {
+		return err
+	}
+	for _, pause := range killPauses() {
+		if err = w.killOnce(ctx, r); err == nil || pause == 0 || !api.Temporary(err) || !sleep(ctx, pause) {
+			break
+		}
+	}
+	if err != nil {
+		return failure(err)
+	}
+	return nil
+}
+
+func (w *work) killOnce(ctx context.Context, r running) error {
+	id := r.id
+	if id == "" {
+		known, found, err := w.client.JobByKey(ctx, r.domainKey)
+		if err != nil || !found {
+			return err
+		}
+		id = known
+	}
+	err := w.client.Kill(ctx, id)
+	if api.Is(err, http.StatusNotFound) || api.Is(err, http.StatusConflict) {
+		return nil // there is nothing left to end
+	}
+	return err
+}
+
+// sleep is false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

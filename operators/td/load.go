@@ -1,0 +1,114 @@
+package td
+
+import (
+	"context"
+	"strings"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/td/api"
+)
+
+// load is the job of `td_load>`: a bulk load by a configuration, or one that Treasure Data keeps.
+type load struct {
+	session string // name of a kept one; "" for a configuration
+	config  *param.Map
+	source  string // the text that config was read out of; "" for a parameter
+	into    *table
+}
+
+func readLoad(w *work) (job, error) {
+	p := w.params
+	config, err := operators.ReadOr(p, "config", param.AsMap, nil)
+	if err != nil {
+		return nil, err
+	}
+	name, err := p.StringOr("name", "")
+	if err != nil {
+		return nil, err
+	}
+	command, err := p.StringOr("_command", "")
+	if err != nil {
+		return nil, err
+	}
+	given := 0
+	for _, there := range []bool{config != nil, p.Has("name"), p.Has("_command")} {
+		if there {
+			given++
+		}
+	}
+	switch {
+	case config != nil && p.Has("name"):
+		return nil, param.Errorf("The parameters config and name cannot both be set")
+	case given > 1:
+		return nil, param.Errorf("Only the command or one of the config and name params may be set")
+	case given == 0:
+		return nil, param.Errorf("No parameter is set")
+	}
+	l := &load{session: name, config: config}
+	switch {
+	case strings.HasSuffix(command, ".yml"), strings.HasSuffix(command, ".yaml"):
+		if err := l.readFile(w); err != nil {
+			return nil, err
+		}
+	case command != "":
+		l.session = command
+	}
+	if l.session != "" {
+		p.Get("table") // Treasure Data has that of a kept one
+		return l, nil
+	}
+	l.into, err = operators.Read(p, "table", asTable)
+	return l, err
+}
+
+func (l *load) readFile(w *work) error {
+	text, err := w.CommandText(w.params, "")
+	if err != nil {
+		return told("Failed to load bulk load file", err)
+	}
+	v, err := dig.ParseYAML("td_load>", []byte(text))
+	if err != nil {
+		return told("Failed to parse yaml file", param.Errorf("%v", err))
+	}
+	m, isMap := v.(*param.Map)
+	if !isMap {
+		return param.Errorf("Failed to parse yaml file: it is no mapping")
+	}
+	l.config, l.source = m, text
+	return nil
+}
+
+// told puts the original's words before what is wrong with a file; a failure that is none of
+// the project stays what it is.
+func told(what string, err error) error {
+	if config, mine := err.(*param.ConfigError); mine { //nolint:errorlint // what wraps one is another failure
+		return param.Errorf("%s: %s", what, config.Message)
+	}
+	return err
+}
+
+func (l *load) start(ctx context.Context, w *work, domainKey string) (string, error) {
+	if l.session != "" {
+		id, err := w.client.RunSession(ctx, l.session, w.SessionTime, domainKey)
+		if err == nil {
+			w.log(operators.Info, "Started bulk load session job name=%s, id=%s", l.session, id)
+		}
+		return id, err
+	}
+	config, err := withSecrets(w.Task, l.config, l.source)
+	if err != nil {
+		return "", err
+	}
+	id, err := w.client.Submit(ctx, api.Job{Type: "bulkload", Database: l.into.in(w.database), Table: l.into.name, DomainKey: domainKey,
+		Config: param.AppendJSON(nil, config)})
+	if err == nil {
+		w.log(operators.Info, "Started bulk load job id=%s", id)
+	}
+	return id, err
+}
+
+func (l *load) finish(context.Context, *work, ended) (operators.Result, error) {
+	return operators.Result{}, nil
+}

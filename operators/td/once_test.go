@@ -1,0 +1,198 @@
+package td_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"zerodag/engine/param"
+	"zerodag/integration/tdfake"
+	"zerodag/operators"
+	"zerodag/operators/operatortest"
+)
+
+// TestStartsOnce proves that nothing is sent before the key is kept, and that one job is started
+// however often that run is delivered.
+func TestStartsOnce(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	w := b.world(t, `{"query": "select 1"}`)
+	intent := operatortest.Look(t, operator(t, "td"), w)
+	if n := len(b.Requests()); n != 0 || intent.After != 0 {
+		t.Fatalf("%d requests before the key is kept, next run after %v", n, intent.After)
+	}
+	states := map[string]bool{}
+	for range 3 {
+		w.State = intent.State
+		states[param.Text(operatortest.Look(t, operator(t, "td"), w).State)] = true
+	}
+	if len(states) != 1 || len(b.Jobs()) != 1 {
+		t.Errorf("%d jobs, states %v", len(b.Jobs()), states)
+	}
+	other := b.world(t, `{"query": "select 1"}`)
+	if operatortest.UntilDone(t, operator(t, "td"), other); len(b.Jobs()) != 2 {
+		t.Error("another task found the job of this one")
+	}
+}
+
+// TestFaults proves that one job runs, and its rows arrive, whatever goes wrong at any request.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []tdfake.Fault{tdfake.Throttled, tdfake.Broken, tdfake.Cut, tdfake.Lost, tdfake.Half, tdfake.Slow, tdfake.Nonsense} {
+		for n := range 7 {
+			b := newBed(t)
+			w := b.world(t, `{"query": "select 1", "insert_into": "new_table"}`)
+			want := `{"td":{"last_job_id":"1001","last_job":{"id":"1001","num_records":0}}}`
+			if n%2 == 0 {
+				w = b.world(t, "{"+script(table)+`, "store_last_results": true, "download_file": "f.csv"}`)
+				want = `"last_job_id":"1001","last_job":{"id":"1001","num_records":2}}}`
+			}
+			b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{n: fault}})
+			if got := operatortest.UntilDone(t, operator(t, "td"), w); !strings.HasSuffix(got.Store, want) || len(b.Jobs()) != 1 {
+				t.Errorf("%s at request %d: %d jobs, %+v", fault, n, len(b.Jobs()), got)
+			}
+		}
+	}
+	for seed := range uint64(20) {
+		b := newBed(t)
+		w := b.world(t, "{"+script(table)+`, "insert_into": "new_table", "preview": true, "store_last_results": true}`)
+		b.Fail(tdfake.Faults{Rate: 0.4, Seed: seed})
+		got := operatortest.UntilDone(t, operator(t, "td"), w)
+		if got.Error != "" || len(b.Jobs()) != 2 { // that of the preview is the other
+			t.Errorf("seed %d: %d jobs, %+v", seed, len(b.Jobs()), got)
+		}
+	}
+}
+
+// TestResultIsNoReasonToRunAgain proves that `_retry` never runs a query again that has succeeded.
+func TestResultIsNoReasonToRunAgain(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	w := b.world(t, "{"+script(`{"raw": "no gzip"}`)+`, "store_last_results": true}`)
+	for try := range 2 {
+		got := operatortest.UntilDone(t, operator(t, "td"), w)
+		const want = "[INVALID_JSON_RESPONSE] the answer of Treasure Data to /v3/job/result/1001 cannot be read: it is not compressed by gzip: "
+		if !strings.HasPrefix(got.Error, want) {
+			t.Errorf("got %+v", got)
+		}
+		w.State = w.State.Without("commandStatus").Clone()
+		w.State.Set("retry_count", int64(try+1))
+	}
+	if n := len(b.Jobs()); n != 1 {
+		t.Errorf("there were %d jobs", n)
+	}
+}
+
+// TestAsksLater proves that an answer may say when to ask again, and that nobody waits longer than
+// some minutes because of it. The pauses grow with every failure in a row, and begin anew after a success.
+func TestAsksLater(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	w := b.world(t, "{"+script(`{"looks": 9}`)+"}")
+	w.State = operatortest.Look(t, operator(t, "td"), w).State
+	b.Fail(tdfake.Faults{Every: tdfake.Throttled, After: "90"})
+	operatortest.Waits(t, operator(t, "td"), w, 90, 90)
+	b.Fail(tdfake.Faults{Every: tdfake.Throttled, After: "86400"})
+	operatortest.Waits(t, operator(t, "td"), w, 300)
+	b.Fail(tdfake.Faults{Every: tdfake.Broken, After: "soon"})
+	operatortest.Waits(t, operator(t, "td"), w, 8, 16, 30)
+	b.Fail(tdfake.Faults{})
+	operatortest.Waits(t, operator(t, "td"), w, 1, 1)
+	b.Fail(tdfake.Faults{Every: tdfake.Cut})
+	operatortest.Waits(t, operator(t, "td"), w, 1, 2)
+}
+
+// TestHostile proves that an answer that nobody can use fails the task with one message, in the end.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[tdfake.Fault]string{
+		tdfake.Nonsense:   "[INVALID_JSON_RESPONSE] the answer of Treasure Data to /v3/job/issue/presto/sample_datasets cannot be read: it is not the JSON that is expected: invalid character '<' looking for beginning of value (td client)",
+		tdfake.HugeHeader: "Treasure Data does not answer: POST /v3/job/issue/presto/sample_datasets: the head of the answer is longer than 1048576 bytes (td client)",
+	} {
+		b := newBed(t)
+		b.Fail(tdfake.Faults{Every: fault})
+		same(t, operatortest.Ended{Error: want}, operatortest.UntilDone(t, operator(t, "td"), b.world(t, `{"query": "select 1"}`)))
+	}
+}
+
+// TestKill proves that a job is ended, also one whose number is lost, and that nothing is asked where
+// nothing was started.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		b := newBed(t)
+		o := operator(t, "td")
+		w := b.world(t, "{"+script(`{"looks": 100}`)+"}")
+		for range 2 {
+			if err := o.Clean(t.Context(), &w.Task); err != nil || len(b.Jobs()) != 0 {
+				t.Errorf("nothing to stop: %v, %+v", err, b.Jobs())
+			}
+			w.State = operatortest.Look(t, o, w).State
+		}
+		if lost {
+			w.State = param.New("commandStatus", w.State.Map("commandStatus").Without("jobId"))
+		}
+		b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{len(b.Requests()) + 1: tdfake.Lost}})
+		for range 2 {
+			if err := o.Clean(t.Context(), &w.Task); err != nil {
+				t.Error(err)
+			}
+		}
+		if jobs := b.Jobs(); len(jobs) != 1 || jobs[0].Status != "killed" {
+			t.Errorf("lost %v: %+v", lost, jobs)
+		}
+	}
+	b := newBed(t)
+	w := b.world(t, `{"query": "select 1"}`)
+	w.State = operatortest.Look(t, operator(t, "td"), w).State
+	w.State = operatortest.Look(t, operator(t, "td"), w).State
+	b.SetKey("another")
+	if err := operator(t, "td").Clean(t.Context(), &w.Task); err == nil || !strings.Contains(err.Error(), "[401:Unauthorized]") {
+		t.Errorf("a kill that is refused says %v", err)
+	}
+}
+
+// TestLargeResult proves that the memory of a task does not grow with its result: the heap stays small while
+// a million rows go through, or ZERODAG_ROWS.
+func TestLargeResult(t *testing.T) {
+	rows := 1_000_000
+	if text := os.Getenv("ZERODAG_ROWS"); text != "" {
+		rows, _ = strconv.Atoi(text)
+	}
+	b := newBed(t)
+	row := `["abcdefghij", 12345, null, 1.5]`
+	w := b.world(t, "{"+script(fmt.Sprintf(`{"columns": [["a", "varchar"], ["b", "bigint"], ["c", "bigint"], ["d", "double"]], "rows": [%s], "times": %d}`, row, rows))+
+		`, "download_file": "f.csv"}`)
+	most := heapWhile(t, func() {
+		if got := operatortest.UntilDone(t, operator(t, "td"), w); got.Error != "" {
+			t.Error(got.Error)
+		}
+	})
+	if most > 64<<20 {
+		t.Errorf("the heap grew to %d MiB", most>>20)
+	}
+	if got, want := sizeOf(t, w, "f.csv"), int64(len("a,b,c,d\r\n")+rows*len("abcdefghij,12345,,1.5\r\n")); got != want {
+		t.Errorf("the file has %d bytes, want %d", got, want)
+	}
+}
+
+// TestEndOfContext proves that the end of a run is no failure of a call that is made again.
+func TestEndOfContext(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	w := b.world(t, `{"query": "select 1"}`)
+	w.State = operatortest.Look(t, operator(t, "td"), w).State
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b.OnRequest(func(int, tdfake.Request, bool) { cancel() })
+	b.Fail(tdfake.Faults{Every: tdfake.Cut})
+	_, err := operator(t, "td").Run(ctx, &w.Task)
+	var later *operators.Later
+	if !errors.Is(err, ctx.Err()) || errors.As(err, &later) {
+		t.Errorf("got %v", err)
+	}
+}

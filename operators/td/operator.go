@@ -1,0 +1,66 @@
+// Package td is the operators for Treasure Data: `td>` and those whose names begin with `td_`.
+//
+// Any agent calls them. A job is started once for a try of a task, however often a run is
+// delivered: its domain key is stored before anything is sent. No thread is held while it runs.
+package td
+
+import (
+	"context"
+
+	"zerodag/operators"
+)
+
+// Operators are those for Treasure Data.
+func Operators() []operators.Operator {
+	return append([]operators.Operator{
+		ddlOperator(),
+		ofJob("td", "TdOperatorFactory", "runs a query on Treasure Data", readQuery),
+		ofJob("td_run", "TdRunOperatorFactory", "runs a saved query of Treasure Data", readSaved),
+		ofJob("td_for_each", "TdForEachOperatorFactory", "runs tasks for every row of a query on Treasure Data", readLoop),
+		ofJob("td_load", "TdLoadOperatorFactory", "loads data into Treasure Data", readLoad),
+		ofJob("td_table_export", "TdTableExportOperatorFactory", "writes a table of Treasure Data to Amazon S3", readTableExport),
+		ofJob("td_result_export", "TdResultExportOperatorFactory", "writes the result of a job of Treasure Data elsewhere", readResultExport),
+		ofJob("td_partial_delete", "TdPartialDeleteOperatorFactory", "deletes hours of a table of Treasure Data", readPartialDelete),
+	}, waitOperators()...)
+}
+
+// job is what an operator makes of its parameters: something that Treasure Data is asked to do,
+// and what is done when it is over.
+type job interface {
+	// start starts the job, or returns the one that was started with this domain key before.
+	start(ctx context.Context, w *work, domainKey string) (id string, err error)
+	// finish uses the result of the job. It may be called again when it failed.
+	finish(ctx context.Context, w *work, done ended) (operators.Result, error)
+}
+
+// ofJob makes an operator whose work is one job.
+func ofJob(name, logger, summary string, read func(*work) (job, error)) operators.Operator {
+	return operators.Operator{Name: name, Summary: summary, Retries: true,
+		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+			w, err := newWork(t, logger)
+			if err != nil {
+				return operators.Result{}, err
+			}
+			j, err := read(w)
+			if err != nil {
+				return operators.Result{}, err
+			}
+			if err := w.connect(); err != nil {
+				return operators.Result{}, err
+			}
+			return w.run(ctx, j)
+		},
+		Clean: clean(logger),
+	}
+}
+
+// clean ends the job that earlier runs left running.
+func clean(logger string) func(ctx context.Context, t *operators.Task) error {
+	return func(ctx context.Context, t *operators.Task) error {
+		w, err := newWork(t, logger)
+		if err != nil {
+			return err
+		}
+		return w.kill(ctx)
+	}
+}

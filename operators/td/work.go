@@ -1,0 +1,113 @@
+package td
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/td/api"
+)
+
+// work is one run of a task.
+type work struct {
+	*operators.Task
+	params   *operators.Params // with the defaults of `td: {...}`
+	config   *operators.Params // of the host, below config.td
+	logger   string            // who writes into the task's log
+	poll     interval          // between two looks at a job
+	pause    interval          // after a call that failed
+	client   *api.Client
+	database string
+	anywhere bool // no database is needed
+}
+
+// interval is how long to wait: twice as long each time, from shortest to longest.
+type interval struct{ shortest, longest time.Duration }
+
+func (i interval) after(n int64) time.Duration {
+	if n >= 30 || i.shortest<<n > i.longest {
+		return i.longest
+	}
+	return i.shortest << n
+}
+
+// defaults of config.td.
+const (
+	defaultEndpoint = "api.treasuredata.com"
+	shortestWait    = time.Second
+	longestWait     = 30 * time.Second
+)
+
+func newWork(t *operators.Task, logger string) (*work, error) {
+	defaults, err := operators.ReadOr(t.Params, "td", param.AsMap, param.New())
+	if err != nil {
+		return nil, err
+	}
+	w := &work{Task: t, logger: logger, config: operators.NewParams(t.Config.Map("td")),
+		params: t.Params.Defaulted(defaults.Without("last_results", "last_job", "last_job_id", "each"))} // those are no defaults
+	if w.poll, err = w.interval("poll"); err != nil {
+		return nil, err
+	}
+	w.pause, err = w.interval("retry")
+	return w, err
+}
+
+// interval reads one that the host sets.
+func (w *work) interval(of string) (i interval, err error) {
+	if i.shortest, err = w.config.DurationOr("min_"+of+"_interval", shortestWait); err != nil {
+		return i, err
+	}
+	i.longest, err = w.config.DurationOr("max_"+of+"_interval", longestWait)
+	return i, err
+}
+
+func (w *work) log(level operators.Level, format string, args ...any) {
+	w.Log.Line(level, w.logger, fmt.Sprintf(format, args...))
+}
+
+// unreadable is how often an answer that nobody can read is asked for again: what was asked
+// for may have been done, and the domain key finds it.
+const unreadable = 3
+
+// failed is what becomes of a task when a call failed: another run where that may help, else
+// its failure. n counts the failures in a row, and next is the state of another run.
+func (w *work) failed(ctx context.Context, doing string, err error, n int64, next *param.Map) error {
+	var told *api.Unreadable
+	var meant *operators.Failure
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &meant): // it says itself that it lasts, whatever caused it
+		return err
+	case !api.Temporary(err) && (!errors.As(err, &told) || n >= unreadable):
+		return failure(err)
+	}
+	after := max(w.pause.after(n), api.After(err))
+	w.log(operators.Warn, "failed to %s: %v: retrying in %d seconds", doing, err, after/time.Second)
+	return &operators.Later{After: after, State: next}
+}
+
+// failure is the error of a call as users see it; an error that is of no call stays what it is.
+func failure(err error) error {
+	var named interface{ Kind() string }
+	var meant *operators.Failure
+	if !errors.As(err, &meant) && errors.As(err, &named) {
+		return operators.Causedf(err, "%v (%s)", err, named.Kind())
+	}
+	return err
+}
+
+// mostMessage bounds what is shown of what a job said, in bytes.
+const mostMessage = 64 << 10
+
+// tail is the end of a long text: that of a log is what tells.
+func tail(text string) string {
+	if len(text) <= mostMessage {
+		return text
+	}
+	return "…" + strings.ToValidUTF8(text[len(text)-mostMessage:], "")
+}
