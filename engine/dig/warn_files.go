@@ -26,7 +26,7 @@ func (c *critic) files(place []string, task, operator, text string, config *para
 		c.function(place, task, folder, text)
 	case operator == "sh":
 		c.script(place, task, folder, text)
-	case operator != "call" && strings.HasPrefix(kind, "file") && !strings.ContainsAny(text, "\n"):
+	case operator != "call" && (kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")) && !strings.Contains(text, "\n"):
 		file := path.Join(folder, text)
 		if _, err := c.read(file); errors.Is(err, ErrNotFound) {
 			c.warn(place, task, "the path is relative to the folder of the project, or to _workdir: is it a file that another task makes?", "%s> names the file %s, which is not in the project", operator, file)
