@@ -43,8 +43,8 @@ func imports() []allowed {
 		{"operators/aws", "engine/... operators github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials/..." + sdk[:len(sdk)-len("internal/border ")] + service("sts"),
 			"what operators of AWS share is the same for every service"},
 		{"operators/sql", "engine/... operators github.com/jackc/pgx/v5/...", "databases are spoken to without AWS"},
-		{"operators/operatortest/...", "engine/... operators operators/operatortest/... internal/files internal/httpclient internal/process github.com/jackc/pgx/v5/pgconn" + test, "the suite runs operators for real"},
-		{"operators/*", "engine/... operators operators/aws operators/sql github.com/aws/aws-sdk-go-v2/... github.com/aws/smithy-go/... github.com/jackc/pgx/v5/pgconn github.com/wneessen/go-mail/... golang.org/x/net/... golang.org/x/text/... golang.org/x/sync/...",
+		{"operators/operatortest/...", "engine/... operators operators/operatortest/... internal/files internal/httpclient internal/process github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql" + test, "the suite runs operators for real"},
+		{"operators/*", "engine/... operators operators/aws operators/sql github.com/aws/aws-sdk-go-v2/... github.com/aws/smithy-go/... github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql github.com/wneessen/go-mail/... golang.org/x/net/... golang.org/x/text/... golang.org/x/sync/...",
 			"an operator knows the contract and its own library, no driver and no other operator"},
 
 		{"internal/host", core, "ports know no store, no SDK and none of their users"},
@@ -100,7 +100,7 @@ func imports() []allowed {
 		{"infra infra/deployment infra/example", "internal/env infra/settings infra/deployment github.com/aws/aws-cdk-go/... github.com/aws/constructs-go/... github.com/aws/jsii-runtime-go github.com/cdklabs/cdk-nag-go/cdknag/v2" + test,
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
-		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/client internal/datafolder internal/egress internal/embedded " +
+		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/check internal/client internal/datafolder internal/egress internal/embedded " +
 			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/scratch internal/sqlite " +
 			"internal/tasklog operators/all operators/plugin ui", "the command line and the server know no driver of AWS"},
 		{"packaging", "", "it packs the program and knows nothing of it"},

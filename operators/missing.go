@@ -17,7 +17,6 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"aws.ecs.", "digdag-operator-aws", "ecs>"},
 	{"emr_fleet.", "digdag-operator-emr_fleet", "emr>"},
 	{"glue.", "digdag-operator-glue", "glue>"},
-	{"mysql", "digdag-mysql", "sh> with the client mysql"},
 	{"mssql", "digdag-plugin-mssql", "sh> with the client sqlcmd"},
 	{"snow", "digdag-plugin-snowflake", "sh> with the client snowsql"},
 	{"ssh", "digdag-plugin-ssh", "sh> with the client ssh"},
@@ -33,6 +32,16 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"ipynb", "a plugin for notebooks", "sh> with jupyter nbconvert"},
 }
 
+// otherNames are names that people give to operators who come from elsewhere, and what those are called here.
+var otherNames = map[string]string{
+	"bash": "sh", "shell": "sh", "cmd": "sh", "command": "sh", "exec": "sh", "script": "sh", "run": "sh",
+	"python": "py", "python3": "py", "ruby": "rb", "print": "echo", "log": "echo", "message": "echo",
+	"email": "mail", "sendmail": "mail", "postgres": "pg", "postgresql": "pg", "psql": "pg", "sql": "pg",
+	"sleep": "wait", "delay": "wait", "curl": "http", "request": "http", "rest": "http", "webhook": "http",
+	"foreach": "for_each", "for": "for_each", "map": "for_each", "while": "loop", "repeat": "loop", "when": "if", "switch": "if",
+	"include": "call", "workflow": "call", "subworkflow": "call", "trigger": "require", "depends_on": "require", "error": "fail",
+}
+
 // Missing says where an operator that is not built in here is known from, and what to do; ""
 // when it is not known.
 func Missing(name string) string {
@@ -46,10 +55,13 @@ func Missing(name string) string {
 			return name + "> is of the plugin " + p.plugin + ", which is not loaded here; instead there is " + p.instead
 		}
 	}
+	if here := otherNames[strings.ToLower(name)]; here != "" {
+		return "it is " + here + "> here (`zerodag operators " + here + "`)"
+	}
 	return ""
 }
 
-// ParametersOf lists the names that a built-in operator reads, by the tables of its page; none
+// ParametersOf lists the names that a built-in operator reads, by the tables of its page; nil
 // of an operator for which every parameter may have a meaning, as one of a function or of
 // tasks that it calls.
 func ParametersOf(name string) []string {
@@ -61,7 +73,7 @@ func ParametersOf(name string) []string {
 	if !ok {
 		return nil
 	}
-	var list []string
+	list := []string{} // not nil: it is known that there are no others
 	for key := range PageKeys(page) {
 		if parameterName.MatchString(key) && key != "parameter" {
 			list = append(list, key)

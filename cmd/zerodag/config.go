@@ -178,6 +178,9 @@ func (f *commonFlags) parameters(s settings) (*param.Map, error) {
 	}
 	if f.paramsFile != "" {
 		if err := readable(f.paramsFile); err != nil && !asDigdag() {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("read parameters of --params-file: there is no file %s, seen from the current folder", f.paramsFile)
+			}
 			return nil, fmt.Errorf("read parameters of --params-file: %w", err)
 		}
 		dir, name := filepath.Split(f.paramsFile)

@@ -160,13 +160,13 @@ func TestStatusParts(t *testing.T) {
 		t.Errorf("late %v, next %v", s.Late, s.Next)
 	}
 	for _, c := range []struct {
-		all, old, reads int
-		cut             bool
-	}{{250, 120, 2, false}, {50, 100, 1, false}, {5000, 5000, 10, true}} {
+		all, old, page, reads int
+		cut                   bool
+	}{{250, 120, 100, 2, false}, {50, 100, 100, 2, false}, {5000, 5000, 100, 10, true}, {70, 100, 30, 4, false}} {
 		reads, seen := 0, 0
 		cut, err := pages(func(p client.Page) ([]int, error) {
 			reads++
-			list := make([]int, min(p.Count, c.all-seen))
+			list := make([]int, min(p.Count, c.page, c.all-seen))
 			return list, nil
 		}, func(int) (client.ID, bool) { seen++; return "1", seen > c.old })
 		if err != nil || cut != c.cut || reads != c.reads {

@@ -29,11 +29,12 @@ type remedyRule struct {
 var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 	for _, r := range [][2]string{
 		{`'_command'`, "'_command' is what stands behind {operator}>:, which takes: {takes}"},
-		{`^Command failed with code 127`, "127 is what a shell says of a program that it does not find: is it on the PATH of the machine that runs the task?"},
+		{`^Command failed with code 127`, "127 is what a shell says of a program that it does not find: is it on the PATH of the machine that runs the task? A script whose first line ends with CR LF, as on Windows, is none for it, too"},
 		{`^Command failed with code 126`, "126 is what a shell says of a file that it may not run: chmod +x?"},
 		{`^Failed to evaluate a variable (?s:.*?)\$\{([A-Za-z_]\w*):[-=?+]`, "${{1}:...} is the shell's: put the script into a file, or write ${this.{1} || '...'} if it is a parameter"},
 		{`^Invalid parametrization: '\$\{([A-Za-z_]\w*):[-=?+]`, "${{1}:...} is the shell's, and a second $ does not help: put the script into a file, or write ${this.{1} || '...'} if it is a parameter"},
 		{`^Invalid parametrization: `, "${NAME:KEY} asks for a secret, as ${secret:KEY} does; what is the shell's belongs into a script, a file of its own"},
+		{`\(ReferenceError: ([A-Z][A-Z0-9_]*) is not defined\)`, "${{1}} is a parameter, and a variable of the environment is not: sh> knows it as ${1}, without braces; else give it with -p {1}=\"${1}\""},
 		{`\(ReferenceError: (\w+) is not defined\)`, "no parameter is called {1}: give it with -p {1}=..., export it with `_export: {{1}: ...}`, let a task before store it, or write ${this.{1} || '...'}"},
 		{`\(TypeError: Cannot read property '([^']*)' of`, "what stands before .{1} has no value: `zerodag run --show-params` shows what a task is given"},
 		{`^Failed to evaluate a variable (?s:.*)took longer than`, "let a task compute it, such as one with py>, and store what it has found"},

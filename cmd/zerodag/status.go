@@ -118,7 +118,7 @@ func pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.I
 			}
 			p.Last = id
 		}
-		if n += len(list); len(list) < size {
+		if n += len(list); len(list) == 0 { // a short page may be one of large parameters
 			return false, nil
 		}
 		if n >= mostRead {

@@ -91,6 +91,8 @@ func calm(text string) (out, rest string) {
 			b.WriteString("^" + string(c^0x40))
 		case c >= 0x80 && c < 0xa0:
 			fmt.Fprintf(&b, "\\x%02x", c)
+		case turns(c):
+			fmt.Fprintf(&b, "\\u%04x", c)
 		default:
 			b.WriteRune(c)
 		}
@@ -98,6 +100,9 @@ func calm(text string) (out, rest string) {
 	}
 	return b.String(), ""
 }
+
+// turns says whether a character turns the direction of what follows it around, so that a line reads other than it is.
+func turns(c rune) bool { return c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 }
 
 // colourAt returns the sequence at the beginning that sets colours; open is that it may become one.
 func colourAt(text string) (colour string, open bool) {
@@ -117,7 +122,7 @@ func colourAt(text string) (colour string, open bool) {
 
 // oneLine makes control characters readable, line ends too: for values in a line of a log.
 func oneLine(text string) string {
-	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError }) {
+	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError || turns(c) }) {
 		return text
 	}
 	var b strings.Builder
@@ -129,6 +134,8 @@ func oneLine(text string) string {
 			b.WriteString(`\n`)
 		case c < ' ' || c >= 0x7f && c < 0xa0:
 			fmt.Fprintf(&b, "\\x%02x", c)
+		case turns(c):
+			fmt.Fprintf(&b, "\\u%04x", c)
 		default:
 			b.WriteRune(c)
 		}

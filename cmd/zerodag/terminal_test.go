@@ -45,7 +45,7 @@ func TestCalm(t *testing.T) {
 // cursor: also the ways of which the file below has its own.
 func TestTerminalGuardsEveryWay(t *testing.T) {
 	t.Parallel()
-	const evil = "a\x1b[2J\x1b[H\x1b]0;title\x07b\n"
+	const evil = "a\u202e\u2066\x1b[2J\x1b[H\x1b]0;title\x07b\n"
 	for name, write := range map[string]func(io.Writer) error{
 		"Write":       func(w io.Writer) error { _, err := w.Write([]byte(evil)); return err },
 		"WriteString": func(w io.Writer) error { _, err := io.WriteString(w, evil); return err },
@@ -64,7 +64,7 @@ func TestTerminalGuardsEveryWay(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		text, err := os.ReadFile(file.Name())
-		if err != nil || strings.ContainsAny(string(text), "\x1b\x07") || !strings.HasPrefix(string(text), "a") {
+		if err != nil || strings.ContainsAny(string(text), "\x1b\x07\u202e\u2066") || !strings.HasPrefix(string(text), "a") {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 		file.Close()

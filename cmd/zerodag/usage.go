@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,6 +95,14 @@ func wrongValue(err *pflag.InvalidValueError) error {
 	return fmt.Errorf("%s must be %s but is %q", name, form, err.GetValue())
 }
 
+// sameLetters says whether two words differ in the order of their letters only.
+func sameLetters(a, b string) bool {
+	x, y := []byte(a), []byte(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return bytes.Equal(x, y)
+}
+
 // likely is the one candidate that a word is most likely a slip of, or the beginning of.
 func likely(word string, candidates []string) string {
 	if near := param.Nearest(word, candidates); near != "" {
@@ -100,7 +110,7 @@ func likely(word string, candidates []string) string {
 	}
 	best := ""
 	for _, c := range candidates {
-		if c != word && strings.EqualFold(c, word) {
+		if c != word && (strings.EqualFold(c, word) || sameLetters(c, word)) {
 			return c
 		}
 	}

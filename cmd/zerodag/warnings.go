@@ -3,27 +3,28 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
+	"zerodag/internal/check"
 	"zerodag/internal/files"
-	"zerodag/operators"
-	"zerodag/operators/all"
 )
 
 // projectWarnings is what is legal in a project and hardly does what its author thinks; only,
 // unless it is "", is the one workflow file that is looked at, and given the parameters of a run.
 func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, only string, given *param.Map) (dig.Errors, error) {
-	builtIn := all.Registry().Names()
-	own, warnings, err := projectOperators(p.Root(), workflows, builtIn)
+	own, warnings, err := projectOperators(p.Root())
 	if err != nil {
 		return nil, err
 	}
-	known := dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: parametersOnce(), BuiltIn: builtIn,
-		Exported: operators.ExportedNames(), Below: map[string][]string{"docker": operators.DockerKeys(), "sandbox": operators.SandboxKeys()},
-		Only: only, Given: given}
+	declared, shadowed := check.Declared(workflows)
+	warnings = append(warnings, shadowed...)
+	known := check.Known()
+	known.Operators = slices.Concat(own, declared, known.Operators)
+	known.Only, known.Given = only, given
 	if only == "" { // a run meets what scripts and expressions do by itself, and is not to begin later
 		known.Syntax = script.Check
 		stored, err := storedByScripts(p.Root(), workflows)
@@ -33,19 +34,6 @@ func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, 
 		warnings = append(warnings, stored...)
 	}
 	return append(warnings, dig.Warnings(p.Source, names, known)...), nil
-}
-
-// parametersOnce reads the page of each operator once.
-func parametersOnce() func(string) []string {
-	read := map[string][]string{}
-	return func(name string) []string {
-		list, done := read[name]
-		if !done {
-			list = operators.ParametersOf(name)
-			read[name] = list
-		}
-		return list
-	}
 }
 
 // tellWarnings writes warnings before a project is pushed or run; with strict they are an error.

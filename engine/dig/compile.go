@@ -88,7 +88,11 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 		c.nodes[index].Group = true
 		c.group(index, config, local, s)
 	} else if s.subtasks > 0 {
-		c.fail(index, nil, "move the subtasks or the operator into a task of their own", "A task can't have subtasks: %s", sample(rest(config)))
+		hint := "move the subtasks or the operator into a task of their own"
+		if operator, _, _ := operatorOf(config); slices.Contains(withBodies, operator) {
+			hint = "put the subtasks below `_do:`, which " + operator + "> runs"
+		}
+		c.fail(index, nil, hint, "A task can't have subtasks: %s", sample(rest(config)))
 	} else if s.operators > 1 {
 		c.fail(index, nil, "give each operator a task of its own", "A task can't have more than one operator: %s", sample(rest(config)))
 	}

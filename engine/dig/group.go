@@ -54,6 +54,8 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 		hint := "this is a group: a task that runs something has an operator, such as `sh>:`"
 		if first == "_do" || first == "_else_do" {
 			hint = first + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
+		} else if near := param.Nearest(first, GroupKeys()); near != "" || slices.Contains(GroupKeys(), "_"+first) {
+			hint = "" // the message asks whether that one is meant
 		} else if !strings.HasPrefix(first, "_") {
 			hint = unmarkedHint(first, valueOf(local, first))
 		}

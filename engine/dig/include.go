@@ -98,7 +98,7 @@ func (p *project) open(name string, above []string, text []byte, depth int) (par
 		return nil, true
 	}
 	before := len(p.errs)
-	r := &reader{project: p, file: name, above: above, anchors: map[*yaml.Node]*anchor{}}
+	r := &reader{project: p, file: name, text: text, above: above, anchors: map[*yaml.Node]*anchor{}}
 	v := r.value(node, depth)
 	return v, v != nil || len(p.errs) == before
 }

@@ -19,6 +19,7 @@ type project struct {
 	lost   bool                      // a value could not be read: what follows from that is not reported
 	places map[*param.Map][]position // parallel to the map's keys; nil: not wanted
 	seen   *amount                   // what was read, of this load
+	doubts *Errors                   // scalars whose value is hardly what is meant; nil: not wanted
 	budget int                       // what aliases and includes may still add, see maxExpansion
 
 	weight  int // values plus bytes of text made so far
@@ -39,6 +40,8 @@ const maxExpansion = 4 << 20
 type reader struct {
 	*project
 	file    string
+	text    []byte
+	lines   [][]byte // of text, once they are asked for
 	above   []string // the files that include this one, outermost first
 	anchors map[*yaml.Node]*anchor
 }
@@ -137,6 +140,7 @@ func (r *reader) collection(n *yaml.Node, depth int) param.Value {
 	if err != nil {
 		r.fail(n, scalarHint(err), "%s", err)
 	}
+	r.doubt(n)
 	return v
 }
 
@@ -230,6 +234,7 @@ func (b *mappingBuilder) entry(key, value *yaml.Node, depth int) {
 			b.fail(key, `quote the key, as in "null":`, "%s", err)
 			return
 		}
+		b.folded(text, value)
 		b.set(text, b.value(value, depth+1), position{b.file, key.Line, key.Column})
 	}
 }

@@ -21,6 +21,13 @@ type Known struct {
 	// Parameters are the names that a built-in operator reads; none of one that is not known.
 	// May be nil.
 	Parameters func(operator string) []string
+	// Misread says why a built-in operator cannot read a value for a key; "" where it can, or where
+	// nobody knows. May be nil.
+	Misread func(operator, key string, v param.Value) string
+	// Takes is what is known of the value behind the name of a built-in operator, such as "file name". May be nil.
+	Takes func(operator string) string
+	// Variables are the names of the built-in variables.
+	Variables []string
 	// BuiltIn are those of the operators that no project brings.
 	BuiltIn []string
 	// Exported are the names in an _export that operators read.
@@ -34,6 +41,13 @@ type Known struct {
 	Given *param.Map
 }
 
+func (k Known) parameters(operator string) []string {
+	if k.Parameters == nil {
+		return nil
+	}
+	return k.Parameters(operator)
+}
+
 // Warnings lists what in the named files is legal but hardly does what its author
 // thinks: `check`, `push` and `run` show it. Files that Load refuses are left out.
 func Warnings(read Source, names []string, known Known) Errors {
@@ -44,6 +58,7 @@ func Warnings(read Source, names []string, known Known) Errors {
 			continue
 		}
 		p := newProject(read)
+		p.doubts = &Errors{}
 		raw := p.file(name)
 		if raw == nil || len(p.errs) > 0 {
 			continue
@@ -54,12 +69,22 @@ func Warnings(read Source, names []string, known Known) Errors {
 		}
 		c := &critic{read: read, names: names, known: known, folder: folderOf(name), calls: called}
 		c.workflow(d.Workflow)
-		found := p.located(name, raw, c.found)
+		found := append(p.located(name, raw, c.found), *p.doubts...)
 		_ = found.asError() // which puts them in order
 		all = append(all, found...)
 		missing.add(p.located(name, raw, c.missing))
 	}
-	return append(all, missing.warnings(known)...)
+	return append(once(all), missing.warnings(known)...)
+}
+
+// once drops what was said before: several workflows may include one file.
+func once(all Errors) Errors {
+	said := map[Error]bool{}
+	return slices.DeleteFunc(all, func(e Error) bool {
+		again := said[e]
+		said[e] = true
+		return again
+	})
 }
 
 // critic walks over a sound workflow.
@@ -77,6 +102,7 @@ type critic struct {
 	name        string     // of the workflow
 	root        *param.Map // all of it
 	exports     *param.Map // what tasks around the one that is looked at export
+	loops       []string   // variables of the loops around it
 }
 
 func (c *critic) workflow(w Workflow) {
@@ -192,6 +218,13 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	if s.typed || s.operators > 0 {
 		c.operator(path, name, config)
 		return
+	}
+	switch {
+	case s.subtasks > 0:
+	case len(path) == 0:
+		c.warn(nil, "", "write tasks, such as `+hello:` and below it `echo>: hello`", "workflow %s has no tasks: it runs nothing", c.name)
+	case config.Has("_export"): // without, it may be a place that is kept free
+		c.warn(path, name, "write an operator, such as `sh>:`, or tasks below it; what this one exports is seen by its own tasks alone", "nothing is run here: it has neither an operator nor tasks")
 	}
 	retries := c.group(path, name, config, retried)
 	mode, _ := parallelOf(config) // define has read it without error

@@ -25,8 +25,8 @@ func ParallelKeys() []string { return []string{"limit"} }
 func (c *critic) keys(at []string, task string, config *param.Map) {
 	operator, command, _ := operatorOf(config)
 	var own []string
-	if operator != "" && c.known.Parameters != nil {
-		own = c.known.Parameters(operator)
+	if operator != "" {
+		own = c.known.parameters(operator)
 	}
 	for key, v := range config.All() {
 		place := append(slices.Clone(at), key)
@@ -41,8 +41,8 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 			c.unmarked(place, task, operator, key)
 		case strings.HasPrefix(key, "_"):
 			c.steering(place, task, key, v, own)
-		case len(own) > 0 && !used(config, key):
-			c.parameter(place, task, operator, key, own)
+		case own != nil && !used(config, key):
+			c.parameter(place, task, operator, key, v, own)
 		case operator != "":
 			c.misnamed(place, task, key, v)
 		}
@@ -52,6 +52,23 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 		c.misnamed(place, task, key, v)
 		if known := c.known.Below[key]; known != nil {
 			c.unknownKeys(place, task, v, known)
+		} else {
+			c.defaults(place, task, key, v)
+		}
+		if slices.Contains(c.known.Variables, key) && key != "timezone" {
+			c.warn(place, task, "choose another name", "%s is a built-in variable, which wins over what _export says", key)
+		}
+	}
+}
+
+// defaults looks at the mapping of exported defaults of a built-in operator for slips of its parameters; what is near
+// none may be the author's own.
+func (c *critic) defaults(place []string, task, operator string, v param.Value) {
+	m, _ := v.(*param.Map)
+	own := c.known.parameters(operator)
+	for _, key := range m.Keys() {
+		if near := param.Nearest(key, own); near != "" && !slices.Contains(namesIn(c.root), operator) {
+			c.warn(append(slices.Clone(place), key), task, "did you mean "+near+"?", "%s of %s is not read by %s>", key, operator, operator)
 		}
 	}
 }
@@ -188,7 +205,7 @@ func (c *critic) unknownKey(place []string, task, key string, known []string) {
 }
 
 // parameter looks at a key of a task that its operator does not read.
-func (c *critic) parameter(place []string, task, operator, key string, own []string) {
+func (c *critic) parameter(place []string, task, operator, key string, v param.Value, own []string) {
 	underscored := "_" + key
 	switch near := param.Nearest(key, own); {
 	case near != "":
@@ -197,6 +214,8 @@ func (c *critic) parameter(place []string, task, operator, key string, own []str
 		c.warn(place, task, "write `sandbox: {timeout: 10m}`", "timeout is no parameter of %s>: the command may run for ever", operator)
 	case slices.Contains([]string{"_retry", "_parallel", "_export", "_background", "_after", "_error", "_check"}, underscored):
 		c.warn(place, task, "did you mean "+underscored+"?", "%s is no parameter of %s>", key, operator)
+	default:
+		c.misnamed(place, task, key, v)
 	}
 }
 

@@ -22,15 +22,25 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	}
 	if text, ok := command.(string); ok && text != "" && !strings.Contains(text, "${") {
 		c.target(place, task, name, text)
+		if slices.Contains(c.known.BuiltIn, name) {
+			c.files(place, task, name, text, config)
+		}
 		if name == "require" && text == c.name && !config.Has("session_time") && !config.Has("project_name") && !config.Has("project_id") {
 			c.warn(place, task, "name another workflow, or another session with session_time", "require> waits for the end of its own workflow, and so never ends")
 		}
 	}
 	c.bodies(at, task, name, key, config)
 	c.rounds(place, task, name, command)
+	c.misread(at, task, name, key, config)
+	for k, v := range config.All() {
+		c.foreign(append(slices.Clone(at), k), task, name, v)
+	}
 	if text, ok := command.(string); ok && (name == "echo" || name == "fail") && strings.Contains(text, "${secret:") {
 		c.warn(place, task, "secrets are given to operators that log in somewhere, and to commands by `_env:`", "%s> shows no secrets: ${secret:...} stays as text", name)
 	}
+	around := c.loops
+	c.loops = append(slices.Clone(around), loopNames(name, command)...)
+	defer func() { c.loops = around }()
 	for _, k := range []string{"_do", "_else_do"} {
 		if body := config.Map(k); body != nil {
 			c.task(append(slices.Clone(at), k), task+"^sub", body, false)

@@ -67,19 +67,13 @@ func Files(files map[string]string, syntax func(string) error) []Finding {
 	case err != nil:
 		add(Refused, dig.Error{Message: err.Error()})
 	}
-	builtIn := operators.Named()
-	own := ownOperators(names, builtIn, add)
-	for _, w := range loaded {
-		own = append(own, declared(w)...)
-	}
-	once := map[string][]string{}
-	parameters := func(name string) []string {
-		if _, read := once[name]; !read {
-			once[name] = operators.ParametersOf(name)
-		}
-		return once[name]
-	}
-	add(Doubtful, dig.Warnings(read, workflows, dig.Known{Operators: append(own, builtIn...), Missing: operators.Missing, Parameters: parameters, Syntax: syntax})...)
+	known := Known()
+	known.Syntax = syntax
+	known.Operators = append(known.Operators, ownOperators(names, add)...)
+	declared, again := Declared(loaded)
+	known.Operators = append(known.Operators, declared...)
+	add(Shadowed, again...)
+	add(Doubtful, dig.Warnings(read, workflows, known)...)
 	if slices.ContainsFunc(loaded, func(w dig.Workflow) bool { return !dig.EvalsStored(w.Config) }) {
 		for _, name := range names {
 			if ext := path.Ext(name); ext == ".py" || ext == ".rb" {
@@ -91,34 +85,81 @@ func Files(files map[string]string, syntax func(string) error) []Finding {
 }
 
 // ownOperators are those that the project brings as files: by the name without an ending, and by the whole name.
-func ownOperators(names, builtIn []string, add func(string, ...dig.Error)) (own []string) {
+func ownOperators(names []string, add func(string, ...dig.Error)) (own []string) {
 	for _, name := range names {
 		file, is := strings.CutPrefix(name, folder+"/")
 		if !is || strings.Contains(file, "/") {
 			continue
 		}
 		short := strings.TrimSuffix(file, path.Ext(file))
-		switch {
-		case slices.Contains(builtIn, short):
-			add(Shadowed, dig.Error{File: name, Message: short + "> is built in, so this file is never run", Hint: "give it another name"})
-		case slices.Contains(own, short):
-			add(Ambiguous, dig.Error{File: name, Message: short + "> is ambiguous: another file has the same name", Hint: "keep one of them"})
+		if code, clash := Clash(name, short, own); code != "" {
+			add(code, clash)
 		}
 		own = append(own, short, file)
 	}
 	return own
 }
 
-// declared are the operators below `plugin` in the exports of a workflow, and in its tasks.
-func declared(w dig.Workflow) (names []string) {
-	nodes, err := dig.Compile("", "+"+w.Name, w.Config)
-	if err != nil {
-		return nil // it was told
+// Known is what is known of the built-in operators, for dig.Warnings. A caller adds the operators of the project, and
+// what else it knows. The pages of operators are read once for each value.
+func Known() dig.Known {
+	builtIn := operators.Named()
+	once, types := map[string][]string{}, map[string]map[string]string{}
+	return dig.Known{
+		Operators: slices.Clone(builtIn), BuiltIn: builtIn, Missing: operators.Missing, Takes: operators.Takes,
+		Variables: operators.VariableNames(), Exported: operators.ExportedNames(),
+		Below: map[string][]string{"docker": operators.DockerKeys(), "sandbox": operators.SandboxKeys()},
+		Misread: func(operator, key string, v param.Value) string {
+			known, read := types[operator]
+			if !read {
+				known = operators.TypesOf(operator)
+				types[operator] = known
+			}
+			return operators.Misread(known[key], key, v)
+		},
+		Parameters: func(name string) []string {
+			list, read := once[name]
+			if !read {
+				list = operators.ParametersOf(name)
+				once[name] = list
+			}
+			return list
+		},
 	}
-	for _, n := range nodes {
-		for _, m := range []*param.Map{n.Export, n.Config} {
-			names = append(names, m.Map("plugin").Map(folder).Keys()...)
+}
+
+// Clash says why a project's file for the operator called name is not the one that runs: a built-in one has its name, or
+// a file before it, whose name is in own. The code is "" where nothing is wrong.
+func Clash(file, name string, own []string) (code string, e dig.Error) {
+	switch {
+	case slices.Contains(operators.Named(), name):
+		return Shadowed, dig.Error{File: file, Message: name + "> is built in, so this file is never run", Hint: "give it another name"}
+	case slices.Contains(own, name):
+		return Ambiguous, dig.Error{File: file, Message: name + "> is ambiguous: another file has the same name", Hint: "keep one of them"}
+	}
+	return "", dig.Error{}
+}
+
+// Declared are the operators below `plugin` in the exports of workflows, and in their tasks, with an error for each that
+// is never run, since one of its name is built in.
+func Declared(workflows []dig.Workflow) (names []string, shadowed dig.Errors) {
+	builtIn := operators.Named()
+	for _, w := range workflows {
+		nodes, err := dig.Compile("", "+"+w.Name, w.Config)
+		if err != nil {
+			continue // Load told it
+		}
+		for _, n := range nodes {
+			for _, m := range []*param.Map{n.Export, n.Config} {
+				for _, name := range m.Map("plugin").Map(folder).Keys() {
+					if slices.Contains(builtIn, name) {
+						shadowed = append(shadowed, dig.Error{File: w.Name + ".dig", Task: n.Name,
+							Message: name + "> is built in, so what plugin.operators says is never run", Hint: "give it another name"})
+					}
+					names = append(names, name)
+				}
+			}
 		}
 	}
-	return names
+	return names, shadowed
 }

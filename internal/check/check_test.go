@@ -3,6 +3,7 @@ package check_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func TestFiles(t *testing.T) {
 		{"an expression", map[string]string{"a.dig": "+a:\n  echo>: ${a +}\n"}, []string{"doubtful a.dig:2:3"}},
 		{"an include that there is not", map[string]string{"a.dig": "!include : x.dig\n"}, []string{"refused a.dig:1:1"}},
 		{"operators of the project", map[string]string{"a.dig": "+a: {x>: 1}\n", "operators/sh": "", "operators/x.py": "", "operators/x.rb": ""}, []string{"shadowed operators/sh:0:0", "ambiguous operators/x.rb:0:0"}},
-		{"a script that stores", map[string]string{"a.dig": "+a: {py>: t.f}\n", "t.py": "import x\ndigdag.env.store({'a': '${b}'})\n"}, []string{"stored-as-data t.py:2:0"}},
+		{"a script that stores", map[string]string{"a.dig": "+a: {py>: t.f}\n", "t.py": "import x\ndef f(): pass\ndigdag.env.store({'a': '${b}'})\n"}, []string{"stored-as-data t.py:3:0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -51,6 +52,67 @@ func TestFiles(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("%s\n%+v", diff, check.Files(c.files, syntax))
+			}
+		})
+	}
+}
+
+// TestDoubts proves that what a task will fail of, or what stays other than it reads, is told before it runs, with its
+// place and what to write instead; and that what looks alike and is right is not.
+func TestDoubts(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"q.sql": "select 1", "tasks.py": "def fun(): pass\nclass C:\n  def m(self): pass\n", "x.sh": "#!/bin/sh\r\necho\r\n", "y.sh": "#!/bin/sh\necho\n"}
+	for _, c := range []struct{ text, want string }{
+		{"+a:\n  loop>: three\n  _do: {echo>: x}", `w.dig:2:3: loop> cannot read "three", and the task will fail | it takes: whole number`},
+		{"+a:\n  loop>: '3'\n  _do: {echo>: x}", ""},
+		{"+a:\n  loop>: ${n}\n  _do: {echo>: x}", ""},
+		{"+a:\n  for_each>: [1, 2]\n  _do: {echo>: x}", "w.dig:2:3: for_each> cannot read [1,2], and the task will fail | it takes: mapping of lists, or JSON text of one"},
+		{"+a:\n  for_each>: '{\"a\": [1]}'\n  _do: {echo>: x}", ""},
+		{"+a:\n  loop>: 3\n  _do:\n    - echo>: x", `w.dig:3:3: loop> cannot read [{"echo>":"x"}] as its _do, and the task will fail | it takes: tasks`},
+		{"+a:\n  sh>: env\n  _env: [A=1]", `w.dig:3:3: sh> cannot read ["A=1"] as its _env, and the task will fail | it takes: mapping`},
+		{"+a:\n  sh>: [echo, a]", `w.dig:2:3: sh> cannot read ["echo","a"], and the task will fail | it takes: text`},
+		{"+a:\n  _type: sh\n  _command: [echo, a]", `w.dig:3:3: sh> cannot read ["echo","a"] as its _command, and the task will fail | it takes: text`},
+		{"+a:\n  wait>: 5 minutes please", `w.dig:2:3: wait> cannot read "5 minutes please", and the task will fail | it takes: duration`},
+		{"+a:\n  http>: http://x.example\n  insecure: perhaps", `w.dig:3:3: http> cannot read "perhaps" as its insecure, and the task will fail | it takes: boolean`},
+		{"+a:\n  pg>: none.sql\n  database: d", "w.dig:2:3: pg> names the file none.sql, which is not in the project | the path is relative"},
+		{"+a:\n  pg>: q.sql\n  database: d", ""},
+		{"+a:\n  pg>: {data: select 1}\n  database: d", ""},
+		{"+a:\n  pg>: none.sql\n  _workdir: ${w}\n  database: d", ""},
+		{"+a:\n  py>: tasks.nofun", "w.dig:2:3: tasks.py has nothing called nofun | py> is written as"},
+		{"+a:\n  py>: tasks.C.m", ""},
+		{"+a:\n  py>: json.dumps", ""},
+		{"+a:\n  sh>: ./x.sh a", "w.dig:2:3: the first line of x.sh ends with CR LF"},
+		{"+a:\n  sh>: ./y.sh a", ""},
+		{"+a:\n  sh>: ./z.sh a", "w.dig:2:3: sh> begins with z.sh, which is not in the project"},
+		{"+a:\n  sh>: ./${n}.sh", ""},
+		{"+a:\n  sh>:\n    echo a\n    echo b", `w.dig:3:5: the lines of this script are one line for YAML: "echo a echo b" | write`},
+		{"+a:\n  sh>: >\n    echo a\n    echo b", ""},
+		{"+a:\n  sh>: echo ä b # said", ""},
+		{"_export:\n  n: 010\n+a: {echo>: x}", "w.dig:2:6: 010 begins with 0, and so is the number 8, written in base 8 | quote it"},
+		{"_export: {n: 0, m: '010', t: 12:30:00, d: 2020-01-01}\n+a: {echo>: x}", ""},
+		{"+a:\n  echo>: '{{ ds }}'", "w.dig:2:3: {{ ds }} stays as text | a variable is written as ${session_date}"},
+		{"+a:\n  sh>: docker inspect -f '{{ .State.Status }}' x; echo '{{ body }}'", ""},
+		{"+a:\n  for_each>: {d: [1]}\n  _do: {echo>: $d}", "w.dig:3:9: $d stays as text: only a shell knows it without braces | write ${d}"},
+		{"+a:\n  for_each>: {d: [1]}\n  _do: {sh>: echo $d}", ""},
+		{"+a: {echo>: costs $5 or $x}", ""},
+		{"_export: {session_date: x}\n+a: {echo>: x}", "w.dig:1:11: session_date is a built-in variable, which wins over what _export says | choose another name"},
+		{"_export: {sh: {shel: [bash]}}\n+a: {sh>: x}", "w.dig:1:16: shel of sh is not read by sh> | did you mean shell?"},
+		{"_export: {mail: {subjects: 1}}\n+a: {echo>: '${mail.subjects}'}", ""},
+		{"+a:\n  _export: {a: 1}\n+b: {echo>: x}", "w.dig:1:1: nothing is run here: it has neither an operator nor tasks"},
+		{"_export: {a: 1}", "w.dig:0:0: workflow w has no tasks: it runs nothing"},
+		{"+a:\n  after: +b\n  echo>: x", "w.dig:2:3: after is no parameter of echo> | did you mean _after?"},
+		{"+a:\n  bash>: x", "w.dig:2:3: there is no operator bash> | it is sh> here"},
+	} {
+		t.Run(c.text, func(t *testing.T) {
+			t.Parallel()
+			project := maps.Clone(files)
+			project["w.dig"] = c.text + "\n"
+			got := ""
+			for _, f := range check.Files(project, nil) {
+				got += fmt.Sprintf("%s:%d:%d: %s | %s\n", f.File, f.Line, f.Column, f.Message, f.Hint)
+			}
+			if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) || strings.Count(got, "\n") > 1 {
+				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
 	}

@@ -79,8 +79,8 @@ func (db *DB) attemptList(site, project int64, workflow string, before int64, co
 
 // Sessions lists sessions, descending by id: the first attempts are a list of them.
 func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
-	var out []host.Session
-	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, func(rows []item) (bool, error) {
+	out := host.Page[host.Session]{Bytes: q.Bytes}
+	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, inParts(q.Bytes, func(rows []item) (bool, error) {
 		list, err := db.attemptsOf(ctx, rows)
 		if err != nil {
 			return false, err
@@ -92,10 +92,37 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 			}
 		}
 		sessions, err := db.sessionsOf(ctx, firsts)
-		out = append(out, sessions...)
-		return q.Count > 0 && len(out) >= q.Count, err
-	})
-	return upTo(out, q.Count), err
+		for _, s := range sessions {
+			if !out.Add(s, s.Last.Params) {
+				return true, nil
+			}
+		}
+		return q.Count > 0 && len(out.Rows) >= q.Count, err
+	}))
+	return upTo(out.Rows, q.Count), err
+}
+
+// inParts hands rows on in parts of about so many bytes of parameters, 0 for all at once: those that lie beside
+// their item are read only when it is their turn.
+func inParts(bytes int, f func([]item) (enough bool, err error)) func([]item) (bool, error) {
+	const packed = 8 // how much smaller a text of parameters lies there, at most as a rule
+	return func(rows []item) (bool, error) {
+		first, used := 0, 0
+		for i, it := range rows {
+			if it.has(aParamsBlob) {
+				used += bytes / 4 // it is too large for the item
+			}
+			used += packed * len(it.str(aParams))
+			if bytes == 0 || used < bytes || i == len(rows)-1 {
+				continue
+			}
+			if enough, err := f(rows[first : i+1]); enough || err != nil {
+				return enough, err
+			}
+			first, used = i+1, 0
+		}
+		return f(rows[first:])
+	}
 }
 
 // upTo cuts a list off at a count; 0 is none.
@@ -108,7 +135,7 @@ func upTo[T any](list []T, count int) []T {
 
 // Attempts lists attempts, descending by id.
 func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
-	var out []host.Attempt
+	out := host.Page[host.Attempt]{Bytes: q.Bytes}
 	choose := func(rows []item) (bool, error) {
 		for _, it := range rows {
 			if !q.Retried && it.bool(aRetried) {
@@ -119,20 +146,22 @@ func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt
 				return false, err
 			}
 			if a.Site == q.Site && (q.Project == 0 || a.Project.ID == q.Project) && (q.Workflow == "" || a.Workflow.Name == q.Workflow) && (q.Before == 0 || a.ID < q.Before) {
-				out = append(out, a)
+				if !out.Add(a, a.Params) {
+					return true, nil
+				}
 			}
 		}
-		return q.Count > 0 && len(out) >= q.Count, nil
+		return q.Count > 0 && len(out.Rows) >= q.Count, nil
 	}
 	if q.Session != 0 {
 		rows, err := db.attemptsOfSession(ctx, q.Session)
 		if err == nil {
 			_, err = choose(rows)
 		}
-		return upTo(out, q.Count), err
+		return upTo(out.Rows, q.Count), err
 	}
 	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, choose)
-	return upTo(out, q.Count), err
+	return upTo(out.Rows, q.Count), err
 }
 
 // attemptsOfSession reads all rows of a session, descending by id.

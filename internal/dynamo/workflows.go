@@ -44,7 +44,7 @@ func (db *DB) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workf
 	if err != nil {
 		return nil, err
 	}
-	var out []host.Workflow
+	out := host.Page[host.Workflow]{Bytes: q.Bytes}
 	for _, f := range list {
 		it := texts[f.text]
 		if it == nil {
@@ -53,9 +53,11 @@ func (db *DB) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workf
 		if f.workflow.Config, err = db.configOf(ctx, it); err != nil {
 			return nil, err
 		}
-		out = append(out, f.workflow)
+		if !out.Add(f.workflow, f.workflow.Config) {
+			break
+		}
 	}
-	return out, nil
+	return out.Rows, nil
 }
 
 // definitions finds what is asked for in the manifests of the revision, or of the newest

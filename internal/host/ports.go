@@ -190,6 +190,7 @@ type WorkflowQuery struct {
 	OrProject  bool   // Pattern may be part of the project's name instead
 	Last       int64  // ids behind this in the order asked for; 0 is all
 	Count      int    // 0 is all
+	Bytes      int    // see Page; 0 is no bound
 	Descending bool
 }
 
@@ -337,6 +338,7 @@ type SessionQuery struct {
 	Workflow string // exact; "" is any
 	Before   int64  // ids below; 0 is all
 	Count    int
+	Bytes    int // see Page; 0 is no bound
 }
 
 // AttemptQuery selects attempts of a site.
@@ -348,6 +350,7 @@ type AttemptQuery struct {
 	Retried  bool   // also those that are not the last of their session
 	Before   int64  // ids below; 0 is all
 	Count    int    // 0 is all
+	Bytes    int    // see Page; 0 is no bound
 }
 
 // Blobs keeps archives by key. A key is written once: its content never changes.

@@ -26,6 +26,7 @@ func (c *call) attemptList(q host.AttemptQuery) (any, error) {
 	var list []host.Attempt
 	if q.Count > 0 {
 		var err error
+		q.Bytes = mostListed
 		if list, err = c.Node.Attempts(c.ctx(), q); err != nil {
 			return nil, err
 		}
@@ -66,7 +67,7 @@ func getRetries(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Node.Attempts(c.ctx(), host.AttemptQuery{Site: c.actor.Site, Session: a.SessionID, Retried: true})
+	list, err := c.Node.Attempts(c.ctx(), host.AttemptQuery{Site: c.actor.Site, Session: a.SessionID, Retried: true, Bytes: mostListed})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ func (c *call) sessionList(q host.SessionQuery) (any, error) {
 	var list []host.Session
 	if q.Count > 0 {
 		var err error
+		q.Bytes = mostListed
 		if list, err = c.Node.Sessions(c.ctx(), q); err != nil {
 			return nil, err
 		}

@@ -84,6 +84,10 @@ type nameOptID struct {
 func optional(r host.Ref) nameOptID { return nameOptID{r.Name, orNull(r.ID)} }
 
 // collection is a list under its name; it is never null.
+// mostListed is how many bytes of parameters or definitions a page of a list has: what a function may answer has 6 MB,
+// and a page of attempts with large parameters must not take a machine's memory.
+const mostListed = 4 << 20
+
 func collection[T, R any](name string, rows []T, f func(T) R) map[string][]R {
 	return map[string][]R{name: each(rows, f)}
 }

@@ -107,7 +107,7 @@ func getWorkflows(c *call) (any, error) {
 	var list []host.Workflow
 	if count > 0 {
 		list, err = c.Node.Workflows(c.ctx(), host.WorkflowQuery{Site: c.actor.Site, Pattern: c.text("name_pattern"),
-			OrProject: c.flag("search_project_name"), Last: last, Count: count, Descending: order == "desc"})
+			OrProject: c.flag("search_project_name"), Last: last, Count: count, Bytes: mostListed, Descending: order == "desc"})
 		if err != nil {
 			return nil, err
 		}

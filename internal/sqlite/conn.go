@@ -92,7 +92,7 @@ func (c *conn) result(sql string, args []any) (driver.Result, error) {
 	return r, translated(err)
 }
 
-// query calls each for every row. The statement is in use until it returns: each must not
+// query calls each for every row, until one says that it is enough. The statement is in use until it returns: each must not
 // run the same one.
 func (c *conn) query(each func(*row), sql string, args ...any) (err error) {
 	s, err := c.prepared(sql)
@@ -121,7 +121,7 @@ func (c *conn) query(each func(*row), sql string, args ...any) (err error) {
 			return translated(err)
 		}
 		r.at = 0
-		if each(r); r.err != nil {
+		if each(r); r.err != nil || r.enough {
 			return r.err
 		}
 	}
@@ -189,6 +189,7 @@ type row struct {
 	values []driver.Value
 	at     int
 	err    error
+	enough bool // no more rows are wanted
 }
 
 func (r *row) next() driver.Value {

@@ -3,6 +3,9 @@ package sqlite
 import (
 	"context"
 	"fmt"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
 )
 
 // query is a SELECT that is put together; each shape of it is prepared once.
@@ -38,6 +41,23 @@ func readAll[T any](ctx context.Context, db *DB, scan func(*row) T, q *query) (l
 		return nil, fmt.Errorf("read database: %w", err)
 	}
 	return list, nil
+}
+
+// readPage is readAll for a list that is bounded in bytes; tree is what takes room of a row.
+func readPage[T any](ctx context.Context, db *DB, scan func(*row) T, tree func(T) *param.Map, bytes int, q *query) ([]T, error) {
+	page := host.Page[T]{Bytes: bytes}
+	err := db.read(ctx, func(c *conn) error {
+		page.Rows = nil
+		return c.query(func(r *row) {
+			if one := scan(r); r.err == nil {
+				r.enough = !page.Add(one, tree(one))
+			}
+		}, q.sql, q.args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read database: %w", err)
+	}
+	return page.Rows, nil
 }
 
 // readOne returns the one thing that a query finds, or host.ErrNotFound.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 )
 
@@ -26,7 +27,7 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 	s.when(q.Workflow != "", " AND n.workflow_name = ?", q.Workflow)
 	s.when(q.Before != 0, " AND n.id < ?", q.Before)
 	s.when(true, " ORDER BY n.id DESC LIMIT ?", limit(q.Count))
-	return readAll(ctx, db, scanSession, s)
+	return readPage(ctx, db, scanSession, func(s host.Session) *param.Map { return s.Last.Params }, q.Bytes, s)
 }
 
 // Attempts lists attempts, descending by id.
@@ -50,7 +51,7 @@ func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt
 		s.when(true, " UNION ALL "+other.sql, other.args...)
 	}
 	s.when(true, " ORDER BY 1 DESC LIMIT ?", limit(q.Count))
-	return readAll(ctx, db, scanAttempt, s)
+	return readPage(ctx, db, scanAttempt, func(a host.Attempt) *param.Map { return a.Params }, q.Bytes, s)
 }
 
 // Active lists unfinished attempts, ascending by id.

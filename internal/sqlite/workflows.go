@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 )
 
@@ -37,5 +38,5 @@ func (db *DB) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workf
 		s.when(q.Last != 0, " AND d.id > ?", q.Last)
 		s.when(true, " ORDER BY d.id LIMIT ?", limit(q.Count))
 	}
-	return readAll(ctx, db, scanWorkflow, s)
+	return readPage(ctx, db, scanWorkflow, func(w host.Workflow) *param.Map { return w.Config }, q.Bytes, s)
 }

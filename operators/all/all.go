@@ -17,6 +17,7 @@ import (
 	"zerodag/operators/inline"
 	"zerodag/operators/lambda"
 	"zerodag/operators/mail"
+	"zerodag/operators/mysql"
 	"zerodag/operators/notify"
 	"zerodag/operators/paramstore"
 	"zerodag/operators/pg"
@@ -47,6 +48,7 @@ func Registry() operators.Registry {
 			glue.Operator(),
 			lambda.Operator(),
 			mail.Operator(),
+			mysql.Operator(),
 			notify.Operator(),
 			pg.Operator(),
 			plugin.Operator(),

@@ -75,6 +75,7 @@ func tasks() map[string]string {
 		"lambda":          `{"_command": "f"}`,
 		"loop":            `{"_command": 1, "_do": {"echo>": "x"}}`,
 		"mail":            `{"_command": "body.txt", "subject": "s", "to": ["a@b.c"], "from": "a@b.c"}`,
+		"mysql":           `{"_command": "q.sql", "host": "127.0.0.1", "user": "u", "database": "d"}`,
 		"notify":          `{"_command": "x"}`,
 		"param_get":       `{"k": "v"}`,
 		"param_set":       `{"k": "v"}`,

@@ -8,6 +8,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
+	"zerodag/operators/operatortest/daemon"
 	"zerodag/operators/operatortest/postgres"
 	"zerodag/operators/sql"
 )
@@ -24,9 +25,9 @@ func testCrashes(t *testing.T, s postgres.Server) {
 			w := task(t, s, data("insert into "+table+" values (1)")+fmt.Sprintf(`, "status_table": "status_of_%s"`, table))
 			w.State = param.New(sql.QueryKey, table)
 			first := w.Task
-			x := postgres.Cut(t, s, at, answered)
+			x := daemon.Cut(t, s.Port, at, answered, false)
 			tree := w.Params.All().Clone()
-			tree.Set("port", int64(x.Server.Port))
+			tree.Set("port", int64(x.Port))
 			first.Params = operators.NewParams(tree)
 			_, err := run(t.Context(), &first)
 			select {

@@ -35,13 +35,6 @@ func commandOf(t *operators.Task, name string) ([]string, error) {
 	return []string{Folder + "/" + file}, nil
 }
 
-// Declared lists the names that a value of the parameter `plugin` declares. What is there
-// for Digdag's own plugins, repositories and dependencies, declares nothing here.
-func Declared(v param.Value) []string {
-	plugin, _ := v.(*param.Map)
-	return plugin.Map(Folder).Keys()
-}
-
 func declared(v param.Value, name string) ([]string, error) {
 	plugin, _ := v.(*param.Map)
 	entry, ok := plugin.Map(Folder).Get(name)

@@ -17,6 +17,7 @@ import (
 	"zerodag/integration/localstack"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
+	"zerodag/operators/operatortest/daemon"
 	"zerodag/operators/operatortest/postgres"
 	"zerodag/operators/sql"
 )
@@ -200,9 +201,9 @@ func testCrashes(t *testing.T, s postgres.Server) {
 			w := newTask(t, byConnection(s, `"query": "insert into `+table+`.t values (1)", "status_table_schema": "`+table+`"`), nil)
 			w.State = look(t, "redshift", w).State
 			first := w.Task
-			x := postgres.Cut(t, s, at, answered)
+			x := daemon.Cut(t, s.Port, at, answered, false)
 			tree := w.Params.All().Clone()
-			tree.Set("port", int64(x.Server.Port))
+			tree.Set("port", int64(x.Port))
 			first.Params = operators.NewParams(tree)
 			_, err := operator("redshift").Run(t.Context(), &first)
 			select {

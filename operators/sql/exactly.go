@@ -43,13 +43,22 @@ func (s *Server) Write(ctx context.Context, t *operators.Task, do func(ctx conte
 	}
 	c, err := s.Connect(ctx)
 	if err != nil {
-		if ctx.Err() == nil && t.State.Has(unknownKey) {
-			return again(t.State, err) // it may be done: saying that it failed would be a guess
-		}
-		return err
+		return Unreached(ctx, t, err)
 	}
 	defer c.Close()
-	err = do(ctx, c, id)
+	return Ended(t, do(ctx, c, id))
+}
+
+// Unreached is the end of a run of a task that writes, and that did not reach its server.
+func Unreached(ctx context.Context, t *operators.Task, err error) error {
+	if ctx.Err() == nil && t.State.Has(unknownKey) {
+		return again(t.State, err) // it may be done: saying that it failed would be a guess
+	}
+	return err
+}
+
+// Ended is the end of a run of a task that writes: what came of it, or Later where that is not known.
+func Ended(t *operators.Task, err error) error {
 	switch {
 	case errors.Is(err, ErrLocked):
 		return again(t.State, nil)

@@ -104,12 +104,16 @@ func (q *Query) check() error {
 }
 
 // Statement is what is executed of a query that writes.
-func (q *Query) Statement() string {
+func (q *Query) Statement() string { return q.StatementBy(Quoted) }
+
+// StatementBy is Statement for a database that quotes names in another way.
+func (q *Query) StatementBy(quote func(name string) string) string {
 	switch {
 	case q.into != nil:
-		return "INSERT INTO " + q.into.Quoted() + "\n" + q.SQL
+		return "INSERT INTO " + q.into.QuotedBy(quote) + "\n" + q.SQL
 	case q.create != nil:
-		return "DROP TABLE IF EXISTS " + q.create.Quoted() + "; CREATE TABLE " + q.create.Quoted() + " AS \n" + q.SQL
+		table := q.create.QuotedBy(quote)
+		return "DROP TABLE IF EXISTS " + table + "; CREATE TABLE " + table + " AS \n" + q.SQL
 	}
 	return q.SQL
 }
@@ -150,11 +154,14 @@ func AsTable(key string, v param.Value) (*Table, error) {
 }
 
 // Quoted is the name as SQL has it.
-func (t Table) Quoted() string {
+func (t Table) Quoted() string { return t.QuotedBy(Quoted) }
+
+// QuotedBy is Quoted for a database that quotes names in another way.
+func (t Table) QuotedBy(quote func(name string) string) string {
 	if t.Schema == "" {
-		return Quoted(t.Name)
+		return quote(t.Name)
 	}
-	return Quoted(t.Schema) + "." + Quoted(t.Name)
+	return quote(t.Schema) + "." + quote(t.Name)
 }
 
 // Quoted is an identifier as SQL has it.

@@ -26,6 +26,9 @@ type Kind struct {
 	// are set by a statement, and statements begin with a comment that says whose they are,
 	// for sessions have no names there.
 	Redshift bool
+
+	// Flat says that databases have no schemas below them, so that there is no such setting.
+	Flat bool
 }
 
 // Server is where a task's database is, and who asks.
@@ -52,6 +55,9 @@ func (k Kind) Find(t *operators.Task, p *operators.Params) (*Server, error) {
 	found := param.New()
 	var secrets []string
 	for _, key := range settings {
+		if k.Flat && key == "schema" {
+			continue
+		}
 		if v, ok := p.Get(key); ok && v != nil {
 			found.Set(key, v)
 		}
@@ -126,6 +132,26 @@ func (k Kind) password(t *operators.Task, p *operators.Params) (string, error) {
 	return t.OptionalSecret(k.Secrets + ".password")
 }
 
+// Login is what a driver connects with.
+type Login struct {
+	Host, Database, User, Password string
+	Port                           uint16
+	TLS                            bool // encrypted; the server's certificate is not verified, as in the original
+	// Silence is how long the server may say nothing; 0 is for ever.
+	Silence time.Duration
+}
+
+// Login tells a driver that is not this package's where the database is.
+func (s *Server) Login() Login {
+	return Login{Host: s.host, Database: s.database, User: s.user, Password: s.password, Port: s.port, TLS: s.ssl, Silence: s.silence}
+}
+
+// Project is the name of the task's project.
+func (s *Server) Project() string { return s.project }
+
+// Plain is a text of the server without the secrets that are known.
+func (s *Server) Plain(text string) string { return s.hide.Replace(text) }
+
 // Hide takes further secrets out of the server's words.
 func (s *Server) Hide(secrets ...string) {
 	s.secrets = append(s.secrets, secrets...)
@@ -165,7 +191,7 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	config.User, config.Password = s.user, s.password
 	config.Fallbacks, config.ValidateConnect, config.RequireAuth = nil, nil, ""
 	config.ConnectTimeout = s.connectTime
-	config.DialFunc = s.dial
+	config.DialFunc = s.Dial
 	if s.ssl {
 		config.TLSConfig = &tls.Config{ServerName: s.host, InsecureSkipVerify: true} // #nosec G402 -- it is encrypted but not verified, as in the original
 	}
@@ -175,7 +201,7 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 		config.RuntimeParams["search_path"] = s.schema
 	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
-		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: farewell}
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: Farewell}
 	}
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
@@ -191,10 +217,11 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	return session, nil
 }
 
-// farewell is how long a server has to end a query that no task waits for any more.
-const farewell = 5 * time.Second
+// Farewell is how long a server has to end a query that no task waits for any more.
+const Farewell = 5 * time.Second
 
-func (s *Server) dial(ctx context.Context, network, address string) (net.Conn, error) {
+// Dial opens a connection, within the time that the task gives it.
+func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if network != "tcp" {
 		return nil, fmt.Errorf("%s is no name of a host", s.host)
 	}

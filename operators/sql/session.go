@@ -23,7 +23,7 @@ type Session struct {
 
 // Close ends the session.
 func (s *Session) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(context.Background(), Farewell)
 	defer cancel()
 	s.conn.Close(ctx) //nolint:errcheck // what had to be kept is committed
 }

@@ -1,11 +1,15 @@
 package hosttest
 
 import (
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 )
 
@@ -15,6 +19,7 @@ func sessionsSuite(t *testing.T, h Harness) {
 		"a session shows its last attempt": sessionsLast,
 		"attempts are listed":              sessionsAttempts,
 		"sessions are listed":              sessionsList,
+		"lists are bounded in bytes":       sessionsBounded,
 		"active ones":                      sessionsActive,
 		"the last session before a time":   sessionsBefore,
 	}.run(t, h)
@@ -91,6 +96,46 @@ func sessionsList(t *testing.T, s Stores) {
 		}
 		if text != c.want {
 			t.Errorf("%+v: %s, want %s", c.q, text, c.want)
+		}
+	}
+}
+
+// sessionsBounded proves that large parameters make pages short and lose nothing: who goes on from the last row of each
+// page until one is empty has all.
+func sessionsBounded(t *testing.T, s Stores) {
+	ctx := t.Context()
+	w := definition(t, s, 1, "demo")
+	const each = 500 << 10 // more than an item of DynamoDB has room for
+	var all []host.Attempt
+	for i := range 7 {
+		n := attemptOf(1, w, instant(int64(i)), "")
+		n.Params = param.New("text", strings.Repeat(strconv.Itoa(i), each))
+		all = append(all, got(s.Attempts.Start(ctx, n))(t)[0])
+	}
+	slices.Reverse(all)
+	for bytes, want := range map[int][]int{0: {7}, 1: {1, 1, 1, 1, 1, 1, 1}, 3*each + each/2: {3, 3, 1}} {
+		var sizes, sessionSizes []int
+		var list, sessions []host.Attempt
+		for before := int64(0); ; before = list[len(list)-1].ID {
+			page := got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Before: before, Count: 10, Bytes: bytes}))(t)
+			if len(page) == 0 {
+				break
+			}
+			sizes, list = append(sizes, len(page)), append(list, page...)
+		}
+		for before := int64(0); ; before = sessions[len(sessions)-1].SessionID {
+			page := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1, Before: before, Count: 10, Bytes: bytes}))(t)
+			if len(page) == 0 {
+				break
+			}
+			sessionSizes = append(sessionSizes, len(page))
+			for _, one := range page {
+				sessions = append(sessions, one.Last)
+			}
+		}
+		if ids(list...) != ids(all...) || ids(sessions...) != ids(all...) || !slices.Equal(sizes, want) || !slices.Equal(sessionSizes, want) {
+			t.Errorf("%d bytes: pages of %v attempts and %v sessions, want %v; attempts %s, sessions %s, want %s",
+				bytes, sizes, sessionSizes, want, ids(list...), ids(sessions...), ids(all...))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package postgres
+package daemon
 
 import (
 	"fmt"
@@ -9,22 +9,24 @@ import (
 // Scissors stand between a task and its server, and cut the connection at a request: before
 // it reaches the server, or when the server has answered.
 type Scissors struct {
-	Server Server        // to be connected to instead
-	Done   chan struct{} // closed when they have cut
+	Port int           // to be connected to instead
+	Done chan struct{} // closed when they have cut
 
 	port     int // of the server
 	at       int // which request, from 1
 	answered bool
+	greets   bool
 }
 
-// Cut makes scissors for one connection that cut at its nth request, from 1.
-func Cut(t testing.TB, s Server, at int, answered bool) *Scissors {
+// Cut makes scissors for one connection to a port that cut at its nth request, from 1. greets says that the server
+// speaks first.
+func Cut(t testing.TB, port, at int, answered, greets bool) *Scissors {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &Scissors{Server: Server{l.Addr().(*net.TCPAddr).Port}, Done: make(chan struct{}), port: s.Port, at: at, answered: answered}
+	x := &Scissors{Port: l.Addr().(*net.TCPAddr).Port, Done: make(chan struct{}), port: port, at: at, answered: answered, greets: greets}
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		client, err := l.Accept()
@@ -44,6 +46,15 @@ func (x *Scissors) forward(client net.Conn) {
 	}
 	defer server.Close()
 	requests, answers := make([]byte, 1<<16), make([]byte, 1<<16)
+	if x.greets {
+		size, err := server.Read(answers)
+		if err != nil {
+			return
+		}
+		if _, err := client.Write(answers[:size]); err != nil {
+			return
+		}
+	}
 	for n := 1; ; n++ {
 		size, err := client.Read(requests)
 		if err != nil {

@@ -1,0 +1,25 @@
+package host
+
+import "zerodag/engine/param"
+
+// Page collects the rows of a list until their trees (parameters, definitions) would have more than a number of bytes.
+// It takes one row in any case, so that whoever reads page by page gets on. A list that is bounded like this may be
+// shorter than its count, and then is not over: only an empty page is the end.
+type Page[T any] struct {
+	Rows  []T
+	Bytes int // 0 is no bound
+
+	used int
+}
+
+// Add takes a row with its tree, and says whether there was room for it. After a refusal a driver stops reading.
+func (p *Page[T]) Add(row T, tree *param.Map) bool {
+	if p.Bytes > 0 {
+		p.used += param.Size(tree)
+		if p.used > p.Bytes && len(p.Rows) > 0 {
+			return false
+		}
+	}
+	p.Rows = append(p.Rows, row)
+	return true
+}

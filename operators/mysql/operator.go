@@ -1,0 +1,72 @@
+// Package mysql is `mysql>`: it runs SQL on a MySQL or MariaDB database. Agents that may open connections call it; it
+// must connect to nothing but the server that the task names, and must never log what is a secret.
+//
+// A script that writes rows is executed exactly once: a row of a status table, found by an id that is in the task's
+// state before anything runs, is completed in the transaction of the script itself. Statements that define something
+// commit by themselves on such a server, so that a script with them may begin once more after a crash.
+package mysql
+
+import (
+	"context"
+
+	"zerodag/operators"
+	"zerodag/operators/sql"
+)
+
+// Operator is `mysql>`.
+func Operator() operators.Operator {
+	return operators.Operator{Name: "mysql", Summary: "runs SQL on a MySQL or MariaDB database", Retries: true, Run: run, Clean: clean}
+}
+
+func kind() sql.Kind { return sql.Kind{Name: "mysql", Secrets: "mysql", Port: 3306, Flat: true} }
+
+func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
+	p, err := t.Params.WithDefaults("mysql")
+	if err != nil {
+		return operators.Result{}, err
+	}
+	at, err := kind().Find(t, p)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	q, err := sql.ReadQuery(t, p)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	if q.ReadOnly() {
+		return read(ctx, t, at, q)
+	}
+	id, err := kind().Identified(t)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	s, err := connect(ctx, at, true)
+	if err != nil {
+		return operators.Result{}, sql.Unreached(ctx, t, err)
+	}
+	defer s.close()
+	return operators.Result{}, sql.Ended(t, s.write(ctx, q, id))
+}
+
+// clean ends what a run before left behind on the server: a query goes on there when the agent that waits for it dies.
+// Its session is the one that holds the task's lock.
+func clean(ctx context.Context, t *operators.Task) error {
+	p, err := t.Params.WithDefaults("mysql")
+	if err != nil {
+		return nil // with such parameters nothing ever ran
+	}
+	at, err := kind().Find(t, p)
+	if err != nil {
+		return nil // likewise
+	}
+	s, err := connect(ctx, at, false)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	holder, err := s.holder(ctx)
+	if err != nil || holder == 0 {
+		return err
+	}
+	return s.kill(ctx, "KILL", holder)
+}
