@@ -129,13 +129,14 @@ func TestGrantsAreLookedAtAgain(t *testing.T) {
 	for grants, role := range map[string]string{"group:ops=viewer": "viewer", "group:ops=admin/3": "admin", "group:team=admin": "", "@example.com=owner": ""} {
 		other, _ := known(t, grants, box)
 		x := other.sitting(t)
-		x.jar = b.jar
+		x.takes(b)
 		if s := x.signs(); s.Role != role || s.Authenticated != (role != "") {
 			t.Errorf("with %s: %+v", grants, s)
 		}
 	}
 	none := ours(t, httpapi.Options{Auth: httpapi.Auth{Required: true, Seal: box}}).sitting(t)
-	if none.jar = b.jar; none.signs().Authenticated {
+	none.takes(b)
+	if none.signs().Authenticated {
 		t.Error("without the provider the session goes on")
 	}
 }

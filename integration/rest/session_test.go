@@ -64,6 +64,13 @@ func (s *running) sessionName(t *testing.T) string {
 	return "zerodag_session_" + at.Port()
 }
 
+// takes has a browser show its server the session that another one has, as if that server stood in its place.
+func (b *browser) takes(other *browser) {
+	b.t.Helper()
+	name := b.sessionName(b.t)
+	b.jar[name] = &http.Cookie{Name: name, Value: other.cookieOf().Value}
+}
+
 // without leaves a header out.
 func without(name string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Del(name) }
@@ -216,7 +223,6 @@ func TestSignInWithAPassword(t *testing.T) {
 	if a := b.do(http.MethodPost, "/api/x/session", `{"user":"me","password":"se:cret"}`); a.status != 200 || !b.signs().Rights.Read || b.signs().Rights.Write {
 		t.Errorf("%d %s", a.status, a.content)
 	}
-	kept := b.cookieOf()
 	for name, other := range map[string]*running{
 		"the same":         users(httpapi.User{Name: "me", Password: "se:cret", Role: httpapi.Admin}),
 		"another password": users(httpapi.User{Name: "me", Password: "changed"}),
@@ -224,7 +230,7 @@ func TestSignInWithAPassword(t *testing.T) {
 		"another key":      ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "se:cret"}}, Seal: seal.New(seal.Fixed(nil))}}),
 	} {
 		x := other.sitting(t)
-		x.jar[other.sessionName(t)] = &http.Cookie{Name: other.sessionName(t), Value: kept.Value}
+		x.takes(b)
 		if s := x.signs(); s.Authenticated != (name == "the same") || s.Rights.Admin != (name == "the same") {
 			t.Errorf("on a server with %s: %+v", name, s)
 		}
