@@ -72,6 +72,11 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 		}
 		return Outcome{Later: later}
 	}
+	if errors.Is(ctx.Err(), context.Canceled) && !j.Cancel && j.State.Len() > 0 {
+		// A kill cut the run off, and what earlier ones started elsewhere goes on: the engine has a
+		// killed task that asks for another run cleaned up.
+		return Outcome{Later: &Later{State: j.State}}
+	}
 	failure := report(j, err)
 	if !j.EvalStored {
 		failure = param.DataMap(failure)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,6 +43,34 @@ func TestTreasureDataOnce(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
+// TestTreasureDataKilled proves that the kill of an attempt ends its query, also by a server that was started
+// after the query.
+func TestTreasureDataKilled(t *testing.T) {
+	t.Parallel()
+	td := &treasureData{t: t, service: tdfake.New()}
+	td.Server = server.New(t, server.Build(t))
+	td.Start()
+	td.pushFile(td.service.Start(t), "+a:\n  td>:\n    data: |\n      -- td: {\"looks\": 1000000}\n      select 1\n  database: sample_datasets\n")
+	looked := make(chan struct{})
+	var once sync.Once
+	td.service.OnRequest(func(_ int, r tdfake.Request, answered bool) {
+		if answered && strings.Contains(r.Path, "/job/status/") {
+			once.Do(func() { close(looked) })
+		}
+	})
+	id := td.start()
+	<-looked
+	td.Kill()
+	td.Start()
+	if status, text, err := td.Call(http.MethodPost, "/api/attempts/"+id+"/kill", "application/json", []byte("{}")); err != nil || status != http.StatusOK {
+		t.Fatalf("kill: %d %v %s", status, err, text)
+	}
+	td.ended(id, nil)
+	if jobs := td.service.Jobs(); len(jobs) != 1 || jobs[0].Status != "killed" {
+		t.Errorf("%+v\n%s", jobs, td.requests(0))
+	}
+}
+
 // treasureData is a server with a task that queries a service.
 type treasureData struct {
 	*server.Server
@@ -53,8 +82,13 @@ type treasureData struct {
 
 func (td *treasureData) push(endpoint string) {
 	td.t.Helper()
-	archive := server.Pack(map[string]string{"main.dig": "+a:\n  td>: {data: 'select 1'}\n  database: sample_datasets\n  insert_into: new_table\n  store_last_results: true\n" +
-		"+b:\n  echo>: ${td.last_job.id}\n"})
+	td.pushFile(endpoint, "+a:\n  td>: {data: 'select 1'}\n  database: sample_datasets\n  insert_into: new_table\n  store_last_results: true\n"+
+		"+b:\n  echo>: ${td.last_job.id}\n")
+}
+
+func (td *treasureData) pushFile(endpoint, text string) {
+	td.t.Helper()
+	archive := server.Pack(map[string]string{"main.dig": text})
 	if status, text, err := td.Call(http.MethodPut, "/api/projects?project=td&revision=1", "application/gzip", archive); err != nil || status != http.StatusOK {
 		td.t.Fatalf("push: %d %v %s", status, err, text)
 	}
@@ -86,6 +120,25 @@ func (td *treasureData) once(n int, answered bool) bool {
 			close(killed)
 		}
 	})
+	id := td.start()
+	close(started)
+	ended := td.ended(id, killed)
+	if !ended {
+		td.service.OnRequest(nil)
+		td.Start()
+		ended = td.ended(id, nil)
+	}
+	var a attempt
+	td.Get("/api/attempts/"+id, &a)
+	if !ended || !a.Success || len(td.service.Jobs()) != jobs+1 {
+		td.t.Errorf("killed at request %d, answered %v: %d jobs, ended %v, %+v\n%s", n, answered, len(td.service.Jobs())-jobs, ended, a, td.requests(requests))
+	}
+	return hit
+}
+
+// start starts the workflow for a session of its own.
+func (td *treasureData) start() string {
+	td.t.Helper()
 	td.sessions++
 	body := fmt.Sprintf(`{"workflowId":%q,"sessionTime":%q,"params":{}}`, td.workflow, time.Unix(int64(td.sessions), 0).UTC().Format(time.RFC3339))
 	status, text, err := td.Call(http.MethodPut, "/api/attempts", "application/json", []byte(body))
@@ -93,18 +146,7 @@ func (td *treasureData) once(n int, answered bool) bool {
 	if err != nil || status != http.StatusOK || json.Unmarshal(text, &a) != nil {
 		td.t.Fatalf("start: %d %v %s", status, err, text)
 	}
-	close(started)
-	ended := td.ended(a.ID, killed)
-	if !ended {
-		td.service.OnRequest(nil)
-		td.Start()
-		ended = td.ended(a.ID, nil)
-	}
-	td.Get("/api/attempts/"+a.ID, &a)
-	if !ended || !a.Success || len(td.service.Jobs()) != jobs+1 {
-		td.t.Errorf("killed at request %d, answered %v: %d jobs, ended %v, %+v\n%s", n, answered, len(td.service.Jobs())-jobs, ended, a, td.requests(requests))
-	}
-	return hit
+	return a.ID
 }
 
 // ended waits for the end of an attempt; false when the server was killed before.

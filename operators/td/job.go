@@ -18,6 +18,9 @@ const (
 	// jobKey is the job that is being started or runs. It is the key that `_retry` forgets, so
 	// that the next try starts a job of its own.
 	jobKey = "commandStatus"
+	// openKey is the domain key of a start of which nobody knows what became of it: the next try
+	// of `_retry` uses it again, and finds the job if there is one.
+	openKey = "openDomainKey"
 	// doneKey is the id of the job that succeeded: no try starts it again.
 	doneKey = "doneJobId"
 	// resultKey counts failures to read its result.
@@ -108,7 +111,12 @@ func (w *work) bring(ctx context.Context, start func(domainKey string) (string, 
 	case r.domainKey == "":
 		// It is kept before anything is sent: whatever becomes of the run that starts the
 		// job, the next one finds the same.
-		r.domainKey = operators.Derived(w.IdempotencyKey(), w.SessionUUID, rand.Text())
+		if r.domainKey, err = operators.NewParams(w.State).StringOr(openKey, ""); err != nil {
+			return "", err
+		}
+		if r.domainKey == "" {
+			r.domainKey = operators.Derived(w.IdempotencyKey(), w.SessionUUID, rand.Text())
+		}
 		return "", &operators.Later{State: r.with(w.State)}
 	case r.id == "":
 		return "", w.begin(ctx, r, start)
@@ -118,12 +126,17 @@ func (w *work) bring(ctx context.Context, start func(domainKey string) (string, 
 
 func (w *work) begin(ctx context.Context, r running, start func(domainKey string) (string, error)) error {
 	id, err := start(r.domainKey)
+	var refused *api.Error
+	if err != nil && !errors.As(err, &refused) {
+		w.State = w.State.Clone()
+		w.State.Set(openKey, r.domainKey)
+	}
 	if err != nil {
 		n := r.errors
 		r.errors++
 		return w.failed(ctx, "start job: domainKey="+r.domainKey, err, n, r.with(w.State))
 	}
-	return &operators.Later{After: w.poll.shortest, State: running{domainKey: r.domainKey, id: id}.with(w.State)}
+	return &operators.Later{After: w.poll.shortest, State: running{domainKey: r.domainKey, id: id}.with(w.State.Without(openKey))}
 }
 
 // look is nil when the job succeeded.

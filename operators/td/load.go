@@ -43,7 +43,7 @@ func readLoad(w *work) (job, error) {
 		return nil, param.Errorf("The parameters config and name cannot both be set")
 	case given > 1:
 		return nil, param.Errorf("Only the command or one of the config and name params may be set")
-	case given == 0:
+	case given == 0, config == nil && name == "" && command == "":
 		return nil, param.Errorf("No parameter is set")
 	}
 	l := &load{session: name, config: config}

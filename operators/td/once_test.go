@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"zerodag/engine/param"
 	"zerodag/integration/tdfake"
-	"zerodag/operators"
 	"zerodag/operators/operatortest"
 )
 
@@ -84,6 +84,25 @@ func TestResultIsNoReasonToRunAgain(t *testing.T) {
 	}
 	if n := len(b.Jobs()); n != 1 {
 		t.Errorf("there were %d jobs", n)
+	}
+}
+
+// TestUnknownStart proves that `_retry` finds the job of a try whose answers nobody could read.
+func TestUnknownStart(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []tdfake.Fault{tdfake.Nonsense, tdfake.HugeHeader} {
+		b := newBed(t)
+		w := b.world(t, `{"query": "select 1"}`)
+		b.Fail(tdfake.Faults{Every: fault})
+		if got := operatortest.UntilDone(t, operator(t, "td"), w); got.Error == "" {
+			t.Errorf("%s: %+v", fault, got)
+		}
+		b.Fail(tdfake.Faults{})
+		w.State = w.State.Without("commandStatus").Clone()
+		w.State.Set("retry_count", int64(1))
+		if got := operatortest.UntilDone(t, operator(t, "td"), w); got.Error != "" || len(b.Jobs()) != 1 {
+			t.Errorf("%s: %d jobs, %+v", fault, len(b.Jobs()), got)
+		}
 	}
 }
 
@@ -180,19 +199,36 @@ func TestLargeResult(t *testing.T) {
 	}
 }
 
-// TestEndOfContext proves that the end of a run is no failure of a call that is made again.
+// TestEndOfContext proves that a kill that comes while a call is under way leaves a state by which the job is
+// ended, whatever the service has done by then; and that a run whose time is over says so.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
+	o := operator(t, "td")
+	for _, afterwards := range []bool{false, true} {
+		b := newBed(t)
+		w := b.world(t, "{"+script(`{"looks": 9}`)+"}")
+		w.State = operatortest.Look(t, o, w).State
+		ctx, kill := context.WithCancel(t.Context())
+		defer kill()
+		b.OnRequest(func(n int, _ tdfake.Request, answered bool) {
+			if n == 1 && answered == afterwards {
+				kill()
+			}
+		})
+		b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{1: tdfake.Lost}})
+		if _, err := o.Run(ctx, &w.Task); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		if err := o.Clean(t.Context(), &w.Task); err != nil || len(b.Jobs()) != 1 || b.Jobs()[0].Status != "killed" {
+			t.Errorf("afterwards %v: %v, %+v", afterwards, err, b.Jobs())
+		}
+	}
 	b := newBed(t)
 	w := b.world(t, `{"query": "select 1"}`)
-	w.State = operatortest.Look(t, operator(t, "td"), w).State
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	b.OnRequest(func(int, tdfake.Request, bool) { cancel() })
-	b.Fail(tdfake.Faults{Every: tdfake.Cut})
-	_, err := operator(t, "td").Run(ctx, &w.Task)
-	var later *operators.Later
-	if !errors.Is(err, ctx.Err()) || errors.As(err, &later) {
+	w.State = operatortest.Look(t, o, w).State
+	ctx, over := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer over()
+	if _, err := o.Run(ctx, &w.Task); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func (b *bed) sent() []string {
 	return lines
 }
 
-// stateOf hides what differs from run to run in a state.
+// same compares what is wanted with what there is.
 func same(t *testing.T, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -168,6 +168,7 @@ func TestErrors(t *testing.T) {
 		{"td_load", `{"config": {}, "name": "n"}`, "The parameters config and name cannot both be set"},
 		{"td_load", `{"config": {}, "_command": "n"}`, "Only the command or one of the config and name params may be set"},
 		{"td_load", `{}`, "No parameter is set"},
+		{"td_load", `{"name": ""}`, "No parameter is set"},
 		{"td_load", `{"config": {}}`, "Parameter 'table' is required but not set"},
 		{"td_load", `{"_command": "bad.yml"}`, "Failed to parse yaml file: it is no mapping"},
 		{"td_table_export", `{"table": "t", "file_format": "zip"}`, "invalid file_format option"},

@@ -1,0 +1,35 @@
+package operators_test
+
+import (
+	"context"
+	"testing"
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+	"zerodag/operators/operatortest"
+)
+
+// TestCutOff proves that a run that a kill cuts off asks to be cleaned up, with what earlier runs left, where they
+// left something; and that the cleaning up itself never does.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		state  *param.Map
+		cancel bool
+		later  bool
+	}{{param.New("commandStatus", param.New("jobId", "7")), false, true}, {param.New(), false, false}, {nil, false, false}, {param.New("a", int64(1)), true, false}} {
+		ctx, kill := context.WithCancel(t.Context())
+		wait := func(ctx context.Context) error { kill(); return ctx.Err() }
+		op := operators.Operator{Name: "x", Clean: func(ctx context.Context, _ *operators.Task) error { return wait(ctx) },
+			Run: func(ctx context.Context, _ *operators.Task) (operators.Result, error) {
+				return operators.Result{}, wait(ctx)
+			}}
+		w := operatortest.New(t, `{}`)
+		w.State = c.state
+		j := &operators.Job{Task: w.Task, Own: param.New("x>", "y"), Vars: param.New(), Cancel: c.cancel}
+		out := operators.Registry{"x": op}.Run(ctx, plainText{}, j)
+		if (out.Later != nil) != c.later || out.Later != nil && !param.Equal(out.Later.State, c.state) || !c.later && out.Error == nil {
+			t.Errorf("%s, cancel %v: %+v", param.Text(c.state), c.cancel, out)
+		}
+	}
+}
