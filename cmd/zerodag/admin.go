@@ -47,8 +47,11 @@ func (r *remote) redrive(ctx context.Context, ids []string) (n int, err error) {
 	}
 	for _, id := range ids {
 		one, err := r.RedriveOne(ctx, id)
+		if err != nil && n > 0 {
+			err = fmt.Errorf("after %d of %d messages were sent back: %w", n, len(ids), err)
+		}
 		if err != nil {
-			return n, fmt.Errorf("after %d of %d messages: %w", n, len(ids), err)
+			return n, err
 		}
 		n += one
 	}

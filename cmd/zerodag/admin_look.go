@@ -85,7 +85,7 @@ func subjectCells(s client.Subject) []string {
 	if more := s.Count - len(s.Tasks); more > 0 {
 		tasks = strings.TrimSpace(fmt.Sprintf("%s (%d more)", tasks, more))
 		if len(s.Tasks) == 0 {
-			tasks = fmt.Sprintf("%d tasks", s.Count)
+			tasks = amount(new(int64(s.Count)), "tasks", "")
 		}
 	}
 	return []string{s.What, attempt, workflow, tasks}
