@@ -14,6 +14,7 @@ import { Dialog, DialogFoot } from "../parts/dialog";
 import { Failure, Skeleton } from "../parts/feedback";
 import { Time } from "../parts/time";
 import { useKeys } from "../shell/keys";
+import { attemptName } from "./name";
 import css from "./slider.module.css";
 
 /** Attempts with more tasks than this have no slider: their history is not read by a page. */
@@ -117,8 +118,9 @@ function ForkDialog({ attempt, seq, then, onClose }: { attempt: Attempt; seq: nu
   const queries = useQueryClient();
   const leaves = [...then.tasks.values()].filter((task) => task.children.length === 0);
   const kept = leaves.filter((task) => task.state === "success");
+  const [another] = useState(attemptName); // one for all tries: an answer that was lost makes no second attempt
   const fork = useMutation({
-    mutationFn: () => answered(client.POST("/api/attempts/{id}/fork", { params: { path: { id: pathId(attempt.id) } }, body: { seq, retryAttemptName: `page-${Date.now().toString(36)}` } })),
+    mutationFn: () => answered(client.POST("/api/attempts/{id}/fork", { params: { path: { id: pathId(attempt.id) } }, body: { seq, retryAttemptName: another } })),
     onSuccess: async (started) => {
       void queries.invalidateQueries();
       onClose();

@@ -8,8 +8,10 @@ import { criticalPath } from "../live/critical";
 import { loadHistory } from "../live/follow";
 import { isOver, type Outline, type Try, triesOf, triesUntil } from "../live/outline";
 import { Empty } from "../parts/feedback";
+import field from "../parts/filter.module.css";
 import { Mark } from "../parts/mark";
 import { lookOf } from "../parts/state";
+import { Toggle } from "../parts/toggle";
 import { useNow, usePlace } from "../parts/time";
 import { formatDuration, formatTime } from "../parts/zone";
 import { type Scale, scaleOf, shortAxis } from "./scale";
@@ -47,6 +49,7 @@ export function Timeline({ attempt, outline, whole, at, live, selected, onSelect
   const [text, setText] = useState("");
   const [cut, setCut] = useState(true);
   const only = search.only === "failed" || search.only === "running" || search.only === "critical" ? search.only : undefined;
+  const turn = (to: string) => void navigate({ search: (s) => ({ ...s, only: only === to ? undefined : to }), replace: true });
   const critical = useMemo(() => (only === "critical" ? new Set(criticalPath(whole).map((t) => t.id)) : undefined), [only, whole, whole.version]);
   const filter = useMemo<Filter>(() => ({ text, only, ...(critical ? { critical } : {}) }), [text, only, critical]);
   const rows = useMemo(() => rowsOf(outline, shown, filter), [outline, outline.version, shown, filter]);
@@ -69,7 +72,7 @@ export function Timeline({ attempt, outline, whole, at, live, selected, onSelect
         <input
           type="search"
           data-filter
-          className={css.filter}
+          className={`${field.filter} ${css.filter}`}
           value={text}
           placeholder="Filter tasks"
           aria-label="Filter tasks"
@@ -78,24 +81,18 @@ export function Timeline({ attempt, outline, whole, at, live, selected, onSelect
           onKeyDown={(e) => e.key === "Escape" && e.currentTarget.blur()}
         />
         {(["failed", "running"] as const).map((o) => (
-          <button key={o} type="button" className={css.only} aria-pressed={only === o} onClick={() => void navigate({ search: (s) => ({ ...s, only: only === o ? undefined : o }), replace: true })}>
+          <Toggle key={o} on={only === o} turn={() => turn(o)}>
             <Mark state={o === "failed" ? "error" : "running"} size={12} word />
-          </button>
+          </Toggle>
         ))}
-        <button
-          type="button"
-          className={css.only}
-          aria-pressed={only === "critical"}
-          title="The tasks that the attempt took its time for"
-          onClick={() => void navigate({ search: (s) => ({ ...s, only: only === "critical" ? undefined : "critical" }), replace: true })}
-        >
+        <Toggle on={only === "critical"} title="The tasks that the attempt took its time for" turn={() => turn("critical")}>
           <Route size={12} aria-hidden /> critical
-        </button>
+        </Toggle>
         <span className={css.grow} />
         {(scale.gaps.length > 0 || !cut) && (
-          <button type="button" className={css.only} aria-pressed={cut} onClick={() => setCut(!cut)} title="Draw long idle times narrow">
+          <Toggle on={cut} title="Draw long idle times narrow" turn={() => setCut(!cut)}>
             <Scissors size={12} aria-hidden /> idle gaps
-          </button>
+          </Toggle>
         )}
       </div>
       <div className={css.scroller} ref={scroller}>

@@ -7,6 +7,8 @@ import { useRight } from "../api/session";
 import { Button } from "../parts/button";
 import { Dialog, DialogFoot } from "../parts/dialog";
 import { Empty, Skeleton } from "../parts/feedback";
+import heading from "../parts/heading.module.css";
+import list from "../pages/list.module.css";
 import { useKeys } from "../shell/keys";
 import { useTitle } from "../shell/title";
 import { scheduleQuery, workflowOfQuery } from "../workflow/queries";
@@ -107,11 +109,11 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
   ]);
   return (
     <div className={css.page}>
-      <header className={css.head}>
+      <header className={heading.head}>
         <div>
-          <p className={css.above}>{project ? <Link to="/projects/$id" params={{ id: project.id }}>{project.name}</Link> : <Link to="/projects">Projects</Link>}</p>
+          <p className={heading.above}>{project ? <Link to="/projects/$id" params={{ id: project.id }}>{project.name}</Link> : <Link to="/projects">Projects</Link>}</p>
           <h1>{project ? "Edit" : "New project"}</h1>
-          <p className={css.facts} role="status">
+          <p className={heading.facts} role="status">
             {base.revision && (
               <span>
                 Revision <code>{base.revision}</code>
@@ -122,7 +124,7 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
           </p>
         </div>
         {mayPush && (
-          <div className={css.actions} title={errors > 0 ? "What has errors cannot be saved. The draft is kept." : undefined}>
+          <div className={heading.actions} title={errors > 0 ? "What has errors cannot be saved. The draft is kept." : undefined}>
             <Button onClick={() => setSaving("save")} disabled={!savable || errors > 0}>
               <Save size={14} aria-hidden /> Save as revision
             </Button>
@@ -132,7 +134,7 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
           </div>
         )}
       </header>
-      <div className={css.body}>
+      <div className={`${list.panel} ${css.body}`}>
         <FileList files={files} changed={changed} findings={check.findings} shown={file?.name ?? null} mayChange={mayPush} isLink={(f) => isLink(base, f)} choose={choose} replace={replace} />
         <Shown file={file ?? null} base={base} version={version} readOnly={!mayPush} findings={check.findings} place={place} onChange={(name, text) => {
           setFiles((before) => write(base, before, name, text));

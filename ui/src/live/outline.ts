@@ -57,6 +57,9 @@ export function lay(outline: Outline, columns: Columns) {
   outline.version++;
 }
 
+/** The tasks that are below no other. */
+export const rootsOf = (outline: Outline): Task[] => [...outline.tasks.values()].filter((task) => !outline.tasks.has(task.parent));
+
 /** Carries out what an entry of the history did. */
 export function fold(outline: Outline, change: Change) {
   if (change.made) lay(outline, change.made);

@@ -3,6 +3,7 @@ import { ArrowDown, ArrowUp, Download, ListEnd, TriangleAlert, WrapText } from "
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../parts/button";
 import { Empty, Failure } from "../parts/feedback";
+import field from "../parts/filter.module.css";
 import { Refusal } from "../api/client";
 import { useKeys } from "../shell/keys";
 import { choose, useSetting } from "../shell/settings";
@@ -160,7 +161,7 @@ function Tools({ log, go, follow, setFollow, nextError, wrap, turnWrap, query = 
     <div className={css.tools}>
       <input
         type="search"
-        className={css.search}
+        className={`${field.filter} ${css.search}`}
         value={query}
         placeholder="Search the log"
         aria-label="Search the log"

@@ -19,6 +19,7 @@ import { choose, useSetting } from "../shell/settings";
 import { useTitle } from "../shell/title";
 import { type FailedGroup, groupFailures, headline, workflowName } from "./headline";
 import css from "./home.module.css";
+import list from "./list.module.css";
 
 const day = 86_400_000;
 type Part = "failed" | "late" | "running" | "next";
@@ -51,7 +52,7 @@ export default function Home() {
 
 function Placeholder() {
   return (
-    <div className={css.panel}>
+    <div className={list.panel}>
       <Loading query={{ error: null, refetch: () => {} }} rows={6} />
     </div>
   );
@@ -95,7 +96,7 @@ function Parts({ data, part, choose: to }: { data: Overview; part: Part; choose:
 
 function Panel({ part, title, total, tools, children }: { part: Part; title: string; total: number; tools?: ReactNode; children: ReactNode }) {
   return (
-    <section className={css.panel} data-part={part} aria-label={title}>
+    <section className={`${list.panel} ${css.panel}`} data-part={part} aria-label={title}>
       <header className={css.panelHead}>
         <h2>{title}</h2>
         <span className={css.count}>{total}</span>
@@ -228,7 +229,7 @@ function Late({ data }: { data: Overview }) {
           const row = (
             <>
               <Mark state="retry_waiting" size={15} />
-              <span className={css.rowName}>{workflowName(of)}</span>
+              <span className={list.name}>{workflowName(of)}</span>
               <span className={css.rowNote}>
                 <Why late={l} />
               </span>
@@ -237,11 +238,11 @@ function Late({ data }: { data: Overview }) {
           return (
             <li key={`${l.kind}${l.attempt?.id ?? l.schedule?.id}`}>
               {l.attempt ? (
-                <Link to="/attempts/$id" params={{ id: l.attempt.id }} className={css.row} data-row>
+                <Link to="/attempts/$id" params={{ id: l.attempt.id }} className={`${list.row} ${css.row}`} data-row>
                   {row}
                 </Link>
               ) : (
-                <Link to="/projects/$id" params={{ id: of.project.id }} className={css.row} data-row>
+                <Link to="/projects/$id" params={{ id: of.project.id }} className={`${list.row} ${css.row}`} data-row>
                   {row}
                 </Link>
               )}
@@ -283,9 +284,9 @@ function Running({ data }: { data: Overview }) {
       <ul>
         {data.running.rows.map(({ attempt, tasks, done }) => (
           <li key={attempt.id}>
-            <Link to="/attempts/$id" params={{ id: attempt.id }} className={css.row} data-row>
+            <Link to="/attempts/$id" params={{ id: attempt.id }} className={`${list.row} ${css.row}`} data-row>
               <Mark state="running" size={15} />
-              <span className={css.rowName}>{workflowName(attempt)}</span>
+              <span className={list.name}>{workflowName(attempt)}</span>
               <span className={css.rowTime}>
                 <SessionTime text={attempt.sessionTime} />
               </span>
@@ -314,9 +315,9 @@ function Next({ data }: { data: Overview }) {
       <ul>
         {data.next.rows.map((s) => (
           <li key={s.id}>
-            <Link to="/projects/$id" params={{ id: s.project.id }} className={css.row} data-row>
+            <Link to="/projects/$id" params={{ id: s.project.id }} className={`${list.row} ${css.row}`} data-row>
               <Mark state="ready" size={15} />
-              <span className={css.rowName}>{workflowName(s)}</span>
+              <span className={list.name}>{workflowName(s)}</span>
               <span className={css.rowTime}>
                 <Time at={Date.parse(s.nextRunTime)} of={s.nextScheduleTime} form="short" />
               </span>

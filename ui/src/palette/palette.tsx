@@ -5,6 +5,7 @@ import { Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { answered, client } from "../api/client";
 import { useRight, useSession } from "../api/session";
+import overlay from "../parts/overlay.module.css";
 import type { Key } from "../shell/keys";
 import { choose, setting } from "../shell/settings";
 import { actionsOf, type Choice, foundGroups, type Group, groupsOf, pagesOf, readRecent, withRecent, writeRecent } from "./choices";
@@ -50,8 +51,8 @@ export function Palette({ keys, onClose }: Props) {
       }}
     >
       <Base.Portal>
-        <Base.Backdrop className={css.backdrop} />
-        <Base.Popup className={css.popup} initialFocus={field} aria-label="Find or do">
+        <Base.Backdrop className={overlay.backdrop} />
+        <Base.Popup className={`${overlay.popup} ${css.popup}`} initialFocus={field} aria-label="Find or do">
           <Finder
             keys={keys}
             field={field}
