@@ -67,7 +67,7 @@ test("the pictures of README", async ({ page }) => {
       await expect(page.getByRole("region", { name: "Next" })).toContainText("sales/hourly_sync");
       await take("home");
       await page.getByRole("link", { name: "Log" }).first().click();
-      await expect(page.getByText('relation "events_v2" does not exist').first()).toBeVisible();
+      await expect(page.getByRole("log").getByText('relation "events_v2" does not exist').first()).toBeVisible();
       await page.getByRole("button", { name: /since it last worked/ }).click();
       await take("attempt");
       await page.goto(`${server.url}/projects/${projects[0]!.id}/daily_load`);

@@ -1,12 +1,10 @@
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight, Route, Scissors } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Attempt } from "../api/client";
 import { criticalPath } from "../live/critical";
-import { loadHistory } from "../live/follow";
-import { isOver, type Outline, type Try, triesOf, triesUntil } from "../live/outline";
+import { isOver, type Outline, type Try, triesUntil } from "../live/outline";
 import { Empty } from "../parts/feedback";
 import field from "../parts/filter.module.css";
 import { Mark } from "../parts/mark";
@@ -23,8 +21,6 @@ const rowHeight = 28;
 const axisHeight = 26;
 /** A bar is never narrower than this, in pixels, so that the quickest task can be seen. */
 const leastBar = 3;
-/** Attempts with more tasks than this do not have their whole history read for the bars of each try. */
-const mostTasks = 2_000;
 
 type Props = {
   attempt: Attempt;
@@ -34,6 +30,8 @@ type Props = {
   /** The moment that is looked at, in milliseconds since 1970; null for now. */
   at: number | null;
   live: boolean;
+  /** The runs of tasks that had several, as far as they are known. */
+  tries: ReadonlyMap<number, Try[]>;
   selected: number | null;
   onSelect: (task: number) => void;
   /** What stands before the tools: the ways to look at an attempt. */
@@ -42,7 +40,7 @@ type Props = {
 type Spans = Map<number, { begin: number; end: number }>;
 
 /** The tree of tasks, and beside each when it was at work: one scroller, so that they cannot drift apart. */
-export function Timeline({ attempt, outline, whole, at, live, selected, onSelect, views }: Props) {
+export function Timeline({ attempt, outline, whole, at, live, tries: all, selected, onSelect, views }: Props) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [shown, setShown] = useState<Shown>({ toggled: new Set(), unfolded: new Set() });
@@ -54,7 +52,6 @@ export function Timeline({ attempt, outline, whole, at, live, selected, onSelect
   const filter = useMemo<Filter>(() => ({ text, only, ...(critical ? { critical } : {}) }), [text, only, critical]);
   const rows = useMemo(() => rowsOf(outline, shown, filter), [outline, outline.version, shown, filter]);
   const spans = useMemo(() => spansOf(outline), [outline, outline.version]);
-  const all = useTries(attempt, whole, live);
   const tries = useMemo(() => (at === null ? all : triesUntil(all, at)), [all, at]);
   const clock = useNow();
   const now = at ?? clock;
@@ -165,20 +162,6 @@ function onKey(e: KeyboardEvent, rows: Row[], active: number, onSelect: (task: n
   e.stopPropagation();
 }
 
-/** The runs of tasks that had several; of a large attempt, or one under way, only what the outline says is drawn. */
-function useTries(attempt: Attempt, outline: Outline, live: boolean): Map<number, Try[]> {
-  const several = useMemo(() => [...outline.tasks.values()].some((t) => t.runs > 1), [outline, outline.version]);
-  const query = useQuery({
-    queryKey: ["attempt", attempt.id, "history"],
-    queryFn: ({ signal }) => loadHistory(attempt.id, signal).then(triesOf),
-    enabled: several && !live && outline.tasks.size <= mostTasks,
-    staleTime: Infinity,
-  });
-  return query.data ?? noTries;
-}
-
-const noTries = new Map<number, Try[]>();
-
 function useScale(attempt: Attempt, spans: Spans, outline: Outline, now: number, cut: boolean): Scale {
   return useMemo(() => {
     const work: { begin: number; end: number }[] = [];
@@ -224,7 +207,7 @@ type RowProps = {
   top: number;
   selected: boolean;
   spans: Spans;
-  tries: Map<number, Try[]>;
+  tries: ReadonlyMap<number, Try[]>;
   scale: Scale;
   now: number;
   onSelect: (task: number) => void;

@@ -80,7 +80,7 @@ export function fold(outline: Outline, change: Change) {
 export const shownName = (full: string): string => full.replaceAll("^sub", "");
 
 /** The runs of each task that was run more than once, read from the whole history of an attempt. */
-export function triesOf(history: Change[]): Map<number, Try[]> {
+export function triesOf(history: readonly Change[]): Map<number, Try[]> {
   const all = new Map<number, Try[]>();
   const counted = new Map<number, number>();
   const note = (id: number, state: string, runs: number, at: number) => {

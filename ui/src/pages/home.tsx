@@ -3,7 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { RotateCcw, ScrollText } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { Overview } from "../api/client";
-import { overviewQuery, projectsQuery } from "../api/queries";
+import { causeQuery, overviewQuery, projectsQuery } from "../api/queries";
 import { useRight } from "../api/session";
 import { RetryDialog } from "../attempt/actions";
 import { shownName } from "../live/outline";
@@ -11,6 +11,7 @@ import { Button, buttonClass } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { Empty, Failure, Loading } from "../parts/feedback";
+import { LastLines } from "../parts/lastlines";
 import { Mark } from "../parts/mark";
 import { Distance, Duration, SessionTime, Time } from "../parts/time";
 import { formatDuration } from "../parts/zone";
@@ -121,8 +122,8 @@ function Failed({ data, seen }: { data: Overview; seen: number | null }) {
     <Panel part="failed" title="Failed" total={data.failed.rows.length} tools={tools}>
       {groups.length === 0 ? <NoFailures seen={seen} nothing={data.running.total + data.next.total + data.late.length === 0} /> : null}
       <ul>
-        {groups.map((g) => (
-          <FailedItem key={g.newest.attempt.id} group={g} onRetry={() => setRetrying(g.newest.attempt.id)} />
+        {groups.map((g, i) => (
+          <FailedItem key={g.newest.attempt.id} group={g} told={i < mostTold} onRetry={() => setRetrying(g.newest.attempt.id)} />
         ))}
       </ul>
       {!data.failed.all && <p className={css.foot}>Only the newest attempts were looked at: the list of sessions has all.</p>}
@@ -156,9 +157,14 @@ function useRowKeys(groups: FailedGroup[], retry: (attempt: string) => void) {
 /** What an address says of the log of a task; of an attempt without a failed task nothing. */
 const logOf = (task: string | null) => (task ? { task, tab: "log" } : {});
 
-function FailedItem({ group, onRetry }: { group: FailedGroup; onRetry: () => void }) {
+/** Of so many failures the last lines of the log are shown: each is a request, once. */
+const mostTold = 3;
+const linesTold = 3;
+
+function FailedItem({ group, told, onRetry }: { group: FailedGroup; told: boolean; onRetry: () => void }) {
   const { attempt, task, message } = group.newest;
   const mayWrite = useRight("write");
+  const cause = useQuery({ ...causeQuery(attempt.id), enabled: told });
   const search = logOf(task);
   return (
     <li className={css.failed} data-attempt={attempt.id}>
@@ -173,6 +179,7 @@ function FailedItem({ group, onRetry }: { group: FailedGroup; onRetry: () => voi
         <SessionTime text={attempt.sessionTime} />
       </span>
       <p className={css.message}>{message ?? "It ended without a message."}</p>
+      {told && (cause.isPending ? <span className={css.lines} /> : cause.data && <LastLines lines={cause.data.lines} most={linesTold} className={css.lines} />)}
       <p className={css.where}>
         {task && <code title={task}>{shownName(task)}</code>}
         <span>

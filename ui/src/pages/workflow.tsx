@@ -3,21 +3,23 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { CalendarPlus, CalendarX2, Play } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { answered, client, pathId, type Schemas } from "../api/client";
-import { comparisonQuery } from "../api/queries";
+import { causeQuery, comparisonQuery } from "../api/queries";
 import { useRight } from "../api/session";
 import { RetryDialog } from "../attempt/actions";
+import { shownName } from "../live/outline";
 import { Button, buttonClass } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { Empty, Failure, Loading } from "../parts/feedback";
 import heading from "../parts/heading.module.css";
+import { LastLines } from "../parts/lastlines";
 import { Mark } from "../parts/mark";
 import { Distance, Duration, SessionTime, Time } from "../parts/time";
 import { useKeys } from "../shell/keys";
 import { useTitle } from "../shell/title";
 import { BackfillDialog } from "../workflow/backfill";
 import { GridView } from "../workflow/grid";
-import { causeQuery, gridQuery, type Schedule, scheduleQuery, type Workflow, workflowOfQuery } from "../workflow/queries";
+import { gridQuery, type Schedule, scheduleQuery, type Workflow, workflowOfQuery } from "../workflow/queries";
 import { SchedulePanel } from "../workflow/schedule";
 import { SourcePanel } from "../workflow/source";
 import { StartDialog } from "../workflow/start";
@@ -179,10 +181,11 @@ function Summary({ attempt: id, workflow }: { attempt: string; workflow: Workflo
           <Duration begin={attempt.created} end={attempt.finished} />
         </span>
       </p>
-      {failed && cause.data && (
+      {failed && cause.data?.task && (
         <div className={css.cause}>
-          <code>{cause.data.task}</code>
+          <code>{shownName(cause.data.task)}</code>
           <p>{cause.data.message}</p>
+          <LastLines lines={cause.data.lines} />
         </div>
       )}
       {failed && since.data && <Since data={since.data} />}
@@ -190,7 +193,7 @@ function Summary({ attempt: id, workflow }: { attempt: string; workflow: Workflo
         <Link to="/attempts/$id" params={{ id: attempt.id }} className={buttonClass("main")}>
           Open
         </Link>
-        {cause.data && (
+        {cause.data?.task && (
           <Link to="/attempts/$id" params={{ id: attempt.id }} search={{ task: cause.data.task, tab: "log" }} className={buttonClass()}>
             Log
           </Link>
