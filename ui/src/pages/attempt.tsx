@@ -211,6 +211,7 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
 function Session({ attempt }: { attempt: Attempt }) {
   const navigate = route.useNavigate();
   const go = useMutation({
+    meta: { reads: true },
     mutationFn: (step: 1 | -1) => neighbourOf(Date.parse(attempt.sessionTime), step, sessionsBeside(attempt)),
     onSuccess: (found) => found && void navigate({ params: { id: found.id }, search: (s) => (s.view ? { view: s.view } : {}) }),
   });

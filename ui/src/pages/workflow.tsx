@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { CalendarPlus, CalendarX2, Play } from "lucide-react";
 import { useDeferredValue, useState } from "react";
-import { answered, client, pathId, type Schemas } from "../api/client";
+import { answered, client, isMissing, pathId, type Schemas } from "../api/client";
 import { causeQuery, comparisonQuery } from "../api/queries";
 import { useRight } from "../api/session";
 import { RetryDialog } from "../attempt/actions";
@@ -24,6 +24,7 @@ import { SchedulePanel } from "../workflow/schedule";
 import { SourcePanel } from "../workflow/source";
 import { StartDialog } from "../workflow/start";
 import list from "./list.module.css";
+import { Nearby } from "./nearby";
 import css from "./workflow.module.css";
 
 const tabs = [
@@ -36,7 +37,14 @@ export default function WorkflowPage() {
   const { id, workflow: name } = useParams({ from: "/projects/$id/$workflow" });
   const query = useQuery(workflowOfQuery(id, name));
   useTitle(query.data ? `${query.data.project.name}/${name}` : name);
-  if (!query.data) return <div className={css.page}>{<Loading query={query} rows={8} />}</div>;
+  if (!query.data) {
+    return (
+      <div className={css.page}>
+        <Loading query={query} rows={8} />
+        {isMissing(query.error) && <Nearby project={id} workflow={name} />}
+      </div>
+    );
+  }
   return <Shown workflow={query.data} />;
 }
 

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import { answered, client } from "../api/client";
+import { searchQuery } from "../api/queries";
 import { useRight, useSession } from "../api/session";
 import overlay from "../parts/overlay.module.css";
 import type { Key } from "../shell/keys";
@@ -16,12 +16,6 @@ const pause = 120;
 
 /** The longest text that the API looks for. */
 const longest = 255;
-
-const searchQuery = (q: string) => ({
-  queryKey: ["search", q],
-  queryFn: ({ signal }: { signal: AbortSignal }) => answered(client.GET("/api/x/search", { params: { query: { q } }, signal })),
-  enabled: q !== "",
-});
 
 /** A text once it has stayed the same for a while. */
 function useCalm(text: string): string {
