@@ -15,14 +15,22 @@ export const open = {
   version: "0.0.0",
 };
 
-/** Fails a test for what no page may do: errors, breaches of its policy, calls of other servers. */
-async function watch(page: Page, wrong: string[], allowed: RegExp[]) {
+/** No answer that a page asks for is larger, unpacked, in bytes: a function on AWS answers with 6 MB at most, as text of its own. */
+const mostAnswered = 4 << 20;
+
+/** Fails a test for what no page may do: errors, breaches of its policy, calls of other servers, answers that are too large for AWS. */
+async function watch(page: Page, wrong: string[], allowed: RegExp[], sizes: Promise<void>[]) {
   const note = (text: string) => void (allowed.some((a) => a.test(text)) || wrong.push(text));
   page.on("console", (m) => m.type() === "error" && note(`console: ${m.text()}`));
   page.on("pageerror", (e) => note(`page: ${e.message}`));
   page.on("request", (r) => {
     const to = new URL(r.url());
     if (!["data:", "blob:"].includes(to.protocol) && to.hostname !== "127.0.0.1") note(`request to ${to.origin}`);
+  });
+  page.on("response", (r) => {
+    if (!r.headers()["content-type"]?.startsWith("application/json")) return; // streams and archives are no answers of one piece
+    const size = r.body().then((body) => body.length > mostAnswered && note(`${body.length} bytes of ${r.url()}`));
+    sizes.push(size.then(() => {}, () => {})); // of a page that is gone
   });
   await page.exposeFunction("noteViolation", note);
   await page.addInitScript(() => {
@@ -52,9 +60,11 @@ export const test = base.extend<Fixtures & { guard: void }, { server: Server; ex
   guard: [
     async ({ page, allowed, session }, use) => {
       const wrong: string[] = [];
-      await watch(page, wrong, allowed);
+      const sizes: Promise<void>[] = [];
+      await watch(page, wrong, allowed, sizes);
       if (session) await page.route("**/api/x/session", (r) => r.fulfill({ json: session }));
       await use();
+      await Promise.all(sizes);
       expect(wrong, "what no page may do").toEqual([]);
     },
     { auto: true },

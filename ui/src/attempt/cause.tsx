@@ -14,6 +14,9 @@ import css from "./cause.module.css";
 
 type Comparison = Schemas["Comparison"];
 
+/** How many of the last lines of the log are shown. */
+const linesTold = 3;
+
 type Props = {
   attempt: Attempt;
   outline: Outline;
@@ -51,7 +54,7 @@ export function Cause({ attempt, outline, task, seen, onLog }: Props) {
           </Button>
         </span>
       </div>
-      {cause.data?.task === task.full && <LastLines lines={cause.data.lines} className={css.lines} />}
+      {cause.isPending ? <div className={css.lines} /> : cause.data?.task === task.full && <LastLines lines={cause.data.lines} most={linesTold} className={css.lines} />}
       {open && query.data && <Since comparison={query.data} />}
     </section>
   );

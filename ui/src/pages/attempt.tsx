@@ -61,49 +61,57 @@ function Page({ attempt }: { attempt: Attempt }) {
     void navigate({ search: (s) => ({ ...s, task: String(task), lines: undefined, q: undefined, ...(tab ? { tab } : {}) }), replace: true });
   };
   useFailureKeys(outline, selected?.id, select);
+  // Why an attempt failed stands above its tasks: they come together, so that nothing moves.
+  const comes = status !== "loading" || !attempt.done || attempt.success;
   const itsLog = selected !== null && selected.id === failure?.id && (search.tab ?? "log") === "log";
   return (
     <div className={css.page} data-side={side}>
       <Head attempt={attempt} outline={outline} status={status} />
       {failure && <Cause attempt={attempt} outline={outline} task={failure} seen={{ beside: itsLog, below: itsLog && side === "task" }} onLog={() => select(failure.id, "log")} />}
       {status === "lost" && <Failure error={error} />}
-      <nav className={css.sides} aria-label="Parts of this page">
-        <button type="button" aria-pressed={side === "tasks"} onClick={() => setSide("tasks")}>
-          Tasks
-        </button>
-        <button type="button" aria-pressed={side === "task"} disabled={!selected} onClick={() => setSide("task")}>
-          Task
-        </button>
-      </nav>
-      <div className={css.split} data-single={!selected || undefined}>
-        <div className={css.left}>
-          {outline.tasks.size === 0 && status === "loading" ? (
-            <Skeleton rows={10} height={28} />
-          ) : (
-            <>
-              {graph ? (
-                <GraphPane outline={then} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
+      {comes ? (
+        <>
+          <nav className={css.sides} aria-label="Parts of this page">
+            <button type="button" aria-pressed={side === "tasks"} onClick={() => setSide("tasks")}>
+              Tasks
+            </button>
+            <button type="button" aria-pressed={side === "task"} disabled={!selected} onClick={() => setSide("task")}>
+              Task
+            </button>
+          </nav>
+          <div className={css.split} data-single={!selected || undefined}>
+            <div className={css.left}>
+              {outline.tasks.size === 0 && status === "loading" ? (
+                <Skeleton rows={10} height={28} />
               ) : (
-                <Timeline attempt={attempt} outline={then} whole={outline} at={at} live={status === "live"} tries={tries} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
+                <>
+                  {graph ? (
+                    <GraphPane outline={then} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
+                  ) : (
+                    <Timeline attempt={attempt} outline={then} whole={outline} at={at} live={status === "live"} tries={tries} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
+                  )}
+                  {status !== "loading" && (
+                    <Slider
+                      attempt={attempt}
+                      outline={outline}
+                      past={past}
+                      index={index}
+                      at={search.at}
+                      history={history}
+                      open={sliding}
+                      setOpen={setSliding}
+                      move={(seq) => void navigate({ search: (s) => ({ ...s, at: seq }), replace: true })}
+                    />
+                  )}
+                </>
               )}
-              {status !== "loading" && (
-                <Slider
-                  attempt={attempt}
-                  outline={outline}
-                  past={past}
-                  index={index}
-                  at={search.at}
-                  history={history}
-                  open={sliding}
-                  setOpen={setSliding}
-                  move={(seq) => void navigate({ search: (s) => ({ ...s, at: seq }), replace: true })}
-                />
-              )}
-            </>
-          )}
-        </div>
-        {selected && <TaskPanel key={selected.id} attempt={attempt} outline={outline} task={selected} said={selected.id === failure?.id} history={history} wantHistory={wantHistory} />}
-      </div>
+            </div>
+            {selected && <TaskPanel key={selected.id} attempt={attempt} outline={outline} task={selected} said={selected.id === failure?.id} history={history} wantHistory={wantHistory} />}
+          </div>
+        </>
+      ) : (
+        <Skeleton rows={10} height={28} />
+      )}
     </div>
   );
 }

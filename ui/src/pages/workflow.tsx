@@ -39,7 +39,7 @@ export default function WorkflowPage() {
   useTitle(query.data ? `${query.data.project.name}/${name}` : name);
   if (!query.data) {
     return (
-      <div className={css.page}>
+      <div className={isMissing(query.error) ? list.page : css.page}>
         <Loading query={query} rows={8} />
         {isMissing(query.error) && <Nearby project={id} workflow={name} />}
       </div>
