@@ -34,7 +34,7 @@ for (const { theme, width } of looks) {
     for (const [path, name] of [["/sessions", "sessions"], ["/sessions?state=killed&q=nothing", "sessions-none"], ["/projects", "projects"], ["/projects/1", "project"], ["/nowhere", "missing"]]) {
       await page.goto(path!);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-      await page.waitForLoadState("networkidle");
+      await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
       await look(page, name!, width, theme);
     }
   });

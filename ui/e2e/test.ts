@@ -1,4 +1,4 @@
-import { expect, type Page, test as base } from "@playwright/test";
+import { expect, type Page, type Request, test as base } from "@playwright/test";
 import { Server } from "./server";
 
 /** What the page is told of a session; tests that need another one than that of their server answer with it. */
@@ -27,11 +27,13 @@ async function watch(page: Page, wrong: string[], allowed: RegExp[], sizes: Prom
     const to = new URL(r.url());
     if (!["data:", "blob:"].includes(to.protocol) && to.hostname !== "127.0.0.1") note(`request to ${to.origin}`);
   });
-  page.on("response", (r) => {
-    if (!r.headers()["content-type"]?.startsWith("application/json")) return; // streams and archives are no answers of one piece
-    const size = r.body().then((body) => body.length > mostAnswered && note(`${body.length} bytes of ${r.url()}`));
-    sizes.push(size.then(() => {}, () => {})); // of a page that is gone
-  });
+  const measure = async (request: Request) => {
+    const r = await request.response();
+    if (!r?.headers()["content-type"]?.startsWith("application/json")) return; // streams and archives are no answers of one piece
+    const size = (await r.body()).length;
+    if (size > mostAnswered) note(`${size} bytes of ${r.url()}`);
+  };
+  page.on("requestfinished", (r) => void sizes.push(measure(r).catch(() => {}))); // of a page that is gone
   await page.exposeFunction("noteViolation", note);
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (e) =>
