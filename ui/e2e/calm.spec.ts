@@ -39,7 +39,7 @@ for (const width of [1440, 375]) {
     });
     const { projects } = await server.get<{ projects: { id: string }[] }>("/api/projects?name=sales");
     const looks: [string, () => Promise<void>][] = [
-      ["/", () => expect(page.getByText("LINE 1: select * from events")).toBeVisible()],
+      ["/", () => expect(page.getByRole("group", { name: "The last lines of its log" }).first()).toBeVisible()],
       [`/attempts/${examples.failed}`, () => expect((width === 375 ? page.getByRole("region", { name: "Why it failed" }) : page.getByRole("log")).getByText("LINE 1: select * from events")).toBeVisible()],
       [`/projects/${projects[0]!.id}/nightly`, () => expect(width === 375 ? page.getByRole("list", { name: "Sessions" }) : page.getByRole("complementary", { name: "The session" })).toBeVisible()],
     ];

@@ -158,7 +158,7 @@ function useRowKeys(groups: FailedGroup[], retry: (attempt: string) => void) {
 const logOf = (task: string | null) => (task ? { task, tab: "log" } : {});
 
 /** Of so many failures the last lines of the log are shown: each is a request, once. */
-const mostTold = 3;
+const mostTold = 5;
 const linesTold = 3;
 
 function FailedItem({ group, told, onRetry }: { group: FailedGroup; told: boolean; onRetry: () => void }) {
