@@ -306,10 +306,11 @@ for (const { theme, width } of looks) {
     await expect(problems(page)).toContainText("error");
     await look(page, "editor", width, theme);
     await page.keyboard.press("ControlOrMeta+a");
-    await page.keyboard.insertText(daily.replace("done", "${session_date}"));
+    await page.keyboard.insertText(daily.replace("done", "${session_date}").replace("\n+load", "\nschedule:\n  daily>: 07:00:00\n\n+load"));
     await expect(problems(page)).toContainText("No problems");
     await page.getByRole("button", { name: "Save as revision" }).click();
     await expect(page.getByRole("dialog").getByRole("list", { name: "Changes" })).toContainText("daily.dig");
+    await expect(page.getByRole("dialog").getByRole("list", { name: "Schedules" })).toBeVisible();
     await look(page, "save", width, theme);
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "New file" }).click();
