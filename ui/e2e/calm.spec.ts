@@ -37,10 +37,13 @@ for (const width of [1440, 375]) {
       await new Promise((done) => setTimeout(done, late));
       await r.continue().catch(() => {}); // the page may have gone
     });
+    // A session with two attempts: ways to both of them come, too.
+    const again = /attempt id: ([0-9]+)/.exec(server.cli("retry", examples.hostile, "--resume", "--latest-revision", "--output", "digdag"))![1]!;
+    await server.over(again);
     const { projects } = await server.get<{ projects: { id: string }[] }>("/api/projects?name=sales");
     const looks: [string, () => Promise<void>][] = [
       ["/", () => expect(page.getByRole("group", { name: "The last lines of its log" }).first()).toBeVisible()],
-      [`/attempts/${examples.failed}`, () => expect((width === 375 ? page.getByRole("region", { name: "Why it failed" }) : page.getByRole("log")).getByText("LINE 1: select * from events")).toBeVisible()],
+      [`/attempts/${again}`, () => expect((width === 375 ? page.getByRole("region", { name: "Why it failed" }) : page.getByRole("log")).getByText("red").first()).toBeVisible()],
       [`/projects/${projects[0]!.id}/nightly`, () => expect(width === 375 ? page.getByRole("list", { name: "Sessions" }) : page.getByRole("complementary", { name: "The session" })).toBeVisible()],
     ];
     for (const [path, there] of looks) {

@@ -1,5 +1,4 @@
 import { statSync } from "node:fs";
-import { Film } from "./film";
 import { pictures } from "./looks";
 import { Server } from "./server";
 import { expect, test } from "./test";
@@ -99,6 +98,7 @@ if (process.env.ZERODAG_FILM) {
       await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
       await page.goto(server.url);
       await expect(page.getByRole("group", { name: "The last lines of its log" })).toBeVisible();
+      const { Film } = await import("./film"); // with what makes films of pictures, which no other test needs
       const film = new Film(page);
       await film.show(3_000);
       await film.press(page.getByRole("link", { name: "Log" }).first());

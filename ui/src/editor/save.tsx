@@ -76,7 +76,7 @@ export function SaveDialog(p: Props) {
           )}
         </div>
         <Changes changed={p.changed} />
-        <Rescheduling list={p.project && inForce.data && p.check.schedules ? rescheduled(schedulesOf(inForce.data.workflows), p.check.schedules) : []} />
+        <Rescheduling list={(p.project === null || inForce.data) && p.check.schedules ? rescheduled(schedulesOf(inForce.data?.workflows ?? []), p.check.schedules) : []} />
         <CommandLine line={commands.push(p.name.trim() || "PROJECT")} />
         {overtaken && (
           <label className={css.overtaken}>

@@ -61,13 +61,14 @@ function Page({ attempt }: { attempt: Attempt }) {
     void navigate({ search: (s) => ({ ...s, task: String(task), lines: undefined, q: undefined, ...(tab ? { tab } : {}) }), replace: true });
   };
   useFailureKeys(outline, selected?.id, select);
-  // Why an attempt failed stands above its tasks: they come together, so that nothing moves.
-  const comes = status !== "loading" || !attempt.done || attempt.success;
+  // Why an attempt failed, and the other attempts of its session, stand above its tasks: all come together, so that nothing moves.
+  const others = useQuery(sessionAttemptsQuery(attempt.sessionId));
+  const comes = status !== "loading" && !others.isPending;
   const itsLog = selected !== null && selected.id === failure?.id && (search.tab ?? "log") === "log";
   return (
     <div className={css.page} data-side={side}>
-      <Head attempt={attempt} outline={outline} status={status} />
-      {failure && <Cause attempt={attempt} outline={outline} task={failure} seen={{ beside: itsLog, below: itsLog && side === "task" }} onLog={() => select(failure.id, "log")} />}
+      <Head attempt={attempt} outline={outline} status={status} others={comes ? others.data?.attempts : undefined} />
+      {comes && failure && <Cause attempt={attempt} outline={outline} task={failure} seen={{ beside: itsLog, below: itsLog && side === "task" }} onLog={() => select(failure.id, "log")} />}
       {status === "lost" && <Failure error={error} />}
       {comes ? (
         <>
@@ -81,30 +82,22 @@ function Page({ attempt }: { attempt: Attempt }) {
           </nav>
           <div className={css.split} data-single={!selected || undefined}>
             <div className={css.left}>
-              {outline.tasks.size === 0 && status === "loading" ? (
-                <Skeleton rows={10} height={28} />
+              {graph ? (
+                <GraphPane outline={then} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
               ) : (
-                <>
-                  {graph ? (
-                    <GraphPane outline={then} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
-                  ) : (
-                    <Timeline attempt={attempt} outline={then} whole={outline} at={at} live={status === "live"} tries={tries} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
-                  )}
-                  {status !== "loading" && (
-                    <Slider
-                      attempt={attempt}
-                      outline={outline}
-                      past={past}
-                      index={index}
-                      at={search.at}
-                      history={history}
-                      open={sliding}
-                      setOpen={setSliding}
-                      move={(seq) => void navigate({ search: (s) => ({ ...s, at: seq }), replace: true })}
-                    />
-                  )}
-                </>
+                <Timeline attempt={attempt} outline={then} whole={outline} at={at} live={status === "live"} tries={tries} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
               )}
+              <Slider
+                attempt={attempt}
+                outline={outline}
+                past={past}
+                index={index}
+                at={search.at}
+                history={history}
+                open={sliding}
+                setOpen={setSliding}
+                move={(seq) => void navigate({ search: (s) => ({ ...s, at: seq }), replace: true })}
+              />
             </div>
             {selected && <TaskPanel key={selected.id} attempt={attempt} outline={outline} task={selected} said={selected.id === failure?.id} history={history} wantHistory={wantHistory} />}
           </div>
@@ -158,7 +151,7 @@ function useFailureKeys(outline: Outline, selected: number | undefined, select: 
   ]);
 }
 
-function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline; status: string }) {
+function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; outline: Outline; status: string; others: Attempt[] | undefined }) {
   const { mayRetry, mayKill } = useActions(attempt);
   const [dialog, setDialog] = useState<"retry" | "kill" | null>(null);
   const counts = useMemo(() => count(outline), [outline, outline.version]);
@@ -193,7 +186,7 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
           </span>
         )}
         {attempt.cancelRequested && !attempt.done && <span className={css.fact}>is being killed</span>}
-        <Attempts attempt={attempt} />
+        <Attempts attempt={attempt} others={others} />
         {status === "live" && <span className={css.live}>live</span>}
         <Announce counts={counts} live={status === "live"} />
       </div>
@@ -274,9 +267,8 @@ function Announce({ counts, live }: { counts: { done: number; total: number }; l
 }
 
 /** The attempts of the same session, where there are several. */
-function Attempts({ attempt }: { attempt: Attempt }) {
-  const query = useQuery(sessionAttemptsQuery(attempt.sessionId));
-  const all = [...(query.data?.attempts ?? [])].sort((a, b) => a.index - b.index);
+function Attempts({ attempt, others }: { attempt: Attempt; others: Attempt[] }) {
+  const all = [...others].sort((a, b) => a.index - b.index);
   if (all.length < 2) return null;
   return (
     <nav className={css.attempts} aria-label="Attempts of this session">
