@@ -106,9 +106,9 @@ ui-size: $(PAGE) ## what each page of the web console has to fetch, beside what 
 	npm run --prefix ui --silent size
 
 .PHONY: console-pictures
-console-pictures: $(PAGE) ## take the pictures of the web console in README again: look at each before you keep it
-	pictures=$$(mktemp -d) && ZERODAG_PICTURES=$$pictures $(GO) test -count=1 -run TestConsole ./integration/browser && \
-	for picture in $$pictures/readme-*.png; do cp "$$picture" "docs/pictures/console-$${picture#$$pictures/readme-}"; done
+console-pictures: $(PAGE) ## take the pictures of the web console in README again, and its film: look at each before you keep it
+	pictures=$$(mktemp -d) && ZERODAG_PICTURES=$$pictures ZERODAG_FILM=1 $(GO) test -count=1 -run TestConsole ./integration/browser && \
+	for picture in $$pictures/readme-*; do cp "$$picture" "docs/pictures/console-$${picture#$$pictures/readme-}"; done
 
 .PHONY: build
 build: assets ## build bin/zerodag

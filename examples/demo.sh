@@ -32,8 +32,22 @@ z tasks 2
 
 say "5. Where to look"
 z status
-echo "  the page:    http://127.0.0.1:$port/attempts/2 (ends with this demo)"
 echo "  the API:     http://127.0.0.1:$port/api/attempts/2 (ends with this demo)"
 echo "  the data:    $data"
 echo "  run it on:   $zerodag server -o $data"
 echo "  then:        $zerodag sessions; $zerodag log 2; $zerodag start reports daily-report --session daily"
+
+say "6. The same as a page"
+page=http://127.0.0.1:$port/attempts/2
+picture=$(dirname "$data")/page.png
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+if [ -z "$browser" ]; then
+  echo "  no picture:  there is no Chromium here to take one (apt-get install chromium)"
+elif ! timeout 60 "$browser" --headless $([ "$(id -u)" != 0 ] || echo --no-sandbox) --hide-scrollbars --window-size=1280,800 --virtual-time-budget=5000 \
+  --user-data-dir="$data.browser" --screenshot="$picture" "$page" >"$data.browser.log" 2>&1 || [ ! -s "$picture" ]; then
+  echo "  no picture:  $browser took none, and says why in $data.browser.log"
+else
+  echo "  a picture:   $picture"
+fi
+rm -rf "$data.browser"
+echo "  the page:    $page (ends with this demo)"

@@ -8,6 +8,50 @@ import (
 	"testing"
 )
 
+// TestPlanOfFiles proves that with what is wrong with files the schedules of their workflows are told and, where it is
+// asked for, the tasks of one with their places; and neither where a workflow cannot be read.
+func TestPlanOfFiles(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	type answer struct {
+		Schedules []struct {
+			Workflow, Timezone string
+			Schedule           object
+		}
+		Plan *struct {
+			All   bool
+			Tasks []struct {
+				Name   string
+				Parent *int
+				Makes  bool
+				Place  *struct{ Line int }
+			}
+		}
+	}
+	ask := func(body string) answer { return convert[answer](t, c.must(http.MethodPost, "/api/x/check", body)) }
+	files := `"files":{"a.dig":"timezone: Asia/Tokyo\nschedule:\n  daily>: 03:00:00\n+each:\n  for_each>: {n: [1]}\n  _do:\n    +x: {echo>: x}\n","b.dig":"+b: {echo>: b}\n"`
+	got := ask(`{"plan":"a",` + files + `}}`)
+	if len(got.Schedules) != 1 || got.Schedules[0].Workflow != "a" || got.Schedules[0].Timezone != "Asia/Tokyo" || got.Schedules[0].Schedule["daily>"] != "03:00:00" {
+		t.Errorf("schedules: %+v", got.Schedules)
+	}
+	var names []string
+	for _, p := range got.Plan.Tasks {
+		names = append(names, p.Name)
+	}
+	if each := got.Plan.Tasks[1]; strings.Join(names, " ") != "+a +a+each +a+each^sub+{} +a+each^sub+{}+x" || !got.Plan.All || !each.Makes || *each.Parent != 0 || each.Place.Line != 5 {
+		t.Errorf("plan: %v, line %d", names, each.Place.Line)
+	}
+	if got := ask(`{` + files + `}}`); got.Plan != nil || len(got.Schedules) != 1 {
+		t.Errorf("no plan was asked for: %+v", got)
+	}
+	if got := ask(`{"plan":"a",` + files + `,"c.dig":"+c: [\n"}}`); got.Plan != nil || got.Schedules != nil {
+		t.Errorf("a workflow that cannot be read: %+v", got)
+	}
+	if got := ask(`{"plan":"a","files":{"a.dig":"schedule: {daily>: 07:00:00, note: ` + strings.Repeat("x", 5000) + `}\n+a: {echo>: x}\n"}}`); got.Plan == nil || len(got.Schedules) != 0 {
+		t.Errorf("a schedule that is no real one: %+v", got)
+	}
+}
+
 // TestCheckOfFiles proves that what is wrong with files in a request is told with its place and how to mend it, that
 // large requests are refused and many findings bounded, and that nothing is kept.
 func TestCheckOfFiles(t *testing.T) {

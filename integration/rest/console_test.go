@@ -310,6 +310,32 @@ func TestTaskAndItsLog(t *testing.T) {
 	}
 }
 
+// TestCause proves that an attempt that failed tells its first failed task, what that said, and the last lines that it
+// printed, without those of the server; and that one that worked tells nothing.
+func TestCause(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.push(archive(map[string]string{
+		"bad.dig":  "+a:\n  sh>: for n in $(seq 1 30); do echo line $n; done; exit 7\n+b:\n  echo>: never\n",
+		"good.dig": "+a:\n  echo>: a\n",
+	}))
+	bad := c.must(http.MethodGet, "/api/x/attempts/"+c.run("p", "bad")+"/cause", nil)
+	lines, _ := bad["lines"].([]any)
+	if len(lines) != 10 || lines[0] != "line 21" || lines[9] != "line 30" {
+		t.Errorf("lines: %v", lines)
+	}
+	if message, _ := bad["message"].(string); bad["task"] != "+bad+a" || !strings.Contains(message, "code 7") {
+		t.Errorf("got %v", bad)
+	}
+	good := c.must(http.MethodGet, "/api/x/attempts/"+c.run("p", "good")+"/cause", nil)
+	if good["task"] != nil || good["message"] != nil || len(good["lines"].([]any)) != 0 {
+		t.Errorf("got %v", good)
+	}
+	if a := c.call(http.MethodGet, "/api/x/attempts/999/cause", nil); a.status != http.StatusNotFound {
+		t.Errorf("no attempt: %d", a.status)
+	}
+}
+
 // number reads an id or a number.
 func number(v any) (n int) {
 	fmt.Sscan(cmp.Or(fmt.Sprint(v), "0"), &n)

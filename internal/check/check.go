@@ -38,17 +38,11 @@ const folder = "operators"
 
 // Files checks the files of a project, by their slash paths. syntax says what is wrong with the expressions in a
 // text; nil where that cannot be known. The findings are in the order of files and lines, those that keep the project
-// from being pushed first.
-func Files(files map[string]string, syntax func(string) error) []Finding {
+// from being pushed first. The workflows are there where all their files can be read, whatever else is wrong with them.
+func Files(files map[string]string, syntax func(string) error) ([]Finding, []dig.Workflow) {
 	names := slices.Sorted(maps.Keys(files))
 	workflows := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return path.Ext(name) != ".dig" || strings.Contains(name, "/") })
-	read := func(name string) ([]byte, error) {
-		text, there := files[name]
-		if !there {
-			return nil, fmt.Errorf("%w: %s", dig.ErrNotFound, name)
-		}
-		return []byte(text), nil
-	}
+	read := Source(files)
 	var found []Finding
 	add := func(code string, list ...dig.Error) {
 		for _, e := range list {
@@ -81,7 +75,18 @@ func Files(files map[string]string, syntax func(string) error) []Finding {
 			}
 		}
 	}
-	return found
+	return found, loaded
+}
+
+// Source reads the files of a project by their slash paths.
+func Source(files map[string]string) dig.Source {
+	return func(name string) ([]byte, error) {
+		text, there := files[name]
+		if !there {
+			return nil, fmt.Errorf("%w: %s", dig.ErrNotFound, name)
+		}
+		return []byte(text), nil
+	}
 }
 
 // ownOperators are those that the project brings as files: by the name without an ending, and by the whole name.

@@ -44,14 +44,15 @@ func TestFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, f := range check.Files(c.files, syntax) {
+			findings, _ := check.Files(c.files, syntax)
+			for _, f := range findings {
 				got = append(got, fmt.Sprintf("%s %s:%d:%d", f.Code, f.File, f.Line, f.Column))
 				if f.Message == "" {
 					t.Errorf("a finding without a message: %+v", f)
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s\n%+v", diff, check.Files(c.files, syntax))
+				t.Errorf("%s\n%+v", diff, findings)
 			}
 		})
 	}
@@ -131,7 +132,8 @@ func FuzzFiles(f *testing.F) {
 	f.Add("a.dig", "+a: {echo>: x}\n", "b.dig", "!include : a.dig\n")
 	f.Add("a.dig", "+a: {call>: a}\n", "operators/x", "")
 	f.Fuzz(func(t *testing.T, a, textA, b, textB string) {
-		for _, x := range check.Files(map[string]string{a: textA, b: textB}, nil) {
+		findings, _ := check.Files(map[string]string{a: textA, b: textB}, nil)
+		for _, x := range findings {
 			if x.Message == "" || x.Code == "" {
 				t.Errorf("%+v", x)
 			}

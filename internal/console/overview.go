@@ -178,6 +178,16 @@ func (c *Console) failed(ctx context.Context, site int64, since time.Time, o *Ov
 	return nil
 }
 
+// Cause is why an attempt failed: the first task that failed for good, by its full name, and what it said. Both are "" of
+// an attempt that did not fail.
+func (c *Console) Cause(ctx context.Context, a host.Attempt) (task, message string, err error) {
+	f := Failed{Attempt: a}
+	if a.Status() == "error" {
+		err = c.explain(ctx, &f)
+	}
+	return f.Task, f.Message, err
+}
+
 func (c *Console) explain(ctx context.Context, f *Failed) error {
 	var wrong error
 	err := c.Catalogue.View(ctx, f.Attempt, func(s *engine.State) {

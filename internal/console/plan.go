@@ -55,6 +55,31 @@ const (
 
 // Plan compiles a workflow of any revision.
 func (c *Console) Plan(ctx context.Context, w host.Workflow) (*Plan, error) {
+	p, err := planOf(w)
+	if err != nil {
+		return nil, err
+	}
+	read, err := c.source(ctx, host.Revision{Archive: w.Archive})
+	if errors.Is(err, host.ErrNotFound) {
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.locate(read)
+	return p, nil
+}
+
+// PlanHere compiles a workflow of files that nothing keeps.
+func PlanHere(w dig.Workflow, read dig.Source) (*Plan, error) {
+	p, err := planOf(host.Workflow{Name: w.Name, Config: w.Config})
+	if err == nil {
+		p.locate(read)
+	}
+	return p, err
+}
+
+func planOf(w host.Workflow) (*Plan, error) {
 	nodes, err := dig.Compile("", "+"+w.Name, w.Config)
 	if err != nil {
 		return nil, host.Invalidf("%v", err)
@@ -64,23 +89,20 @@ func (c *Console) Plan(ctx context.Context, w host.Workflow) (*Plan, error) {
 	used := newUses(w.Config.Map("schedule") != nil)
 	used.task("+"+w.Name, w.Config)
 	p.Params = used.open()
-	read, err := c.source(ctx, host.Revision{Archive: w.Archive})
-	if errors.Is(err, host.ErrNotFound) {
-		return &p.Plan, nil
-	}
-	if err != nil {
-		return nil, err
-	}
+	return &p.Plan, nil
+}
+
+// locate finds where the tasks are written.
+func (p *Plan) locate(read dig.Source) {
 	names := make([]string, len(p.Tasks))
 	for i, t := range p.Tasks {
 		names[i] = t.Name
 	}
 	p.Source = true
-	places := dig.Places(read, w.Name+".dig", names)
+	places := dig.Places(read, p.Workflow.Name+".dig", names)
 	for i := range p.Tasks {
 		p.Tasks[i].Place = places[p.Tasks[i].Name]
 	}
-	return &p.Plan, nil
 }
 
 type planner struct {

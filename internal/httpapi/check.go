@@ -1,16 +1,39 @@
 package httpapi
 
 import (
+	"slices"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
 	"zerodag/internal/check"
+	"zerodag/internal/console"
 )
 
 type checkBody struct {
 	Files map[string]string `json:"files"`
+	// Plan names a workflow whose tasks are told, too; "" for none.
+	Plan string `json:"plan"`
 }
 
 type restFindings struct {
 	Findings []restFinding `json:"findings"`
 	All      bool          `json:"all"` // false: there are more than an answer has
+	// Schedules are those of the workflows; null where a file cannot be read.
+	Schedules *[]restScheduled `json:"schedules"`
+	// Plan is null unless it was asked for, and can be read.
+	Plan *restPlanHere `json:"plan"`
+}
+
+// restScheduled is when a workflow is to run.
+type restScheduled struct {
+	Workflow string `json:"workflow"`
+	Timezone string `json:"timezone"`
+	Schedule object `json:"schedule"` // as it is written
+}
+
+type restPlanHere struct {
+	Tasks []restPlanned `json:"tasks"`
+	All   bool          `json:"all"`
 }
 
 type restFinding struct {
@@ -43,9 +66,32 @@ func checkFiles(c *call) (any, error) {
 	if len(b.Files) > mostFiles {
 		return nil, invalid("%d files are checked at once, and these are %d: send those that changed and what they include", mostFiles, len(b.Files))
 	}
-	found := check.Files(b.Files, c.Syntax)
+	found, workflows := check.Files(b.Files, c.Syntax)
 	shown := found[:min(len(found), mostFindings)]
-	return restFindings{each(shown, finding), len(shown) == len(found)}, nil
+	answer := restFindings{Findings: each(shown, finding), All: len(shown) == len(found)}
+	if workflows != nil {
+		answer.Schedules = new(schedulesOf(workflows))
+	}
+	if i := slices.IndexFunc(workflows, func(w dig.Workflow) bool { return w.Name == b.Plan }); i >= 0 {
+		if p, err := console.PlanHere(workflows[i], check.Source(b.Files)); err == nil { // else it is among the findings
+			answer.Plan = &restPlanHere{plannedTasks(p), p.All}
+		}
+	}
+	return answer, nil
+}
+
+// mostSchedule is how many bytes a schedule has that is told. No real one is near.
+const mostSchedule = 4 << 10
+
+// schedulesOf are the schedules of workflows that have one.
+func schedulesOf(workflows []dig.Workflow) []restScheduled {
+	list := []restScheduled{}
+	for _, w := range workflows {
+		if s := w.Config.Map("schedule"); s != nil && len(param.AppendJSON(nil, s)) <= mostSchedule {
+			list = append(list, restScheduled{w.Name, w.Zone, object{s}})
+		}
+	}
+	return list
 }
 
 func finding(f check.Finding) restFinding {

@@ -57,6 +57,13 @@ func getPlan(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	tasks := plannedTasks(p)
+	return restPlan{idName{id(w.ID), w.Name}, w.Revision.Name, tasks, p.All,
+		each(p.Params, func(u console.Used) restUsed { return restUsed{beginning(u.Name), beginning(u.Task)} }), p.Source}, nil
+}
+
+// plannedTasks are as many tasks of a plan as an answer has; where that is not all of them, the plan says so from then on.
+func plannedTasks(p *console.Plan) []restPlanned {
 	bytes := 0
 	for i, t := range p.Tasks {
 		if bytes += len(t.Name) + len(t.Calls); bytes > mostPlan {
@@ -64,8 +71,7 @@ func getPlan(c *call) (any, error) {
 			break
 		}
 	}
-	return restPlan{idName{id(w.ID), w.Name}, w.Revision.Name, each(p.Tasks, planned), p.All,
-		each(p.Params, func(u console.Used) restUsed { return restUsed{beginning(u.Name), beginning(u.Task)} }), p.Source}, nil
+	return each(p.Tasks, planned)
 }
 
 func planned(t console.Planned) restPlanned {

@@ -132,6 +132,7 @@ func consoleEndpoints() []route {
 		{method: http.MethodPost, path: "/api/x/check", name: "checkFiles", role: Viewer, consumes: jsonType, serve: checkFiles},
 		{method: http.MethodPost, path: "/api/x/attempts/{id}/rerun", name: "rerunAttempt", role: Operator, consumes: jsonType, change: "rerun", serve: rerunAttempt},
 		get("attempts/{id}/comparison", "getComparison", getComparison),
+		get("attempts/{id}/cause", "getCause", getCause),
 		get("attempts/{id}/outline", "getOutline", getOutline),
 		following,
 		get("attempts/{id}/tasks/{task_id}", "getTask", getTask),

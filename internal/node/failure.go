@@ -41,6 +41,11 @@ func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string)
 	return lines
 }
 
+// LastLines are the last lines that a task printed, as people are told them; none of a log that is large, or not there.
+func (n *Node) LastLines(ctx context.Context, a host.Attempt, task string) []string {
+	return lastLines(ctx, n.logs, a, task)
+}
+
 // TaskLogs lists the log files of a task, by name: in the order in which they were begun.
 func (n *Node) TaskLogs(ctx context.Context, a host.Attempt, task string) ([]host.LogFile, error) {
 	return taskLogs(ctx, n.logs, a, task)

@@ -61,6 +61,7 @@ test.describe("on a server with tokens", () => {
       expect(await tried()).toBe(200);
       await dialog.getByLabel(/to go on/).fill("ci push");
       await revoke.click();
+      await expect(dialog).toBeHidden(); // until then no row can be seen, whatever became of it
       await expect(page.getByRole("row", { name: /ci push/ })).toHaveCount(0);
       expect(await tried()).toBe(401);
 

@@ -4,11 +4,17 @@ test("from home to the failing line of the log is one click, and to a retry two 
   await page.goto("/");
   const row = page.getByRole("listitem").filter({ hasText: "sales/nightly" });
   await expect(row).toContainText("Command failed with code 1");
+  const lines = row.getByRole("group", { name: "The last lines of its log" });
+  await expect(lines).toHaveText(/LINE 1: select \* from events$/);
   await row.getByRole("link", { name: "Log" }).click();
-  await expect(page.getByText('psql: ERROR: relation "events" does not exist')).toBeInViewport();
+  await expect(page.getByRole("log").getByText('psql: ERROR: relation "events" does not exist')).toBeInViewport();
   await expect(page).toHaveURL(new RegExp(`/attempts/${examples.failed}\\?task=`));
   await expect(page).toHaveTitle(/^failed · sales\/nightly 2026-11-20/);
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /^data:image\/svg/);
+
+  await expect(page.getByRole("group", { name: "The last lines of its log" })).toHaveCount(0); // all of it is beside
+  await page.getByRole("treeitem", { name: /\+report/ }).click();
+  await expect(page.getByRole("group", { name: "The last lines of its log" })).toContainText("loaded 60 rows");
 
   await page.getByRole("button", { name: /changes? since it last worked/ }).click();
   const cause = page.getByRole("region", { name: "Why it failed" });
@@ -35,7 +41,7 @@ test("a whole diagnosis works by keyboard alone", async ({ page, examples }) => 
   await page.keyboard.press("h");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("failed");
   await page.goto(`/attempts/${examples.failed}`);
-  await expect(page.getByText("LINE 1: select * from events")).toBeVisible();
+  await expect(page.getByRole("log").getByText("LINE 1: select * from events")).toBeVisible();
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog", { name: "Keys" })).toContainText("Next failed task");
   await page.keyboard.press("Escape");

@@ -105,6 +105,58 @@ test("a slip in a name is told with what was meant", async ({ page, server }) =>
   await edit(page, project, "daily.dig");
   await append(page, "daily.dig", "\n+each:\n  for_eahc>: {a: [1]}\n  _do:\n    echo>: a\n");
   await expect(problems(page).getByRole("button", { name: /for_eahc/ })).toContainText("did you mean for_each?");
+  await problems(page).getByRole("button", { name: "Fix" }).click();
+  await expect(text(page, "daily.dig")).toContainText("for_each>: {a: [1]}");
+  await expect(problems(page)).toContainText("No problems");
+  await page.keyboard.press("ControlOrMeta+z"); // it is undone as what was typed
+  await expect(problems(page).getByRole("button", { name: /for_eahc/ })).toBeVisible();
+  await page.keyboard.press("F8"); // to its line
+  await page.keyboard.press("Control+.");
+  await expect(text(page, "daily.dig")).toContainText("for_each>: {a: [1]}");
+});
+
+test("the plan beside the text is of what is written now, and leads to its places", async ({ page, server }) => {
+  const project = await pushed(server, `edit-plan-${process.env.TEST_WORKER_INDEX}`);
+  await edit(page, project, "daily.dig");
+  const plan = page.getByRole("list", { name: "Plan" });
+  await expect(plan.getByRole("button")).toHaveText(["+daily", "+loadsh>", "+reportecho>"]);
+  await append(page, "daily.dig", "\n+each:\n  _parallel: true\n  +a:\n    echo>: a\n  +b:\n    for_each>: {n: [1, 2]}\n    _do:\n      +turn:\n        echo>: b\n");
+  await expect(plan.getByRole("button", { name: /\+turn/ })).toBeVisible();
+  await expect(plan.getByRole("button", { name: /beside the one above: \+b/ })).toContainText("for_each>");
+  await plan.getByRole("button", { name: /\+load/ }).click();
+  await expect(text(page, "daily.dig")).toBeFocused();
+  await page.keyboard.insertText("# here ");
+  await expect(text(page, "daily.dig")).toContainText(/# here \+load:|# here sh>/);
+  await append(page, "daily.dig", "+broken: [\n");
+  await expect(problems(page)).toContainText("1 error");
+  await expect(page.getByRole("heading", { name: "Plan" })).toContainText("as it could be read last");
+  await expect(plan.getByRole("button", { name: /\+turn/ })).toBeVisible();
+  await page.getByRole("button", { name: "load.sh", exact: true }).click();
+  await expect(plan).toHaveCount(0);
+});
+
+test("schedules that change are told before they are saved", async ({ page, server }) => {
+  const project = await pushed(server, `edit-schedule-${process.env.TEST_WORKER_INDEX}`);
+  await edit(page, project, "daily.dig");
+  const save = async (typed: string) => {
+    await text(page, "daily.dig").click();
+    await page.keyboard.press("ControlOrMeta+a");
+    await page.keyboard.insertText(typed);
+    await expect(problems(page)).toContainText("No problems");
+    await page.getByRole("button", { name: "Save as revision" }).click();
+  };
+  const dialog = page.getByRole("dialog");
+  const schedules = dialog.getByRole("list", { name: "Schedules" });
+  await save(daily.replace("\n+load", "\nschedule:\n  daily>: 02:00:00\n\n+load"));
+  await expect(schedules).toContainText("daily runs by itself from now on: daily> 02:00:00 (Asia/Tokyo)");
+  await dialog.getByRole("textbox", { name: "Revision" }).fill("first");
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
+  await expect(page.getByText("Saved as revision first")).toBeVisible();
+  await save(daily.replace("\n+load", "\nschedule:\n  daily>: 03:00:00\n\n+load"));
+  await expect(schedules).toContainText("daily> 02:00:00 (Asia/Tokyo) → daily> 03:00:00 (Asia/Tokyo)");
+  await page.keyboard.press("Escape");
+  await save(daily);
+  await expect(schedules).toContainText("daily runs by itself no more");
 });
 
 test("what nobody edits stays byte for byte: binary files, modes, links, ends of lines", async ({ page, server }) => {
@@ -254,10 +306,11 @@ for (const { theme, width } of looks) {
     await expect(problems(page)).toContainText("error");
     await look(page, "editor", width, theme);
     await page.keyboard.press("ControlOrMeta+a");
-    await page.keyboard.insertText(daily.replace("done", "${session_date}"));
+    await page.keyboard.insertText(daily.replace("done", "${session_date}").replace("\n+load", "\nschedule:\n  daily>: 07:00:00\n\n+load"));
     await expect(problems(page)).toContainText("No problems");
     await page.getByRole("button", { name: "Save as revision" }).click();
     await expect(page.getByRole("dialog").getByRole("list", { name: "Changes" })).toContainText("daily.dig");
+    await expect(page.getByRole("dialog").getByRole("list", { name: "Schedules" })).toBeVisible();
     await look(page, "save", width, theme);
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "New file" }).click();

@@ -53,6 +53,31 @@ test.describe("an attempt in the past", () => {
     expect(tasks.tasks.some((t) => t.fullName.includes("+extract") && t.state === "success")).toBe(true);
   });
 
+  test("is there for one under way, too, whose present goes on at the right end", async ({ page, server }) => {
+    const project = `under-way-${process.env.TEST_WORKER_INDEX ?? ""}`;
+    server.push(project, { "steps.dig": "+steps:\n  loop>: 400\n  _do:\n    sh>: sleep 0.2\n" });
+    const attempt = server.begin(project, "steps", "--session", "2026-11-20");
+    await page.goto(`/attempts/${attempt}`);
+    await page.getByRole("button", { name: "Go back in time" }).click();
+    const moment = page.getByRole("slider", { name: "Moment of the attempt" });
+    const most = async () => Number(await moment.getAttribute("max"));
+    await expect.poll(most).toBeGreaterThan(3);
+    const then = await most();
+    await expect.poll(most).toBeGreaterThan(then);
+    expect(Number(await moment.inputValue())).toBeGreaterThan(then); // nobody has gone back: it is at the right end
+    await moment.focus();
+    await page.keyboard.press("Home");
+    await expect(page).toHaveURL(/at=[0-9]+/);
+    await expect(page.getByRole("treeitem", { name: /\+steps/ }).first()).toBeVisible();
+    const before = await most();
+    await expect.poll(most).toBeGreaterThan(before);
+    await expect(moment).toHaveValue("0"); // what is looked at stays while the attempt goes on
+    await expect(page.getByRole("button", { name: "Fork here…" })).toHaveCount(0);
+    await page.getByRole("button", { name: "Now" }).click();
+    await expect(page).not.toHaveURL(/at=/);
+    server.cli("kill", attempt);
+  });
+
   test("is what a link to a moment shows", async ({ page, examples, server }) => {
     const { changes } = await server.get<{ changes: { seq: number }[] }>(`/api/x/attempts/${examples.failed}/changes?after=0`);
     const middle = changes[Math.floor(changes.length / 2)]!;

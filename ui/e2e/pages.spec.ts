@@ -19,7 +19,7 @@ for (const { theme, width } of looks) {
     await expect(page.getByRole("tree")).toBeVisible();
     await look(page, "attempt", width, theme);
     await page.getByRole("button", { name: "Log", exact: true }).click();
-    await expect(page.getByText("LINE 1: select * from events")).toBeVisible();
+    await expect(page.getByRole("log").getByText("LINE 1: select * from events")).toBeVisible();
     await page.getByRole("button", { name: /since it last worked/ }).click();
     await look(page, "attempt-log", width, theme);
     await page.goto(`/attempts/${examples.failed}?task=${encodeURIComponent("+nightly+load^sub+loop-2+part")}&tab=in`);
@@ -34,7 +34,7 @@ for (const { theme, width } of looks) {
     for (const [path, name] of [["/sessions", "sessions"], ["/sessions?state=killed&q=nothing", "sessions-none"], ["/projects", "projects"], ["/projects/1", "project"], ["/nowhere", "missing"]]) {
       await page.goto(path!);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-      await page.waitForLoadState("networkidle");
+      await expect(page.getByRole("status", { name: "Loading" })).toHaveCount(0);
       await look(page, name!, width, theme);
     }
   });

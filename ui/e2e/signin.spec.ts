@@ -47,6 +47,40 @@ test("a token signs in, survives a look at another page, and is out after signin
   }
 });
 
+test("who signs out in one tab is out in all, and what is changed in one is seen in the others", async ({ page, context, allowed }) => {
+  allowed.push(/Failed to load resource/);
+  const server = new Server(["-X", "server.authenticator.type=token"]);
+  await server.start();
+  try {
+    await page.goto(`${server.url}/admin`);
+    const other = await context.newPage();
+    await other.goto(`${server.url}/projects`);
+    await page.getByLabel("Token").fill(readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("button", { name: "Make a token" })).toBeVisible();
+    await expect(other.getByText("No project was pushed to this server yet.")).toBeVisible(); // who signs in in one tab is in in all
+    await other.goto(`${server.url}/admin`);
+    await expect(other.getByRole("button", { name: "Make a token" })).toBeVisible();
+    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("made here");
+    await page.getByRole("button", { name: "Make it" }).click();
+    await expect(other.getByRole("row", { name: /made here/ })).toBeVisible();
+    await page.getByRole("button", { name: "Done" }).click();
+    await other.getByRole("button", { name: /Signed in as/ }).click();
+    await other.getByRole("menuitem", { name: "Sign out" }).click();
+    await expect(page.getByLabel("Token")).toBeVisible();
+    await expect(page.getByText("made here")).toHaveCount(0);
+    // Whoever signs in next is shown nothing of before, not even for a moment.
+    await page.route("**/api/tokens*", () => {}); // no answer comes
+    await page.getByLabel("Token").fill(readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    await expect(page.getByText("made here")).toHaveCount(0);
+  } finally {
+    server.stop();
+  }
+});
+
 test("a user and a password sign in", async ({ page }) => {
   const server = new Server(["-X", "server.authenticator.type=basic", "-X", "server.authenticator.basic.username=ada", "-X", "server.authenticator.basic.password=correct horse"]);
   await server.start();

@@ -1,4 +1,4 @@
-import { expect, type Page, test as base } from "@playwright/test";
+import { expect, type Page, type Request, test as base } from "@playwright/test";
 import { Server } from "./server";
 
 /** What the page is told of a session; tests that need another one than that of their server answer with it. */
@@ -15,8 +15,11 @@ export const open = {
   version: "0.0.0",
 };
 
-/** Fails a test for what no page may do: errors, breaches of its policy, calls of other servers. */
-async function watch(page: Page, wrong: string[], allowed: RegExp[]) {
+/** No answer that a page asks for is larger, unpacked, in bytes: a function on AWS answers with 6 MB at most, as text of its own. */
+const mostAnswered = 4 << 20;
+
+/** Fails a test for what no page may do: errors, breaches of its policy, calls of other servers, answers that are too large for AWS. */
+async function watch(page: Page, wrong: string[], allowed: RegExp[], sizes: Promise<void>[]) {
   const note = (text: string) => void (allowed.some((a) => a.test(text)) || wrong.push(text));
   page.on("console", (m) => m.type() === "error" && note(`console: ${m.text()}`));
   page.on("pageerror", (e) => note(`page: ${e.message}`));
@@ -24,6 +27,13 @@ async function watch(page: Page, wrong: string[], allowed: RegExp[]) {
     const to = new URL(r.url());
     if (!["data:", "blob:"].includes(to.protocol) && to.hostname !== "127.0.0.1") note(`request to ${to.origin}`);
   });
+  const measure = async (request: Request) => {
+    const r = await request.response();
+    if (!r?.headers()["content-type"]?.startsWith("application/json")) return; // streams and archives are no answers of one piece
+    const size = (await r.body()).length;
+    if (size > mostAnswered) note(`${size} bytes of ${r.url()}`);
+  };
+  page.on("requestfinished", (r) => void sizes.push(measure(r).catch(() => {}))); // of a page that is gone
   await page.exposeFunction("noteViolation", note);
   await page.addInitScript(() => {
     document.addEventListener("securitypolicyviolation", (e) =>
@@ -52,9 +62,11 @@ export const test = base.extend<Fixtures & { guard: void }, { server: Server; ex
   guard: [
     async ({ page, allowed, session }, use) => {
       const wrong: string[] = [];
-      await watch(page, wrong, allowed);
+      const sizes: Promise<void>[] = [];
+      await watch(page, wrong, allowed, sizes);
       if (session) await page.route("**/api/x/session", (r) => r.fulfill({ json: session }));
       await use();
+      await Promise.all(sizes);
       expect(wrong, "what no page may do").toEqual([]);
     },
     { auto: true },

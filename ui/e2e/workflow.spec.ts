@@ -125,6 +125,19 @@ test.describe("a workflow", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
   });
 
+  test("that is not there is answered with what was meant", async ({ page, allowed }) => {
+    allowed.push(/404/); // the browser tells of each refusal on its console
+    await page.goto(`/projects/${project}/dialy`);
+    const near = page.getByRole("region", { name: "Did you mean" });
+    await expect(near.getByRole("link", { name: /daily$/ })).toHaveAttribute("href", `/projects/${project}/daily`);
+    await page.goto("/projects/slaes");
+    await near.getByRole("link", { name: "sales" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(/sales$/);
+    await page.goto("/projects/999999");
+    await expect(page.getByRole("alert")).toContainText("does not exist");
+    await expect(near).toHaveCount(0);
+  });
+
   for (const { theme, width } of looks) {
     test(`can be read at ${width} pixels, ${theme}`, async ({ page }) => {
       await page.emulateMedia({ colorScheme: theme });

@@ -1,7 +1,7 @@
 import { CSPProvider } from "@base-ui/react/csp-provider";
-import { QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
+import { MutationCache, QueryClient, QueryClientProvider, useQuery, useQueryClient } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode, useEffect } from "react";
+import { StrictMode, useEffect, useRef } from "react";
 import { createRoot } from "react-dom/client";
 import "@fontsource-variable/geist/wght.css";
 import "@fontsource-variable/geist-mono/wght.css";
@@ -9,6 +9,7 @@ import "./design/tokens.css";
 import "./design/global.css";
 import { onSignedOut, Refusal } from "./api/client";
 import { type Session, sessionQuery } from "./api/session";
+import { hearOtherTabs, tellChange } from "./api/tabs";
 import { Failure } from "./parts/feedback";
 import { createAppRouter } from "./router";
 import { SignIn } from "./shell/signin";
@@ -17,6 +18,7 @@ import { SignIn } from "./shell/signin";
 const passing = (error: unknown) => !(error instanceof Refusal) || error.status === 0 || error.status >= 500;
 
 const queries = new QueryClient({
+  mutationCache: new MutationCache({ onSuccess: (_data, _variables, _context, mutation) => void tellChange(mutation.meta) }),
   defaultOptions: { queries: { retry: (n, error) => n < 2 && passing(error), staleTime: 5_000, networkMode: "always" } },
 });
 const router = createAppRouter(queries);
@@ -39,6 +41,14 @@ function Gate() {
       }),
     [client],
   );
+  useEffect(() => hearOtherTabs(client), [client]);
+  const who = session.data && (session.data.authenticated ? `in ${session.data.user}` : "out");
+  const before = useRef(who);
+  useEffect(() => {
+    // Another person, who may have signed in on another tab, is shown nothing that this one was.
+    if (before.current !== undefined && before.current !== who) void client.resetQueries({ predicate: (q) => q.queryKey[0] !== sessionQuery.queryKey[0] });
+    before.current = who;
+  }, [client, who]);
   if (session.data?.authenticated) return <RouterProvider router={router} />;
   if (session.data) return <SignIn session={session.data} />;
   return session.error ? <Failure error={session.error} retry={() => void session.refetch()} /> : null;

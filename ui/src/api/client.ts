@@ -22,6 +22,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Whether what was asked for is not there. */
+export const isMissing = (error: unknown): boolean => error instanceof Refusal && error.status === 404;
+
 /** Every request has it: it shows that a page of this server asks, and keeps the browser from asking for a password itself. */
 export const pageHeader = { "X-Zerodag-Request": "page" };
 

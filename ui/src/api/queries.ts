@@ -67,6 +67,22 @@ export const comparisonQuery = (attempt: string) =>
     staleTime: Infinity,
   });
 
+/** What has a text in its name, or is of a number; nothing is asked for without a text. */
+export const searchQuery = (q: string) =>
+  queryOptions({
+    queryKey: ["search", q],
+    queryFn: ({ signal }) => answered(client.GET("/api/x/search", { params: { query: { q } }, signal })),
+    enabled: q !== "",
+  });
+
+/** Why an attempt failed, with the last lines of its log: of one that is over it never changes. */
+export const causeQuery = (attempt: string) =>
+  queryOptions({
+    queryKey: ["attempt", attempt, "cause"],
+    queryFn: ({ signal }) => answered(client.GET("/api/x/attempts/{id}/cause", { params: { path: { id: pathId(attempt) } }, signal })),
+    staleTime: Infinity,
+  });
+
 export const taskQuery = (attempt: string, task: number, state: string) =>
   queryOptions({
     queryKey: ["attempt", attempt, "task", task, state],

@@ -11,11 +11,9 @@ import { Dialog, DialogFoot } from "../parts/dialog";
 import { Failure, Loading } from "../parts/feedback";
 import { SessionTime } from "../parts/time";
 import css from "./actions.module.css";
+import { attemptName } from "./name";
 
-/** The name of an attempt that a retry makes: one that nothing else has. */
-const retryName = () => crypto.randomUUID?.() ?? `page-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 10)}`;
-
-async function retry(attempt: Attempt, newest: boolean): Promise<Attempt> {
+async function retry(attempt: Attempt, newest: boolean, retryAttemptName: string): Promise<Attempt> {
   let workflow = attempt.workflow.id;
   if (newest || workflow === null) {
     const found = await answered(
@@ -28,7 +26,7 @@ async function retry(attempt: Attempt, newest: boolean): Promise<Attempt> {
       body: {
         workflowId: workflow,
         sessionTime: attempt.sessionTime,
-        retryAttemptName: retryName(),
+        retryAttemptName,
         params: attempt.params,
         resume: { mode: "failed", attemptId: attempt.id },
       },
@@ -48,12 +46,13 @@ export function RetryDialog({ attempt: id, onClose }: { attempt: string; onClose
 
 function RetryForm({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) {
   const [newest, setNewest] = useState(true);
+  const [another] = useState(attemptName); // one for all tries: an answer that was lost makes no second attempt
   const navigate = useNavigate();
   const queries = useQueryClient();
   const name = useId();
   const stored = useQuery({ ...workflowQuery(attempt.workflow.id ?? ""), enabled: attempt.workflow.id !== null });
   const start = useMutation({
-    mutationFn: () => retry(attempt, newest),
+    mutationFn: () => retry(attempt, newest, another),
     onSuccess: async (started) => {
       void queries.invalidateQueries();
       onClose();

@@ -2,10 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { ChevronRight, ScrollText } from "lucide-react";
 import { useState } from "react";
 import type { Attempt, Schemas } from "../api/client";
-import { comparisonQuery } from "../api/queries";
+import { causeQuery, comparisonQuery } from "../api/queries";
 import { type Outline, shownName, type Task } from "../live/outline";
 import { Button } from "../parts/button";
 import { exitWords } from "../parts/exit";
+import { LastLines } from "../parts/lastlines";
 import { Mark } from "../parts/mark";
 import { SessionTime } from "../parts/time";
 import { formatDuration } from "../parts/zone";
@@ -13,13 +14,26 @@ import css from "./cause.module.css";
 
 type Comparison = Schemas["Comparison"];
 
+/** How many of the last lines of the log are shown. */
+const linesTold = 3;
+
+type Props = {
+  attempt: Attempt;
+  outline: Outline;
+  task: Task;
+  /** The log of the task is on the page: beside this where there is room for both, or in its place below. */
+  seen: { beside: boolean; below: boolean };
+  onLog: () => void;
+};
+
 /** Why an attempt failed, and what is different since its workflow last succeeded. */
-export function Cause({ attempt, outline, task, onLog }: { attempt: Attempt; outline: Outline; task: Task; onLog: () => void }) {
+export function Cause({ attempt, outline, task, seen, onLog }: Props) {
   const query = useQuery(comparisonQuery(attempt.id));
+  const cause = useQuery(causeQuery(attempt.id));
   const [open, setOpen] = useState(false);
   const others = [...outline.tasks.values()].filter((t) => t.state === "error" && t.id !== task.id && outline.errors.has(t.id)).length;
   return (
-    <section className={css.cause} aria-label="Why it failed">
+    <section className={css.cause} aria-label="Why it failed" data-beside={seen.beside || undefined} data-below={seen.below || undefined}>
       <div className={css.row}>
         <Mark state="error" size={16} />
         <p className={css.text}>
@@ -40,6 +54,7 @@ export function Cause({ attempt, outline, task, onLog }: { attempt: Attempt; out
           </Button>
         </span>
       </div>
+      {cause.isPending ? <div className={css.lines} /> : cause.data?.task === task.full && <LastLines lines={cause.data.lines} most={linesTold} className={css.lines} />}
       {open && query.data && <Since comparison={query.data} />}
     </section>
   );

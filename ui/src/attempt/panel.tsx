@@ -1,11 +1,10 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import type { Attempt, Schemas } from "../api/client";
 import { taskQuery } from "../api/queries";
 import { isOver, type Outline, shownName, type Task, triesOf } from "../live/outline";
-import { loadHistory } from "../live/follow";
 import { LogView } from "../log/view";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
@@ -13,6 +12,7 @@ import { exitWords } from "../parts/exit";
 import { Empty, Loading } from "../parts/feedback";
 import { Mark } from "../parts/mark";
 import { Duration, Time } from "../parts/time";
+import type { Recorded } from "./history";
 import { Values } from "./values";
 import css from "./panel.module.css";
 
@@ -21,8 +21,10 @@ const tabs = ["log", "in", "out", "tries"] as const;
 type Tab = (typeof tabs)[number];
 const names: Record<Tab, string> = { log: "Log", in: "In", out: "Out", tries: "Tries" };
 
+type PanelProps = { attempt: Attempt; outline: Outline; task: Task; said: boolean; history: Recorded; wantHistory: () => void };
+
 /** One task: its log, what it saw, what it left, and how often it was run. `said`: its error is shown above. */
-export function TaskPanel({ attempt, outline, task, said }: { attempt: Attempt; outline: Outline; task: Task; said: boolean }) {
+export function TaskPanel({ attempt, outline, task, said, history, wantHistory }: PanelProps) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const tab = tabs.find((t) => t === search.tab) ?? "log";
@@ -65,7 +67,7 @@ export function TaskPanel({ attempt, outline, task, said }: { attempt: Attempt; 
           {query.data ? <Out detail={query.data} /> : <Loading query={query} />}
         </Tabs.Panel>
         <Tabs.Panel value="tries" className={css.scroll}>
-          <Tries attempt={attempt} task={task} />
+          <Tries attempt={attempt} task={task} history={history} want={wantHistory} />
         </Tabs.Panel>
       </Tabs.Root>
     </section>
@@ -128,16 +130,16 @@ function Out({ detail }: { detail: Detail }) {
   );
 }
 
-function Tries({ attempt, task }: { attempt: Attempt; task: Task }) {
-  const query = useQuery({
-    queryKey: ["attempt", attempt.id, "tries", task.id, task.runs, task.state],
-    queryFn: async ({ signal }) => triesOf(await loadHistory(attempt.id, signal)).get(task.id) ?? [],
-  });
-  if (!query.data) return <Loading query={query} />;
-  if (query.data.length === 0) return <Empty>{task.resumed ? "It was kept from an earlier attempt: it did not run here." : "It has not run."}</Empty>;
+type TriesProps = { attempt: Attempt; task: Task; history: Recorded; want: () => void };
+
+function Tries({ attempt, task, history, want }: TriesProps) {
+  useEffect(want, [want]);
+  const tries = useMemo(() => history.changes && (triesOf(history.changes).get(task.id) ?? []), [history.changes, task.id]);
+  if (!tries) return <Loading query={history} />;
+  if (tries.length === 0) return <Empty>{task.resumed ? "It was kept from an earlier attempt: it did not run here." : "It has not run."}</Empty>;
   return (
     <ol className={css.tries}>
-      {query.data.map((t, i) => (
+      {tries.map((t, i) => (
         <li key={t.begin}>
           <Mark state={t.end === 0 ? task.state : t.state} word />
           <span>run {i + 1}</span>

@@ -1,11 +1,10 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { History, Pause, Play } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { type Attempt, answered, client, pathId } from "../api/client";
 import { useRight } from "../api/session";
-import { loadHistory } from "../live/follow";
-import type { Change, Outline } from "../live/outline";
+import type { Outline } from "../live/outline";
 import { Past } from "../live/past";
 import { Button } from "../parts/button";
 import { CommandLine } from "../parts/command";
@@ -14,6 +13,8 @@ import { Dialog, DialogFoot } from "../parts/dialog";
 import { Failure, Skeleton } from "../parts/feedback";
 import { Time } from "../parts/time";
 import { useKeys } from "../shell/keys";
+import type { Recorded } from "./history";
+import { attemptName } from "./name";
 import css from "./slider.module.css";
 
 /** Attempts with more tasks than this have no slider: their history is not read by a page. */
@@ -24,25 +25,20 @@ const replay = 12_000;
 const frame = 50;
 
 /** The tasks as they were after an entry of the history; those of now without one. */
-export function usePast(attempt: string, outline: Outline, at: string | undefined, open: boolean): { past: Past | null; index: number; then: Outline; query: { error: unknown; refetch: () => unknown } } {
-  const wanted = open || at !== undefined;
-  const query = useQuery({
-    queryKey: ["attempt", attempt, "changes"],
-    queryFn: ({ signal }) => loadHistory(attempt, signal) as Promise<Change[]>,
-    enabled: wanted,
-    staleTime: Infinity,
-  });
-  const past = useMemo(() => (query.data ? new Past(query.data, outline.errors) : null), [query.data, outline.errors]);
-  const last = (query.data?.length ?? 0) - 1;
+export function usePast(history: Recorded, round: number, outline: Outline, at: string | undefined): { past: Past | null; index: number; then: Outline } {
+  const { changes } = history;
+  const past = useMemo(() => (changes ? new Past() : null), [changes !== null, round]);
+  if (changes) past?.add(changes); // it only grows, so that a second time adds nothing
+  const last = (changes?.length ?? 0) - 1;
   const index = at !== undefined && past ? Math.max(0, past.indexOf(Number(at))) : last;
-  const then = useMemo(() => (at !== undefined && past ? past.at(index) : outline), [at, past, index, outline, outline.version]);
-  return { past, index, then, query };
+  const then = useMemo(() => (at !== undefined && past ? past.at(index, outline.errors) : outline), [at, past, index, outline, outline.version]);
+  return { past, index, then };
 }
 
-type Props = { attempt: Attempt; outline: Outline; past: Past | null; index: number; at: string | undefined; query: { error: unknown; refetch: () => unknown }; open: boolean; setOpen: (open: boolean) => void; move: (seq: string | undefined) => void };
+type Props = { attempt: Attempt; outline: Outline; past: Past | null; index: number; at: string | undefined; history: Recorded; open: boolean; setOpen: (open: boolean) => void; move: (seq: string | undefined) => void };
 
 /** The bar below the tasks: an attempt is gone back in, step by step or by dragging, and forked from a moment. */
-export function Slider({ attempt, outline, past, index, at, query, open, setOpen, move }: Props) {
+export function Slider({ attempt, outline, past, index, at, history, open, setOpen, move }: Props) {
   const mayWrite = useRight("write");
   const [forking, setForking] = useState(false);
   const [playing, setPlaying] = useState(false);
@@ -63,7 +59,7 @@ export function Slider({ attempt, outline, past, index, at, query, open, setOpen
       </div>
     );
   }
-  if (!past) return <div className={css.bar}>{query.error ? <Failure error={query.error} retry={() => void query.refetch()} /> : <Skeleton rows={1} height={28} />}</div>;
+  if (!past) return <div className={css.bar}>{history.error ? <Failure error={history.error} retry={() => void history.refetch()} /> : <Skeleton rows={1} height={28} />}</div>;
   const now = at === undefined;
   const entry = past.history[index];
   return (
@@ -117,8 +113,9 @@ function ForkDialog({ attempt, seq, then, onClose }: { attempt: Attempt; seq: nu
   const queries = useQueryClient();
   const leaves = [...then.tasks.values()].filter((task) => task.children.length === 0);
   const kept = leaves.filter((task) => task.state === "success");
+  const [another] = useState(attemptName); // one for all tries: an answer that was lost makes no second attempt
   const fork = useMutation({
-    mutationFn: () => answered(client.POST("/api/attempts/{id}/fork", { params: { path: { id: pathId(attempt.id) } }, body: { seq, retryAttemptName: `page-${Date.now().toString(36)}` } })),
+    mutationFn: () => answered(client.POST("/api/attempts/{id}/fork", { params: { path: { id: pathId(attempt.id) } }, body: { seq, retryAttemptName: another } })),
     onSuccess: async (started) => {
       void queries.invalidateQueries();
       onClose();

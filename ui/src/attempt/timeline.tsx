@@ -1,15 +1,15 @@
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronRight, Route, Scissors } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Attempt } from "../api/client";
 import { criticalPath } from "../live/critical";
-import { loadHistory } from "../live/follow";
-import { isOver, type Outline, type Try, triesOf, triesUntil } from "../live/outline";
+import { isOver, type Outline, type Try, triesUntil } from "../live/outline";
 import { Empty } from "../parts/feedback";
+import field from "../parts/filter.module.css";
 import { Mark } from "../parts/mark";
 import { lookOf } from "../parts/state";
+import { Toggle } from "../parts/toggle";
 import { useNow, usePlace } from "../parts/time";
 import { formatDuration, formatTime } from "../parts/zone";
 import { type Scale, scaleOf, shortAxis } from "./scale";
@@ -21,8 +21,6 @@ const rowHeight = 28;
 const axisHeight = 26;
 /** A bar is never narrower than this, in pixels, so that the quickest task can be seen. */
 const leastBar = 3;
-/** Attempts with more tasks than this do not have their whole history read for the bars of each try. */
-const mostTasks = 2_000;
 
 type Props = {
   attempt: Attempt;
@@ -32,6 +30,8 @@ type Props = {
   /** The moment that is looked at, in milliseconds since 1970; null for now. */
   at: number | null;
   live: boolean;
+  /** The runs of tasks that had several, as far as they are known. */
+  tries: ReadonlyMap<number, Try[]>;
   selected: number | null;
   onSelect: (task: number) => void;
   /** What stands before the tools: the ways to look at an attempt. */
@@ -40,18 +40,18 @@ type Props = {
 type Spans = Map<number, { begin: number; end: number }>;
 
 /** The tree of tasks, and beside each when it was at work: one scroller, so that they cannot drift apart. */
-export function Timeline({ attempt, outline, whole, at, live, selected, onSelect, views }: Props) {
+export function Timeline({ attempt, outline, whole, at, live, tries: all, selected, onSelect, views }: Props) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [shown, setShown] = useState<Shown>({ toggled: new Set(), unfolded: new Set() });
   const [text, setText] = useState("");
   const [cut, setCut] = useState(true);
   const only = search.only === "failed" || search.only === "running" || search.only === "critical" ? search.only : undefined;
+  const turn = (to: string) => void navigate({ search: (s) => ({ ...s, only: only === to ? undefined : to }), replace: true });
   const critical = useMemo(() => (only === "critical" ? new Set(criticalPath(whole).map((t) => t.id)) : undefined), [only, whole, whole.version]);
   const filter = useMemo<Filter>(() => ({ text, only, ...(critical ? { critical } : {}) }), [text, only, critical]);
   const rows = useMemo(() => rowsOf(outline, shown, filter), [outline, outline.version, shown, filter]);
   const spans = useMemo(() => spansOf(outline), [outline, outline.version]);
-  const all = useTries(attempt, whole, live);
   const tries = useMemo(() => (at === null ? all : triesUntil(all, at)), [all, at]);
   const clock = useNow();
   const now = at ?? clock;
@@ -69,7 +69,7 @@ export function Timeline({ attempt, outline, whole, at, live, selected, onSelect
         <input
           type="search"
           data-filter
-          className={css.filter}
+          className={`${field.filter} ${css.filter}`}
           value={text}
           placeholder="Filter tasks"
           aria-label="Filter tasks"
@@ -78,24 +78,18 @@ export function Timeline({ attempt, outline, whole, at, live, selected, onSelect
           onKeyDown={(e) => e.key === "Escape" && e.currentTarget.blur()}
         />
         {(["failed", "running"] as const).map((o) => (
-          <button key={o} type="button" className={css.only} aria-pressed={only === o} onClick={() => void navigate({ search: (s) => ({ ...s, only: only === o ? undefined : o }), replace: true })}>
+          <Toggle key={o} on={only === o} turn={() => turn(o)}>
             <Mark state={o === "failed" ? "error" : "running"} size={12} word />
-          </button>
+          </Toggle>
         ))}
-        <button
-          type="button"
-          className={css.only}
-          aria-pressed={only === "critical"}
-          title="The tasks that the attempt took its time for"
-          onClick={() => void navigate({ search: (s) => ({ ...s, only: only === "critical" ? undefined : "critical" }), replace: true })}
-        >
+        <Toggle on={only === "critical"} title="The tasks that the attempt took its time for" turn={() => turn("critical")}>
           <Route size={12} aria-hidden /> critical
-        </button>
+        </Toggle>
         <span className={css.grow} />
         {(scale.gaps.length > 0 || !cut) && (
-          <button type="button" className={css.only} aria-pressed={cut} onClick={() => setCut(!cut)} title="Draw long idle times narrow">
+          <Toggle on={cut} title="Draw long idle times narrow" turn={() => setCut(!cut)}>
             <Scissors size={12} aria-hidden /> idle gaps
-          </button>
+          </Toggle>
         )}
       </div>
       <div className={css.scroller} ref={scroller}>
@@ -168,20 +162,6 @@ function onKey(e: KeyboardEvent, rows: Row[], active: number, onSelect: (task: n
   e.stopPropagation();
 }
 
-/** The runs of tasks that had several; of a large attempt, or one under way, only what the outline says is drawn. */
-function useTries(attempt: Attempt, outline: Outline, live: boolean): Map<number, Try[]> {
-  const several = useMemo(() => [...outline.tasks.values()].some((t) => t.runs > 1), [outline, outline.version]);
-  const query = useQuery({
-    queryKey: ["attempt", attempt.id, "history"],
-    queryFn: ({ signal }) => loadHistory(attempt.id, signal).then(triesOf),
-    enabled: several && !live && outline.tasks.size <= mostTasks,
-    staleTime: Infinity,
-  });
-  return query.data ?? noTries;
-}
-
-const noTries = new Map<number, Try[]>();
-
 function useScale(attempt: Attempt, spans: Spans, outline: Outline, now: number, cut: boolean): Scale {
   return useMemo(() => {
     const work: { begin: number; end: number }[] = [];
@@ -227,7 +207,7 @@ type RowProps = {
   top: number;
   selected: boolean;
   spans: Spans;
-  tries: Map<number, Try[]>;
+  tries: ReadonlyMap<number, Try[]>;
   scale: Scale;
   now: number;
   onSelect: (task: number) => void;

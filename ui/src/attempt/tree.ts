@@ -1,4 +1,4 @@
-import { isBusy, isFailure, isOver, type Outline, type Task } from "../live/outline";
+import { isBusy, isFailure, isOver, type Outline, rootsOf, type Task } from "../live/outline";
 
 /** More siblings than this are folded to one row, with what needs somebody before it. */
 const most = 50;
@@ -72,7 +72,7 @@ export function rowsOf(outline: Outline, shown: Shown, filter: Filter): Row[] {
     for (const c of apart) add(c, depth, 1);
     if (rest.length > 0) rows.push(foldOf(parent, rest, depth));
   };
-  for (const task of outline.tasks.values()) if (task.parent === 0) add(task, 0, 1);
+  for (const task of rootsOf(outline)) add(task, 0, 1);
   return rows;
 }
 

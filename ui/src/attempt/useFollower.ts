@@ -1,10 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
 import { useSession } from "../api/session";
-import { type Followed, Follower } from "../live/follow";
-import { emptyOutline } from "../live/outline";
+import { type Followed, Follower, nothingYet } from "../live/follow";
 
-const none: Followed = { outline: emptyOutline(), status: "loading", error: null };
+const none = nothingYet();
 
 /** The tasks of an attempt as they are now, followed until it is over. */
 export function useFollower(attempt: string): Followed {

@@ -8,11 +8,15 @@ import { Decoration, drawSelection, EditorView, highlightActiveLine, highlightAc
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "react";
 import css from "./code.module.css";
+import { fixOf } from "./fix";
 import { theme } from "./theme";
 import type { Finding } from "./useCheck";
 
-/** A place that somebody wants to see; another object is another wish, also for the same place. */
-export type Place = { file: string; line: number; column: number };
+/**
+ * A place that somebody wants to see; another object is another wish, also for the same place. With `fix` what was meant is
+ * written there; line 0 is that of the cursor.
+ */
+export type Place = { file: string; line: number; column: number; fix?: boolean };
 
 type Props = {
   name: string;
@@ -91,8 +95,8 @@ export default function Code({ name, text, version, readOnly, findings, place, o
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const states = useRef({ version, of: new Map<string, EditorState>() });
-  const latest = useRef({ name, text, onChange });
-  latest.current = { name, text, onChange };
+  const latest = useRef({ name, text, findings, onChange });
+  latest.current = { name, text, findings, onChange };
   useEffect(() => {
     const root = host.current!.shadowRoot ?? host.current!.attachShadow({ mode: "open" });
     view.current = new EditorView({ parent: root, root });
@@ -109,6 +113,7 @@ export default function Code({ name, text, version, readOnly, findings, place, o
   useEffect(() => view.current!.dispatch(setDiagnostics(view.current!.state, findings.map((f) => diagnostic(view.current!.state, f)))), [name, version, findings]);
   useEffect(() => {
     if (place?.file !== name) return;
+    if (place.fix) return mend(view.current!, latest.current.findings, place);
     const { from } = rangeOf(view.current!.state, place.line, place.column);
     view.current!.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
     view.current!.focus();
@@ -128,6 +133,20 @@ function newState(name: string, text: string, readOnly: boolean, typed: (text: s
       EditorView.updateListener.of((u) => u.docChanged && typed(u.state.sliceDoc())),
     ],
   });
+}
+
+/** Writes what was meant at a place, or in the line of the cursor, as if somebody typed it: it can be undone. */
+function mend(view: EditorView, findings: Finding[], { line, column }: Place) {
+  const wanted = line > 0 ? line : view.state.doc.lineAt(view.state.selection.main.head).number;
+  if (wanted > view.state.doc.lines) return;
+  const at = view.state.doc.line(wanted);
+  const here = findings.filter((f) => f.line === wanted && (column === 0 || f.column === column));
+  const fix = here.map((f) => fixOf(f, at.text)).find((f) => f !== null);
+  if (fix && !view.state.readOnly) {
+    const changes = { from: at.from + fix.from, to: at.from + fix.to, insert: fix.insert };
+    view.dispatch({ changes, selection: { anchor: changes.from + fix.insert.length }, userEvent: "input.complete", scrollIntoView: true });
+  }
+  view.focus();
 }
 
 /** From a place on, counted from 1, to the end of the word there. A place that is not there any more is the nearest one. */

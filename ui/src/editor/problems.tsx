@@ -1,9 +1,12 @@
 import { Failure } from "../parts/feedback";
+import { oneWord } from "./fix";
 import type { Finding, useCheck } from "./useCheck";
 import css from "./workbench.module.css";
 
+type Props = { check: ReturnType<typeof useCheck>; go: (f: Finding, fix?: boolean) => void; mayChange: boolean };
+
 /** What is wrong with the files, and how each is mended; pressing one shows its place. */
-export function Problems({ check, go }: { check: ReturnType<typeof useCheck>; go: (f: Finding) => void }) {
+export function Problems({ check, go, mayChange }: Props) {
   return (
     <section className={css.problems} aria-labelledby="problems">
       <div className={css.tools}>
@@ -29,6 +32,11 @@ export function Problems({ check, go }: { check: ReturnType<typeof useCheck>; go
               {f.message}
               {f.hint && <small>{f.hint}</small>}
             </button>
+            {mayChange && oneWord(f) && (
+              <button type="button" className={css.fix} title="Ctrl . in the line" onClick={() => go(f, true)}>
+                Fix
+              </button>
+            )}
           </li>
         ))}
       </ul>

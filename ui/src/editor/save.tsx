@@ -1,7 +1,8 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
+import { CalendarClock } from "lucide-react";
 import { useMemo, useState } from "react";
 import { answered, client, Refusal, type Schemas } from "../api/client";
-import { projectQuery } from "../api/queries";
+import { projectQuery, projectWorkflowsQuery } from "../api/queries";
 import { Button } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
@@ -11,6 +12,7 @@ import { push } from "./archive";
 import { count, diff, excerpt } from "./diff";
 import { type Base, type Change, entriesOf, type File, workflowIn } from "./project";
 import css from "./save.module.css";
+import { rescheduled, type Rescheduled, schedulesOf } from "./scheduled";
 import type { useCheck } from "./useCheck";
 
 type Props = {
@@ -38,6 +40,7 @@ export function SaveDialog(p: Props) {
   const workflows = p.files.flatMap((f) => workflowIn(f.name) ?? []);
   const [workflow, setWorkflow] = useState((p.shown && workflowIn(p.shown)) || workflows[0] || "");
   const newest = useQuery({ ...projectQuery(p.project?.id ?? ""), enabled: p.project !== null, staleTime: 0 });
+  const inForce = useQuery({ ...projectWorkflowsQuery(p.project?.id ?? ""), enabled: p.project !== null, staleTime: 0 });
   const overtaken = newest.data !== undefined && newest.data.revision !== p.base.revision;
   const save = useMutation({
     mutationFn: async () => {
@@ -48,7 +51,7 @@ export function SaveDialog(p: Props) {
   });
   const conflict = save.error instanceof Refusal && save.error.status === 409;
   const errors = p.check.findings.some((f) => f.refused);
-  const looked = p.project === null || (newest.data !== undefined && !newest.isFetching);
+  const looked = p.project === null || (newest.data !== undefined && !newest.isFetching && !inForce.isFetching);
   const ready = p.name.trim() !== "" && revision !== "" && p.check.current && !errors && looked && (!overtaken || anyway) && !save.isPending;
   return (
     <Dialog open wide onClose={p.onClose} title={p.start ? "Save and start" : "Save as revision"}>
@@ -73,6 +76,7 @@ export function SaveDialog(p: Props) {
           )}
         </div>
         <Changes changed={p.changed} />
+        <Rescheduling list={(p.project === null || inForce.data) && p.check.schedules ? rescheduled(schedulesOf(inForce.data?.workflows ?? []), p.check.schedules) : []} />
         <CommandLine line={commands.push(p.name.trim() || "PROJECT")} />
         {overtaken && (
           <label className={css.overtaken}>
@@ -92,6 +96,36 @@ export function SaveDialog(p: Props) {
         </DialogFoot>
       </form>
     </Dialog>
+  );
+}
+
+/** Says which workflows run at other times by themselves once this is saved. */
+function Rescheduling({ list }: { list: Rescheduled[] }) {
+  if (list.length === 0) return null;
+  return (
+    <ul className={css.rescheduled} aria-label="Schedules">
+      {list.map(({ workflow, from, to }) => (
+        <li key={workflow}>
+          <CalendarClock size={14} aria-hidden />
+          <span>
+            <b>{workflow}</b>{" "}
+            {from === null ? (
+              <>
+                runs by itself from now on: <code>{to}</code>
+              </>
+            ) : to === null ? (
+              <>
+                runs by itself no more: it was <code>{from}</code>
+              </>
+            ) : (
+              <>
+                runs at other times: <code>{from}</code> <span aria-label="becomes">→</span> <code>{to}</code>
+              </>
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -7,6 +7,8 @@ import { useRight } from "../api/session";
 import { Button } from "../parts/button";
 import { Dialog, DialogFoot } from "../parts/dialog";
 import { Empty, Skeleton } from "../parts/feedback";
+import heading from "../parts/heading.module.css";
+import list from "../pages/list.module.css";
 import { useKeys } from "../shell/keys";
 import { useTitle } from "../shell/title";
 import { scheduleQuery, workflowOfQuery } from "../workflow/queries";
@@ -14,6 +16,7 @@ import { StartDialog } from "../workflow/start";
 import type { Place } from "./code";
 import { type Draft, dropDraft, keepDraft } from "./drafts";
 import { FileList } from "./filelist";
+import { PlanView } from "./planview";
 import { Problems } from "./problems";
 import { type Base, changes, entriesOf, type File, isLink, sizeOf, textNow, untouched, workflowIn, write } from "./project";
 import { SaveDialog } from "./save";
@@ -53,10 +56,10 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
   const mayPush = useRight("admin");
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const check = useCheck(base, files);
   const changed = useMemo(() => changes(base, files), [base, files]);
   const dirty = touched && changed.length > 0;
   const file = files.find((f) => f.name === asked) ?? files[0];
+  const check = useCheck(base, files, file ? workflowIn(file.name) : null);
   const kept = useDraft(draftKey, dirty, touched, useMemo(() => ({ revision: base.revision, project: name, files }), [base, name, files]));
   const errors = check.findings.filter((f) => f.refused).length;
   const savable = mayPush && changed.length > 0;
@@ -73,9 +76,9 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
     setPlace(null);
     show(name);
   };
-  const go = (f: Finding) => {
+  const go = (f: { file: string | null; line: number; column: number }, fix = false) => {
     if (!f.file || !files.some((known) => known.name === f.file)) return;
-    setPlace({ file: f.file, line: f.line, column: f.column });
+    setPlace({ file: f.file, line: f.line, column: f.column, fix });
     show(f.file);
   };
   const next = () => {
@@ -104,14 +107,15 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
   useKeys([
     { keys: "Ctrl s", does: "Save as a revision", always: true, run: () => savable && errors === 0 && setSaving("save") },
     { keys: "F8", does: "Go to the next problem", always: true, run: next },
+    ...(mayPush ? [{ keys: "Ctrl .", does: "Write what was meant, in the line of the cursor", always: true, run: () => file && setPlace({ file: file.name, line: 0, column: 0, fix: true }) }] : []),
   ]);
   return (
     <div className={css.page}>
-      <header className={css.head}>
+      <header className={heading.head}>
         <div>
-          <p className={css.above}>{project ? <Link to="/projects/$id" params={{ id: project.id }}>{project.name}</Link> : <Link to="/projects">Projects</Link>}</p>
+          <p className={heading.above}>{project ? <Link to="/projects/$id" params={{ id: project.id }}>{project.name}</Link> : <Link to="/projects">Projects</Link>}</p>
           <h1>{project ? "Edit" : "New project"}</h1>
-          <p className={css.facts} role="status">
+          <p className={heading.facts} role="status">
             {base.revision && (
               <span>
                 Revision <code>{base.revision}</code>
@@ -122,7 +126,7 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
           </p>
         </div>
         {mayPush && (
-          <div className={css.actions} title={errors > 0 ? "What has errors cannot be saved. The draft is kept." : undefined}>
+          <div className={heading.actions} title={errors > 0 ? "What has errors cannot be saved. The draft is kept." : undefined}>
             <Button onClick={() => setSaving("save")} disabled={!savable || errors > 0}>
               <Save size={14} aria-hidden /> Save as revision
             </Button>
@@ -132,13 +136,16 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
           </div>
         )}
       </header>
-      <div className={css.body}>
+      <div className={`${list.panel} ${css.body}`}>
         <FileList files={files} changed={changed} findings={check.findings} shown={file?.name ?? null} mayChange={mayPush} isLink={(f) => isLink(base, f)} choose={choose} replace={replace} />
         <Shown file={file ?? null} base={base} version={version} readOnly={!mayPush} findings={check.findings} place={place} onChange={(name, text) => {
           setFiles((before) => write(base, before, name, text));
           setTouched(true);
         }} />
-        <Problems check={check} go={go} />
+        <aside className={css.aside}>
+          <Problems check={check} go={go} mayChange={mayPush} />
+          {check.plan && check.plan.workflow === workflowIn(file?.name ?? "") && <PlanView plan={check.plan.tasks} current={check.plan.current} go={go} />}
+        </aside>
       </div>
       {saving && <SaveDialog project={project} name={name} rename={(to) => { setName(to); setTouched(true); }} base={base} files={files} changed={changed} check={check} start={saving === "start"} shown={file?.name ?? null} onClose={() => setSaving(null)} onSaved={done} />}
       {project && start && <Starting project={project} revision={base.revision} workflow={start} onClose={() => show(file?.name)} />}

@@ -1,6 +1,6 @@
 import { childrenOf, labelOf } from "../attempt/tree";
 import { comesLast } from "../live/critical";
-import { isFailure, isOver, type Outline, type Task } from "../live/outline";
+import { isFailure, isOver, type Outline, rootsOf, type Task } from "../live/outline";
 import type { Box } from "./layout";
 
 /** How many boxes a graph has at most: more of them cannot be moved smoothly. */
@@ -25,8 +25,6 @@ export function talliesOf(outline: Outline): Map<number, Tally> {
   }
   return tallies;
 }
-
-export const rootsOf = (outline: Outline): Task[] => [...outline.tasks.values()].filter((task) => !outline.tasks.has(task.parent));
 
 /** How many boxes are drawn with these groups open. */
 export function boxesOf(outline: Outline, open: ReadonlySet<number>): number {

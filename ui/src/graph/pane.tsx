@@ -3,6 +3,7 @@ import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { criticalPath } from "../live/critical";
 import type { Outline } from "../live/outline";
 import { Skeleton } from "../parts/feedback";
+import { Toggle } from "../parts/toggle";
 import { useKeys } from "../shell/keys";
 import css from "./pane.module.css";
 
@@ -20,9 +21,9 @@ export function GraphPane({ outline, selected, onSelect, views }: Props) {
     <div className={css.pane}>
       <div className={css.tools}>
         {views}
-        <button type="button" className={css.toggle} aria-pressed={critical} title="The tasks that the attempt took its time for" onClick={() => setCritical(!critical)}>
+        <Toggle on={critical} title="The tasks that the attempt took its time for" turn={() => setCritical(!critical)}>
           <Route size={12} aria-hidden /> critical
-        </button>
+        </Toggle>
       </div>
       <Suspense fallback={<Skeleton rows={6} height={40} />}>
         <Graph outline={outline} selected={selected} onSelect={onSelect} critical={path} />

@@ -1,4 +1,4 @@
-import { isOver, type Outline, type Task } from "./outline";
+import { isOver, type Outline, rootsOf, type Task } from "./outline";
 
 /** Whether a task waits for its siblings without naming them, as what `_error` and `_check` have does, and the notice of a failure. */
 export const comesLast = (task: Task | undefined) => task !== undefined && task.name.startsWith("^") && task.name !== "^sub";
@@ -28,8 +28,6 @@ export function criticalPath(outline: Outline): Task[] {
       task = last(atTheEnd ? ids.filter((id) => !comesLast(tasks.get(id))) : task.upstreams);
     }
   };
-  const roots: number[] = [];
-  for (const task of tasks.values()) if (!tasks.has(task.parent)) roots.push(task.id);
-  walk(roots);
+  walk(rootsOf(outline).map((task) => task.id));
   return path.reverse();
 }

@@ -8,8 +8,16 @@ const quiet = 60_000;
 /** How long it waits before it asks again after it has lost the server; twice as long each time after that. */
 const first = 1_000;
 
-/** What a follower tells: the tasks as they are now, and where it stands. */
-export type Followed = { outline: Outline; status: "loading" | "live" | "over" | "lost"; error: unknown };
+/**
+ * What a follower tells: the tasks as they are now, and where it stands. `told` is what it was told since it began to follow,
+ * to which it only adds; where it has lost the server it begins another list, in another `round`.
+ */
+export type Followed = { outline: Outline; told: readonly Change[]; round: number; status: "loading" | "live" | "over" | "lost"; error: unknown };
+
+/** What is known before anything was told. */
+export const nothingYet = (): Followed => ({ outline: emptyOutline(), told: [], round: 0, status: "loading", error: null });
+
+let rounds = 0;
 
 /** Reads all pages of an outline; null instead of a number says that nothing changes any more. */
 async function loadOutline(attempt: string, signal: AbortSignal): Promise<{ outline: Outline; seq: number | null }> {
@@ -25,10 +33,10 @@ async function loadOutline(attempt: string, signal: AbortSignal): Promise<{ outl
   }
 }
 
-/** Reads the whole history of an attempt, page by page. */
-export async function loadHistory(attempt: string, signal: AbortSignal): Promise<Change[]> {
+/** Reads the history of an attempt after an entry, page by page; 0 is all of it. */
+export async function historyAfter(attempt: string, first: number, signal: AbortSignal): Promise<Change[]> {
   const all: Change[] = [];
-  for (let after = 0; ; ) {
+  for (let after = first; ; ) {
     const page = await changesAfter(attempt, after, signal);
     all.push(...page.changes);
     if (!page.more) return all;
@@ -45,7 +53,8 @@ const changesAfter = (attempt: string, after: number, signal: AbortSignal) =>
  */
 export class Follower {
   private readonly stop = new AbortController();
-  private state: Followed = { outline: emptyOutline(), status: "loading", error: null };
+  private told: Change[] = [];
+  private state: Followed = nothingYet();
   private listeners = new Set<() => void>();
   private frame = 0;
 
@@ -85,7 +94,8 @@ export class Follower {
       try {
         const { outline, seq } = await loadOutline(this.attempt, this.stop.signal);
         lost = 0;
-        this.tell({ outline, status: seq === null ? "over" : "live", error: null });
+        this.told = [];
+        this.tell({ outline, told: this.told, round: ++rounds, status: seq === null ? "over" : "live", error: null });
         if (seq === null) return;
         await (this.live === "stream" ? this.stream(seq) : this.poll(seq));
         // The last outline has what changes do not say: why tasks failed.
@@ -103,6 +113,7 @@ export class Follower {
 
   private take(changes: Change[]) {
     for (const change of changes) fold(this.state.outline, change);
+    this.told.push(...changes);
     if (changes.length > 0) this.tell({ outline: { ...this.state.outline } });
   }
 

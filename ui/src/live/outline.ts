@@ -57,6 +57,9 @@ export function lay(outline: Outline, columns: Columns) {
   outline.version++;
 }
 
+/** The tasks that are below no other. */
+export const rootsOf = (outline: Outline): Task[] => [...outline.tasks.values()].filter((task) => !outline.tasks.has(task.parent));
+
 /** Carries out what an entry of the history did. */
 export function fold(outline: Outline, change: Change) {
   if (change.made) lay(outline, change.made);
@@ -77,7 +80,7 @@ export function fold(outline: Outline, change: Change) {
 export const shownName = (full: string): string => full.replaceAll("^sub", "");
 
 /** The runs of each task that was run more than once, read from the whole history of an attempt. */
-export function triesOf(history: Change[]): Map<number, Try[]> {
+export function triesOf(history: readonly Change[]): Map<number, Try[]> {
   const all = new Map<number, Try[]>();
   const counted = new Map<number, number>();
   const note = (id: number, state: string, runs: number, at: number) => {

@@ -34,6 +34,18 @@ describe("an attempt as it was", () => {
     });
   });
 
+  it("is the same where its history came bit by bit, however long it is", () => {
+    const all = history(24_000);
+    const whole = new Past(all);
+    const grown = new Past();
+    for (let n = 0; n < all.length; n += 1777) grown.add(all.slice(0, n));
+    grown.add(all);
+    for (const i of [0, 499, 500, 9_999, 10_000, 10_001, 19_999, 20_000, 23_999]) expect(grown.at(i).tasks, `entry ${i}`).toEqual(whole.at(i).tasks);
+    const outline = emptyOutline();
+    for (const change of all) fold(outline, change);
+    expect(grown.at(23_999).tasks).toEqual(outline.tasks);
+  });
+
   it("is empty before its first entry, and without any", () => {
     expect(new Past(history(3)).at(-1).tasks.size).toBe(0);
     expect(new Past([]).at(0).tasks.size).toBe(0);
@@ -57,8 +69,9 @@ describe("an attempt as it was", () => {
     const all = history(6);
     const failing = all.findIndex((c) => c.state[0] === "error");
     const task = all[failing]!.task[0]!;
-    const past = new Past(all, new Map([[task, "no such table"]]));
-    expect(past.at(failing - 1).errors.size).toBe(0);
-    expect(past.at(failing).errors.get(task)).toBe("no such table");
+    const past = new Past(all);
+    const errors = new Map([[task, "no such table"]]);
+    expect(past.at(failing - 1, errors).errors.size).toBe(0);
+    expect(past.at(failing, errors).errors.get(task)).toBe("no such table");
   });
 });

@@ -1,5 +1,8 @@
 import type { Hit } from "./text";
 
+/** How many lines are asked for at once, and told without being asked for when a log begins. */
+export const block = 200;
+
 /** A log file of a task, as the worker reads it. */
 export type LogFile = { name: string; heading: string };
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { pageHeader } from "../api/client";
-import type { FromWorker, LogFile, ToWorker } from "./messages";
+import { block, type FromWorker, type LogFile, type ToWorker } from "./messages";
 import type { Hit } from "./text";
 import workerURL from "./worker.ts?worker&url";
 
@@ -14,9 +14,6 @@ function known(url: string): string {
   if (url !== workerURL) throw new TypeError(`not a worker of this page: ${url}`);
   return url;
 }
-
-/** How many lines are asked for at once. */
-const block = 200;
 
 export type LogState = { count: number; characters: number; whole: boolean; cut: boolean; last: number; failed: { message: string; status: number } | null };
 const begun: LogState = { count: 0, characters: 0, whole: false, cut: false, last: 0, failed: null };

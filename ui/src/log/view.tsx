@@ -1,8 +1,8 @@
-import { useVirtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp, Download, ListEnd, TriangleAlert, WrapText } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Button } from "../parts/button";
 import { Empty, Failure } from "../parts/feedback";
+import field from "../parts/filter.module.css";
 import { Refusal } from "../api/client";
 import { useKeys } from "../shell/keys";
 import { choose, useSetting } from "../shell/settings";
@@ -10,9 +10,8 @@ import { spansOf } from "./ansi";
 import type { LogFile } from "./messages";
 import { longLine } from "./text";
 import { useLog } from "./useLog";
+import { useRows } from "./useRows";
 import css from "./view.module.css";
-
-const rowHeight = 20;
 
 type Props = {
   attempt: string;
@@ -39,23 +38,21 @@ function readLines(text: string | undefined): [number, number] | null {
 export function LogView(props: Props) {
   const log = useLog(props.attempt, props.files, props.done, props.growing);
   const { count, whole, failed, last } = log.state;
-  const scroller = useRef<HTMLDivElement>(null);
+  const [box, setBox] = useState<HTMLDivElement | null>(null);
   const [follow, setFollow] = useState(props.growing);
   const [at, setAt] = useState(-1); // the line that was gone to
   const marked = readLines(props.lines);
   const wrap = useSetting("wrap") === "on";
-  const rows = useVirtualizer({ count, getScrollElement: () => scroller.current, estimateSize: () => rowHeight, overscan: 30 });
-
-  // Wrapped lines are as high as they turn out; all others have the same height, and none has to be measured.
-  useEffect(() => rows.measure(), [wrap, rows]);
+  const rows = useRows(box, count, wrap);
+  const { scrollTo } = rows;
 
   const go = useCallback(
     (line: number) => {
       setFollow(false);
       setAt(line);
-      rows.scrollToIndex(line, { align: "center" });
+      scrollTo(line, "center");
     },
-    [rows],
+    [scrollTo],
   );
   const opened = useRef(false);
   useEffect(() => {
@@ -70,19 +67,18 @@ export function LogView(props: Props) {
     }
   }, [count, whole, last, marked, props.failed, go, log]);
   useEffect(() => {
-    if (follow && count > 0) rows.scrollToIndex(count - 1, { align: "end" });
-  }, [follow, count, rows]);
+    if (follow && count > 0) scrollTo(count - 1, "end");
+  }, [follow, count, scrollTo]);
 
   // What was gone to stays in sight when the room for it changes, until somebody scrolls.
   const left = useRef(false);
   useEffect(() => {
     left.current = false;
-    const box = scroller.current;
     if (!box || at < 0) return;
-    const again = new ResizeObserver(() => !left.current && box.clientHeight > 0 && rows.scrollToIndex(at, { align: "center" }));
+    const again = new ResizeObserver(() => !left.current && box.clientHeight > 0 && scrollTo(at, "center"));
     again.observe(box);
     return () => again.disconnect();
-  }, [at, rows]);
+  }, [at, box, scrollTo]);
 
   const nextError = useCallback(() => void log.find("error", at + 1).then((line) => line >= 0 && go(line)), [log, at, go]);
   const turnWrap = () => choose("wrap", wrap ? null : "on");
@@ -97,7 +93,7 @@ export function LogView(props: Props) {
       <Tools {...props} log={log} go={go} at={at} follow={follow} setFollow={setFollow} nextError={nextError} wrap={wrap} turnWrap={turnWrap} />
       {failed && <Failure error={new Refusal(failed.message, failed.status, null)} />}
       <div
-        ref={scroller}
+        ref={setBox}
         className={css.lines}
         role="log"
         aria-label="Log"
@@ -114,13 +110,13 @@ export function LogView(props: Props) {
           if (/^(ArrowUp|PageUp|Home)$/.test(e.key)) setFollow(false);
         }}
       >
-        <div className={css.all} data-wrap={wrap || undefined} style={{ height: rows.getTotalSize() }}>
-          {rows.getVirtualItems().map((item) => (
+        <div className={css.all} data-wrap={wrap || undefined} style={{ height: rows.total }}>
+          {rows.items.map((item) => (
             <Line
-              key={item.key}
+              key={item.index}
               n={item.index}
-              measure={wrap ? rows.measureElement : undefined}
-              top={item.start}
+              measure={rows.measure}
+              top={item.top}
               text={log.line(item.index)}
               query={log.hits.text}
               here={item.index === at || (marked !== null && item.index + 1 >= marked[0] && item.index + 1 <= marked[1])}
@@ -160,7 +156,7 @@ function Tools({ log, go, follow, setFollow, nextError, wrap, turnWrap, query = 
     <div className={css.tools}>
       <input
         type="search"
-        className={css.search}
+        className={`${field.filter} ${css.search}`}
         value={query}
         placeholder="Search the log"
         aria-label="Search the log"

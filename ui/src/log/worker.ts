@@ -1,4 +1,4 @@
-import type { FromWorker, LogFile, ToWorker } from "./messages";
+import { block as firstLines, type FromWorker, type LogFile, type ToWorker } from "./messages";
 import { LogText } from "./text";
 
 // Reads, keeps and searches the log of a task, so that the page never waits for a large one.
@@ -7,7 +7,7 @@ import { LogText } from "./text";
 const pause = 1_000;
 /** No more of a log is kept than this, in characters: the file has the rest. */
 const mostCharacters = 200_000_000;
-/** How often the page is told, in milliseconds. */
+/** How often the page is told, and what it asks meanwhile is answered, in milliseconds. */
 const often = 60;
 
 const log = new LogText();
@@ -21,6 +21,7 @@ let wake = () => {};
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 const tell = (message: FromWorker) => postMessage(message);
+const tellLines = (block: number, from: number, many: number) => tell({ is: "lines", block, lines: log.lines(from, many) });
 
 function tellState() {
   clearTimeout(timer);
@@ -33,9 +34,20 @@ function tellState() {
   tell({ is: "state", count: log.count, characters: log.characters, whole, cut, last });
 }
 
+let breathed = 0;
+
+/** Lets what the page has asked meanwhile come before more text: one that always comes at once would keep it waiting. */
+async function breathe() {
+  if (Date.now() - breathed < often) return;
+  await new Promise((done) => setTimeout(done));
+  breathed = Date.now();
+}
+
 function add(text: string) {
   if (text === "") return;
+  const first = log.count === 0;
   log.add(text);
+  if (first) tellLines(0, 0, firstLines);
   cut ||= log.characters > mostCharacters;
   tellState();
 }
@@ -72,6 +84,7 @@ async function readText(url: string, after: number, header: Record<string, strin
     if (done) return after;
     after += value.byteLength;
     add(decoder.decode(value, { stream: true }));
+    await breathe();
     if (cut) {
       await reader.cancel();
       return after;
@@ -127,7 +140,7 @@ onmessage = (event: MessageEvent<ToWorker>) => {
       if (seen || !growing) wake();
       break;
     case "lines":
-      tell({ is: "lines", block: message.block, lines: log.lines(message.from, message.many) });
+      tellLines(message.block, message.from, message.many);
       break;
     case "search":
       tell({ is: "hits", text: message.text, ...log.search(message.text) });

@@ -1,18 +1,19 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeft, ChevronLeft, ChevronRight, CircleStop, RotateCcw } from "lucide-react";
-import { useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Attempt } from "../api/client";
 import { attemptQuery, sessionAttemptsQuery } from "../api/queries";
 import { KillDialog, RetryDialog, useActions } from "../attempt/actions";
 import { Cause } from "../attempt/cause";
+import { useHistory } from "../attempt/history";
 import { neighbourOf, sessionsBeside } from "../attempt/neighbours";
 import { TaskPanel } from "../attempt/panel";
 import { Slider, usePast } from "../attempt/slider";
 import { Timeline } from "../attempt/timeline";
 import { useFollower } from "../attempt/useFollower";
 import { GraphPane } from "../graph/pane";
-import { count, findTask, firstFailure, isOver, type Outline } from "../live/outline";
+import { count, findTask, firstFailure, isOver, type Outline, rootsOf, type Try, triesOf } from "../live/outline";
 import { Button } from "../parts/button";
 import { Failure, Loading, Skeleton } from "../parts/feedback";
 import { Mark } from "../parts/mark";
@@ -40,11 +41,17 @@ export default function AttemptPage() {
 function Page({ attempt }: { attempt: Attempt }) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const { outline, status, error } = useFollower(attempt.id);
+  const followed = useFollower(attempt.id);
+  const { outline, status, error } = followed;
   const [side, setSide] = useState<"tasks" | "task">(search.task ? "task" : "tasks");
   const failure = useMemo(() => (attempt.done && !attempt.success ? firstFailure(outline) : null), [attempt, outline, outline.version]);
   const [sliding, setSliding] = useState(false);
-  const { past, index, then, query: history } = usePast(attempt.id, outline, search.at, sliding);
+  const [counting, setCounting] = useState(false);
+  const wantHistory = useCallback(() => setCounting(true), []);
+  const several = useMemo(() => status === "over" && hasTries(outline), [status, outline, outline.version]);
+  const history = useHistory(attempt.id, followed, sliding || counting || several || search.at !== undefined);
+  const { past, index, then } = usePast(history, followed.round, outline, search.at);
+  const tries = useMemo(() => (history.changes && outline.tasks.size <= mostTried ? triesOf(history.changes) : noTries), [history.changes, outline.tasks.size]);
   const at = search.at !== undefined && past ? (past.history[index]?.at ?? null) : null;
   const graph = search.view === "graph";
   const selected = findTask(outline, search.task) ?? failure ?? null;
@@ -54,50 +61,61 @@ function Page({ attempt }: { attempt: Attempt }) {
     void navigate({ search: (s) => ({ ...s, task: String(task), lines: undefined, q: undefined, ...(tab ? { tab } : {}) }), replace: true });
   };
   useFailureKeys(outline, selected?.id, select);
+  // Why an attempt failed, and the other attempts of its session, stand above its tasks: all come together, so that nothing moves.
+  const others = useQuery(sessionAttemptsQuery(attempt.sessionId));
+  const comes = status !== "loading" && !others.isPending;
+  const itsLog = selected !== null && selected.id === failure?.id && (search.tab ?? "log") === "log";
   return (
     <div className={css.page} data-side={side}>
-      <Head attempt={attempt} outline={outline} status={status} />
-      {failure && <Cause attempt={attempt} outline={outline} task={failure} onLog={() => select(failure.id, "log")} />}
+      <Head attempt={attempt} outline={outline} status={status} others={comes ? others.data?.attempts : undefined} />
+      {comes && failure && <Cause attempt={attempt} outline={outline} task={failure} seen={{ beside: itsLog, below: itsLog && side === "task" }} onLog={() => select(failure.id, "log")} />}
       {status === "lost" && <Failure error={error} />}
-      <nav className={css.sides} aria-label="Parts of this page">
-        <button type="button" aria-pressed={side === "tasks"} onClick={() => setSide("tasks")}>
-          Tasks
-        </button>
-        <button type="button" aria-pressed={side === "task"} disabled={!selected} onClick={() => setSide("task")}>
-          Task
-        </button>
-      </nav>
-      <div className={css.split} data-single={!selected || undefined}>
-        <div className={css.left}>
-          {outline.tasks.size === 0 && status === "loading" ? (
-            <Skeleton rows={10} height={28} />
-          ) : (
-            <>
+      {comes ? (
+        <>
+          <nav className={css.sides} aria-label="Parts of this page">
+            <button type="button" aria-pressed={side === "tasks"} onClick={() => setSide("tasks")}>
+              Tasks
+            </button>
+            <button type="button" aria-pressed={side === "task"} disabled={!selected} onClick={() => setSide("task")}>
+              Task
+            </button>
+          </nav>
+          <div className={css.split} data-single={!selected || undefined}>
+            <div className={css.left}>
               {graph ? (
                 <GraphPane outline={then} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
               ) : (
-                <Timeline attempt={attempt} outline={then} whole={outline} at={at} live={status === "live"} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
+                <Timeline attempt={attempt} outline={then} whole={outline} at={at} live={status === "live"} tries={tries} selected={selected?.id ?? null} onSelect={select} views={<Views />} />
               )}
-              {status === "over" && (
-                <Slider
-                  attempt={attempt}
-                  outline={outline}
-                  past={past}
-                  index={index}
-                  at={search.at}
-                  query={history}
-                  open={sliding}
-                  setOpen={setSliding}
-                  move={(seq) => void navigate({ search: (s) => ({ ...s, at: seq }), replace: true })}
-                />
-              )}
-            </>
-          )}
-        </div>
-        {selected && <TaskPanel key={selected.id} attempt={attempt} outline={outline} task={selected} said={selected.id === failure?.id} />}
-      </div>
+              <Slider
+                attempt={attempt}
+                outline={outline}
+                past={past}
+                index={index}
+                at={search.at}
+                history={history}
+                open={sliding}
+                setOpen={setSliding}
+                move={(seq) => void navigate({ search: (s) => ({ ...s, at: seq }), replace: true })}
+              />
+            </div>
+            {selected && <TaskPanel key={selected.id} attempt={attempt} outline={outline} task={selected} said={selected.id === failure?.id} history={history} wantHistory={wantHistory} />}
+          </div>
+        </>
+      ) : (
+        <Skeleton rows={10} height={28} />
+      )}
     </div>
   );
+}
+
+/** Attempts with more tasks than this have no bar for each run of a task, for which their whole history is read. */
+const mostTried = 2_000;
+const noTries: ReadonlyMap<number, Try[]> = new Map();
+
+/** Whether tasks were run several times, and whether there are few enough to draw each run. */
+function hasTries(outline: Outline): boolean {
+  return outline.tasks.size <= mostTried && [...outline.tasks.values()].some((task) => task.runs > 1);
 }
 
 /** The ways to look at the tasks. */
@@ -133,7 +151,7 @@ function useFailureKeys(outline: Outline, selected: number | undefined, select: 
   ]);
 }
 
-function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline; status: string }) {
+function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; outline: Outline; status: string; others: Attempt[] | undefined }) {
   const { mayRetry, mayKill } = useActions(attempt);
   const [dialog, setDialog] = useState<"retry" | "kill" | null>(null);
   const counts = useMemo(() => count(outline), [outline, outline.version]);
@@ -168,7 +186,7 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
           </span>
         )}
         {attempt.cancelRequested && !attempt.done && <span className={css.fact}>is being killed</span>}
-        <Attempts attempt={attempt} />
+        <Attempts attempt={attempt} others={others} />
         {status === "live" && <span className={css.live}>live</span>}
         <Announce counts={counts} live={status === "live"} />
       </div>
@@ -194,6 +212,7 @@ function Head({ attempt, outline, status }: { attempt: Attempt; outline: Outline
 function Session({ attempt }: { attempt: Attempt }) {
   const navigate = route.useNavigate();
   const go = useMutation({
+    meta: { reads: true },
     mutationFn: (step: 1 | -1) => neighbourOf(Date.parse(attempt.sessionTime), step, sessionsBeside(attempt)),
     onSuccess: (found) => found && void navigate({ params: { id: found.id }, search: (s) => (s.view ? { view: s.view } : {}) }),
   });
@@ -220,8 +239,8 @@ function Session({ attempt }: { attempt: Attempt }) {
 function spanOf(attempt: Attempt, outline: Outline) {
   let begin = Date.parse(attempt.createdAt);
   let end = attempt.finishedAt ? Date.parse(attempt.finishedAt) : 0;
-  for (const t of outline.tasks.values()) {
-    if (t.parent !== 0 || !isOver(t.state)) continue;
+  for (const t of rootsOf(outline)) {
+    if (!isOver(t.state)) continue;
     const first = [...outline.tasks.values()].reduce((least, c) => (c.started > 0 ? Math.min(least, c.started) : least), Infinity);
     begin = Number.isFinite(first) ? first : begin;
     end = t.changed;
@@ -248,9 +267,8 @@ function Announce({ counts, live }: { counts: { done: number; total: number }; l
 }
 
 /** The attempts of the same session, where there are several. */
-function Attempts({ attempt }: { attempt: Attempt }) {
-  const query = useQuery(sessionAttemptsQuery(attempt.sessionId));
-  const all = [...(query.data?.attempts ?? [])].sort((a, b) => a.index - b.index);
+function Attempts({ attempt, others }: { attempt: Attempt; others: Attempt[] }) {
+  const all = [...others].sort((a, b) => a.index - b.index);
   if (all.length < 2) return null;
   return (
     <nav className={css.attempts} aria-label="Attempts of this session">

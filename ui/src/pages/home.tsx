@@ -3,7 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { RotateCcw, ScrollText } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import type { Overview } from "../api/client";
-import { overviewQuery, projectsQuery } from "../api/queries";
+import { causeQuery, overviewQuery, projectsQuery } from "../api/queries";
 import { useRight } from "../api/session";
 import { RetryDialog } from "../attempt/actions";
 import { shownName } from "../live/outline";
@@ -11,6 +11,7 @@ import { Button, buttonClass } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { Empty, Failure, Loading } from "../parts/feedback";
+import { LastLines } from "../parts/lastlines";
 import { Mark } from "../parts/mark";
 import { Distance, Duration, SessionTime, Time } from "../parts/time";
 import { formatDuration } from "../parts/zone";
@@ -19,6 +20,7 @@ import { choose, useSetting } from "../shell/settings";
 import { useTitle } from "../shell/title";
 import { type FailedGroup, groupFailures, headline, workflowName } from "./headline";
 import css from "./home.module.css";
+import list from "./list.module.css";
 
 const day = 86_400_000;
 type Part = "failed" | "late" | "running" | "next";
@@ -51,7 +53,7 @@ export default function Home() {
 
 function Placeholder() {
   return (
-    <div className={css.panel}>
+    <div className={list.panel}>
       <Loading query={{ error: null, refetch: () => {} }} rows={6} />
     </div>
   );
@@ -95,7 +97,7 @@ function Parts({ data, part, choose: to }: { data: Overview; part: Part; choose:
 
 function Panel({ part, title, total, tools, children }: { part: Part; title: string; total: number; tools?: ReactNode; children: ReactNode }) {
   return (
-    <section className={css.panel} data-part={part} aria-label={title}>
+    <section className={`${list.panel} ${css.panel}`} data-part={part} aria-label={title}>
       <header className={css.panelHead}>
         <h2>{title}</h2>
         <span className={css.count}>{total}</span>
@@ -120,8 +122,8 @@ function Failed({ data, seen }: { data: Overview; seen: number | null }) {
     <Panel part="failed" title="Failed" total={data.failed.rows.length} tools={tools}>
       {groups.length === 0 ? <NoFailures seen={seen} nothing={data.running.total + data.next.total + data.late.length === 0} /> : null}
       <ul>
-        {groups.map((g) => (
-          <FailedItem key={g.newest.attempt.id} group={g} onRetry={() => setRetrying(g.newest.attempt.id)} />
+        {groups.map((g, i) => (
+          <FailedItem key={g.newest.attempt.id} group={g} told={i < mostTold} onRetry={() => setRetrying(g.newest.attempt.id)} />
         ))}
       </ul>
       {!data.failed.all && <p className={css.foot}>Only the newest attempts were looked at: the list of sessions has all.</p>}
@@ -155,9 +157,14 @@ function useRowKeys(groups: FailedGroup[], retry: (attempt: string) => void) {
 /** What an address says of the log of a task; of an attempt without a failed task nothing. */
 const logOf = (task: string | null) => (task ? { task, tab: "log" } : {});
 
-function FailedItem({ group, onRetry }: { group: FailedGroup; onRetry: () => void }) {
+/** Of so many failures the last lines of the log are shown: each is a request, once. */
+const mostTold = 5;
+const linesTold = 3;
+
+function FailedItem({ group, told, onRetry }: { group: FailedGroup; told: boolean; onRetry: () => void }) {
   const { attempt, task, message } = group.newest;
   const mayWrite = useRight("write");
+  const cause = useQuery({ ...causeQuery(attempt.id), enabled: told });
   const search = logOf(task);
   return (
     <li className={css.failed} data-attempt={attempt.id}>
@@ -172,6 +179,7 @@ function FailedItem({ group, onRetry }: { group: FailedGroup; onRetry: () => voi
         <SessionTime text={attempt.sessionTime} />
       </span>
       <p className={css.message}>{message ?? "It ended without a message."}</p>
+      {told && (cause.isPending ? <span className={css.lines} /> : cause.data && <LastLines lines={cause.data.lines} most={linesTold} className={css.lines} />)}
       <p className={css.where}>
         {task && <code title={task}>{shownName(task)}</code>}
         <span>
@@ -228,7 +236,7 @@ function Late({ data }: { data: Overview }) {
           const row = (
             <>
               <Mark state="retry_waiting" size={15} />
-              <span className={css.rowName}>{workflowName(of)}</span>
+              <span className={list.name}>{workflowName(of)}</span>
               <span className={css.rowNote}>
                 <Why late={l} />
               </span>
@@ -237,11 +245,11 @@ function Late({ data }: { data: Overview }) {
           return (
             <li key={`${l.kind}${l.attempt?.id ?? l.schedule?.id}`}>
               {l.attempt ? (
-                <Link to="/attempts/$id" params={{ id: l.attempt.id }} className={css.row} data-row>
+                <Link to="/attempts/$id" params={{ id: l.attempt.id }} className={`${list.row} ${css.row}`} data-row>
                   {row}
                 </Link>
               ) : (
-                <Link to="/projects/$id" params={{ id: of.project.id }} className={css.row} data-row>
+                <Link to="/projects/$id" params={{ id: of.project.id }} className={`${list.row} ${css.row}`} data-row>
                   {row}
                 </Link>
               )}
@@ -283,9 +291,9 @@ function Running({ data }: { data: Overview }) {
       <ul>
         {data.running.rows.map(({ attempt, tasks, done }) => (
           <li key={attempt.id}>
-            <Link to="/attempts/$id" params={{ id: attempt.id }} className={css.row} data-row>
+            <Link to="/attempts/$id" params={{ id: attempt.id }} className={`${list.row} ${css.row}`} data-row>
               <Mark state="running" size={15} />
-              <span className={css.rowName}>{workflowName(attempt)}</span>
+              <span className={list.name}>{workflowName(attempt)}</span>
               <span className={css.rowTime}>
                 <SessionTime text={attempt.sessionTime} />
               </span>
@@ -314,9 +322,9 @@ function Next({ data }: { data: Overview }) {
       <ul>
         {data.next.rows.map((s) => (
           <li key={s.id}>
-            <Link to="/projects/$id" params={{ id: s.project.id }} className={css.row} data-row>
+            <Link to="/projects/$id" params={{ id: s.project.id }} className={`${list.row} ${css.row}`} data-row>
               <Mark state="ready" size={15} />
-              <span className={css.rowName}>{workflowName(s)}</span>
+              <span className={list.name}>{workflowName(s)}</span>
               <span className={css.rowTime}>
                 <Time at={Date.parse(s.nextRunTime)} of={s.nextScheduleTime} form="short" />
               </span>

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import type { Schemas } from "../api/client";
+import { isMissing, type Schemas } from "../api/client";
 import { projectQuery, projectSchedulesQuery, projectWorkflowsQuery } from "../api/queries";
 import { useRight } from "../api/session";
 import { buttonClass } from "../parts/button";
@@ -8,6 +8,7 @@ import { Empty, Loading } from "../parts/feedback";
 import { Distance, Time } from "../parts/time";
 import { useTitle } from "../shell/title";
 import css from "./list.module.css";
+import { Nearby } from "./nearby";
 
 const route = getRouteApi("/projects/$id");
 
@@ -23,6 +24,7 @@ export default function Project() {
     return (
       <div className={css.page}>
         <Loading query={project} rows={1} />
+        {isMissing(project.error) && <Nearby project={id} workflow={null} />}
       </div>
     );
   }

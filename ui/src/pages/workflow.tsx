@@ -2,24 +2,29 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { CalendarPlus, CalendarX2, Play } from "lucide-react";
 import { useDeferredValue, useState } from "react";
-import { answered, client, pathId } from "../api/client";
-import { comparisonQuery } from "../api/queries";
+import { answered, client, isMissing, pathId, type Schemas } from "../api/client";
+import { causeQuery, comparisonQuery } from "../api/queries";
 import { useRight } from "../api/session";
 import { RetryDialog } from "../attempt/actions";
+import { shownName } from "../live/outline";
 import { Button, buttonClass } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { Empty, Failure, Loading } from "../parts/feedback";
+import heading from "../parts/heading.module.css";
+import { LastLines } from "../parts/lastlines";
 import { Mark } from "../parts/mark";
 import { Distance, Duration, SessionTime, Time } from "../parts/time";
 import { useKeys } from "../shell/keys";
 import { useTitle } from "../shell/title";
 import { BackfillDialog } from "../workflow/backfill";
 import { GridView } from "../workflow/grid";
-import { causeQuery, gridQuery, type Schedule, scheduleQuery, type Workflow, workflowOfQuery } from "../workflow/queries";
+import { gridQuery, type Schedule, scheduleQuery, type Workflow, workflowOfQuery } from "../workflow/queries";
 import { SchedulePanel } from "../workflow/schedule";
 import { SourcePanel } from "../workflow/source";
 import { StartDialog } from "../workflow/start";
+import list from "./list.module.css";
+import { Nearby } from "./nearby";
 import css from "./workflow.module.css";
 
 const tabs = [
@@ -32,7 +37,14 @@ export default function WorkflowPage() {
   const { id, workflow: name } = useParams({ from: "/projects/$id/$workflow" });
   const query = useQuery(workflowOfQuery(id, name));
   useTitle(query.data ? `${query.data.project.name}/${name}` : name);
-  if (!query.data) return <div className={css.page}>{<Loading query={query} rows={8} />}</div>;
+  if (!query.data) {
+    return (
+      <div className={isMissing(query.error) ? list.page : css.page}>
+        <Loading query={query} rows={8} />
+        {isMissing(query.error) && <Nearby project={id} workflow={name} />}
+      </div>
+    );
+  }
   return <Shown workflow={query.data} />;
 }
 
@@ -55,7 +67,7 @@ function Shown({ workflow }: { workflow: Workflow }) {
     <div className={css.page}>
       <Head workflow={workflow} schedule={schedule.data ?? null} ask={setAsking} />
       <div className={css.body} data-tab={tab}>
-        <div className={css.panel}>
+        <div className={list.panel}>
           <nav className={css.tabs} aria-label="Parts of the workflow">
             {tabs.map(([t, says]) => (
               <button key={t} type="button" aria-pressed={t === tab} onClick={() => choose(t)}>
@@ -108,15 +120,15 @@ function Head({ workflow, schedule, ask }: { workflow: Workflow; schedule: Sched
     onSuccess: () => void queries.invalidateQueries(),
   });
   return (
-    <header className={css.head}>
+    <header className={heading.head}>
       <div>
-        <p className={css.above}>
+        <p className={heading.above}>
           <Link to="/projects/$id" params={{ id: workflow.project.id }}>
             {workflow.project.name}
           </Link>
         </p>
         <h1>{workflow.name}</h1>
-        <p className={css.facts}>
+        <p className={heading.facts}>
           <span>
             Revision <code>{workflow.revision.slice(0, 12)}</code>
           </span>
@@ -134,7 +146,7 @@ function Head({ workflow, schedule, ask }: { workflow: Workflow; schedule: Sched
         </p>
       </div>
       {mayWrite && (
-        <div className={css.actions}>
+        <div className={heading.actions}>
           {schedule && (
             <Button onClick={() => turn.mutate(schedule.id)} disabled={turn.isPending} title={enabled ? commands.disable(schedule.id) : commands.enable(schedule.id)}>
               <CalendarX2 size={14} aria-hidden /> {enabled ? "Disable" : "Enable"}
@@ -167,28 +179,29 @@ function Summary({ attempt: id, workflow }: { attempt: string; workflow: Workflo
   const since = useQuery({ ...comparisonQuery(calm), enabled: failed });
   if (!attempt) return null;
   return (
-    <aside className={css.summary} aria-label="The session">
+    <aside className={`${list.panel} ${css.summary}`} aria-label="The session">
       <h2>
         <Mark state={attempt.status} size={16} /> <SessionTime text={attempt.sessionTime} />
       </h2>
-      <p className={css.facts}>
+      <p className={`${heading.facts} ${css.under}`}>
         Attempt {attempt.id}
         <span>
           <Duration begin={attempt.created} end={attempt.finished} />
         </span>
       </p>
-      {failed && cause.data && (
+      {failed && cause.data?.task && (
         <div className={css.cause}>
-          <code>{cause.data.task}</code>
+          <code>{shownName(cause.data.task)}</code>
           <p>{cause.data.message}</p>
+          <LastLines lines={cause.data.lines} />
         </div>
       )}
       {failed && since.data && <Since data={since.data} />}
-      <div className={css.actions}>
+      <div className={heading.actions}>
         <Link to="/attempts/$id" params={{ id: attempt.id }} className={buttonClass("main")}>
           Open
         </Link>
-        {cause.data && (
+        {cause.data?.task && (
           <Link to="/attempts/$id" params={{ id: attempt.id }} search={{ task: cause.data.task, tab: "log" }} className={buttonClass()}>
             Log
           </Link>
@@ -200,7 +213,7 @@ function Summary({ attempt: id, workflow }: { attempt: string; workflow: Workflo
   );
 }
 
-function Since({ data }: { data: NonNullable<Awaited<ReturnType<NonNullable<ReturnType<typeof comparisonQuery>["queryFn"]>>>> }) {
+function Since({ data }: { data: Schemas["Comparison"] }) {
   if (!data.with) return <p className={css.since}>It has never succeeded before{data.looked ? "" : ", as far as was looked"}.</p>;
   const changed = [
     data.revision.from !== data.revision.to && `revision ${data.revision.to?.slice(0, 8) ?? "?"}`,

@@ -3,8 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import { answered, client } from "../api/client";
+import { searchQuery } from "../api/queries";
 import { useRight, useSession } from "../api/session";
+import overlay from "../parts/overlay.module.css";
 import type { Key } from "../shell/keys";
 import { choose, setting } from "../shell/settings";
 import { actionsOf, type Choice, foundGroups, type Group, groupsOf, pagesOf, readRecent, withRecent, writeRecent } from "./choices";
@@ -15,12 +16,6 @@ const pause = 120;
 
 /** The longest text that the API looks for. */
 const longest = 255;
-
-const searchQuery = (q: string) => ({
-  queryKey: ["search", q],
-  queryFn: ({ signal }: { signal: AbortSignal }) => answered(client.GET("/api/x/search", { params: { query: { q } }, signal })),
-  enabled: q !== "",
-});
 
 /** A text once it has stayed the same for a while. */
 function useCalm(text: string): string {
@@ -50,8 +45,8 @@ export function Palette({ keys, onClose }: Props) {
       }}
     >
       <Base.Portal>
-        <Base.Backdrop className={css.backdrop} />
-        <Base.Popup className={css.popup} initialFocus={field} aria-label="Find or do">
+        <Base.Backdrop className={overlay.backdrop} />
+        <Base.Popup className={`${overlay.popup} ${css.popup}`} initialFocus={field} aria-label="Find or do">
           <Finder
             keys={keys}
             field={field}

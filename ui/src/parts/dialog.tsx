@@ -2,6 +2,7 @@ import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
 import css from "./dialog.module.css";
+import overlay from "./overlay.module.css";
 
 type Props = { open: boolean; onClose: () => void; title: string; children: ReactNode; wide?: boolean };
 
@@ -10,8 +11,8 @@ export function Dialog({ open, onClose, title, children, wide = false }: Props) 
   return (
     <Base.Root open={open} onOpenChange={(now) => !now && onClose()}>
       <Base.Portal>
-        <Base.Backdrop className={css.backdrop} />
-        <Base.Popup className={css.popup} data-wide={wide || undefined}>
+        <Base.Backdrop className={overlay.backdrop} />
+        <Base.Popup className={`${overlay.popup} ${css.popup}`} data-wide={wide || undefined}>
           <header className={css.head}>
             <Base.Title className={css.title}>{title}</Base.Title>
             <Base.Close className={css.close} aria-label="Close">

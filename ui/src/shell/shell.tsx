@@ -4,6 +4,7 @@ import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { Check, Clock, Keyboard, LogOut, Monitor, Moon, Search, ShieldCheck, Sun, UserRound } from "lucide-react";
 import { type ReactNode, useEffect, useState } from "react";
 import { sessionQuery, signOut, useRight, useSession } from "../api/session";
+import { tellSession } from "../api/tabs";
 import { useZoneMode, zoneModes } from "../parts/time";
 import type { ZoneMode } from "../parts/zone";
 import { Keys, useFinder, useHelp } from "./keys";
@@ -113,7 +114,7 @@ function PersonMenu() {
   const admin = useRight("admin");
   const navigate = useNavigate();
   const client = useQueryClient();
-  const leave = () => void signOut().finally(() => client.invalidateQueries({ queryKey: sessionQuery.queryKey }));
+  const leave = () => void signOut().finally(() => (tellSession(), client.invalidateQueries({ queryKey: sessionQuery.queryKey })));
   return (
     <Choice label={session.user ? `Signed in as ${session.user}` : "Help"} icon={<UserRound size={15} aria-hidden />}>
       {session.user && <p className={css.note}>{session.user}</p>}

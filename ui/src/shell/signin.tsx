@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { type Session, sessionQuery, signIn } from "../api/session";
+import { tellSession } from "../api/tabs";
 import { Button, buttonClass } from "../parts/button";
 import { Logo } from "./shell";
 import css from "./signin.module.css";
@@ -49,6 +50,7 @@ function useSignIn() {
       await client.cancelQueries();
       client.removeQueries({ predicate: (q) => q.queryKey[0] !== "session" });
       client.setQueryData(sessionQuery.queryKey, session);
+      tellSession();
     } catch (error) {
       setState({ busy: false, error: error instanceof Error ? error.message : String(error) });
     }

@@ -72,17 +72,3 @@ export const lastTimeQuery = (schedule: string) =>
     },
     staleTime: 30_000,
   });
-
-/** Why an attempt failed: the first task that failed by itself, and what it said. */
-export const causeQuery = (attempt: string) =>
-  queryOptions({
-    queryKey: ["attempt", attempt, "cause"],
-    queryFn: async ({ signal }) => {
-      const outline = await answered(client.GET("/api/x/attempts/{id}/outline", { params: { path: { id: pathId(attempt) } }, signal }));
-      const names = new Map<number, string>();
-      outline.tasks.id.forEach((id, i) => names.set(id, (names.get(outline.tasks.parent[i]!) ?? "") + outline.tasks.name[i]!));
-      const first = outline.errors[0];
-      return first ? { task: names.get(first.task) ?? "", message: first.message } : null;
-    },
-    staleTime: Infinity, // of an attempt that is over
-  });

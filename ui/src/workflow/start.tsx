@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { answered, client, Refusal } from "../api/client";
+import { attemptName } from "../attempt/name";
 import { Button } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
@@ -21,7 +22,7 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
   const [picked, setPicked] = useState("");
   const [text, setText] = useState("");
   const [again, setAgain] = useState(false);
-  const [another] = useState(retryName);
+  const [another] = useState(attemptName);
   const name = useId();
   const now = useNow();
   const navigate = useNavigate();
@@ -89,9 +90,6 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
     </Dialog>
   );
 }
-
-/** The name of an attempt beside others of its session: one that nothing else has. */
-const retryName = () => `page-${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
 
 function Choice({ name, on, choose, says, detail }: { name: string; on: boolean; choose: () => void; says: string; detail: React.ReactNode }) {
   return (

@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import type { Change } from "../live/outline";
+import { joined } from "./history";
+
+const entry = (seq: number): Change => ({ seq, at: seq, made: null, task: [], state: [], runs: [], retry: [] });
+const seqs = (changes: Change[]) => changes.map((change) => change.seq);
+
+test("what was read and what was told since are one history, with each entry once", () => {
+  expect(seqs(joined([1, 2, 5].map(entry), [2, 5, 6, 9].map(entry)))).toEqual([1, 2, 5, 6, 9]);
+  expect(seqs(joined([], [3].map(entry)))).toEqual([3]);
+  expect(seqs(joined([1, 2].map(entry), []))).toEqual([1, 2]);
+});

@@ -1,0 +1,48 @@
+import { Repeat } from "lucide-react";
+import { useMemo } from "react";
+import type { Plan } from "./plan";
+import { planRows } from "./plan";
+import css from "./planview.module.css";
+
+type Props = {
+  plan: Plan;
+  /** The plan is that of the text as it is now. */
+  current: boolean;
+  go: (place: { file: string; line: number; column: number }) => void;
+};
+
+/** No more rows are drawn than this: a plan is looked over, not searched. */
+const most = 300;
+
+/** The tasks of the workflow that is written, before any of them runs; pressing one shows its place. */
+export function PlanView({ plan, current, go }: Props) {
+  const rows = useMemo(() => planRows(plan), [plan]);
+  return (
+    <section className={css.pane} aria-labelledby="plan">
+      <h2 id="plan">
+        Plan {!current && <small>as it could be read last</small>}
+      </h2>
+      <ol className={css.plan} aria-label="Plan" tabIndex={0}>
+        {rows.slice(0, most).map((r) => (
+          <li key={r.task}>
+            <button type="button" disabled={r.place === null} onClick={() => r.place && go(r.place)} style={{ paddingLeft: 16 + r.depth * 14 }}>
+              {r.beside && (
+                <span className={css.beside} title="It runs beside the one above" aria-label="beside the one above:">
+                  ∥
+                </span>
+              )}
+              <bdi>{r.label}</bdi>
+              {r.operator && <small>{r.operator}&gt;</small>}
+              {r.turns && (
+                <span className={css.turns} title="What is below it runs once for each turn: how often is known at run time">
+                  <Repeat size={12} aria-label="each turn" />
+                </span>
+              )}
+            </button>
+          </li>
+        ))}
+        {(rows.length > most || !plan.all) && <li className={css.more}>{rows.length > most ? `${(rows.length - most).toLocaleString("en")} more tasks` : "There are more tasks."}</li>}
+      </ol>
+    </section>
+  );
+}
