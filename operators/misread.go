@@ -39,13 +39,8 @@ var readers = sync.OnceValue(func() map[string]reader {
 			}
 			return param.AsInt(key, v)
 		},
-		"duration": func(key string, v param.Value) (any, error) {
-			if n, err := param.AsInt(key, v); err == nil {
-				return n, nil // some operators count seconds
-			}
-			return param.AsDuration(key, v)
-		},
-		"mapping": mapping, "tasks": mapping, "mapping, or JSON text of one": mapping, "mapping of lists, or JSON text of one": mapping,
+		"duration": func(key string, v param.Value) (any, error) { return param.AsDuration(key, v) },
+		"mapping":  mapping, "tasks": mapping, "mapping, or JSON text of one": mapping, "mapping of lists, or JSON text of one": mapping,
 	}
 	for _, kind := range []string{"text", "folder", "file", "file name", "name", "URL", "URI", "ARN", "id", "workflow name", "[CLASS.]METHOD", "[PACKAGE.][CLASS.]NAME"} {
 		all[kind] = text

@@ -85,6 +85,9 @@ func (c *checkCommand) check(args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(names) == 0 && !asDigdag() {
+		more = append(more, dig.Error{Message: "there is no workflow in this folder: its file ends with .dig", Hint: "`zerodag init` makes one, and --project names another folder"})
+	}
 	return c.warn(append(warnings, more...))
 }
 

@@ -111,8 +111,8 @@ func (f fault) byRule(operator string) string {
 			continue
 		}
 		if strings.Contains(found[0], "ReferenceError") {
-			if near := param.Nearest(found[1], operators.VariableNames()); near != "" {
-				return "did you mean ${" + near + "}?"
+			if text := f.unknownName(found[1]); text != "" {
+				return text
 			}
 		}
 		text := strings.NewReplacer("{operator}", operator, "{takes}", operators.Takes(operator), "{below}", f.below(found)).Replace(r.remedy)
@@ -120,6 +120,23 @@ func (f fault) byRule(operator string) string {
 			text = strings.ReplaceAll(text, "{"+strconv.Itoa(i)+"}", part)
 		}
 		return text
+	}
+	return ""
+}
+
+// unknownName is the remedy for a name in an expression that nothing has; "" where only the rules know one.
+func (f fault) unknownName(name string) string {
+	if name == "secret" || name == "secrets" {
+		return "a secret is written as ${secret:KEY}, in the operators that read secrets and in _env"
+	}
+	if f.config.Has(name) {
+		return "a task's own parameters are not seen by its expressions: write `_export: {" + name + ": ...}`"
+	}
+	if near := param.Nearest(name, operators.VariableNames()); near != "" {
+		return "did you mean ${" + near + "}?"
+	}
+	if near := param.Nearest(name, []string{"moment", "JSON", "Math", "Date", "parseInt", "parseFloat", "String", "Number", "encodeURIComponent"}); near != "" {
+		return "did you mean " + near + "?"
 	}
 	return ""
 }

@@ -97,6 +97,9 @@ func unknownKeyHint(raw *param.Map, unknown []string) string {
 		if s := didYouMean(key, TopKeys()); s != "" {
 			return "'" + key + "': " + s
 		}
+		if strings.Contains(key, "\u00a0") {
+			return "there is a no-break space before '" + strings.TrimSpace(strings.Trim(key, "\u00a0")) + "', which only looks like a blank: replace it by a blank"
+		}
 		if isTask(raw.Map(key)) {
 			return "'" + key + "' holds a task, and the name of a task begins with +: write `" + marked(key) + ":`"
 		}

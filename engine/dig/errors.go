@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"zerodag/engine/param"
 )
@@ -29,7 +31,7 @@ func (e Error) Error() string {
 		return e.Message
 	}
 	var b strings.Builder
-	b.WriteString(e.File)
+	b.WriteString(fileText(e.File))
 	if e.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
 	}
@@ -41,6 +43,14 @@ func (e Error) Error() string {
 		b.WriteString("\n  " + e.Hint)
 	}
 	return b.String()
+}
+
+// fileText is the name of a file as a line of text has it: one with the end of a line in it must not begin another.
+func fileText(name string) string {
+	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // Unwrap makes every Error a *param.ConfigError: trying again cannot help.

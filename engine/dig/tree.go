@@ -145,6 +145,9 @@ func (r *reader) collection(n *yaml.Node, depth int) param.Value {
 }
 
 func scalarHint(err error) string {
+	if strings.Contains(err.Error(), "tag !include:") {
+		return "a blank is missing before the colon: write `!include : file`"
+	}
 	if strings.Contains(err.Error(), "constructor") {
 		return "quote the text, or remove the tag"
 	}

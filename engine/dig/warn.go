@@ -52,6 +52,7 @@ func (k Known) parameters(operator string) []string {
 // thinks: `check`, `push` and `run` show it. Files that Load refuses are left out.
 func Warnings(read Source, names []string, known Known) Errors {
 	var all Errors
+	words := map[string]map[string]bool{}
 	missing, called := &missing{}, &calls{read: read, files: map[string][]string{}, back: map[string][]string{}}
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if known.Only != "" && name != known.Only {
@@ -67,7 +68,7 @@ func Warnings(read Source, names []string, known Known) Errors {
 		if len(d.problems)+len(d.wrong) > 0 {
 			continue
 		}
-		c := &critic{read: read, names: names, known: known, folder: folderOf(name), calls: called}
+		c := &critic{read: read, names: names, known: known, folder: folderOf(name), calls: called, words: words}
 		c.workflow(d.Workflow)
 		found := append(p.located(name, raw, c.found), *p.doubts...)
 		_ = found.asError() // which puts them in order
@@ -99,10 +100,12 @@ type critic struct {
 
 	calls       *calls
 	evalsStored bool
-	name        string     // of the workflow
-	root        *param.Map // all of it
-	exports     *param.Map // what tasks around the one that is looked at export
-	loops       []string   // variables of the loops around it
+	name        string                     // of the workflow
+	root        *param.Map                 // all of it
+	exports     *param.Map                 // what tasks around the one that is looked at export
+	loops       []string                   // variables of the loops around it
+	makesFiles  bool                       // a task before it runs commands, and so may make files
+	words       map[string]map[string]bool // of scripts that were read, by file
 }
 
 func (c *critic) workflow(w Workflow) {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"zerodag/engine/param"
 )
@@ -28,8 +30,8 @@ func (c *critic) files(place []string, task, operator, text string, config *para
 		c.script(place, task, folder, text)
 	case operator != "call" && (kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")) && !strings.Contains(text, "\n"):
 		file := path.Join(folder, text)
-		if _, err := c.read(file); errors.Is(err, ErrNotFound) {
-			c.warn(place, task, "the path is relative to the folder of the project, or to _workdir: is it a file that another task makes?", "%s> names the file %s, which is not in the project", operator, file)
+		if _, err := c.read(file); errors.Is(err, ErrNotFound) && !c.makesFiles {
+			c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "%s> names the file %s, which is not in the project", operator, file)
 		}
 	}
 }
@@ -39,6 +41,9 @@ func (c *critic) workdir(config *param.Map) (folder string, known bool) {
 	v := valueOf(config, "_workdir")
 	if v == nil {
 		v = valueOf(c.exports, "_workdir")
+	}
+	if v == nil {
+		v = c.folder
 	}
 	folder, _ = v.(string)
 	return folder, !strings.Contains(folder, "${")
@@ -54,7 +59,10 @@ func (c *critic) script(place []string, task, folder, command string) {
 	file := path.Join(folder, word)
 	text, err := c.read(file)
 	if errors.Is(err, ErrNotFound) {
-		c.warn(place, task, "the path is relative to the folder of the project, or to _workdir: is it a program that another task makes?", "sh> begins with %s, which is not in the project", file)
+		if c.makesFiles {
+			return // a task before it may make this one
+		}
+		c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "sh> begins with %s, which is not in the project", file)
 		return
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
@@ -63,24 +71,60 @@ func (c *critic) script(place []string, task, folder, command string) {
 	}
 }
 
-// function looks for the function of py> in its module, where that is a file of the project.
+// dynamic are words of a script that may make names which stand nowhere in it.
+var dynamic = []string{"globals", "setattr", "exec", "eval", "__getattr__", "vars", "locals"}
+
+// function looks for what py> names in its module, where that is a file of the project: of MODULE.CLASS.METHOD the
+// class, since a method may be inherited.
 func (c *critic) function(place []string, task, folder, text string) {
-	parts := strings.Split(text, ".")
-	if len(parts) < 2 {
+	const form = "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD"
+	if strings.HasSuffix(text, ")") || strings.Contains(text, ":") {
+		c.warn(place, task, form+", without parentheses: arguments are parameters of the task", "py> cannot read %q", text)
 		return
 	}
-	for n := len(parts) - 1; n > 0; n-- { // MODULE.FUNCTION, or MODULE.CLASS.METHOD
+	parts := strings.Split(text, ".")
+	for n := len(parts) - 1; n > 0; n-- {
 		file := path.Join(folder, path.Join(parts[:n]...)+".py")
-		code, err := c.read(file)
-		if err != nil {
+		words := c.wordsOf(file)
+		if words == nil {
 			continue
 		}
-		for _, name := range parts[n:] {
-			if found, err := regexp.Match(`\b`+regexp.QuoteMeta(name)+`\b`, code); err == nil && !found && !bytes.Contains(code, []byte("import *")) {
-				c.warn(place, task, "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD: is there a `def "+parts[len(parts)-1]+"`?", "%s has nothing called %s", file, name)
-				return
-			}
+		if name := parts[n]; !words[name] && !words["*"] && !slices.ContainsFunc(dynamic, func(d string) bool { return words[d] }) {
+			c.warn(place, task, form+": is there a `def "+name+"` or a `class "+name+"`?", "%s has nothing called %s", file, name)
 		}
 		return
+	}
+}
+
+// wordsOf are the words of a script, and "*" where it imports all of another; nil where there is none. Each is read once.
+func (c *critic) wordsOf(file string) map[string]bool {
+	words, known := c.words[file]
+	if !known {
+		if code, err := c.read(file); err == nil {
+			words = map[string]bool{"*": bytes.Contains(code, []byte("import *"))}
+			for _, word := range pythonName().FindAll(code, -1) {
+				words[string(word)] = true
+			}
+		}
+		c.words[file] = words
+	}
+	return words
+}
+
+// pythonName is a word of Python.
+var pythonName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL_][\pL\pN_]*`) })
+
+// envName is what a variable of the environment may be called.
+var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+
+// environment looks at what a command is given, and where it runs.
+func (c *critic) environment(at []string, task string, config *param.Map) {
+	for _, key := range config.Map("_env").Keys() {
+		if !strings.Contains(key, "${") && !envName().MatchString(key) {
+			c.warn(append(slices.Clone(at), "_env", key), task, "write it with letters, digits and _", "_env: %s is no name of a variable, and the task will fail", key)
+		}
+	}
+	if folder, known := c.workdir(config); known && config.Has("_workdir") && (path.Clean(folder) == ".." || strings.HasPrefix(path.Clean(folder), "../")) {
+		c.warn(append(slices.Clone(at), "_workdir"), task, "write a folder below that of the project", "_workdir leads out of the project, and the task will fail: %s", folder)
 	}
 }

@@ -21,7 +21,7 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 		c.missing = append(c.missing, problem{path: place, Error: Error{Task: task, Message: name}})
 	}
 	if text, ok := command.(string); ok && text != "" && !strings.Contains(text, "${") {
-		c.target(place, task, name, text)
+		c.target(place, task, name, text, config)
 		if slices.Contains(c.known.BuiltIn, name) {
 			c.files(place, task, name, text, config)
 		}
@@ -37,6 +37,10 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	}
 	if text, ok := command.(string); ok && (name == "echo" || name == "fail") && strings.Contains(text, "${secret:") {
 		c.warn(place, task, "secrets are given to operators that log in somewhere, and to commands by `_env:`", "%s> shows no secrets: ${secret:...} stays as text", name)
+	}
+	c.environment(at, task, config)
+	if own := c.known.parameters(name); !slices.Contains(c.known.BuiltIn, name) || slices.Contains(own, "_env") || name == "py" || name == "rb" || config.Has("download_file") {
+		c.makesFiles = true
 	}
 	around := c.loops
 	c.loops = append(slices.Clone(around), loopNames(name, command)...)
@@ -78,12 +82,19 @@ func operatorOf(config *param.Map) (name, key string, command param.Value) {
 	return "", "", nil
 }
 
-func (c *critic) target(place []string, task, operator, named string) {
+func (c *critic) target(place []string, task, operator, named string, config *param.Map) {
 	switch operator {
 	case "call":
-		file := calledFile(c.folder, named)
+		folder, known := c.workdir(config)
+		if !known {
+			return
+		}
+		file := calledFile(folder, named)
 		if _, err := c.read(file); err != nil {
-			c.warn(place, task, "the path is relative to the folder of this workflow", "call> names %s, which is not in the project", file)
+			if c.makesFiles {
+				return // a task before it may make this file
+			}
+			c.warn(place, task, "the path is relative to the folder of this workflow, or to _workdir", "call> names %s, which is not in the project", file)
 		} else if chain := c.calls.itself(file); chain != nil {
 			c.warn(place, task, "a call> that leads back to its own file ends only where an if> ends it", "call> never ends: %s", strings.Join(chain, " -> "))
 		}
@@ -92,9 +103,12 @@ func (c *critic) target(place []string, task, operator, named string) {
 			c.warn(place, task, "an address is http:// or https://, a host and, perhaps, :PORT up to 65535 and a path", "%s> cannot send a request to %q: %s", operator, named, fault)
 		}
 	case "require":
-		if !slices.Contains(c.names, named+suffix) {
-			c.warn(place, task, "that is right only together with project_name or project_id",
-				"require> names the workflow %s, which is not in the project", named)
+		if !slices.Contains(c.names, named+suffix) && !config.Has("project_name") && !config.Has("project_id") {
+			hint := "that is right only together with project_name or project_id"
+			if slices.Contains(c.names, named) {
+				hint = "write `require>: " + workflowName(named) + "`, without the ending of the file"
+			}
+			c.warn(place, task, hint, "require> names the workflow %s, which is not in the project", named)
 		}
 	}
 }
@@ -158,11 +172,17 @@ func (c *critic) rounds(place []string, task, operator string, command param.Val
 		for _, v := range m.All() {
 			list, isList := v.([]param.Value)
 			nothing = nothing || isList && len(list) == 0
+			if !isList && !strings.Contains(param.Text(v), "${") && !strings.HasPrefix(strings.Trim(param.Text(v), `" `), "[") {
+				c.warn(place, task, "write a list, as in `{name: [a, b]}`", "for_each> cannot read %s as a list, and the task will fail", sample(v))
+			}
 		}
 	case "for_range":
 		from, hasFrom := valueOf(m, "from").(int64)
 		to, hasTo := valueOf(m, "to").(int64)
 		nothing = hasFrom && hasTo && from >= to
+		if step, isNumber := valueOf(m, "step").(int64); isNumber && step < 1 || hasFrom && hasTo && !m.Has("step") && !m.Has("slices") {
+			c.warn(place, task, "write `step: 1`, or how many slices, such as `slices: 4`", "for_range> has no step of 1 or more and will fail")
+		}
 	}
 	if nothing {
 		c.warn(place, task, "give it something to go through, or disable it by `_disable: true`", "%s> runs nothing: %s", operator, sample(command))

@@ -73,6 +73,10 @@ func newAround(text []byte, message string, line, block int) around {
 // hint says how to mend it.
 func (a around) hint() string {
 	switch {
+	case mergeMark().MatchString(a.at), mergeMark().MatchString(a.above):
+		return "a conflict of a merge was left in the file: keep one of both sides, and take out the lines with <<<<<<<, ======= and >>>>>>>"
+	case strings.Contains(a.at, "\u00a0"):
+		return "there is a no-break space, which only looks like a blank: replace it by a blank"
 	case strings.Contains(a.at[:indentOf(a.at)], "\t"), strings.Contains(a.message, "tab character"):
 		return "indent with blanks, never with tabs"
 	case strings.Contains(a.message, "cannot start any token"):
@@ -97,6 +101,12 @@ func (a around) hint() string {
 		return "there is a } or ] too many"
 	case afterQuote().MatchString(a.at):
 		return "text goes on behind its closing quote: quote all of it, with the other kind of quotes"
+	}
+	if strings.Count(a.above, "[") > strings.Count(a.above, "]") || strings.Count(a.above, "{") > strings.Count(a.above, "}") {
+		return fmt.Sprintf("a [ or { that was opened in line %d is not closed", a.lineAbove)
+	}
+	if strings.Count(a.at, "[") > strings.Count(a.at, "]") || strings.Count(a.at, "{") > strings.Count(a.at, "}") {
+		return "a [ or { that was opened here is not closed"
 	}
 	if levels, fits := a.levels(); !fits {
 		return fmt.Sprintf("this line is indented by %s, those above to which it could belong by %s: line it up", blanks(indentOf(a.at)), strings.Join(levels, " or "))
@@ -140,6 +150,9 @@ func (a around) secondValue() string {
 	}
 	return "quote text that contains a colon and a blank, and check the indentation"
 }
+
+// mergeMark is a line that git writes where both sides of a merge changed a place.
+var mergeMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(<<<<<<< |=======$|>>>>>>> )`) })
 
 // afterQuote is a value in quotes with text behind it that is no comment.
 var afterQuote = sync.OnceValue(func() *regexp.Regexp {

@@ -62,7 +62,8 @@ func TestFiles(t *testing.T) {
 // place and what to write instead; and that what looks alike and is right is not.
 func TestDoubts(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"q.sql": "select 1", "tasks.py": "def fun(): pass\nclass C:\n  def m(self): pass\n", "x.sh": "#!/bin/sh\r\necho\r\n", "y.sh": "#!/bin/sh\necho\n"}
+	files := map[string]string{"q.sql": "select 1", "tasks.py": "def fun(): pass\nclass C:\n  def m(self): pass\n", "x.sh": "#!/bin/sh\r\necho\r\n", "y.sh": "#!/bin/sh\necho\n",
+		"sub/b.dig": "+a: {echo>: x}\n", "dynamic.py": "for n in ['ma']: globals()[n + 'de'] = print\n"}
 	for _, c := range []struct{ text, want string }{
 		{"+a:\n  loop>: three\n  _do: {echo>: x}", `w.dig:2:3: loop> cannot read "three", and the task will fail | it takes: whole number`},
 		{"+a:\n  loop>: '3'\n  _do: {echo>: x}", ""},
@@ -80,6 +81,22 @@ func TestDoubts(t *testing.T) {
 		{"+a:\n  pg>: {data: select 1}\n  database: d", ""},
 		{"+a:\n  pg>: none.sql\n  _workdir: ${w}\n  database: d", ""},
 		{"+a:\n  py>: tasks.nofun", "w.dig:2:3: tasks.py has nothing called nofun | py> is written as"},
+		{"+a:\n  py>: tasks.C.inherited", ""},
+		{"+a:\n  py>: dynamic.made", ""},
+		{"+a:\n  py>: tasks.fun()", `w.dig:2:3: py> cannot read "tasks.fun()" | py> is written as`},
+		{"+a:\n  _workdir: sub\n  call>: b.dig", ""},
+		{"_export: {_workdir: sub}\n+a:\n  call>: b.dig", ""},
+		{"+a:\n  call>: b.dig", "w.dig:2:3: call> names b.dig, which is not in the project | the path is relative to the folder of this workflow, or to _workdir"},
+		{"+a:\n  require>: other\n  project_name: p2", ""},
+		{"+a:\n  require>: w.dig\n  session_time: x", "w.dig:2:3: require> names the workflow w.dig, which is not in the project | write `require>: w`"},
+		{"+mk:\n  sh>: make all\n+a:\n  sh>: ./build/x\n+b:\n  call>: gen.dig\n+c:\n  pg>: q2.sql\n  database: d", ""},
+		{"+a:\n  for_range>: {from: 0, to: 3}\n  _do: {echo>: x}", "w.dig:2:3: for_range> has no step of 1 or more and will fail"},
+		{"+a:\n  for_range>: {from: 0, to: 3, slices: 2}\n  _do: {echo>: x}", ""},
+		{"+a:\n  for_each>: {x: abc}\n  _do: {echo>: x}", `w.dig:2:3: for_each> cannot read "abc" as a list, and the task will fail`},
+		{"+a:\n  for_each>: {x: '[1, 2]', y: '${z}'}\n  _do: {echo>: x}", ""},
+		{"+a:\n  wait>: 1", "w.dig:2:3: wait> cannot read 1, and the task will fail"},
+		{"+a:\n  sh>: x\n  _env: {a-b: c}", "w.dig:3:10: _env: a-b is no name of a variable"},
+		{"+a:\n  sh>: x\n  _workdir: ../..", "w.dig:3:3: _workdir leads out of the project"},
 		{"+a:\n  py>: tasks.C.m", ""},
 		{"+a:\n  py>: json.dumps", ""},
 		{"+a:\n  sh>: ./x.sh a", "w.dig:2:3: the first line of x.sh ends with CR LF"},
