@@ -24,11 +24,12 @@ NO_RACE = TestGreedyCommands|TestDeaths|TestScripts/(check|folders|init|log|oper
 
 .PHONY: test
 test: tools assets ## install what the tests need, then lint and run all tests but those of test-long
-	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory lint-code
 	REQUIRE=python,ruby,client,peers,browser $(GO) test -timeout 30m ./...
 
 .PHONY: test-long
-test-long: tools assets ## the race detector, packages, the site, and the drivers and a whole deployment on LocalStack
+test-long: tools assets ## other systems, security of the code, the race detector, packages, the site, and the drivers and a whole deployment on LocalStack
+	$(MAKE) --no-print-directory lint-more
 	$(GO) test -race -timeout 30m -skip '$(NO_RACE)' ./internal/... ./cmd/... ./operators/...
 	$(MAKE) --no-print-directory test-packages
 	$(MAKE) --no-print-directory docs
@@ -145,12 +146,18 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.3.0
 VULNDB ?= https://vuln.go.dev
 
 .PHONY: lint
-lint: ## format, vet, the rules of .golangci.yml, gosec, govulncheck
+lint: lint-code lint-more ## format, vet, the rules of .golangci.yml, other systems, gosec, govulncheck
+
+.PHONY: lint-code
+lint-code: ## the part of lint that make test runs: format, vet, the rules of .golangci.yml
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
+	$(GO) run $(GOLANGCI) run ./...
+
+.PHONY: lint-more
+lint-more: ## the part of lint that make test-long runs: macOS and Windows, gosec, govulncheck
 	GOOS=darwin $(GO) vet ./cmd/... ./internal/... ./operators/...
 	GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o /dev/null ./cmd/zerodag
-	$(GO) run $(GOLANGCI) run ./...
 	dirs="$$($(PRODUCT))"; test -n "$$dirs" && $(GO) run $(GOSEC) -quiet -color=false -exclude=$(GOSEC_EXCLUDE) $$dirs
 	@$(MAKE) --no-print-directory vulnerabilities
 
