@@ -30,7 +30,7 @@ func TestFiles(t *testing.T) {
 	}{
 		{"nothing", nil, []string{"without-workflow :0:0"}},
 		{"a workflow below a folder", map[string]string{"sub/a.dig": "+a: {echo>: x}"}, []string{"without-workflow :0:0"}},
-		{"good", map[string]string{"a.dig": "+a: {echo>: x}\n+b: {mine>: 1}\n+c: {call>: sub/b}\n", "sub/b.dig": "+a: {echo>: x}\n", "operators/mine.py": "#!/usr/bin/python3\n"}, nil},
+		{"good", map[string]string{"a.dig": "+a: {echo>: x}\n+b: {mine>: 1}\n+c: {call>: sub/b}\n", "large.py": "", "sub/b.dig": "+a: {echo>: x}\n", "operators/mine.py": "#!/usr/bin/python3\n"}, nil},
 		{"declared", map[string]string{"a.dig": "_export:\n  plugin:\n    operators:\n      mine: {command: [x]}\n+b: {mine>: 1}\n"}, nil},
 		{"no operator", map[string]string{"a.dig": "+a:\n  for_eahc>: {n: [1]}\n  _do: {echo>: x}\n"}, []string{"doubtful a.dig:2:3"}},
 		{"no YAML", map[string]string{"a.dig": "+a: {echo>: x\n", "b.dig": "+a:\n  ech>: x\n"}, []string{"refused a.dig:1:1", "doubtful b.dig:2:3"}},
@@ -83,6 +83,7 @@ func TestDoubts(t *testing.T) {
 		{"+a:\n  py>: tasks.nofun", "w.dig:2:3: tasks.py has nothing called nofun | py> is written as"},
 		{"+a:\n  py>: tasks.C.inherited", ""},
 		{"+a:\n  py>: dynamic.made", ""},
+		{"+a:\n  py>: large.f", ""},
 		{"+a:\n  py>: tasks.fun()", `w.dig:2:3: py> cannot read "tasks.fun()" | py> is written as`},
 		{"+a:\n  _workdir: sub\n  call>: b.dig", ""},
 		{"_export: {_workdir: sub}\n+a:\n  call>: b.dig", ""},
