@@ -16,6 +16,7 @@ const (
 	mostLines   = 10
 	longestLine = 500
 	longestRead = 1 << 20
+	mostRead    = 4 // files of the task, the newest first
 )
 
 // lastLines reads the last lines that a task printed; none where they cannot be had soon, since people are
@@ -25,11 +26,23 @@ func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string)
 	if err != nil || len(files) == 0 {
 		return nil
 	}
-	last := slices.MaxFunc(files, func(a, b host.LogFile) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })
-	if last.Size > longestRead {
+	slices.SortFunc(files, func(a, b host.LogFile) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Name, a.Name)) })
+	// A command that runs elsewhere has its output in the file of the run that started it; the one that found its end has
+	// another, in which only the server says something.
+	for _, file := range files[:min(len(files), mostRead)] {
+		if lines := linesOf(ctx, logs, a, file); len(lines) > 0 {
+			return lines
+		}
+	}
+	return nil
+}
+
+// linesOf are the last lines of one file of a task.
+func linesOf(ctx context.Context, logs host.Logs, a host.Attempt, f host.LogFile) []string {
+	if f.Size > longestRead {
 		return nil
 	}
-	file, _, err := logs.File(ctx, a, last.Name)
+	file, _, err := logs.File(ctx, a, f.Name)
 	if err != nil {
 		return nil
 	}
