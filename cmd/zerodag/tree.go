@@ -29,6 +29,8 @@ type treeView struct {
 	frame  int
 	stop   chan struct{}
 	done   chan struct{}
+
+	restore func() // makes the terminal as it was
 }
 
 // palette is the escape sequences of colours; all empty under NO_COLOR.
@@ -65,7 +67,10 @@ const redrawEvery = 80 * time.Millisecond
 // newTreeView draws until it is closed. above is where output writes.
 func newTreeView(out io.Writer, size func() (int, int), above *aboveTree, output *runOutput, took func(time.Duration) string) *treeView {
 	v := &treeView{out: out, size: size, took: took, ink: newPalette(), above: above, output: output, rows: map[any][]treeRow{},
-		stop: make(chan struct{}), done: make(chan struct{})}
+		stop: make(chan struct{}), done: make(chan struct{}), restore: func() {}}
+	if file, ok := out.(*os.File); ok {
+		v.restore = keepWhatIsDrawn(file)
+	}
 	go v.animate()
 	return v
 }
@@ -127,6 +132,7 @@ func (v *treeView) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.redraw(time.Now(), true)
+	v.restore()
 }
 
 // A line of the tree that is wider than the terminal is cut by it: one that went on in the next line would
