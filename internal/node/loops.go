@@ -37,6 +37,10 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 	}
 	if p.Agent {
 		loops.Go(func() { n.agent(ctx, accepting) })
+		if n.shared {
+			watched := n.watchKills(ctx)
+			defer watched()
+		}
 	}
 	<-accepting.Done()
 	n.closing.Store(true)
@@ -119,8 +123,40 @@ func (n *Node) reaper(ctx context.Context) {
 	}
 }
 
+// killLook is how long after a kill at most a run that another process has under way is stopped; longer where
+// looking takes more than a tenth of it.
+const killLook = time.Second
+
+// watchKills stops runs of this process whose attempts were killed in others, until the returned function is called.
+func (n *Node) watchKills(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for wait := killLook; ; {
+			timer := time.NewTimer(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			}
+			began := time.Now()
+			if err := n.worker.StopKilled(ctx); err != nil && ctx.Err() == nil {
+				n.retry.Failed()
+				n.logger.Warn("look for kills", "error", err)
+			}
+			wait = max(killLook, 10*time.Since(began))
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
 // dueAtOnce is how many due schedules are looked at together.
 const dueAtOnce = 200
+
+// othersLook is how long a process goes without reading schedules, which others may have changed.
+const othersLook = 2 * time.Second
 
 // scheduler fires schedules at their time, until ctx ends.
 func (n *Node) scheduler(ctx context.Context) {
@@ -131,6 +167,9 @@ func (n *Node) scheduler(ctx context.Context) {
 				n.retry.Cool(ctx, "fire schedules", err)
 			}
 			continue
+		}
+		if look := n.now().Add(othersLook); n.shared && (next.IsZero() || next.After(look)) {
+			next = look
 		}
 		n.alarm.wait(ctx, next, n.now)
 	}

@@ -98,13 +98,14 @@ type Node struct {
 	now      func() time.Time
 	logger   *slog.Logger
 	limits   host.Limits
+	shared   bool
 	working  sync.WaitGroup
 }
 
 // New makes a node; it does nothing by itself until Run.
 func New(o Options) *Node {
 	o.fillIn()
-	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, logs: o.Logs, now: o.Now, logger: o.Logger, limits: o.Limits,
+	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, logs: o.Logs, now: o.Now, logger: o.Logger, limits: o.Limits, shared: o.Shared,
 		alarm:    newAlarm(),
 		retry:    &retry.Retrier{Most: o.Limits.StoreRetry, Now: o.Now, Logger: o.Logger, Pause: o.Pause},
 		messages: catalogue.Messages{Tasks: o.Tasks, Now: o.Now}}

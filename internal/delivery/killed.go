@@ -1,0 +1,67 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zerodag/internal/host"
+)
+
+// StopKilled stops runs of this process whose attempts were killed, or have ended, elsewhere: the process that took
+// the kill can stop its own runs only. What they come to counts no more, so that to stop them late or twice changes
+// nothing.
+func (w *Worker) StopKilled(ctx context.Context) error {
+	var errs []error
+	for _, a := range w.Attempts.inUse() {
+		if a.underWay() {
+			if err := w.stopKilled(ctx, a); err != nil {
+				errs = append(errs, fmt.Errorf("attempt %d: %w", a.id, err))
+			}
+		}
+		w.Attempts.drop(a)
+	}
+	return errors.Join(errs...)
+}
+
+// stopKilled believes the log, not the row: until the kill is in the log, a run that is cut off would have failed.
+func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
+	row, err := w.Rows.Attempt(ctx, host.AnySite, a.id)
+	if err != nil || !row.Canceled && !row.Done {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !row.Done {
+		if _, err := a.load(ctx); err != nil {
+			a.state = nil
+			return err
+		}
+		if !a.state.Canceled() && !a.state.Ended() {
+			return nil
+		}
+	}
+	a.halt()
+	return nil
+}
+
+// inUse holds the attempts that somebody holds; each needs a drop.
+func (c *Attempts) inUse() []*attempt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []*attempt
+	for _, a := range c.lives {
+		if a.holders > 0 {
+			a.holders++
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// underWay says whether this process has a run of the attempt under way.
+func (a *attempt) underWay() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.stops) > 0
+}

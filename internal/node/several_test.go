@@ -1,0 +1,77 @@
+package node_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/node"
+	"zerodag/operators"
+)
+
+// shared makes a process one of several over the same stores.
+func shared(o *node.Options) { o.Shared = true }
+
+// several makes one process for each of the given parts, all over the world's stores.
+func (w *world) several(parts ...node.Parts) (list []*process) {
+	for _, p := range parts {
+		o := w.options()
+		shared(&o)
+		list = append(list, w.serveParts(node.New(o), p))
+	}
+	return list
+}
+
+// TestKillElsewhere proves that a kill stops what runs in another process than the one that takes it, at most two
+// seconds later, and that nothing but the killed attempt is stopped.
+func TestKillElsewhere(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(5*time.Hour))
+		w.on("short", lasting(time.Minute))
+		list := w.several(node.Parts{Executor: true}, node.Parts{Agent: true})
+		executor := list[0]
+		a := executor.run("+a:\n  work>: long\n+b:\n  work>: b\n")
+		executor.push("main.dig", "+a:\n  work>: short\n")
+		other := executor.start(2)
+		pass(30 * time.Second)
+		_, err := executor.Kill(w.t.Context(), a.Site, a.ID)
+		w.must(err)
+		pass(2 * time.Second)
+		row := executor.row(a)
+		want(t, "status", row.Status(), "killed")
+		want(t, "status of the other", executor.end(other), "success")
+		w.wantRuns("+main+a/1", "+main+a/1")
+	})
+}
+
+// TestSchedulesOfOthers proves that a process fires a schedule that another one has pushed, at its time, and that of
+// several that do so one attempt comes.
+func TestSchedulesOfOthers(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("fast", func(context.Context, *operators.Task) (operators.Result, error) { return operators.Result{}, nil })
+		list := w.several(node.Parts{Executor: true, Agent: true, Scheduler: true}, node.Parts{Executor: true, Agent: true, Scheduler: true}, node.Parts{})
+		pass(10 * time.Second)
+		list[2].push("main.dig", "schedule:\n  cron>: '* * * * *'\n+a:\n  work>: fast\n")
+		pass(5 * time.Minute)
+		attempts, err := list[2].Attempts(w.t.Context(), host.AttemptQuery{Retried: true})
+		w.must(err)
+		if len(attempts) < 4 || len(attempts) > 6 {
+			t.Errorf("there are %d attempts after five minutes", len(attempts))
+		}
+		seen := map[time.Time]bool{}
+		for _, a := range attempts {
+			if seen[a.SessionTime] {
+				t.Errorf("session %v has two attempts", a.SessionTime)
+			}
+			seen[a.SessionTime] = true
+			want(t, "status", a.Status(), "success")
+			if late := a.CreatedAt.Sub(a.SessionTime); late > time.Second {
+				t.Errorf("session %v began %v late", a.SessionTime, late)
+			}
+		}
+		want(t, "number of runs", len(w.ran()), len(attempts))
+	})
+}
