@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -29,6 +30,8 @@ type Server struct {
 	program string
 	folder  string
 	options []string
+	keeps   []string // options of where the data is
+	group   *group   // nil: it is one process
 
 	mu  sync.Mutex
 	cmd *exec.Cmd
@@ -68,16 +71,28 @@ func Main(m *testing.M, program *string) int {
 	return m.Run()
 }
 
-// New makes a server that is not started yet.
+// New makes a server that is not started yet. Where the environment names a database (see Database) it is two processes
+// that share a schema of it, behind a proxy that sends each request to another one.
 func New(t testing.TB, program string, options ...string) *Server {
 	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
+	s.keeps = []string{"-o", filepath.Join(s.folder, "data")}
 	t.Cleanup(func() { s.Kill() })
+	if database := Database(); database != nil {
+		s.group = newGroup(t, program, append(database, options...))
+	}
 	return s
 }
 
-// Start starts the process and waits until it answers.
+// Start starts the process and waits until it answers; of a group those that do not run.
 func (s *Server) Start() {
 	s.t.Helper()
+	if s.group != nil {
+		s.group.start()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.url = s.group.proxy.URL
+		return
+	}
 	info := filepath.Join(s.folder, "runtime.json")
 	os.Remove(info)
 	log, err := os.OpenFile(filepath.Join(s.folder, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -85,7 +100,7 @@ func (s *Server) Start() {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(s.program, append([]string{"server", "-n", "0", "-o", filepath.Join(s.folder, "data"), "-X", "server.runtime-info.path=" + info}, s.options...)...)
+	cmd := exec.Command(s.program, slices.Concat([]string{"server", "-n", "0", "-X", "server.runtime-info.path=" + info}, s.keeps, s.options)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+s.folder)
 	if err := cmd.Start(); err != nil {
@@ -115,12 +130,19 @@ func (s *Server) Start() {
 
 // Log is what the server logged.
 func (s *Server) Log() string {
+	if s.group != nil {
+		return s.group.log()
+	}
 	text, _ := os.ReadFile(filepath.Join(s.folder, "server.log"))
 	return string(text)
 }
 
-// Kill ends the process at once.
+// Kill ends the process at once; of a group one, each time another.
 func (s *Server) Kill() {
+	if s.group != nil {
+		s.group.kill()
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cmd != nil {

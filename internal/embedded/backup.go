@@ -34,6 +34,9 @@ func (e *Engine) Backup(ctx context.Context, w io.Writer) error {
 	if e.temporary != "" {
 		return &host.Error{Code: host.Invalid, Message: "This server keeps its data in memory: there is nothing to back up"}
 	}
+	if e.file == nil {
+		return &host.Error{Code: host.Invalid, Message: "The data of this server is in PostgreSQL: back it up with pg_dump, and what is in S3 by its versions"}
+	}
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
 	if err := e.backup(ctx, out); err != nil {
@@ -49,7 +52,7 @@ func (e *Engine) backup(ctx context.Context, out *tar.Writer) error {
 	}
 	defer os.RemoveAll(temporary)
 	copied := filepath.Join(temporary, DatabaseName)
-	if err := e.DB.Backup(ctx, copied); err != nil {
+	if err := e.file.Backup(ctx, copied); err != nil {
 		return err
 	}
 	if err := addFile(out, copied, DatabaseName); err != nil {

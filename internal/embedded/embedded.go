@@ -1,5 +1,6 @@
 // Package embedded wires the drivers of one machine to a host: SQLite for the log, the
-// catalogue and the queues, files for archives and logs, processes and docker for commands.
+// catalogue and the queues, files for archives and logs, processes and docker for commands. What a
+// server has together with others (package postgres) is given to it, in place of SQLite and files.
 //
 // `zerodag server` and the embedding package use it. It must hold no rule of its own.
 package embedded
@@ -65,19 +66,24 @@ type Options struct {
 	Evaluators *evaluators.Pool
 	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
 	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
-	Logger    *slog.Logger     // nil: none
-	Now       func() time.Time // nil: time.Now
+	// Shared, unless nil, is what this server has together with others: then Folder, which must be named, is
+	// for what is its own, and Database, Archives, Logs, NoLogs, Split, LogsApart, Sync and Migrate mean nothing.
+	Shared *Shared
+	Logger *slog.Logger     // nil: none
+	Now    func() time.Time // nil: time.Now
 }
 
 // Engine is an open deployment.
 type Engine struct {
 	*node.Node
-	DB    *sqlite.DB
+	DB    Store
 	Blobs host.Blobs
 	// Seal seals what browsers keep of a sign-in, with the key of secrets.
 	Seal       *seal.Box
 	workspaces *files.Workspaces
-	taskLogs   *files.Logs
+	file       *sqlite.DB  // nil: the store is shared
+	taskLogs   *files.Logs // nil: they are shared
+	lock       io.Closer   // on the folder of a server that shares its store
 	logger     *slog.Logger
 	evaluators *evaluators.Pool
 	temporary  string // folder that Close deletes; "" for none
@@ -105,6 +111,20 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	if o.Registry == nil {
 		o.Registry = all.Registry()
 	}
+	if o.Shared != nil {
+		e.DB = o.Shared.Store
+		if o.Folder, err = filepath.Abs(o.Folder); err != nil {
+			return nil, err
+		}
+		if e.lock, err = files.LockFolder(o.Folder); err != nil {
+			return nil, err
+		}
+		if err := o.closeData(); err != nil {
+			return nil, err
+		}
+		e.Seal = seal.New(seal.Fixed(o.SecretKey))
+		return e, e.wire(o)
+	}
 	database := ""
 	if o.Folder == "" {
 		if e.temporary, err = os.MkdirTemp(o.Temp, "zerodag-"); err != nil {
@@ -123,13 +143,13 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 			return nil, err
 		}
 	}
-	e.DB, err = sqlite.Open(ctx, sqlite.Options{Path: database, Now: o.Now, SecretKey: o.SecretKey, Sync: o.Sync, Migrate: o.Migrate})
+	e.file, err = sqlite.Open(ctx, sqlite.Options{Path: database, Now: o.Now, SecretKey: o.SecretKey, Sync: o.Sync, Migrate: o.Migrate})
 	if err != nil {
 		return nil, err
 	}
-	e.Seal = seal.New(seal.Fixed(o.SecretKey))
+	e.DB, e.Seal = file{e.file}, seal.New(seal.Fixed(o.SecretKey))
 	go func() {
-		if err := e.DB.CheckLarge(); err != nil {
+		if err := e.file.CheckLarge(); err != nil {
 			o.Logger.Error(err.Error())
 		}
 	}()
@@ -152,7 +172,7 @@ const storeRetry = 2 * time.Second
 // DatabaseName is the file of the database in its folder.
 const DatabaseName = datafolder.Database
 
-// wire makes the host; the database is open, so this process is alone on the folder.
+// wire makes the host; the database is open, or the folder locked, so this process is alone on the folder.
 func (e *Engine) wire(o Options) error {
 	e.logger = o.Logger
 	o.Limits.StoreRetry = cmp.Or(o.Limits.StoreRetry, storeRetry)
@@ -163,13 +183,15 @@ func (e *Engine) wire(o Options) error {
 	if err != nil {
 		return err
 	}
-	blobs, err := files.NewBlobs(e.archives)
-	if err != nil {
-		return err
+	kept := o.Shared
+	if kept == nil {
+		if kept, err = e.keep(o); err != nil {
+			return err
+		}
 	}
-	e.Blobs = blobs
+	e.Blobs = kept.Blobs
 	open := func(ctx context.Context, key string) (io.ReadCloser, error) {
-		r, _, err := blobs.Open(ctx, key)
+		r, _, err := kept.Blobs.Open(ctx, key)
 		return r, err
 	}
 	e.workspaces, err = files.NewWorkspaces(o.placeOfWorkspaces(), o.Archive, open)
@@ -181,15 +203,6 @@ func (e *Engine) wire(o Options) error {
 			return fmt.Errorf("let %s reach workspaces: %w", o.Commands.User, err)
 		}
 	}
-	of := files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Now: o.Now, Logger: o.Logger}
-	if !o.LogsApart {
-		of.Short = e.DB
-	}
-	e.taskLogs = files.NewLogs(of)
-	logs := host.Logs(e.taskLogs)
-	if o.NoLogs {
-		logs = host.NoLogs{}
-	}
 	workspace := func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
 		s := e.workspaces.Of(ctx, w.Archive, id, func(root string) operators.Commands { return commands.In(root, id) })
 		return host.Workspace{Files: s, Commands: s, Leave: s.Leave, Wrong: s.Wrong}, nil
@@ -199,8 +212,8 @@ func (e *Engine) wire(o Options) error {
 	}
 	e.Node = node.New(node.Options{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
-		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, RemoveLogs: e.taskLogs.Remove, Secrets: e.DB,
-		Blobs: blobs, Logs: logs,
+		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, RemoveLogs: kept.RemoveLogs, Secrets: e.DB,
+		Blobs: kept.Blobs, Logs: kept.Logs, Shared: o.Shared != nil,
 		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network}, Network: o.Network, Notices: o.Notices,
 		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,
 		Workspace: workspace,
@@ -216,6 +229,24 @@ func (e *Engine) wire(o Options) error {
 		Now: o.Now, Logger: o.Logger, Limits: o.Limits,
 	})
 	return nil
+}
+
+// keep makes what the files of a server that is alone keep.
+func (e *Engine) keep(o Options) (*Shared, error) {
+	blobs, err := files.NewBlobs(e.archives)
+	if err != nil {
+		return nil, err
+	}
+	of := files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Now: o.Now, Logger: o.Logger}
+	if !o.LogsApart {
+		of.Short = e.file
+	}
+	e.taskLogs = files.NewLogs(of)
+	kept := &Shared{Blobs: blobs, Logs: e.taskLogs, RemoveLogs: e.taskLogs.Remove}
+	if o.NoLogs {
+		kept.Logs = host.NoLogs{}
+	}
+	return kept, nil
 }
 
 // executors makes what runs commands, and ends those that an earlier server left running.
@@ -302,6 +333,9 @@ func (e *Engine) Close() error {
 	}
 	if e.temporary != "" {
 		errs = append(errs, os.RemoveAll(e.temporary))
+	}
+	if e.lock != nil {
+		errs = append(errs, e.lock.Close())
 	}
 	return errors.Join(errs...)
 }

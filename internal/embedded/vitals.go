@@ -12,7 +12,7 @@ import (
 // Vitals says how full the server is.
 func (e *Engine) Vitals(ctx context.Context) (host.Vitals, error) {
 	v := host.Vitals{Free: files.Free(e.folder)}
-	for _, ending := range []string{"", "-wal"} {
+	for _, ending := range []string{"", "-wal"} { // a store that is shared counts its own bytes
 		if info, err := os.Stat(filepath.Join(e.database, DatabaseName+ending)); err == nil { // one in memory has none
 			v.Database += info.Size()
 		}

@@ -7,18 +7,30 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"zerodag/internal/host"
 )
 
 // probe is what must be free on a disk: a file system that is nearly full takes a byte more.
 const probe = 64 << 10
 
 // Writable says whether everything that is kept can be written now: an error has its cause,
-// such as syscall.ENOSPC or syscall.EROFS. Logs that wait to be stored are such an error, too.
+// such as syscall.ENOSPC or syscall.EROFS. Logs that wait to be stored are such an error, too, and a database that
+// does not answer.
 func (e *Engine) Writable(ctx context.Context) error {
-	if err := e.taskLogs.Trouble(); err != nil {
-		return fmt.Errorf("store logs of tasks: %w", err)
+	folders := []string{e.folder, e.workspaces.Folder()}
+	if e.file == nil {
+		if err := e.DB.Counts(ctx, &host.Vitals{}); err != nil {
+			return fmt.Errorf("ask the database: %w", err)
+		}
+	} else {
+		if err := e.taskLogs.Trouble(); err != nil {
+			return fmt.Errorf("store logs of tasks: %w", err)
+		}
+		folders = append(folders, e.database, e.archives, e.logs)
 	}
-	for _, folder := range slices.Compact([]string{e.folder, e.database, e.archives, e.logs, e.workspaces.Folder()}) {
+	slices.Sort(folders)
+	for _, folder := range slices.Compact(folders) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -58,10 +58,15 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 // eventLease is long enough for a step and its effects, however many they are.
 const eventLease = time.Minute
 
-// executor receives events of attempts, until accepting ends.
+// executor receives events of attempts, until accepting ends. Where other processes would go on with them
+// they wait no longer than for a task.
 func (n *Node) executor(ctx, accepting context.Context) {
+	lease := eventLease
+	if n.shared {
+		lease = min(lease, n.limits.Lease)
+	}
 	for accepting.Err() == nil {
-		list, err := n.events.Receive(accepting, 1, eventLease)
+		list, err := n.events.Receive(accepting, 1, lease)
 		if err != nil && accepting.Err() == nil {
 			n.retry.Cool(accepting, "receive events", err)
 		}

@@ -39,7 +39,7 @@ func (l Links) Blob(ctx context.Context, key string) (string, error) {
 
 // Log is a link that writes a part of a log, under the name that it is listed by.
 func (l Links) Log(ctx context.Context, id sandbox.LogID, runner string, began time.Time) (string, error) {
-	key := folder(id.Site, id.Attempt) + tasklog.Name(id.Task, "runner-"+runner, began)
+	key := l.Logs.folder(id.Site, id.Attempt) + tasklog.Name(id.Task, "runner-"+runner, began)
 	r, err := l.Logs.sign.PresignPutObject(ctx, &s3.PutObjectInput{Bucket: &l.Logs.Bucket, Key: &key, ContentType: aws.String("application/gzip")}, s3.WithPresignExpires(writeValid))
 	if err != nil {
 		return "", translate("sign link to "+key, err)

@@ -29,7 +29,10 @@ type Short interface {
 // LogOptions are what Logs are made of.
 type LogOptions struct {
 	Bucket  string
+	Folder  string // of the bucket, in which they are; "" is its root, else it ends with a slash
 	AgentID string // in the names of files
+	// NoLinks: clients read logs by the server only. Else lists of files have links, which last for minutes.
+	NoLinks bool
 	Short   Short  // nil: short logs are objects too
 	// Rotate is how many bytes an object may have before the log goes on in another: 1 MB.
 	Rotate int
@@ -75,7 +78,9 @@ func NewLogs(c aws.Config, o LogOptions) *Logs {
 }
 
 // folder is where the logs of an attempt lie.
-func folder(site, attempt int64) string { return fmt.Sprintf("logs/%d/%d/", site, attempt) }
+func (l *Logs) folder(site, attempt int64) string {
+	return fmt.Sprintf("%slogs/%d/%d/", l.Folder, site, attempt)
+}
 
 // Open begins the log of a run: see host.Logs.
 func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
@@ -95,7 +100,7 @@ func (l *Logs) unique(at time.Time) time.Time {
 
 // Files lists the log files of an attempt.
 func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
-	where := folder(a.Site, a.ID)
+	where := l.folder(a.Site, a.ID)
 	var list []host.LogFile
 	for p := s3.NewListObjectsV2Paginator(l.client, &s3.ListObjectsV2Input{Bucket: &l.Bucket, Prefix: aws.String(where + tasklog.Within(prefix))}); p.HasMorePages(); {
 		page, err := p.NextPage(ctx)
@@ -108,11 +113,9 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 				continue
 			}
 			f.Size = aws.ToInt64(o.Size)
-			r, err := l.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &l.Bucket, Key: o.Key}, s3.WithPresignExpires(linkValid))
-			if err != nil {
-				return nil, translate("sign link to "+*o.Key, err)
+			if f.Direct, err = l.link(ctx, *o.Key); err != nil {
+				return nil, err
 			}
-			f.Direct = r.URL
 			list = append(list, f)
 		}
 	}
@@ -124,6 +127,38 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	})
 	slices.SortFunc(list, func(x, y host.LogFile) int { return strings.Compare(x.Name, y.Name) })
 	return list, err
+}
+
+// link reads a log without credentials; "" where clients get none.
+func (l *Logs) link(ctx context.Context, key string) (string, error) {
+	if l.NoLinks {
+		return "", nil
+	}
+	r, err := l.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &l.Bucket, Key: &key}, s3.WithPresignExpires(linkValid))
+	if err != nil {
+		return "", translate("sign link to "+key, err)
+	}
+	return r.URL, nil
+}
+
+// Remove deletes all logs of attempts that are objects. To do so twice is no error. A deployment on AWS leaves it to a
+// rule of the bucket.
+func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
+	for _, a := range list {
+		where := l.folder(a.Site, a.ID)
+		for p := s3.NewListObjectsV2Paginator(l.client, &s3.ListObjectsV2Input{Bucket: &l.Bucket, Prefix: &where}); p.HasMorePages(); {
+			page, err := p.NextPage(ctx)
+			if err != nil {
+				return translate(fmt.Sprintf("list logs of attempt %d", a.ID), err)
+			}
+			for _, o := range page.Contents { // one by one: not every store that speaks S3 deletes several
+				if _, err := l.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &l.Bucket, Key: o.Key}); err != nil {
+					return translate("delete "+*o.Key, err)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (l *Logs) eachShort(ctx context.Context, attempt int64, f func(string, []byte)) error {
@@ -149,5 +184,5 @@ func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCl
 	if short != nil {
 		return io.NopCloser(bytes.NewReader(short)), int64(len(short)), nil
 	}
-	return open(ctx, l.client, l.Bucket, folder(a.Site, a.ID)+name)
+	return open(ctx, l.client, l.Bucket, l.folder(a.Site, a.ID)+name)
 }

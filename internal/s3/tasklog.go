@@ -111,7 +111,7 @@ func (t *taskLog) store(rotate bool) error {
 		return nil
 	}
 	t.mu.Unlock()
-	if err := t.logs.putObject(folder(t.id.SiteID, t.id.AttemptID)+name, content); err != nil {
+	if err := t.logs.putObject(t.logs.folder(t.id.SiteID, t.id.AttemptID)+name, content); err != nil {
 		return err
 	}
 	t.mu.Lock()

@@ -5,7 +5,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -29,11 +32,29 @@ const (
 )
 
 // Server is a running server.
-type Server struct{ Port int }
+type Server struct {
+	Port int
+
+	programs, data string
+	who            *syscall.SysProcAttr
+	settings       []string
+}
 
 // Start starts a server that ends with the test. Without the programs for it the test is
 // skipped, or fails where REQUIRE names peers.
 func Start(t testing.TB) Server {
+	t.Helper()
+	return start(t, "synchronous_commit=off", "max_connections=60")
+}
+
+// StartKeeping is Start for a server that keeps what it has committed when it is ended at once: see Restart. Many may be
+// connected to it.
+func StartKeeping(t testing.TB) Server {
+	t.Helper()
+	return start(t, "synchronous_commit=on", "max_connections=200")
+}
+
+func start(t testing.TB, settings ...string) Server {
 	t.Helper()
 	programs, err := find()
 	if err != nil {
@@ -46,10 +67,37 @@ func Start(t testing.TB) Server {
 		t.Fatalf("%v: %v\n%s", initdb.Args, err, out)
 	}
 	configure(t, data, who)
-	s := Server{Port: daemon.FreePort(t)}
-	s.run(t, filepath.Join(programs, "postgres"), data, who)
+	s := Server{Port: daemon.FreePort(t), programs: programs, data: data, who: who, settings: settings}
+	s.run(t)
 	s.fill(t)
 	return s
+}
+
+// Restart ends the server at once, as a crash does, and starts it again. It returns when it answers.
+func (s Server) Restart(t testing.TB) {
+	t.Helper()
+	file := filepath.Join(s.data, "postmaster.pid")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil { // an immediate shutdown: no checkpoint, then recovery
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the database does not end")
+		}
+	}
+	s.run(t)
 }
 
 // Missing says what Start misses on this machine, nil for nothing.
@@ -93,22 +141,22 @@ func configure(t testing.TB, data string, who *syscall.SysProcAttr) {
 	}
 }
 
-func (s Server) run(t testing.TB, program, data string, who *syscall.SysProcAttr) {
+func (s Server) run(t testing.TB) {
 	t.Helper()
-	args := []string{"-D", data, "-p", strconv.Itoa(s.Port)}
-	for _, setting := range []string{
-		"listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "synchronous_commit=off", "full_page_writes=off",
-		"shared_buffers=16MB", "max_connections=60", "ssl=on", "password_encryption=scram-sha-256",
-	} {
+	args := []string{"-D", s.data, "-p", strconv.Itoa(s.Port)}
+	for _, setting := range append([]string{
+		"listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "full_page_writes=off",
+		"shared_buffers=16MB", "ssl=on", "password_encryption=scram-sha-256",
+	}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
-	daemon.Run(t, data, who, "INT", func() error {
+	daemon.Run(t, s.data, s.who, "INT", func() error {
 		conn, err := s.connect(t.Context(), "postgres", "postgres")
 		if err == nil {
 			conn.Close(t.Context())
 		}
 		return err
-	}, program, args...)
+	}, filepath.Join(s.programs, "postgres"), args...)
 }
 
 // fill makes users and the database.

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// Variable names the environment variable that names a PostgreSQL database, as HOST:PORT/DATABASE/USER, on which tests
+// of one server are tests of two.
+const Variable = "ZERODAG_POSTGRESQL"
+
+// Database is the options of servers that share a new schema of the database that the environment names; nil: it names
+// none.
+func Database() []string {
+	parts := strings.Split(os.Getenv(Variable), "/")
+	if len(parts) != 3 {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(parts[0])
+	if err != nil {
+		return nil
+	}
+	var options []string
+	for key, value := range map[string]string{"type": "postgresql", "host": host, "port": port, "database": parts[1], "user": parts[2],
+		"schema": "s" + strings.ToLower(rand.Text()[:12]), "maximumPoolSize": "8"} {
+		options = append(options, "-X", "database."+key+"="+value)
+	}
+	return append(options, "-X", "digdag.secret-encryption-key=MDEyMzQ1Njc4OWFiY2RlZg==")
+}
+
+// group is servers that share a database, and a proxy that sends each request to another one, as a balancer does.
+type group struct {
+	servers []*Server
+	proxy   *httptest.Server
+	turn    atomic.Int64
+	killed  int
+}
+
+const groupSize = 2
+
+func newGroup(t testing.TB, program string, options []string) *group {
+	g := &group{}
+	for range groupSize {
+		s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
+		s.keeps = []string{"-X", "server.folder=" + filepath.Join(s.folder, "data")}
+		t.Cleanup(func() { s.Kill() })
+		g.servers = append(g.servers, s)
+	}
+	g.proxy = httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(*httputil.ProxyRequest) {}, Transport: g,
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }}) // a client gets no answer, as of a server that is killed
+	t.Cleanup(g.proxy.Close)
+	return g
+}
+
+// RoundTrip sends a request to the server whose turn it is, or the next one where that one does not listen.
+func (g *group) RoundTrip(r *http.Request) (*http.Response, error) {
+	var last error
+	for range g.servers {
+		s := g.servers[int(g.turn.Add(1))%len(g.servers)]
+		s.mu.Lock()
+		to, running := s.url, s.cmd != nil
+		s.mu.Unlock()
+		if !running {
+			last = errors.New("the server does not run")
+			continue
+		}
+		u, err := url.Parse(to)
+		if err != nil {
+			return nil, err
+		}
+		out := r.Clone(r.Context())
+		if r.Body != nil {
+			out.Body = io.NopCloser(r.Body) // a transport closes it, and the next server may have to read it
+		}
+		out.URL.Scheme, out.URL.Host, out.Host = u.Scheme, u.Host, r.Host
+		response, err := transport.RoundTrip(out)
+		if refused := (*net.OpError)(nil); err != nil && errors.As(err, &refused) && refused.Op == "dial" {
+			last = err
+			continue // nothing was sent
+		}
+		return response, err
+	}
+	return nil, last
+}
+
+// transport reuses no connection: a server that was killed leaves broken ones.
+var transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{}).DialContext(ctx, network, address)
+}}
+
+func (g *group) start() {
+	for _, s := range g.servers {
+		if s.cmd == nil {
+			s.Start()
+		}
+	}
+}
+
+func (g *group) kill() {
+	g.servers[g.killed%len(g.servers)].Kill()
+	g.killed++
+}
+
+func (g *group) log() string {
+	var all strings.Builder
+	for _, s := range g.servers {
+		all.WriteString(s.Log())
+	}
+	return all.String()
+}
