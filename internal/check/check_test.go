@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
@@ -155,6 +156,26 @@ func TestDoubts(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestPluginPage proves that nothing is wrong with what the page about operators of plugins says to write instead.
+func TestPluginPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/how-to/plugin-operators.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "\n```yaml\n")[1:]
+	if len(blocks) < 6 {
+		t.Fatalf("only %d workflows were found", len(blocks))
+	}
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "\n```\n")
+		found, _ := check.Files(map[string]string{"w.dig": text, "queries/total.sql": "select 1", "queries/daily.sql": "select 1", "tasks/load.py": "def users(): pass\n", "load.sh": "#!/bin/sh\n"}, nil)
+		for _, f := range found {
+			t.Errorf("%v in\n%s", f, text)
+		}
 	}
 }
 
