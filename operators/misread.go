@@ -39,8 +39,9 @@ var readers = sync.OnceValue(func() map[string]reader {
 			}
 			return param.AsInt(key, v)
 		},
-		"duration": func(key string, v param.Value) (any, error) { return param.AsDuration(key, v) },
-		"mapping":  mapping, "tasks": mapping, "mapping, or JSON text of one": mapping, "mapping of lists, or JSON text of one": mapping,
+		"duration":      func(key string, v param.Value) (any, error) { return param.AsDuration(key, v) },
+		"list of texts": func(key string, v param.Value) (any, error) { return ListOf(key, v) },
+		"mapping":       mapping, "tasks": mapping, "mapping, or JSON text of one": mapping, "mapping of lists, or JSON text of one": mapping,
 	}
 	for _, kind := range []string{"text", "folder", "file", "file name", "name", "URL", "URI", "ARN", "id", "workflow name", "[CLASS.]METHOD", "[PACKAGE.][CLASS.]NAME"} {
 		all[kind] = text

@@ -9,25 +9,70 @@ import (
 // ofDigdag are the operators that Digdag has built in and zerodag has not.
 var ofDigdag = []string{"bq", "bq_ddl", "bq_extract", "bq_load", "gcs_wait"}
 
-// ofPlugins are operators of plugins that projects in public use, and what comes closest here.
+// ofPlugins are operators of public plugins, and what comes closest here: the table of docs/how-to/plugin-operators.md. A
+// name that ends with a point is of all whose names begin so.
 var ofPlugins = []struct{ name, plugin, instead string }{
-	{"athena.", "digdag-operator-athena", "athena>"},
-	{"ecs_task.", "digdag-operator-ecs_task", "ecs>, or commands with `sandbox:` on Fargate"},
-	{"aws.ecs.", "digdag-operator-aws", "ecs>"},
-	{"emr_fleet.", "digdag-operator-emr_fleet", "emr>"},
-	{"glue.", "digdag-operator-glue", "glue>"},
-	{"mssql", "digdag-plugin-mssql", "sh> with the client sqlcmd"},
-	{"snow", "digdag-plugin-snowflake", "sh> with the client snowsql"},
-	{"pg_lock", "digdag-operator-pg_lock", "pg>"},
+	{"athena.query", "digdag-operator-athena", "athena>"},
+	{"athena.preview", "digdag-operator-athena", "athena> with preview: true"},
+	{"athena.ctas", "digdag-operator-athena", "athena> with create table ... as"},
+	{"athena.apas", "digdag-operator-athena", "athena> with insert into"},
+	{"athena.add_partition", "digdag-operator-athena", "athena> with the statement"},
+	{"athena.drop_partition", "digdag-operator-athena", "athena> with the statement"},
+	{"athena.drop_table", "digdag-operator-athena", "athena> with the statement"},
+	{"athena.drop_table_multi", "digdag-operator-athena", "athena> with the statement"},
+	{"athena.table_exists?", "digdag-operator-athena", "athena> with a query of information_schema"},
+	{"athena.partition_exists?", "digdag-operator-athena", "athena> with a query of information_schema"},
+	{"athena.each_database", "digdag-operator-athena", "athena> with a query of information_schema"},
+	{"ecs_task.sh", "digdag-operator-ecs_task", "sh>, py>, rb>, embulk> with docker: {image: ...}, which run on Fargate in a deployment on AWS"},
+	{"ecs_task.py", "digdag-operator-ecs_task", "sh>, py>, rb>, embulk> with docker: {image: ...}, which run on Fargate in a deployment on AWS"},
+	{"ecs_task.rb", "digdag-operator-ecs_task", "sh>, py>, rb>, embulk> with docker: {image: ...}, which run on Fargate in a deployment on AWS"},
+	{"ecs_task.embulk", "digdag-operator-ecs_task", "sh>, py>, rb>, embulk> with docker: {image: ...}, which run on Fargate in a deployment on AWS"},
+	{"ecs_task.run", "digdag-operator-ecs_task", "ecs>, which waits for the end"},
+	{"ecs_task.wait", "digdag-operator-ecs_task", "ecs>, which waits for the end"},
+	{"ecs_task.register", "digdag-operator-ecs_task", "sh> with aws ecs register-task-definition"},
+	{"ecs_task.result", "digdag-operator-ecs_task", "py> that reads the result and stores it"},
+	{"ecs_register", "digdag-plugin-ecs", "sh> with aws ecs register-task-definition"},
+	{"ecs_run", "digdag-plugin-ecs", "ecs>"},
+	{"aws.ecs.run_task", "digdag-operator-aws-ecs", "ecs>"},
+	{"aws.appconfig.get_configuration", "digdag-operator-aws-appconfig", "py> with boto3"},
+	{"emr_fleet.create_cluster", "digdag-operator-emr_fleet", "emr>, whose cluster ends with its steps, or sh> with aws emr"},
+	{"emr_fleet.detect_clusters", "digdag-operator-emr_fleet", "emr>, whose cluster ends with its steps, or sh> with aws emr"},
+	{"emr_fleet.wait_cluster", "digdag-operator-emr_fleet", "emr>, whose cluster ends with its steps, or sh> with aws emr"},
+	{"emr_fleet.shutdown_cluster", "digdag-operator-emr_fleet", "emr>, whose cluster ends with its steps, or sh> with aws emr"},
+	{"glue.start_job_run", "digdag-plugin-glue", "glue>"},
+	{"glue.start_crawler", "digdag-plugin-glue", "glue> with crawler"},
+	{"livy.submit_job", "digdag-operator-livy", "emr>, or an operator of the project that asks Livy"},
+	{"livy.wait_job", "digdag-operator-livy", "emr>, or an operator of the project that asks Livy"},
+	{"livy", "digdag-plugin-livy", "emr>, or an operator of the project that asks Livy"},
+	{"cost_explorer.get_cost", "digdag-operator-cost_explorer", "py> with boto3"},
+	{"s3_touch", "digdag-plugin-s3-touch", "sh> with aws s3api put-object"},
+	{"pg_lock", "digdag-operator-pg_lock", "_parallel: {limit: 1}, or a lock as below"},
+	{"pg_unlock", "digdag-operator-pg_lock", "_parallel: {limit: 1}, or a lock as below"},
+	{"myjdbc", "digdag-plugin-myjdbc", "pg>, mysql>, or sh> with the client of the database"},
+	{"mssql", "digdag-plugin-mssql", "sh> with sqlcmd"},
+	{"snow", "digdag_operator_snowflake", "sh> with snow sql"},
+	{"bq_wait", "digdag-operator-bq-wait", "an operator of the project that asks until it is there"},
+	{"gcs_download", "digdag-gcs-download", "sh> with gcloud storage cp"},
+	{"blob_wait", "digdag-plugin-azure", "an operator of the project that asks until it is there"},
+	{"storage_queue_wait", "digdag-plugin-azure", "an operator of the project that asks until it is there"},
+	{"dfs_wait", "digdag-plugin-dfs_wait", "an operator of the project that asks until it is there"},
+	{"gke", "digdag-operator-gke", "sh> with gcloud and kubectl"},
+	{"k8s_job", "k8s_job", "sh> with kubectl"},
+	{"retz_run", "retz-digdag-plugin", "sh>, ecs> or batch>"},
 	{"datadog_event", "digdag-plugin-datadog", "http>"},
-	{"sentry", "digdag-plugin-sentry", "http>"},
-	{"gke", "digdag-plugin-gke", "sh> with kubectl"},
-	{"k8s_job", "a plugin for Kubernetes", "sh> with kubectl"},
-	{"param_eval", "digdag-operator-param", "param_set>"},
-	{"param_reset", "digdag-operator-param", "param_set>"},
-	{"param_store", "digdag-operator-param", "param_set>"},
-	{"sh_result", "digdag-plugin-shresult", "py>, or an executable of the project with an answer"},
-	{"ipynb", "a plugin for notebooks", "sh> with jupyter nbconvert"},
+	{"sentry", "digdag-plugin-sentry", "sh> with sentry-cli"},
+	{"hangouts", "digdag-hangouts-chat", "http>"},
+	{"sh_result", "digdag-plugin-shresult", "an operator of the project, as below"},
+	{"ssh_result", "digdag-plugin-sshresult", "ssh>, or an operator of the project, as below"},
+	{"param_store", "digdag-operator-param", "py> with digdag.env.store"},
+	{"param_reset", "digdag-operator-param", "py> with digdag.env.store(NAME=None)"},
+	{"param_eval", "digdag-operator-param", "_export, with eval: {stored: true} for what a task stored"},
+	{"athena.", "digdag-operator-athena", "athena>"},
+	{"ecs_task.", "digdag-operator-ecs_task", "ecs>, or a command with docker: {image: ...}"},
+	{"emr_fleet.", "digdag-operator-emr_fleet", "emr>"},
+	{"glue.", "digdag-plugin-glue", "glue>"},
+	{"livy.", "digdag-operator-livy", "emr>"},
+	{"ipynb", "a plugin for notebooks", "sh> with papermill or jupyter nbconvert"},
 }
 
 // otherNames are names that people give to operators who come from elsewhere, and what those are called here.
@@ -50,7 +95,7 @@ func Missing(name string) string {
 	}
 	for _, p := range ofPlugins {
 		if name == p.name || strings.HasSuffix(p.name, ".") && strings.HasPrefix(name, p.name) {
-			return name + "> is of the plugin " + p.plugin + ", which is not loaded here; instead there is " + p.instead
+			return name + "> is of the plugin " + p.plugin + ", which is not loaded here; instead there is " + p.instead + " (`zerodag docs plugin-operators`)"
 		}
 	}
 	if here := otherNames[strings.ToLower(name)]; here != "" {

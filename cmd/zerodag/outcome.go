@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zerodag/engine/dig"
 	"zerodag/internal/client"
 	"zerodag/internal/tasklog"
 )
@@ -21,8 +22,9 @@ const mostFailures = 3
 type failure struct {
 	task    client.Task
 	message string
-	place   string   // where it is written; "" where that is not known
-	lines   []string // the end of the log of its last run
+	place   string               // where it is written; "" where that is not known
+	names   map[string]dig.Place // that its expressions see by what its workflow says
+	lines   []string             // the end of the log of its last run
 }
 
 // failures are the tasks because of which an attempt failed, the first to fail first, with so many lines
@@ -101,7 +103,7 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 		if f.place != "" {
 			fmt.Fprintf(&b, "    at %s\n", f.place)
 		}
-		for _, line := range hintLines(fault{f.message, f.task.Config, a.Project.Name}.remedies()) {
+		for _, line := range hintLines(fault{f.message, f.task.Config, a.Project.Name, f.names}.remedies()) {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
 	}

@@ -196,11 +196,11 @@ func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"path":"x","revision":"r 1","size":1,"text":%s}`, text)
 }
 
-// TestFailuresHaveTheirPlace proves that a task that failed is found in the files of its revision, each read once, and
-// that a server without them, and a file that is gone, no text or too large, only leave the place out.
+// TestFailuresHaveTheirPlace proves that a task that failed is found in the files of its revision, each read once, with
+// the names that it sees, and that a server without them, and a file that is gone, no text or too large, only leave the place out.
 func TestFailuresHaveTheirPlace(t *testing.T) {
 	t.Parallel()
-	main := `"+a:\n  call>: sub/b\n+c:\n  sh>: x\n"`
+	main := `"+a:\n  call>: sub/b\n+c:\n  sh>: x\n_export: {far: 1}\n"`
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  []string
@@ -218,6 +218,9 @@ func TestFailuresHaveTheirPlace(t *testing.T) {
 		r.place(t.Context(), client.Attempt{Project: client.Ref{ID: "2", Name: "p"}, Workflow: client.Ref{ID: "3", Name: "w"}}, failed)
 		if diff := cmp.Diff(c.want, []string{failed[0].place, failed[1].place}); diff != "" || len(server.asked) > c.asked || server.asked[0] != "w.dig?revision=r+1" {
 			t.Errorf("%s: %s, asked for %q", name, diff, server.asked)
+		}
+		if far := failed[0].names["far"]; name == "files" && far.String() != "w.dig:5:11" || c.want[0] == "" && len(failed[0].names) > 0 {
+			t.Errorf("%s: the task sees the names %v", name, failed[0].names)
 		}
 	}
 	r, _ := openedAt(t, http.NotFoundHandler(), func(context.Context, time.Duration) error { return nil })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,8 +17,9 @@ import (
 // fault is what is known of a task that failed.
 type fault struct {
 	message string
-	config  *param.Map // of the task
-	project string     // of a server; "" for a run on this machine
+	config  *param.Map           // of the task
+	project string               // of a server; "" for a run on this machine
+	names   map[string]dig.Place // that the task's expressions see by what its workflow says; nil where that is not known
 }
 
 // remedyRule says what mends the errors of a form; {1} is what the first group of the form has found.
@@ -131,6 +133,9 @@ func (f fault) unknownName(name string) string {
 	}
 	if f.config.Has(name) {
 		return "a task's own parameters are not seen by its expressions: write `_export: {" + name + ": ...}`"
+	}
+	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.names))); near != "" {
+		return "did you mean ${" + near + "}, which has its value in " + f.names[near].String() + "?"
 	}
 	if near := param.Nearest(name, operators.VariableNames()); near != "" {
 		return "did you mean ${" + near + "}?"

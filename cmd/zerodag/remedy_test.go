@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -52,6 +53,24 @@ func TestRemedies(t *testing.T) {
 	secret := fault{message: "Secret not found for key: 'a b'", project: "p q"}.remedies()
 	if want := "zerodag secrets --project 'p q' --set 'a b'=-"; !strings.HasPrefix(strings.Join(secret, ""), want) {
 		t.Errorf("%q, want %s", secret, want)
+	}
+}
+
+// TestSlipOfAName proves that the name that was meant is told of a slip in an expression, and where it has its value.
+func TestSlipOfAName(t *testing.T) {
+	t.Parallel()
+	names := map[string]dig.Place{"database": {File: "w.dig", Line: 2, Column: 3}, "atempt_ids": {File: "w.dig", Line: 3, Column: 3}}
+	for name, want := range map[string]string{
+		"databse":   "did you mean ${database}, which has its value in w.dig:2:3?",
+		"atempt_id": "did you mean ${atempt_ids}, which has its value in w.dig:3:3?", // the author's own before a built-in one
+		"sesion_id": "did you mean ${session_id}?",
+		"customer":  "no parameter is called customer: give it with -p",
+		"JSN":       "did you mean JSON?",
+	} {
+		f := fault{message: "Failed to evaluate a variable ${" + name + "} (ReferenceError: " + name + " is not defined)", config: param.New("echo>", "x"), names: names}
+		if got := strings.Join(f.remedies(), "\n"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }
 

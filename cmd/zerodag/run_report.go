@@ -123,7 +123,8 @@ func (r *localRun) failure(t *engine.Task) runFailure {
 		reason, f.reason = "", "the task failed without a message"
 	}
 	f.reason = ofThisMachine(f.reason)
-	f.remedies = fault{message: reason, config: t.Config}.remedies()
+	names := dig.Names(r.files.Source, r.workflow.Name+".dig", t.Name)
+	f.remedies = fault{message: reason, config: t.Config, names: names}.remedies()
 	if place, found := dig.Find(r.files.Source, r.workflow.Name+".dig", t.Name, reason); found {
 		f.place = place.String()
 	}

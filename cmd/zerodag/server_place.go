@@ -26,17 +26,17 @@ func (r *remote) place(ctx context.Context, a client.Attempt, failed []failure) 
 	if err != nil || w.Revision == "" {
 		return
 	}
-	files := map[string]string{}
+	files, gone := map[string]string{}, map[string]bool{}
 	missing := false // nothing of this revision can be read
 	source := func(name string) ([]byte, error) {
 		text, known := files[name]
-		if !known && (missing || len(files) >= mostPlaced) {
+		if !known && (missing || gone[name] || len(files) >= mostPlaced) {
 			return nil, dig.ErrNotFound
 		}
 		if !known {
 			var found bool
 			if text, found, err = r.FileText(ctx, a.Project.ID, w.Revision, name); err != nil || !found {
-				missing = missing || len(files) == 0
+				missing, gone[name] = missing || len(files) == 0, true
 				return nil, dig.ErrNotFound
 			}
 			files[name] = text
@@ -47,5 +47,6 @@ func (r *remote) place(ctx context.Context, a client.Attempt, failed []failure) 
 		if at, found := dig.Find(source, w.Name+".dig", failed[i].task.FullName, failed[i].message); found {
 			failed[i].place = at.String()
 		}
+		failed[i].names = dig.Names(source, w.Name+".dig", failed[i].task.FullName)
 	}
 }

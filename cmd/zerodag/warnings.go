@@ -24,7 +24,7 @@ func projectWarnings(p files.Project, names []string, workflows []dig.Workflow, 
 	warnings = append(warnings, shadowed...)
 	known := check.Known()
 	known.Operators = slices.Concat(own, declared, known.Operators)
-	known.Only, known.Given = only, given
+	known.Only, known.Given, known.Folder = only, given, p.Entries
 	if only == "" { // a run meets what scripts and expressions do by itself, and is not to begin later
 		known.Syntax = script.Check
 		stored, err := storedByScripts(p.Root(), workflows)

@@ -46,6 +46,20 @@ func Places(read Source, file string, tasks []string) map[string]Place {
 	return places
 }
 
+// Names are those that its workflow lets the expressions of a task see: what is exported by it and around it, and the
+// variables of loops around it, each where it is written. A task is found as Find does. None are there of a workflow that
+// cannot be read.
+func Names(read Source, file, task string) map[string]Place {
+	p, names := newProject(read), map[string]Place{}
+	raw := p.file(file)
+	if raw == nil || p.lost {
+		return names
+	}
+	f := &finder{project: p, file: file, names: names}
+	f.task(raw, strings.TrimPrefix(task, "+"+workflowName(file)))
+	return names
+}
+
 // placeOf looks for a task in the workflow raw of a file.
 func (p *project) placeOf(file string, raw *param.Map, task, message string) (place Place, found bool) {
 	f := &finder{project: p, file: file, message: message}
@@ -64,6 +78,8 @@ type finder struct {
 	message string
 	written position // of the innermost task so far
 	quoted  position // of what the message is about, in the innermost task that has it
+
+	names map[string]Place // that the tasks so far let others see; nil where nobody asks
 }
 
 // task looks at a task; rest is what its name leaves of the name that is looked for.
@@ -74,6 +90,17 @@ func (f *finder) task(config *param.Map, rest string) {
 	}
 	if at := f.quote(config); at.line > 0 {
 		f.quoted = at
+	}
+	if f.names != nil {
+		export := config.Map("_export")
+		for _, name := range export.Keys() {
+			f.name(name, f.at(export, name))
+		}
+		if rest != "" {
+			for _, name := range loopNames(operator, command) {
+				f.name(name, f.at(config, key))
+			}
+		}
 	}
 	switch {
 	case rest == "":
@@ -91,6 +118,10 @@ func (f *finder) task(config *param.Map, rest string) {
 			}
 		}
 	}
+}
+
+func (f *finder) name(name string, at position) {
+	f.names[name] = Place{at.file, at.line, at.column}
 }
 
 // child goes on with the subtask that rest begins with, if there is one.

@@ -1,6 +1,11 @@
 package dig
 
-import "testing"
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
 
 // TestFind proves that the place of a task that failed is where its author has to look: also of one that a loop, a
 // condition, a handler or another file has made.
@@ -88,6 +93,50 @@ func TestFind(t *testing.T) {
 	}
 	if place, found := Find(read, "nosuch.dig", "+nosuch", ""); found {
 		t.Errorf("a place of what is not there: %s", place)
+	}
+}
+
+// TestNames proves that a task sees what is exported by it and around it, also around the call> that made it, and the
+// variables of the loops around it; and nothing of its neighbours.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	read := mapSource(map[string]string{
+		"main.dig": `_export:
+  far: 1
++g:
+  _export: {near: 2}
+  +a:
+    _export: {own: 3}
+    call>: sub/other
+  +b:
+    _export: {other: 4}
+    echo>: x
++each:
+  for_each>: {x: [1], y: [2]}
+  _do:
+    loop>: 2
+    _do:
+      echo>: ${z}
+`,
+		"sub/other.dig": "_export:\n  theirs: 5\n+x:\n  echo>: x\n",
+	})
+	for _, c := range []struct{ task, want string }{
+		{"+main+g+a^sub+x", "far=main.dig:2:3 near=main.dig:4:13 own=main.dig:6:15 theirs=sub/other.dig:2:3"},
+		{"+main+g+b", "far=main.dig:2:3 near=main.dig:4:13 other=main.dig:9:15"},
+		{"+main+each", "far=main.dig:2:3"},
+		{"+main+each^sub+for-0=x=0=1^sub+loop-0", "far=main.dig:2:3 i=main.dig:14:5 x=main.dig:12:3 y=main.dig:12:3"},
+	} {
+		names := Names(read, "main.dig", c.task)
+		var list []string
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			list = append(list, name+"="+names[name].String())
+		}
+		if got := strings.Join(list, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.task, got, c.want)
+		}
+	}
+	if names := Names(read, "nosuch.dig", "+nosuch"); len(names) > 0 {
+		t.Errorf("names of what is not there: %v", names)
 	}
 }
 

@@ -32,6 +32,9 @@ type Known struct {
 	BuiltIn []string
 	// Exported are the names in an _export that operators read.
 	Exported []string
+	// Folder lists the names of the files and folders in a folder of the project, by its slash path, "." for the
+	// project's own; there is false where there is no such folder. May be nil.
+	Folder func(name string) (entries []string, there bool)
 	// Below are the keys of mappings with a meaning, such as sandbox:, by their name.
 	Below map[string][]string
 	// Syntax says what is wrong with the expressions in a text. May be nil.
@@ -106,6 +109,7 @@ type critic struct {
 	loops       []string                   // variables of the loops around it
 	makesFiles  bool                       // a task before it runs commands, and so may make files
 	words       map[string]map[string]bool // of scripts that were read, by file
+	noFolders   []string                   // of _workdir, that were told already
 }
 
 func (c *critic) workflow(w Workflow) {

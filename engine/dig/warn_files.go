@@ -25,7 +25,7 @@ func (c *critic) files(place []string, task, operator, text string, config *para
 	}
 	switch {
 	case operator == "py":
-		c.function(place, task, folder, text)
+		c.function(place, task, folder, text, config)
 	case operator == "sh":
 		c.script(place, task, folder, text)
 	case operator != "call" && (kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")) && !strings.Contains(text, "\n"):
@@ -76,7 +76,7 @@ var dynamic = []string{"globals", "setattr", "exec", "eval", "__getattr__", "var
 
 // function looks for what py> names in its module, where that is a file of the project: of MODULE.CLASS.METHOD the
 // class, since a method may be inherited.
-func (c *critic) function(place []string, task, folder, text string) {
+func (c *critic) function(place []string, task, folder, text string, config *param.Map) {
 	const form = "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD"
 	if strings.HasSuffix(text, ")") || strings.Contains(text, ":") {
 		c.warn(place, task, form+", without parentheses: arguments are parameters of the task", "py> cannot read %q", text)
@@ -93,6 +93,9 @@ func (c *critic) function(place []string, task, folder, text string) {
 			c.warn(place, task, form+": is there a `def "+name+"` or a `class "+name+"`?", "%s has nothing called %s", file, name)
 		}
 		return
+	}
+	if len(parts) > 1 {
+		c.module(place, task, folder, parts, config)
 	}
 }
 
@@ -117,14 +120,36 @@ var pythonName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // envName is what a variable of the environment may be called.
 var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// environment looks at what a command is given, and where it runs.
-func (c *critic) environment(at []string, task string, config *param.Map) {
+// runsCommand says whether an operator runs a command of its author, which may make files.
+func (c *critic) runsCommand(operator string) bool {
+	return slices.Contains(c.known.parameters(operator), "_env") || operator == "py" || operator == "rb"
+}
+
+// environment looks at what a command is given, and where it runs. Its operator stands under the key command.
+func (c *critic) environment(at []string, task, operator, command string, config *param.Map) {
 	for _, key := range config.Map("_env").Keys() {
 		if !strings.Contains(key, "${") && !envName().MatchString(key) {
 			c.warn(append(slices.Clone(at), "_env", key), task, "write it with letters, digits and _", "_env: %s is no name of a variable, and the task will fail", key)
 		}
 	}
-	if folder, known := c.workdir(config); known && config.Has("_workdir") && (path.Clean(folder) == ".." || strings.HasPrefix(path.Clean(folder), "../")) {
-		c.warn(append(slices.Clone(at), "_workdir"), task, "write a folder below that of the project", "_workdir leads out of the project, and the task will fail: %s", folder)
+	folder, known := c.workdir(config)
+	if !known || !config.Has("_workdir") && !c.exports.Has("_workdir") {
+		return
+	}
+	where := append(slices.Clone(at), "_workdir")
+	if !config.Has("_workdir") {
+		where = append(slices.Clone(at), command) // the place of what runs there: an _export may be far away
+	}
+	switch clean := path.Clean(folder); {
+	case path.IsAbs(folder):
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		if config.Has("_workdir") {
+			c.warn(where, task, "write a folder below that of the project", "_workdir leads out of the project, and the task will fail: %s", folder)
+		}
+	case c.known.Folder != nil && c.runsCommand(operator) && !c.makesFiles && !slices.Contains(c.noFolders, clean):
+		if _, there := c.known.Folder(clean); !there {
+			c.noFolders = append(c.noFolders, clean)
+			c.warn(where, task, "_workdir is a folder below that of the project: is it there?", "the folder %s of _workdir is not in the project, and the task will fail", folder)
+		}
 	}
 }

@@ -69,6 +69,10 @@ func (c *critic) defaults(place []string, task, operator string, v param.Value) 
 	for _, key := range m.Keys() {
 		if near := param.Nearest(key, own); near != "" && !slices.Contains(namesIn(c.root), operator) {
 			c.warn(append(slices.Clone(place), key), task, "did you mean "+near+"?", "%s of %s is not read by %s>", key, operator, operator)
+		} else if c.known.Misread != nil && slices.Contains(own, key) && c.runsCommand(operator) {
+			if why := c.known.Misread(operator, key, valueOf(m, key)); why != "" {
+				c.warn(append(slices.Clone(place), key), task, why, "%s> cannot read %s as its %s, and its tasks will fail", operator, sample(valueOf(m, key)), key)
+			}
 		}
 	}
 }

@@ -38,8 +38,8 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	if text, ok := command.(string); ok && (name == "echo" || name == "fail") && strings.Contains(text, "${secret:") {
 		c.warn(place, task, "secrets are given to operators that log in somewhere, and to commands by `_env:`", "%s> shows no secrets: ${secret:...} stays as text", name)
 	}
-	c.environment(at, task, config)
-	if own := c.known.parameters(name); !slices.Contains(c.known.BuiltIn, name) || slices.Contains(own, "_env") || name == "py" || name == "rb" || config.Has("download_file") {
+	c.environment(at, task, name, key, config)
+	if !slices.Contains(c.known.BuiltIn, name) || c.runsCommand(name) || config.Has("download_file") {
 		c.makesFiles = true
 	}
 	around := c.loops

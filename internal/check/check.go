@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
@@ -62,7 +63,7 @@ func Files(files map[string]string, syntax func(string) error) ([]Finding, []dig
 		add(Refused, dig.Error{Message: err.Error()})
 	}
 	known := Known()
-	known.Syntax = syntax
+	known.Syntax, known.Folder = syntax, Folders(names)
 	known.Operators = append(known.Operators, ownOperators(names, add)...)
 	declared, again := Declared(loaded)
 	known.Operators = append(known.Operators, declared...)
@@ -86,6 +87,24 @@ func Source(files map[string]string) dig.Source {
 			return nil, fmt.Errorf("%w: %s", dig.ErrNotFound, name)
 		}
 		return []byte(text), nil
+	}
+}
+
+// Folders lists the folders of a project that has files of these slash paths, as dig.Known wants it.
+func Folders(names []string) func(string) ([]string, bool) {
+	entries := sync.OnceValue(func() map[string][]string {
+		all, seen := map[string][]string{".": nil}, map[string]bool{}
+		for _, name := range names {
+			for name = path.Clean(name); name != "." && name != "/" && !seen[name]; name = path.Dir(name) {
+				seen[name] = true
+				all[path.Dir(name)] = append(all[path.Dir(name)], path.Base(name))
+			}
+		}
+		return all
+	})
+	return func(folder string) ([]string, bool) {
+		list, there := entries()[path.Clean(folder)]
+		return list, there
 	}
 }
 

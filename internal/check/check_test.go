@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
@@ -63,7 +64,9 @@ func TestFiles(t *testing.T) {
 func TestDoubts(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"q.sql": "select 1", "tasks.py": "def fun(): pass\nclass C:\n  def m(self): pass\n", "x.sh": "#!/bin/sh\r\necho\r\n", "y.sh": "#!/bin/sh\necho\n",
-		"sub/b.dig": "+a: {echo>: x}\n", "dynamic.py": "for n in ['ma']: globals()[n + 'de'] = print\n"}
+		"sub/b.dig": "+a: {echo>: x}\n", "dynamic.py": "for n in ['ma']: globals()[n + 'de'] = print\n",
+		"pack/__init__.py": "", "pack/load.py": "def f(): pass\n", "pack/native.cpython-311.so": "", "pack/deep/load.py": "class C:\n  def m(self): pass\n",
+		"made/__init__.py": "from .other import *\n", "data/q.sql": ""}
 	for _, c := range []struct{ text, want string }{
 		{"+a:\n  loop>: three\n  _do: {echo>: x}", `w.dig:2:3: loop> cannot read "three", and the task will fail | it takes: whole number`},
 		{"+a:\n  loop>: '3'\n  _do: {echo>: x}", ""},
@@ -121,6 +124,24 @@ func TestDoubts(t *testing.T) {
 		{"_export: {a: 1}", "w.dig:0:0: workflow w has no tasks: it runs nothing"},
 		{"+a:\n  after: +b\n  echo>: x", "w.dig:2:3: after is no parameter of echo> | did you mean _after?"},
 		{"+a:\n  bash>: x", "w.dig:2:3: there is no operator bash> | it is sh> here"},
+		{"+a:\n  py>: pack.missing.f", "w.dig:2:3: py> finds no missing among the modules in pack/ | is there a file pack/missing.py? The path is relative"},
+		{"+a:\n  py>: pack.laod.f", "w.dig:2:3: py> finds no laod among the modules in pack/ | did you mean pack.load.f?"},
+		{"+a:\n  py>: pack.deep.laod.C.m", "w.dig:2:3: py> finds no laod among the modules in pack/deep/ | did you mean pack.deep.load.C.m?"},
+		{"+a:\n  py>: pack.load.f\n+b:\n  py>: pack.deep.load.C.m", ""},
+		{"+a:\n  py>: pack.main", "w.dig:2:3: py> finds no main among the modules in pack/"},
+		{"+a:\n  py>: made.any.f\n+b:\n  py>: data.any.f\n+c:\n  py>: pack.native.f\n+d:\n  py>: json.missing.f", ""},
+		{"+a:\n  py>: taskz.fun", "w.dig:2:3: py> finds no taskz among the modules in the project's folder | did you mean tasks.fun?"},
+		{"+a:\n  py>: taskz.other\n+b:\n  py>: pacc.other.f", ""},
+		{"+a:\n  py>: pacq.load.f", "w.dig:2:3: py> finds no pacq among the modules in the project's folder | did you mean pack.load.f?"},
+		{"+a:\n  py>: pack.missing.f\n  _env: {PYTHONPATH: lib}", ""},
+		{"+mk:\n  sh>: make\n+a:\n  py>: pack.missing.f\n+b:\n  sh>: x\n  _workdir: made_by_a_task", ""},
+		{"+a:\n  sh>: x\n  _workdir: nowhere", "w.dig:3:3: the folder nowhere of _workdir is not in the project, and the task will fail | _workdir is a folder"},
+		{"+a:\n  sh>: x\n  _workdir: q.sql", "w.dig:3:3: the folder q.sql of _workdir is not in the project, and the task will fail"},
+		{"_export: {_workdir: nowhere}\n+a:\n  echo>: x\n+b:\n  sh>: x\n+c:\n  sh>: y", "w.dig:5:3: the folder nowhere of _workdir is not in the project"},
+		{"_export: {_workdir: nowhere}\n+a:\n  sh>: x\n  _workdir: sub/\n+b:\n  sh>: y\n  _workdir: ${w}\n+c:\n  sh>: z\n  _workdir: /tmp", ""},
+		{"+a:\n  sh>: x\n  shell: /bin/bash -e", `w.dig:3:3: sh> cannot read "/bin/bash -e" as its shell, and the task will fail | it takes: list of texts`},
+		{"_export: {sh: {shell: bash}}\n+a: {sh>: x}", `w.dig:1:16: sh> cannot read "bash" as its shell, and its tasks will fail | it takes: list of texts`},
+		{"_export: {sh: {shell: [/bin/bash, -e]}}\n+a: {sh>: x, shell: '${s}'}", ""},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			t.Parallel()
@@ -135,6 +156,26 @@ func TestDoubts(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestPluginPage proves that nothing is wrong with what the page about operators of plugins says to write instead.
+func TestPluginPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/how-to/plugin-operators.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "\n```yaml\n")[1:]
+	if len(blocks) < 6 {
+		t.Fatalf("only %d workflows were found", len(blocks))
+	}
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "\n```\n")
+		found, _ := check.Files(map[string]string{"w.dig": text, "queries/total.sql": "select 1", "queries/daily.sql": "select 1", "tasks/load.py": "def users(): pass\n", "load.sh": "#!/bin/sh\n"}, nil)
+		for _, f := range found {
+			t.Errorf("%v in\n%s", f, text)
+		}
 	}
 }
 

@@ -268,3 +268,31 @@ func FuzzIgnore(f *testing.F) {
 		}
 	})
 }
+
+// TestEntries proves that what is in a folder is listed by name, that a file is no folder, and that what cannot be read is
+// not taken for something that is not there.
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	p := project(t, map[string]string{"a/b.txt": "", "a/c/d.txt": "", "e.txt": ""})
+	if err := os.Symlink(t.TempDir(), filepath.Join(p.Root(), "out")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		folder string
+		names  []string
+		there  bool
+	}{
+		{".", []string{"a", "e.txt", "out"}, true},
+		{"a", []string{"b.txt", "c"}, true},
+		{"a/c/", []string{"d.txt"}, true},
+		{"e.txt", nil, false},
+		{"e.txt/x", nil, false},
+		{"none", nil, false},
+		{"out", nil, true},
+		{"../x", nil, true},
+	} {
+		if names, there := p.Entries(c.folder); !slices.Equal(names, c.names) || there != c.there {
+			t.Errorf("%s: %q, %v, want %q, %v", c.folder, names, there, c.names, c.there)
+		}
+	}
+}

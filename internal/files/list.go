@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"zerodag/engine/dig"
 	"zerodag/internal/datafolder"
@@ -91,4 +93,31 @@ func WorkflowNames(names []string) []string {
 		}
 	}
 	return workflows
+}
+
+// mostEntries is one more than the names of a folder that is listed: of those that people write in there are fewer.
+const mostEntries = 10_000
+
+// Entries lists the names of the files and folders in a folder of the project, by its slash path, "." for the project's
+// own. there is false where the project has no such folder; one that cannot be read, or has too many of them, is there without names.
+func (p Project) Entries(folder string) (names []string, there bool) {
+	root, err := os.OpenRoot(p.root)
+	if err != nil {
+		return nil, true
+	}
+	defer root.Close()
+	info, err := root.Stat(filepath.FromSlash(folder))
+	if err != nil || !info.IsDir() {
+		return nil, err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+	}
+	f, err := root.Open(filepath.FromSlash(folder))
+	if err != nil {
+		return nil, true
+	}
+	defer f.Close()
+	if names, _ = f.Readdirnames(mostEntries); len(names) == mostEntries {
+		return nil, true
+	}
+	slices.Sort(names)
+	return names, true
 }

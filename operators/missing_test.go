@@ -1,0 +1,60 @@
+package operators
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// pluginRow is a row of the page about operators of plugins, whose first names are in code.
+var pluginRow = regexp.MustCompile("(?m)^\\| (`.*?) \\| ([^|`]+) \\| (.*) \\|$")
+
+// TestPluginOperators proves that the page about operators of plugins and the hints of the program say the same: every
+// operator of the page is told with its plugin and what to write instead, and the page leaves out none that is known.
+func TestPluginOperators(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/how-to/plugin-operators.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := pluginRow.FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 30 {
+		t.Fatalf("only %d rows were found", len(rows))
+	}
+	var names []string
+	for _, row := range rows {
+		for _, name := range strings.Split(strings.ReplaceAll(row[1], "`", ""), ", ") {
+			names = append(names, name)
+			instead := strings.ReplaceAll(row[3], "`", "")
+			if text := Missing(name); !strings.Contains(text, "of the plugin "+row[2]+",") || !strings.Contains(text, "instead there is "+instead+" (`zerodag docs plugin-operators`)") {
+				t.Errorf("%s>: %q, and the page says %s: %s", name, text, row[2], instead)
+			}
+			if slices.Contains(Named(), name) {
+				t.Errorf("%s> is built in", name)
+			}
+		}
+	}
+	for _, p := range ofPlugins {
+		if listed := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, p.name) }); !listed && !strings.Contains(string(page), p.name) {
+			t.Errorf("the page has not %s", p.name)
+		}
+	}
+	if text := Missing("ecs_task.new"); !strings.Contains(text, "instead there is ecs>") {
+		t.Errorf("an operator of a known plugin that the page does not name: %q", text)
+	}
+}
+
+// TestDigdagsOperators proves that every operator of Digdag is built in here or told as one of Digdag's, so that nobody is
+// asked whether another one was meant.
+func TestDigdagsOperators(t *testing.T) {
+	t.Parallel()
+	for name := range strings.FieldsSeq(`bq bq_ddl bq_extract bq_load call echo embulk emr fail for_each for_range gcs_wait http http_call if loop mail notify
+		param_get param_set pg py rb redshift redshift_load redshift_unload require s3_wait sh td td_ddl td_for_each td_load td_partial_delete
+		td_result_export td_run td_table_export td_wait td_wait_table wait`) {
+		if !slices.Contains(Named(), name) && !strings.Contains(Missing(name), "Digdag has "+name+"> built in") {
+			t.Errorf("%s>: %q", name, Missing(name))
+		}
+	}
+}
