@@ -30,7 +30,7 @@ func service(name string) string { return " github.com/aws/aws-sdk-go-v2/service
 // imports is the table. What is not in it is not allowed: a new package needs a row, or to fit one.
 func imports() []allowed {
 	return []allowed{
-		{"engine/param engine/expr/assets internal/env internal/datafolder internal/egress internal/gate internal/seal internal/oidc/oidctest docs cmd/runner examples/... internal/docker/dockertest ui", "",
+		{"engine/param engine/expr/assets internal/aesgcm internal/env internal/datafolder internal/egress internal/gate internal/seal internal/oidc/oidctest docs cmd/runner examples/... internal/docker/dockertest ui", "",
 			"they know nothing of ours; the runner starts in every image"},
 		{"engine/schedule engine/expr internal/client", "engine/param", "values are all that they share with others; the client speaks to any server"},
 		{"engine/dig", "engine/param engine/schedule gopkg.in/yaml.v3", "it alone reads workflows"},
@@ -68,7 +68,8 @@ func imports() []allowed {
 		{"internal/process internal/docker", core + "internal/datafolder internal/limits internal/lineage internal/scratch golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/executors", core + "internal/docker internal/limits internal/lineage internal/placement internal/process", "it chooses where a command of one machine runs"},
 		{"internal/files", core + "internal/datafolder internal/limits internal/tasklog golang.org/x/sys/...", "drivers do not know each other"},
-		{"internal/sqlite", core + "modernc.org/sqlite/...", "drivers do not know each other"},
+		{"internal/sqlite", core + "internal/aesgcm modernc.org/sqlite/...", "drivers do not know each other"},
+		{"internal/postgres", core + "internal/aesgcm internal/tasklog github.com/jackc/pgx/v5/...", "drivers do not know each other"},
 		{"internal/httpclient", "operators golang.org/x/net/...", "it knows what operators ask for"},
 		{"internal/notice", core + "internal/httpclient", "a function has notices, but no mail"},
 		{"internal/notice/mail", core + "operators/mail", "a mail is sent in the way of `mail>`"},
@@ -203,6 +204,7 @@ func TestLinked(t *testing.T) {
 	for _, x := range []struct{ program, banned, why string }{
 		{"functions/...", engine, "with it the linker keeps every method of every SDK: cmd/evaluator has it"},
 		{"functions/...", "zerodag/internal/sqlite", "SQLite has no place in a function"},
+		{"functions/...", "zerodag/internal/postgres", "a function keeps everything in services of AWS"},
 		{"functions/...", "zerodag/internal/process", "a function runs no commands: its only processes are evaluators"},
 		{"functions/api", "zerodag/operators/", "it runs no operator"},
 		{"functions/tick", "zerodag/operators/", "it runs no operator"},

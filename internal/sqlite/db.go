@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"zerodag/internal/aesgcm"
 	"zerodag/internal/host"
 )
 
@@ -70,8 +71,8 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if db.uuid == nil {
 		db.uuid = host.NewUUID
 	}
-	if n := len(o.SecretKey); n != 0 && n != keySize {
-		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d random bytes in base64", n, keySize, keySize)
+	if n := len(o.SecretKey); n != 0 && n != aesgcm.KeySize {
+		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d random bytes in base64", n, aesgcm.KeySize, aesgcm.KeySize)
 	}
 	defer func() {
 		if err != nil {

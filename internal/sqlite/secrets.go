@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"zerodag/internal/aesgcm"
 )
 
 // scopeProject is the scope of secrets that users set.
@@ -16,14 +18,14 @@ func (db *DB) PutSecret(ctx context.Context, site, project int64, key, value str
 	if db.key == nil {
 		return errNoKey
 	}
-	text, err := encrypt(db.key, value)
+	text, err := aesgcm.Encrypt(db.key, value)
 	if err != nil {
 		return fmt.Errorf("store secret %s: %w", key, err)
 	}
 	return db.acknowledge(ctx, func(c *conn) error {
 		_, err := c.exec("INSERT INTO secrets (site_id, project_id, scope, engine, key, value) VALUES (?, ?, ?, ?, ?, ?)"+
 			" ON CONFLICT (site_id, project_id, scope, key) DO UPDATE SET engine = excluded.engine, value = excluded.value",
-			site, project, scopeProject, engine, key, text)
+			site, project, scopeProject, aesgcm.Engine, key, text)
 		return err
 	})
 }
@@ -55,10 +57,10 @@ func (db *DB) ProjectSecrets(ctx context.Context, site, project int64) (map[stri
 	}
 	values := map[string]string{}
 	for _, s := range list {
-		if s.engine != engine {
-			return nil, fmt.Errorf("read secret %s: it is kept by engine %q, and this server's is %q: set the secret again", s.key, s.engine, engine)
+		if s.engine != aesgcm.Engine {
+			return nil, fmt.Errorf("read secret %s: it is kept by engine %q, and this server's is %q: set the secret again", s.key, s.engine, aesgcm.Engine)
 		}
-		if values[s.key], err = decrypt(db.key, s.value); err != nil {
+		if values[s.key], err = aesgcm.Decrypt(db.key, s.value); err != nil {
 			return nil, fmt.Errorf("read secret %s: %w", s.key, err)
 		}
 	}

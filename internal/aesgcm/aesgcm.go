@@ -1,4 +1,8 @@
-package sqlite
+// Package aesgcm is the form in which databases keep the secrets of projects, which is Digdag's.
+//
+// The drivers of databases that encrypt secrets themselves use it. It must never keep a key, nor say more of a value than its
+// length.
+package aesgcm
 
 import (
 	"bytes"
@@ -14,17 +18,21 @@ import (
 // The record of a secret (wire.md 3.2): name, version, term, nonce, then encrypted
 // the length of the value, the value and zeros up to a whole block.
 const (
-	engine     = "aesgcm"
+	// Engine names the form.
+	Engine = "aesgcm"
+	// KeySize is the size of a key, in bytes.
+	KeySize = 16
+
 	version    = 2
 	term       = 1
-	keySize    = 16
 	nonceSize  = 12
-	headSize   = len(engine) + 4 + 4
+	headSize   = len(Engine) + 4 + 4
 	maxSecret  = 16 << 10
 	lengthSize = 4
 )
 
-func encrypt(key []byte, value string) (string, error) {
+// Encrypt makes the record of a value, of at most 16 KiB, with a key of KeySize bytes: text that is another each time.
+func Encrypt(key []byte, value string) (string, error) {
 	if len(value) > maxSecret {
 		return "", fmt.Errorf("the value has %d bytes, more than %d", len(value), maxSecret)
 	}
@@ -32,7 +40,7 @@ func encrypt(key []byte, value string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	record := append([]byte(engine), 0, 0, 0, version, 0, 0, 0, term)
+	record := append([]byte(Engine), 0, 0, 0, version, 0, 0, 0, term)
 	record = append(record, make([]byte, nonceSize)...)
 	nonce := record[headSize:]
 	rand.Read(nonce) // never fails
@@ -42,15 +50,16 @@ func encrypt(key []byte, value string) (string, error) {
 	return base64.StdEncoding.EncodeToString(gcm.Seal(record, nonce, plain, nil)), nil
 }
 
-func decrypt(key []byte, text string) (string, error) {
+// Decrypt reads what Encrypt made with the same key. Its errors say whether another key was used.
+func Decrypt(key []byte, text string) (string, error) {
 	record, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return "", fmt.Errorf("decode record: %w", err)
 	}
-	if len(record) < headSize+nonceSize || !bytes.HasPrefix(record, []byte(engine)) {
-		return "", errors.New("the record is not one of engine " + engine)
+	if len(record) < headSize+nonceSize || !bytes.HasPrefix(record, []byte(Engine)) {
+		return "", errors.New("the record is not one of engine " + Engine)
 	}
-	v, t := binary.BigEndian.Uint32(record[len(engine):]), binary.BigEndian.Uint32(record[len(engine)+4:])
+	v, t := binary.BigEndian.Uint32(record[len(Engine):]), binary.BigEndian.Uint32(record[len(Engine)+4:])
 	if v < 1 || v > version || t != term {
 		return "", fmt.Errorf("the record has version %d and term %d, which are not known", v, t)
 	}

@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// The bits of session_attempts.state_flags.
+const (
+	canceled = 1
+	done     = 2
+	success  = 4
+)
+
+const attemptColumns = "a.id, a.site_id, a.session_id, n.session_uuid, n.session_time, a.project_id, coalesce(p.name, p.deleted_name)," +
+	" a.workflow_definition_id, a.workflow_name, a.attempt_index, a.attempt_name, a.timezone, a.params, a.created_at, a.finished_at, a.state_flags, a.dependent_session_id"
+
+const attemptTables = " FROM session_attempts a JOIN sessions n ON n.id = a.session_id JOIN projects p ON p.id = a.project_id "
+
+const selectAttempt = "SELECT " + attemptColumns + attemptTables
+
+func scanAttempt(r *row) host.Attempt {
+	a := host.Attempt{ID: r.id(), Site: r.id(), SessionID: r.id(), SessionUUID: r.text(), SessionTime: r.time(), Project: scanRef(r), Workflow: scanRef(r),
+		Index: r.int(), RetryName: r.text(), Zone: r.text(), Params: r.tree(), CreatedAt: r.time(), FinishedAt: r.time()}
+	flags := r.int()
+	a.Canceled, a.Done, a.Success = flags&canceled != 0, flags&done != 0, flags&success != 0
+	a.Waits = r.id()
+	return a
+}
+
+// Attempt returns an attempt.
+func (db *DB) Attempt(ctx context.Context, site, id int64) (host.Attempt, error) {
+	return readOne(ctx, db, scanAttempt, selection(selectAttempt+"WHERE a.id = ? AND ?::bigint IN (-1, a.site_id)", id, site))
+}
+
+// Cancel notes that a kill was requested.
+func (db *DB) Cancel(ctx context.Context, id int64) error {
+	return db.write(ctx, func(c *conn) error {
+		n, err := c.exec("UPDATE session_attempts SET state_flags = CASE WHEN finished_at IS NULL THEN state_flags | $1 ELSE state_flags END WHERE id = $2", canceled, id)
+		if err != nil || n == 0 {
+			return orNotFound(err, "cancel attempt %d", id)
+		}
+		return nil
+	})
+}
+
+// Finish ends an attempt: see host.Attempts.
+func (db *DB) Finish(ctx context.Context, id int64, e host.End) error {
+	flags := done
+	if e.Success {
+		flags |= success
+	}
+	if e.Canceled {
+		flags |= canceled
+	}
+	return db.write(ctx, func(c *conn) error {
+		n, err := c.exec("UPDATE session_attempts SET state_flags = state_flags | $1, finished_at = $2, dependent_session_id = NULL WHERE id = $3 AND finished_at IS NULL", flags, e.At, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			_, exists, err := one(c, (*row).id, "SELECT id FROM session_attempts WHERE id = $1", id)
+			if err != nil || !exists {
+				return orNotFound(err, "finish attempt %d", id)
+			}
+			return nil
+		}
+		_, err = c.exec("INSERT INTO attempt_archives (attempt_id, state) VALUES ($1, $2)", id, e.Archive)
+		return err
+	})
+}
+
+// Archive returns the final state that Finish kept.
+func (db *DB) Archive(ctx context.Context, id int64) ([]byte, error) {
+	return readOne(ctx, db, (*row).blob, selection("SELECT state FROM attempt_archives WHERE attempt_id = ?", id))
+}
+
+// Expire deletes the logs of attempts that finished before t, each in a write of its own:
+// others need not wait for all of them.
+func (db *DB) Expire(ctx context.Context, t time.Time, n int) (int, error) {
+	ids, err := readAll(ctx, db, (*row).id, selection("SELECT id FROM session_attempts"+
+		" WHERE has_log AND finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at LIMIT ?", t, limit(n)))
+	if err != nil {
+		return 0, err
+	}
+	for i, id := range ids {
+		if err := db.write(ctx, func(c *conn) error { return c.expire(id) }); err != nil {
+			return i, err
+		}
+	}
+	return len(ids), nil
+}
+
+// expire deletes the log of an attempt. An append that was under way may add an entry behind those that the statement sees: it
+// holds the one before, so it is done when that is deleted, and there when this looks again.
+func (c *conn) expire(attempt int64) error {
+	for {
+		n, err := c.exec("DELETE FROM attempt_entries WHERE attempt_id = $1", attempt)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	_, err := c.together(statement{"DELETE FROM attempt_snapshots WHERE attempt_id = $1", []any{attempt}},
+		statement{"UPDATE session_attempts SET has_log = false WHERE id = $1", []any{attempt}})
+	return err
+}

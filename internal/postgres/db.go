@@ -1,0 +1,184 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"zerodag/internal/aesgcm"
+	"zerodag/internal/host"
+)
+
+// DefaultSchema is where the tables lie, beside those of Digdag.
+const DefaultSchema = "zerodag"
+
+// Options say how a database is opened.
+type Options struct {
+	// URL says which server and database, as libpq reads it: postgres://user:password@host:5432/name?sslmode=verify-full, or
+	// "host=... dbname=...". Several hosts may be named, and the one that takes writes is used.
+	URL         string
+	Schema      string           // of the tables; "" is DefaultSchema
+	Now         func() time.Time // time.Now when nil
+	UUID        func() string    // of new sessions; random when nil
+	SecretKey   []byte           // 16 bytes; nil: there are no secrets
+	Migrate     bool             // bring an older schema up to date, or make it; else it is refused
+	Connections int              // at most, with the one that listens; 0: 10
+
+	tracer pgx.QueryTracer // sees all statements, in tests
+	poll   time.Duration   // how often a receiver looks that nobody wakes; 0: pollEvery
+}
+
+// DB is an open database. It is host.Log, host.Projects, host.Workflows, host.Schedules,
+// host.Attempts, host.Sessions, host.Retention, host.Secrets, host.Users, host.Audit and host.Blobs, and safe for
+// concurrent use, here and in other processes.
+type DB struct {
+	now     func() time.Time
+	uuid    func() string
+	key     []byte
+	schema  string
+	channel string // of notifications
+	pool    *pgxpool.Pool
+	queues  map[string]*Queue
+	done    chan struct{} // closed by Close
+	closing sync.Once
+	working sync.WaitGroup // what runs besides calls
+}
+
+// leastVersion is the oldest PostgreSQL that is known to do.
+const leastVersion = 120000
+
+// Open opens a database, or makes its schema. Any number of processes may have it open.
+func Open(ctx context.Context, o Options) (_ *DB, err error) {
+	if n := len(o.SecretKey); n != 0 && n != aesgcm.KeySize {
+		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d random bytes in base64", n, aesgcm.KeySize, aesgcm.KeySize)
+	}
+	config, schema, err := configOf(o)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open database %s: %w", place(config.ConnConfig), err)
+	}
+	db := &DB{now: o.Now, uuid: o.UUID, key: o.SecretKey, schema: schema, channel: fmt.Sprintf("zerodag_%016x", uint64(hashOf("listen", schema))), pool: pool,
+		queues: map[string]*Queue{}, done: make(chan struct{})}
+	if db.now == nil {
+		db.now = time.Now
+	}
+	if db.uuid == nil {
+		db.uuid = host.NewUUID
+	}
+	for _, name := range queueNames() {
+		db.queues[name] = newQueue(db, name, o.poll)
+	}
+	err = db.alone(ctx, func(c *conn) error { return prepare(c, schema, o.Migrate, db.now()) })
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open database %s: %w", place(config.ConnConfig), err), db.Close())
+	}
+	listening := config.ConnConfig.Copy()
+	listening.Tracer = nil
+	db.working.Go(func() { db.listen(listening) })
+	return db, nil
+}
+
+// configOf reads the options.
+func configOf(o Options) (*pgxpool.Config, string, error) {
+	schema := o.Schema
+	if schema == "" {
+		schema = DefaultSchema
+	}
+	switch {
+	case schema == "public":
+		return nil, "", errors.New("open database: its schema is \"public\", where tables of Digdag may lie that have the same names: name another one")
+	case len(schema) > 63 || len(schema) >= 3 && schema[:3] == "pg_":
+		return nil, "", fmt.Errorf("open database: %q is no name for a schema: name one of at most 63 bytes that does not begin with pg_", schema)
+	}
+	config, err := pgxpool.ParseConfig(o.URL)
+	if err != nil {
+		return nil, "", fmt.Errorf("open database: read its URL: %w", err) // the client leaves the password out
+	}
+	config.MaxConns = 10 - 1
+	if o.Connections > 0 {
+		config.MaxConns = int32(max(o.Connections-1, 2)) // #nosec G115 -- a number of connections
+	}
+	config.MaxConnIdleTime = 5 * time.Minute
+	of := config.ConnConfig
+	of.Tracer = o.tracer
+	if of.ConnectTimeout == 0 {
+		of.ConnectTimeout = 10 * time.Second
+	}
+	// A server that has gone without a word is noticed in half a minute.
+	of.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
+	if of.ValidateConnect == nil {
+		of.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	for name, value := range map[string]string{
+		"search_path":                         pgx.Identifier{schema}.Sanitize(),
+		"default_transaction_isolation":       "read committed", // what all statements here are written for
+		"idle_in_transaction_session_timeout": "30000",          // a process that stands still must not hold others up
+		"client_encoding":                     "UTF8",
+	} {
+		of.RuntimeParams[name] = value
+	}
+	if of.RuntimeParams["application_name"] == "" {
+		of.RuntimeParams["application_name"] = "zerodag"
+	}
+	return config, schema, nil
+}
+
+// place names a database without its password.
+func place(c *pgx.ConnConfig) string {
+	return fmt.Sprintf("%s on %s", c.Database, net.JoinHostPort(c.Host, fmt.Sprint(c.Port)))
+}
+
+// Stopping has nothing to note: how another process ended is known of none, so Restarted and Crashed of what is
+// received are always false.
+func (db *DB) Stopping() error { return nil }
+
+// Close closes all connections. Calls that come later, or are waiting to receive, fail or end with their contexts.
+func (db *DB) Close() error {
+	db.closing.Do(func() {
+		close(db.done)
+		db.working.Wait()
+		db.pool.Close()
+	})
+	return nil
+}
+
+func (db *DB) isClosed() bool {
+	select {
+	case <-db.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Queue returns one of the two queues, "events" or "tasks"; it panics for another name.
+func (db *DB) Queue(name string) *Queue {
+	q, ok := db.queues[name]
+	if !ok {
+		panic("postgres: there is no queue " + name)
+	}
+	return q
+}
+
+// stamp is a time that a column gives back unchanged.
+func (db *DB) stamp() time.Time { return db.now().UTC().Truncate(time.Microsecond) }
+
+// hashOf is the number of a name among those of PostgreSQL's advisory locks.
+func hashOf(parts ...string) int64 {
+	h := fnv.New64a()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return int64(h.Sum64()) // #nosec G115 -- any number will do
+}

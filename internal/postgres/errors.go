@@ -1,0 +1,56 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"zerodag/internal/host"
+)
+
+// translated marks what PostgreSQL answers, and that it does not answer: what may go away by itself is
+// host.ErrUnavailable. Every error of the client passes here, and none of ours.
+func translated(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := ctx.Err(); cause != nil {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
+		return fmt.Errorf("%w: %w", host.ErrUnavailable, err) // the connection broke, or none could be made
+	}
+	if passes(answer.Code) {
+		return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
+	}
+	return err
+}
+
+// passes says whether the cause of an answer may go away by itself.
+func passes(code string) bool {
+	switch code[:2] {
+	case "08", "40", "53", "55", "57", "58": // connection, rolled back, resources, object in use, the operator or time ended it, system
+		return true
+	}
+	return code == readOnly
+}
+
+// What answers mean.
+const (
+	readOnly      = "25006" // a server that is a copy, or about to be one
+	serialization = "40001"
+	deadlock      = "40P01"
+	duplicate     = "23505"
+)
+
+// code is what PostgreSQL calls an error; "" where it is no answer of its.
+func code(err error) string {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return answer.Code
+	}
+	return ""
+}

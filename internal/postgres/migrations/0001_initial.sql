@@ -1,0 +1,223 @@
+-- Times are microseconds since 1970 UTC; NULL is "not yet". Texts are bytea, as they came: PostgreSQL's own text takes
+-- no NUL and no broken UTF-8, and sorts by the rules of a language. convert_from(name, 'UTF8') shows one.
+
+CREATE TABLE projects (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  site_id bigint NOT NULL,
+  name bytea,                     -- NULL once deleted
+  deleted_name bytea,
+  created_at bigint NOT NULL,
+  deleted_at bigint,
+  latest_revision_id bigint NOT NULL DEFAULT 0,
+  UNIQUE (site_id, name)
+);
+CREATE INDEX projects_living ON projects (site_id, id) WHERE deleted_at IS NULL;
+
+CREATE TABLE revisions (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  project_id bigint NOT NULL REFERENCES projects (id),
+  name bytea NOT NULL,
+  archive_path bytea NOT NULL,
+  archive_md5 bytea,
+  created_at bigint NOT NULL,
+  user_info bytea,                -- JSON
+  archive_state bytea,            -- what retention knows of the archive (host.ArchiveState); NULL is nothing
+  UNIQUE (project_id, name)
+);
+CREATE INDEX revisions_of_project ON revisions (project_id, id);
+
+-- One row for each different text: pushing the same workflow again adds none.
+CREATE TABLE workflow_configs (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  project_id bigint NOT NULL REFERENCES projects (id),
+  config_digest bytea NOT NULL,   -- SHA-256 of the zone and the text
+  timezone bytea NOT NULL,
+  config bytea NOT NULL,          -- JSON
+  UNIQUE (project_id, config_digest)
+);
+
+CREATE TABLE workflow_definitions (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  revision_id bigint NOT NULL REFERENCES revisions (id),
+  config_id bigint NOT NULL REFERENCES workflow_configs (id),
+  name bytea NOT NULL,
+  latest_site_id bigint,          -- the site, while this is what its living project runs
+  UNIQUE (revision_id, name)
+);
+CREATE INDEX workflow_definitions_of_revision ON workflow_definitions (revision_id, id);
+CREATE INDEX workflow_definitions_latest ON workflow_definitions (latest_site_id, id) WHERE latest_site_id IS NOT NULL;
+
+CREATE TABLE schedules (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  site_id bigint NOT NULL,
+  project_id bigint NOT NULL REFERENCES projects (id),
+  workflow_name bytea NOT NULL,
+  workflow_definition_id bigint NOT NULL REFERENCES workflow_definitions (id),
+  next_run_time bigint NOT NULL,
+  next_schedule_time bigint NOT NULL,
+  last_session_time bigint,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  disabled_at bigint,
+  UNIQUE (project_id, workflow_name)
+);
+CREATE INDEX schedules_of_site ON schedules (site_id, id);
+CREATE INDEX schedules_due ON schedules (next_run_time, id) WHERE disabled_at IS NULL;
+
+CREATE TABLE sessions (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  site_id bigint NOT NULL,
+  project_id bigint NOT NULL REFERENCES projects (id),
+  workflow_name bytea NOT NULL,
+  session_time bigint NOT NULL,
+  session_uuid bytea NOT NULL,
+  last_attempt_id bigint NOT NULL DEFAULT 0,
+  attempts bigint NOT NULL DEFAULT 0,
+  UNIQUE (project_id, workflow_name, session_time)
+);
+CREATE INDEX sessions_of_site ON sessions (site_id, id);
+CREATE INDEX sessions_of_workflow ON sessions (project_id, workflow_name, id);
+CREATE INDEX sessions_of_project ON sessions (project_id, id);
+
+CREATE TABLE session_attempts (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  session_id bigint NOT NULL REFERENCES sessions (id),
+  site_id bigint NOT NULL,
+  project_id bigint NOT NULL,
+  workflow_name bytea NOT NULL,
+  workflow_definition_id bigint NOT NULL,
+  attempt_name bytea NOT NULL,    -- '' when the user gave none
+  attempt_index bigint NOT NULL,
+  state_flags bigint NOT NULL,    -- 1 cancel requested, 2 done, 4 success
+  timezone bytea NOT NULL,
+  params bytea NOT NULL,          -- JSON
+  created_at bigint NOT NULL,
+  finished_at bigint,
+  retried boolean NOT NULL,       -- a later attempt of the session exists
+  has_log boolean NOT NULL,       -- there are rows in attempt_entries
+  dependent_session_id bigint,    -- the session that must be over before this starts
+  UNIQUE (session_id, attempt_name)
+);
+CREATE INDEX attempts_of_site ON session_attempts (site_id, id);
+CREATE INDEX attempts_of_project ON session_attempts (project_id, id);
+CREATE INDEX attempts_of_workflow ON session_attempts (project_id, workflow_name, id);
+CREATE INDEX attempts_active ON session_attempts (id) WHERE finished_at IS NULL;
+CREATE INDEX attempts_active_of_site ON session_attempts (site_id, id) WHERE finished_at IS NULL;
+CREATE INDEX attempts_waiting ON session_attempts (dependent_session_id, id) WHERE dependent_session_id IS NOT NULL;
+CREATE INDEX attempts_to_expire ON session_attempts (finished_at) WHERE has_log AND finished_at IS NOT NULL;
+
+CREATE TABLE attempt_archives (
+  attempt_id bigint PRIMARY KEY,
+  state bytea NOT NULL
+);
+
+-- The key is the lock of an attempt: who inserts a number first has written that entry.
+CREATE TABLE attempt_entries (
+  attempt_id bigint NOT NULL,
+  seq bigint NOT NULL,
+  nonce bytea NOT NULL,
+  at bigint,
+  changes bytea NOT NULL,
+  events bytea,
+  PRIMARY KEY (attempt_id, seq)
+);
+CREATE TABLE attempt_snapshots (
+  attempt_id bigint NOT NULL,
+  seq bigint NOT NULL,            -- of the entry up to which it holds
+  state bytea NOT NULL,
+  PRIMARY KEY (attempt_id, seq)
+);
+
+CREATE TABLE queued_messages (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- in the order sent: see the package's comment
+  queue smallint NOT NULL,        -- 1 events, 2 tasks
+  unique_name bytea NOT NULL,
+  message_group bytea NOT NULL,   -- '' is none
+  share bytea NOT NULL,
+  due bigint,
+  sent_at bigint NOT NULL,
+  free_at bigint,                 -- from when on it can be received: when it is due, or its lease ends; NULL: it is behind another one of its group
+  receipt bigint NOT NULL DEFAULT 0,                   -- of its lease; 0: nobody has it
+  receive_count bigint NOT NULL DEFAULT 0,
+  body bytea NOT NULL,
+  UNIQUE (queue, unique_name)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+CREATE INDEX messages_free ON queued_messages (queue, free_at, id) WHERE free_at IS NOT NULL;
+CREATE INDEX messages_of_group ON queued_messages (queue, message_group, id) WHERE message_group <> '';
+CREATE INDEX messages_in_order ON queued_messages (queue, id);
+
+CREATE TABLE secrets (
+  site_id bigint NOT NULL,
+  project_id bigint NOT NULL,
+  scope bytea NOT NULL,
+  engine bytea NOT NULL,
+  key bytea NOT NULL,
+  value bytea NOT NULL,
+  PRIMARY KEY (site_id, project_id, scope, key)
+);
+
+-- A key may be longer than an index takes.
+CREATE TABLE params (
+  site_id bigint NOT NULL,
+  key_digest bytea NOT NULL,      -- SHA-256 of the key
+  key bytea NOT NULL,
+  value bytea NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (site_id, key_digest)
+);
+
+CREATE TABLE tokens (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  site_id bigint NOT NULL,
+  name bytea NOT NULL,
+  role bytea NOT NULL,
+  token_hash bytea NOT NULL UNIQUE,
+  created_at bigint NOT NULL,
+  last_used_at bigint
+);
+CREATE INDEX tokens_of_site ON tokens (site_id, id);
+
+CREATE TABLE audits (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at bigint NOT NULL,
+  site_id bigint NOT NULL,
+  who bytea NOT NULL,
+  action bytea NOT NULL,
+  target bytea NOT NULL,
+  detail bytea
+);
+CREATE INDEX audits_of_site ON audits (site_id, id);
+
+-- Which sessions retention has removed: what starts by itself must not run them again.
+CREATE TABLE forgotten_sessions (
+  project_id bigint NOT NULL,
+  workflow_name bytea NOT NULL,
+  session_time bigint NOT NULL,
+  PRIMARY KEY (project_id, workflow_name, session_time)
+);
+
+-- Logs of tasks: each part is one or more whole members of the gzip file that they are together.
+CREATE TABLE task_logs (
+  attempt_id bigint NOT NULL,
+  name bytea NOT NULL,            -- of the file
+  part bigint NOT NULL,           -- from 1, without gaps
+  content bytea NOT NULL,
+  PRIMARY KEY (attempt_id, name, part)
+);
+ALTER TABLE task_logs ALTER COLUMN content SET STORAGE EXTERNAL; -- it is compressed
+
+-- Archives of projects. One without a key is being put, or was never put whole.
+CREATE TABLE blobs (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  key bytea UNIQUE,
+  size bigint NOT NULL,
+  created_at bigint NOT NULL
+);
+CREATE INDEX blobs_unfinished ON blobs (created_at) WHERE key IS NULL;
+CREATE TABLE blob_parts (
+  blob_id bigint NOT NULL REFERENCES blobs (id) ON DELETE CASCADE,
+  part bigint NOT NULL,           -- from 1, without gaps
+  content bytea NOT NULL,
+  PRIMARY KEY (blob_id, part)
+);
+ALTER TABLE blob_parts ALTER COLUMN content SET STORAGE EXTERNAL; -- it is compressed

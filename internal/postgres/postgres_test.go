@@ -1,0 +1,124 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest"
+	"zerodag/operators/operatortest/postgres"
+)
+
+var (
+	_ host.Log       = (*DB)(nil)
+	_ host.Projects  = (*DB)(nil)
+	_ host.Workflows = (*DB)(nil)
+	_ host.Schedules = (*DB)(nil)
+	_ host.Attempts  = (*DB)(nil)
+	_ host.Sessions  = (*DB)(nil)
+	_ host.Retention = (*DB)(nil)
+	_ host.Secrets   = (*DB)(nil)
+	_ host.Users     = (*DB)(nil)
+	_ host.Audit     = (*DB)(nil)
+	_ host.Queue     = (*Queue)(nil)
+)
+
+var testKey = []byte("0123456789abcdef")
+
+// lab is one server for all tests, which have a schema each.
+type lab struct {
+	postgres.Server
+	schemas atomic.Int64
+	room    chan struct{} // for tests side by side: a server has so many connections
+}
+
+// TestPostgres runs all tests that need a server, on one.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	l := &lab{Server: postgres.Start(t), room: make(chan struct{}, 6)}
+	for name, test := range map[string]func(*testing.T, *lab){
+		"contract": testContract,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, l)
+		})
+	}
+}
+
+// enter waits until there are connections for a test.
+func (l *lab) enter(t *testing.T) {
+	l.room <- struct{}{}
+	t.Cleanup(func() { <-l.room })
+}
+
+// url is how the server is reached, or something at a port between.
+func (l *lab) url(port int) string {
+	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", postgres.User, port, postgres.Database)
+}
+
+// schema names a new one.
+func (l *lab) schema() string { return fmt.Sprintf("test %d", l.schemas.Add(1)) }
+
+// options are those of a new schema.
+func (l *lab) options() Options {
+	return Options{URL: l.url(l.Port), Schema: l.schema(), SecretKey: testKey, Migrate: true, Connections: 5}
+}
+
+// open opens a database that is closed at the end of the test.
+func open(t testing.TB, o Options) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// fresh opens a new schema.
+func (l *lab) fresh(t *testing.T) *DB {
+	t.Helper()
+	l.enter(t)
+	return open(t, l.options())
+}
+
+func storesOf(db *DB) hosttest.Stores {
+	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, ParamStore: db.ParamStore, Now: time.Now}
+}
+
+// absent are ports that the driver does not implement.
+func absent() map[string]string {
+	return map[string]string{
+		"Blobs": "x", "Logs": "x",
+		"ShortLogs": "a short log is a row of its own, which its writer commits",
+		"Timers":    "its queues delay messages as long as they are asked to",
+		"Horizon":   "servers fire their schedules themselves",
+		"Bus":       "a server has none",
+		"Notices":   "they are sent, not stored (package notice)",
+	}
+}
+
+// testContract runs the suites of all ports.
+func testContract(t *testing.T, l *lab) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: absent(), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+		run(t, storesOf(l.fresh(t)))
+	}})
+}
+
+func wantText(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("error is %v, want it to say %q", err, part)
+		}
+	}
+}

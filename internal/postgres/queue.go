@@ -1,0 +1,262 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Queue is a host.Queue. Its messages are rows, and so are leases; who waits for messages is in memory.
+type Queue struct {
+	db     *DB
+	name   string
+	number int // of it in queued_messages
+	poll   time.Duration
+
+	mu      sync.Mutex
+	waiters []chan struct{} // of Receive, in their order; closed to wake one
+	timer   *time.Timer     // for the next message that becomes visible while a receiver waits
+	ends    time.Time       // when it does
+	armed   int64           // how often it was set
+}
+
+// queueNames are all queues; the number of one is its place, from 1.
+func queueNames() []string { return []string{"events", "tasks"} }
+
+func newQueue(db *DB, name string, poll time.Duration) *Queue {
+	return &Queue{db: db, name: name, number: slices.Index(queueNames(), name) + 1, poll: cmp.Or(poll, pollEvery)}
+}
+
+// clock is the time of queues, in microseconds: that of the server, when a statement reaches it. All processes share it.
+const clock = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
+
+// Traits implements host.Queue: what this queue stores it stores together with what its messages
+// are about, at exactly their times.
+func (q *Queue) Traits() host.Traits { return host.Traits{} }
+
+// Send adds messages: see host.Queue.
+func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
+	if len(messages) == 0 {
+		return ctx.Err()
+	}
+	return q.db.write(ctx, func(c *conn) error { return q.send(c, true, messages...) })
+}
+
+// send is a Send as a part of a transaction. New groups, of which nobody else can know yet, need no lock.
+func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
+	var list []statement
+	groups := groupsOf(messages)
+	if known {
+		list = q.locks(groups)
+	}
+	now := q.db.now()
+	n := len(messages)
+	ids, names, shares, bodies := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
+	due, waits := make([]*int64, n), make([]bool, n)
+	for i, m := range messages {
+		ids[i], names[i], shares[i], bodies[i], waits[i] = []byte(m.ID), []byte(m.Group), []byte(m.Share), append([]byte{}, m.Body...), m.Waits
+		if at := m.Due; !at.IsZero() {
+			micros := at.UnixMicro()
+			if m.Waits {
+				micros = at.Sub(now).Microseconds()
+			}
+			due[i] = &micros
+		}
+	}
+	list = append(list, statement{"INSERT INTO queued_messages (queue, unique_name, message_group, share, body, due, sent_at, free_at)" +
+		" SELECT $1, id, message_group, share, body, due, now, CASE WHEN message_group = '' THEN greatest(due, now) END FROM (" +
+		"SELECT m.*, CASE WHEN waits THEN now + wanted ELSE wanted END AS due, now FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[], $7::boolean[])" +
+		" WITH ORDINALITY AS m (id, message_group, share, body, wanted, waits, place), (SELECT " + clock + " AS now) AS c) AS x ORDER BY place ON CONFLICT (queue, unique_name) DO NOTHING",
+		[]any{q.number, ids, names, shares, bodies, due, waits}})
+	if len(groups) > 0 {
+		list = append(list, q.promote(groups))
+	}
+	if _, err := c.together(append(list, q.notify())...); err != nil {
+		return fmt.Errorf("send message %s: %w", messages[0].ID, err)
+	}
+	return nil
+}
+
+// groupsOf are the groups of messages, each once.
+func groupsOf(messages []host.Message) [][]byte {
+	var groups []string
+	for _, m := range messages {
+		if m.Group != "" {
+			groups = append(groups, m.Group)
+		}
+	}
+	slices.Sort(groups)
+	var list [][]byte
+	for _, g := range slices.Compact(groups) {
+		list = append(list, []byte(g))
+	}
+	return list
+}
+
+// locks hold groups until the end of the transaction: one process at a time adds to one or removes its first, so its
+// messages are seen in the order of their ids. All who hold several take them in the same order.
+func (q *Queue) locks(groups [][]byte) []statement {
+	keys := make([]int64, len(groups))
+	for i, g := range groups {
+		keys[i] = hashOf("group", q.db.schema, q.name, string(g))
+	}
+	slices.Sort(keys)
+	var list []statement
+	for _, k := range slices.Compact(keys) {
+		list = append(list, statement{"SELECT pg_advisory_xact_lock($1)", []any{k}})
+	}
+	return list
+}
+
+// promote lets the first message of each group be received. Their locks are held.
+func (q *Queue) promote(groups [][]byte) statement {
+	return statement{"UPDATE queued_messages SET free_at = greatest(due, " + clock + ") WHERE free_at IS NULL AND id IN (" +
+		"SELECT (SELECT m.id FROM queued_messages m WHERE m.queue = $1 AND m.message_group = g AND m.message_group <> '' ORDER BY m.id LIMIT 1) FROM unnest($2::bytea[]) AS g)",
+		[]any{q.number, groups}}
+}
+
+// notify wakes receivers everywhere once the transaction is committed.
+func (q *Queue) notify() statement {
+	return statement{"SELECT pg_notify($1, $2)", []any{q.db.channel, q.name}}
+}
+
+// Receive waits for messages and leases them: see host.Queue.
+func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		wait := q.enter() // before it looks: who sends after the look wakes it
+		list, next, err := q.lease(ctx, n, lease)
+		if err != nil || len(list) > 0 {
+			q.leave(wait, len(list) == n) // more may be there for others
+			return list, err
+		}
+		q.arm(next)
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			q.leave(wait, false)
+			return nil, ctx.Err()
+		case <-q.db.done:
+			return nil, fmt.Errorf("receive: %w", errClosed)
+		}
+	}
+}
+
+// lease takes up to n messages; without any it says how long it takes until one can be received, -1: none is there.
+// The number of its receipts is its own: where nobody knows what a try has taken, the next one gives that back first.
+func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []host.Delivery, next time.Duration, err error) {
+	receipt := 1 + rand.Int64N(1<<62)
+	err = q.db.alone(ctx, func(c *conn) error {
+		list = nil
+		if c.again {
+			if _, err := c.exec("UPDATE queued_messages SET free_at = "+clock+", receipt = 0, receive_count = receive_count - 1 WHERE queue = $1 AND receipt = $2", q.number, receipt); err != nil {
+				return err
+			}
+		}
+		var taken []leased
+		taken, err := collect(c, scanLeased, "WITH picked AS MATERIALIZED (SELECT id, free_at FROM queued_messages WHERE queue = $1 AND free_at <= "+clock+
+			" ORDER BY free_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)"+
+			" UPDATE queued_messages m SET free_at = "+clock+" + $3, receipt = $4, receive_count = m.receive_count + 1 FROM picked WHERE m.id = picked.id"+
+			" RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.body, m.due, m.receive_count", q.number, n, lease.Microseconds(), receipt)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(taken, func(a, b leased) int { return cmp.Or(cmp.Compare(a.free, b.free), cmp.Compare(a.row, b.row)) })
+		for _, m := range taken {
+			m.Receipt = strconv.FormatInt(m.row, 10) + "." + strconv.FormatInt(receipt, 10)
+			list = append(list, m.Delivery)
+		}
+		if len(list) > 0 {
+			return nil
+		}
+		next = -1
+		return c.query(func(r *row) { next = time.Duration(r.id()) * time.Microsecond },
+			"SELECT free_at - "+clock+" FROM queued_messages WHERE queue = $1 AND free_at > "+clock+" ORDER BY free_at LIMIT 1", q.number)
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return list, next, nil
+}
+
+// leased is a message with its row, and since when it could be received.
+type leased struct {
+	host.Delivery
+	row, free int64
+}
+
+func scanLeased(r *row) leased {
+	return leased{row: r.id(), free: r.id(), Delivery: host.Delivery{Message: host.Message{ID: r.text(), Group: r.text(), Share: r.text(), Body: r.blob(), Due: r.time()}, Count: r.int()}}
+}
+
+// parseReceipt finds the row of a message and the proof of its lease; false for what is none.
+func parseReceipt(text string) (id, receipt int64, ok bool) {
+	left, right, _ := strings.Cut(text, ".")
+	id, err := strconv.ParseInt(left, 10, 64)
+	receipt, err2 := strconv.ParseInt(right, 10, 64)
+	return id, receipt, errors.Join(err, err2) == nil && id > 0 && receipt > 0
+}
+
+// held finds a message whose lease holds. The row of another receiver has another receipt, also when this statement had to
+// wait for it.
+const held = " WHERE id = $1 AND receipt = $2 AND free_at > " + clock
+
+// Extend prolongs a lease: see host.Queue. Repeated it lasts from then on.
+func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
+	id, receipt, ok := parseReceipt(d.Receipt)
+	if !ok {
+		return host.ErrLeaseLost
+	}
+	return q.db.alone(ctx, func(c *conn) error {
+		n, err := c.exec("UPDATE queued_messages SET free_at = "+clock+" + $3"+held, id, receipt, lease.Microseconds())
+		if err == nil && n == 0 {
+			err = host.ErrLeaseLost
+		}
+		return err
+	})
+}
+
+// Delete removes a message: see host.Queue. Repeated it finds nothing.
+func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
+	id, receipt, ok := parseReceipt(d.Receipt)
+	if !ok {
+		return ctx.Err()
+	}
+	remove := statement{"DELETE FROM queued_messages" + held, []any{id, receipt}}
+	return q.db.alone(ctx, func(c *conn) error {
+		if d.Group == "" {
+			_, err := c.together(remove)
+			return err
+		}
+		groups := [][]byte{[]byte(d.Group)}
+		next := q.promote(groups)
+		next.sql = "WITH next AS (" + next.sql + " RETURNING id) SELECT pg_notify($3, $4) FROM next LIMIT 1"
+		next.args = append(next.args, q.db.channel, q.name)
+		_, err := c.together(append(q.locks(groups), remove, next)...)
+		return err
+	})
+}
+
+// Release gives a message back: see host.Queue. Repeated it finds the lease lost, and does nothing.
+func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
+	id, receipt, ok := parseReceipt(d.Receipt)
+	if !ok {
+		return ctx.Err()
+	}
+	return q.db.alone(ctx, func(c *conn) error {
+		_, err := c.together(statement{"UPDATE queued_messages SET receipt = 0, due = " + clock + " + $3, free_at = " + clock + " + $3" + held,
+			[]any{id, receipt, delay.Microseconds()}}, q.notify())
+		return err
+	})
+}

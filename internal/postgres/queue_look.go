@@ -1,0 +1,46 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"zerodag/internal/host"
+)
+
+// mostBody is the largest body that is looked at.
+const mostBody = 32 << 10
+
+// Depths counts what the queues hold, exactly.
+func (db *DB) Depths(ctx context.Context) ([]host.Depth, error) {
+	var list []host.Depth
+	for _, name := range queueNames() {
+		d, err := readOne(ctx, db, func(r *row) host.Depth {
+			return host.Depth{Queue: name, Ready: r.int(), Later: r.int(), Leased: r.int(), Behind: r.int(), Oldest: r.time()}
+		}, selection("SELECT count(*) FILTER (WHERE free_at <= "+clock+"), count(*) FILTER (WHERE free_at > "+clock+" AND receipt = 0),"+
+			" count(*) FILTER (WHERE free_at > "+clock+" AND receipt <> 0), count(*) FILTER (WHERE free_at IS NULL), min(free_at) FILTER (WHERE free_at <= "+clock+")"+
+			" FROM queued_messages WHERE queue = ?", db.queues[name].number))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Queued lists up to n messages of a queue in the order sent, from behind a place.
+func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error) {
+	q := db.queues[queue]
+	if q == nil {
+		return nil, fmt.Errorf("look into queue %s: %w", queue, host.ErrNotFound)
+	}
+	return readAll(ctx, db, scanQueued, selection("SELECT id, unique_name, message_group, share, due, length(body), CASE WHEN length(body) <= ? THEN body END, receive_count,"+
+		" greatest(sent_at, due), CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN free_at END, free_at IS NULL FROM queued_messages WHERE queue = ? AND id > ? ORDER BY id LIMIT ?",
+		mostBody, q.number, after, limit(n)))
+}
+
+func scanQueued(r *row) host.Queued {
+	x := host.Queued{Place: r.id(), Message: host.Message{ID: r.text(), Group: r.text(), Share: r.text(), Due: r.time()}, Size: r.int()}
+	x.Body = r.blob()
+	x.Count, x.Since, x.Until, x.Behind = r.int(), r.time(), r.time(), r.bool()
+	return x
+}

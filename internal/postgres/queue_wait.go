@@ -1,0 +1,156 @@
+package postgres
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// pollEvery is how often at least somebody looks whether messages are there, on average: a notification is lost when the
+// connection that listens breaks, and nobody sends one when the lease of a process ends that was killed.
+const pollEvery = 5 * time.Second
+
+// enter takes a place in the line of those who wait.
+func (q *Queue) enter() chan struct{} {
+	wait := make(chan struct{})
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiters = append(q.waiters, wait)
+	return wait
+}
+
+// leave takes a receiver out of the line. If it was woken meanwhile, another is woken for the message that it leaves, and
+// so it is with more.
+func (q *Queue) leave(wait chan struct{}, more bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if i := slices.Index(q.waiters, wait); i >= 0 {
+		q.waiters = slices.Delete(q.waiters, i, i+1)
+	} else {
+		more = true
+	}
+	if more {
+		q.wakeOne()
+	}
+}
+
+// wake lets one receiver look again; if it finds all that it asked for, it wakes the next one.
+func (q *Queue) wake() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.wakeOne()
+}
+
+// wakeOne is wake. The lock is held.
+func (q *Queue) wakeOne() {
+	if len(q.waiters) > 0 {
+		close(q.waiters[0])
+		q.waiters = q.waiters[1:]
+	}
+}
+
+// arm has a receiver look again when the next message becomes visible, and after a while in any case.
+func (q *Queue) arm(next time.Duration) {
+	wait := time.Duration(float64(q.poll) * (.8 + .4*rand.Float64()))
+	if next >= 0 {
+		wait = min(wait, max(next, time.Millisecond))
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ends := time.Now().Add(wait)
+	if q.timer != nil {
+		if q.ends.Before(ends) {
+			return
+		}
+		q.timer.Stop()
+	}
+	q.armed++
+	set := q.armed
+	q.timer, q.ends = time.AfterFunc(wait, func() { q.tick(set) }), ends
+}
+
+// tick is what the timer does, unless it was set anew since.
+func (q *Queue) tick(set int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.armed != set {
+		return
+	}
+	q.timer = nil
+	q.wakeOne()
+}
+
+// Times of the connection that listens: how long it may be silent before it is asked whether it is there, and how long
+// the answer may take; how soon it is made again.
+const (
+	silence   = 15 * time.Second
+	answer    = 5 * time.Second
+	leastRest = 50 * time.Millisecond
+	mostRest  = 5 * time.Second
+)
+
+// listen wakes receivers when messages come, until the database is closed. A connection that breaks is made again.
+func (db *DB) listen(config *pgx.ConnConfig) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-db.done:
+			cancel()
+		case <-stop:
+		}
+	}()
+	for rest := leastRest; ; rest = min(2*rest, mostRest) {
+		if db.hear(ctx, config) {
+			rest = leastRest
+		}
+		if !db.pause(ctx, time.Duration(float64(rest)*(.5+rand.Float64()))) {
+			return
+		}
+	}
+}
+
+// hear listens on one connection for as long as that lasts, and says whether it ever did.
+func (db *DB) hear(ctx context.Context, config *pgx.ConnConfig) (heard bool) {
+	to, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return false
+	}
+	defer func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), answer)
+		defer cancel()
+		to.Close(bounded) //nolint:errcheck // nothing of it is used again
+	}()
+	if _, err := to.Exec(ctx, "LISTEN "+db.channel); err != nil {
+		return false
+	}
+	for _, q := range db.queues {
+		q.wake() // what was sent before it listened
+	}
+	for {
+		bounded, cancel := context.WithTimeout(ctx, silence)
+		n, err := to.WaitForNotification(bounded)
+		late := bounded.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			if q := db.queues[n.Payload]; q != nil {
+				q.wake()
+			}
+		case ctx.Err() != nil || !late || to.IsClosed():
+			return true
+		default:
+			bounded, cancel := context.WithTimeout(ctx, answer)
+			err := to.Ping(bounded)
+			cancel()
+			if err != nil {
+				return true
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"zerodag/internal/host"
+)
+
+// Bounds of tries. A change of server takes longer than all of them: the host tries again after that.
+const (
+	tries     = 8
+	firstWait = 10 * time.Millisecond
+	mostWait  = time.Second
+	// tryTime bounds one try: a server that went away without a word would be waited for longer by far.
+	tryTime = time.Minute
+	// settleTime bounds the search for what became of a commit.
+	settleTime = 10 * time.Second
+)
+
+// repeat calls try until it answers. What PostgreSQL rolled back, and what it could not be asked, is tried again after a
+// while, in which others get out of the way; each caller says why it may be.
+func (db *DB) repeat(ctx context.Context, try func(ctx context.Context, again bool) error) error {
+	wait := firstWait
+	for n := 1; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		bounded, cancel := context.WithTimeout(ctx, tryTime)
+		err := try(bounded, n > 1)
+		cancel()
+		if cause := ctx.Err(); err != nil && cause != nil {
+			return err
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: no answer within %v: %w", host.ErrUnavailable, tryTime, err)
+		}
+		if n == tries || !mayPass(err) {
+			return err
+		}
+		if !db.pause(ctx, time.Duration(float64(wait)*(.5+rand.Float64()))) {
+			return err
+		}
+		wait = min(2*wait, mostWait)
+	}
+}
+
+// mayPass says whether a try may have another answer in a moment.
+func mayPass(err error) bool {
+	var unknown *doubt
+	return errors.Is(err, host.ErrUnavailable) && !errors.Is(err, errClosed) && !errors.As(err, &unknown)
+}
+
+// pause waits; false says that the context has ended, or the database was closed.
+func (db *DB) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-db.done:
+	}
+	return false
+}
+
+// errClosed is what calls answer that come too late.
+var errClosed = fmt.Errorf("%w: the database is closed", host.ErrUnavailable)
+
+// read runs statements that change nothing: they may always be repeated.
+func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.alone(ctx, f) }
+
+// alone runs statements, each a transaction of its own. All of them may be repeated when nobody knows what became of
+// them: f says why where it changes something.
+func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
+	return db.repeat(ctx, func(ctx context.Context, again bool) error {
+		if db.isClosed() {
+			return errClosed
+		}
+		c, err := db.pool.Acquire(ctx)
+		if err != nil {
+			return translated(ctx, err)
+		}
+		defer c.Release()
+		return f(&conn{ctx, c, again})
+	})
+}
+
+// write commits a change, once: what was rolled back is run again, so run must set what it returns anew each time. When the
+// connection breaks in the commit, PostgreSQL is asked what became of the transaction by its number: a change is neither lost
+// nor made twice, whatever it is.
+func (db *DB) write(ctx context.Context, run func(*conn) error) error {
+	return db.repeat(ctx, func(ctx context.Context, again bool) error {
+		if db.isClosed() {
+			return errClosed
+		}
+		number, err := db.transact(ctx, again, run)
+		if number == 0 || err == nil {
+			return err
+		}
+		return db.settle(ctx, number, err)
+	})
+}
+
+// transact runs a transaction. A number says that its commit was asked for and not answered.
+func (db *DB) transact(ctx context.Context, again bool, run func(*conn) error) (number int64, err error) {
+	held, err := db.pool.Acquire(ctx)
+	if err != nil {
+		return 0, translated(ctx, err)
+	}
+	defer held.Release() // the pool closes a connection that is in a transaction, and PostgreSQL rolls that back
+	b := &pgx.Batch{}
+	b.Queue("BEGIN")
+	b.Queue("SELECT txid_current()").QueryRow(func(r pgx.Row) error { return r.Scan(&number) })
+	if err := held.SendBatch(ctx, b).Close(); err != nil {
+		return 0, translated(ctx, err)
+	}
+	if err := run(&conn{ctx, held, again}); err != nil {
+		_, back := held.Exec(ctx, "ROLLBACK")
+		if back != nil && ctx.Err() == nil && !errors.Is(err, host.ErrUnavailable) {
+			return 0, err // an answer of ours holds all the same
+		}
+		return 0, err
+	}
+	// A caller that leaves now must not leave in doubt what was done.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	tag, err := held.Exec(last, "COMMIT")
+	switch {
+	case err != nil && code(err) != "" && !passes(code(err)):
+		return 0, translated(last, err) // a refusal: it is rolled back
+	case err != nil:
+		return number, translated(last, err)
+	case tag.String() != "COMMIT":
+		return 0, fmt.Errorf("%w: the transaction was rolled back", host.ErrUnavailable)
+	}
+	return 0, nil
+}
+
+// settle finds out what became of a transaction whose commit was not answered: nil is that it is there, and cause that it
+// was rolled back and may be run again.
+func (db *DB) settle(ctx context.Context, number int64, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	status := ""
+	for wait := firstWait; ; wait = min(2*wait, mostWait) {
+		err := db.pool.QueryRow(ctx, "SELECT coalesce(txid_status($1), '')", number).Scan(&status)
+		switch {
+		case err == nil && status == "committed":
+			return nil
+		case err == nil && status == "aborted":
+			return fmt.Errorf("%w: %w", host.ErrUnavailable, cause)
+		}
+		if !db.pause(ctx, wait) {
+			return &doubt{cause}
+		}
+	}
+}
+
+// doubt says that nobody knows whether a change was made. It is not repeated here: the host knows how, and callers can look.
+type doubt struct{ cause error }
+
+func (d *doubt) Error() string {
+	return "the connection to the database broke while it committed, and it cannot be asked whether it did: " + d.cause.Error()
+}
+
+// Is makes it host.ErrUnavailable.
+func (d *doubt) Is(target error) bool { return target == host.ErrUnavailable } //nolint:errorlint // that is what errors.Is asks
