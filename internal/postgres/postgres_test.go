@@ -92,13 +92,12 @@ func (l *lab) fresh(t *testing.T) *DB {
 
 func storesOf(db *DB) hosttest.Stores {
 	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, ParamStore: db.ParamStore, Now: time.Now}
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
 }
 
 // absent are ports that the driver does not implement.
 func absent() map[string]string {
 	return map[string]string{
-		"Blobs": "x", "Logs": "x",
 		"ShortLogs": "a short log is a row of its own, which its writer commits",
 		"Timers":    "its queues delay messages as long as they are asked to",
 		"Horizon":   "servers fire their schedules themselves",

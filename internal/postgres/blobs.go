@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Blobs keeps archives in a database: a host.Blobs for servers that share nothing else.
+type Blobs struct{ db *DB }
+
+var _ host.Blobs = (*Blobs)(nil)
+
+// NewBlobs makes Blobs in an open database.
+func NewBlobs(db *DB) *Blobs { return &Blobs{db} }
+
+// blobPart is how many bytes a row has, and abandoned how old a blob is that was begun and never finished: whoever put it
+// has gone.
+const (
+	blobPart  = 256 << 10
+	abandoned = 24 * time.Hour
+)
+
+// checkKey refuses what package files refuses: a key must be good wherever archives lie.
+func checkKey(key string) error {
+	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") {
+		return fmt.Errorf("blob key %q is not a relative path", key)
+	}
+	return nil
+}
+
+// Put stores a blob: see host.Blobs. Its parts come first, each by itself, since its sender may be slow; it gets its key
+// when all are there.
+func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if _, err := b.find(ctx, key); err == nil || !errors.Is(err, host.ErrNotFound) {
+		return err
+	}
+	id, err := b.begin(ctx, size)
+	if err == nil {
+		err = b.fill(ctx, id, r, size)
+	}
+	if err == nil {
+		err = b.finish(ctx, id, key)
+	}
+	if err != nil && id != 0 {
+		err = errors.Join(err, b.remove(context.WithoutCancel(ctx), id))
+	}
+	if err != nil {
+		return fmt.Errorf("store blob %s: %w", key, err)
+	}
+	return nil
+}
+
+// begin makes a blob without a key, and removes those that nobody finishes any more. Repeated it leaves one more of these.
+func (b *Blobs) begin(ctx context.Context, size int64) (id int64, err error) {
+	err = b.db.alone(ctx, func(c *conn) (err error) {
+		if _, err := c.exec("DELETE FROM blobs WHERE key IS NULL AND created_at < "+clock+" - $1", abandoned.Microseconds()); err != nil {
+			return err
+		}
+		id, err = c.insert("INSERT INTO blobs (size, created_at) VALUES ($1, "+clock+") RETURNING id", size)
+		return err
+	})
+	return id, err
+}
+
+// fill stores the parts. One that is repeated is there already, and the same.
+func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) error {
+	buffer := make([]byte, blobPart)
+	in := io.LimitReader(r, size+1)
+	total := int64(0)
+	for part := int64(1); ; part++ {
+		n, err := io.ReadFull(in, buffer)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		over := err != nil
+		if total += int64(n); total > size || over && total < size {
+			return fmt.Errorf("it has not the %d bytes that were announced", size)
+		}
+		if n > 0 {
+			if err := b.db.alone(ctx, func(c *conn) error {
+				_, err := c.exec("INSERT INTO blob_parts (blob_id, part, content) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", id, part, buffer[:n])
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		if over {
+			return nil
+		}
+	}
+}
+
+// finish gives a blob its key, unless another one has it: then that stays, and this one goes.
+func (b *Blobs) finish(ctx context.Context, id int64, key string) error {
+	return b.db.write(ctx, func(c *conn) error {
+		if _, err := c.exec("SELECT pg_advisory_xact_lock($1)", hashOf("blob", b.db.schema, key)); err != nil {
+			return err
+		}
+		_, taken, err := one(c, (*row).id, "SELECT id FROM blobs WHERE key = $1", key)
+		if err != nil {
+			return err
+		}
+		if taken {
+			_, err := c.exec("DELETE FROM blobs WHERE id = $1", id)
+			return err
+		}
+		n, err := c.exec("UPDATE blobs SET key = $2 WHERE id = $1", id, key)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("it took more than %v, and its parts were removed", abandoned)
+		}
+		return err
+	})
+}
+
+// remove deletes one that was not finished.
+func (b *Blobs) remove(ctx context.Context, id int64) error {
+	return b.db.alone(ctx, func(c *conn) error {
+		_, err := c.exec("DELETE FROM blobs WHERE id = $1 AND key IS NULL", id)
+		return err
+	})
+}
+
+// blob is a row.
+type blob struct{ id, size int64 }
+
+func (b *Blobs) find(ctx context.Context, key string) (blob, error) {
+	return readOne(ctx, b.db, func(r *row) blob { return blob{r.id(), r.id()} }, selection("SELECT id, size FROM blobs WHERE key = ?", key))
+}
+
+// Open reads a blob. The context is that of all reading.
+func (b *Blobs) Open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
+	if err := checkKey(key); err != nil {
+		return nil, 0, err
+	}
+	x, err := b.find(ctx, key)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open blob %s: %w", key, err)
+	}
+	return &parts{ctx: ctx, db: b.db, what: "blob " + key, args: []any{x.id}, last: (x.size + blobPart - 1) / blobPart,
+		sql: "SELECT part, content FROM blob_parts WHERE part > $1 AND part <= $2 AND blob_id = $4 ORDER BY part"}, x.size, nil
+}
+
+// Delete removes a blob; one that is not there is no error.
+func (b *Blobs) Delete(ctx context.Context, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	return b.db.alone(ctx, func(c *conn) error {
+		_, err := c.exec("DELETE FROM blobs WHERE key = $1", key)
+		return err
+	})
+}
+
+// Link has none to give: blobs are read through a server.
+func (b *Blobs) Link(context.Context, string, time.Duration) (string, error) { return "", nil }

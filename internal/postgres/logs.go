@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/tasklog"
+	"zerodag/operators"
+)
+
+// Logs keeps the logs of tasks in a database: a host.Logs for servers that share nothing else. Each reads what the others
+// write, as soon as it is there.
+type Logs struct {
+	db     *DB
+	agent  string
+	split  int64
+	now    func() time.Time
+	logger *slog.Logger
+	zips   tasklog.Zips
+}
+
+// LogOptions are what Logs are made of.
+type LogOptions struct {
+	AgentID string           // in the names of the files; "" is <pid>@<host>
+	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
+	Now     func() time.Time // time.Now when nil
+	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil
+}
+
+// NewLogs makes Logs in an open database.
+func NewLogs(db *DB, o LogOptions) *Logs {
+	l := &Logs{db: db, agent: o.AgentID, split: o.Split, now: o.Now, logger: o.Logger}
+	if l.now == nil {
+		l.now = time.Now
+	}
+	if l.logger == nil {
+		l.logger = slog.New(slog.DiscardHandler)
+	}
+	if l.agent == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			name = "localhost"
+		}
+		l.agent = fmt.Sprintf("%d@%s", os.Getpid(), name)
+	}
+	return l
+}
+
+// Open begins the log of a run: see host.Logs.
+func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
+	return &taskLog{logs: l, attempt: id.AttemptID, task: id.TaskName, thread: tasklog.Thread(id), wait: moment}
+}
+
+// Files lists the log files of an attempt.
+func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
+	var list []host.LogFile
+	err := l.db.LogSizes(ctx, a.ID, prefix, func(name string, size int64) {
+		if f, ok := tasklog.ParseName(name); ok {
+			f.Size = size
+			list = append(list, f)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
+	}
+	return list, nil
+}
+
+// File opens a log file of an attempt. What is written meanwhile is not part of it.
+func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
+	if _, ok := tasklog.ParseName(name); !ok {
+		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)
+	}
+	p, size, err := l.db.openLog(ctx, a.ID, name)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open log %q: %w", name, err)
+	}
+	return p, size, nil
+}
+
+// Remove deletes all logs of attempts. To do so twice is no error.
+func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
+	var ids []int64
+	for _, a := range list {
+		ids = append(ids, a.ID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return l.db.RemoveLogs(ctx, ids)
+}

@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"zerodag/internal/host"
+)
+
+// partsAtOnce is how many parts of something are read with one statement.
+const partsAtOnce = 8
+
+// parts reads what lies in several rows, some at a time, up to the last one that there was in the beginning.
+type parts struct {
+	ctx   context.Context //nolint:containedctx // a reader has no argument for it
+	db    *DB
+	what  string // for errors
+	sql   string // finds parts behind $1 up to $2, in order, with their numbers
+	args  []any  // from $3 on
+	at    int64  // number of the last one that was read
+	last  int64
+	bytes [][]byte // read and not handed out yet
+}
+
+// Read implements io.Reader.
+func (p *parts) Read(to []byte) (int, error) {
+	for len(p.bytes) > 0 && len(p.bytes[0]) == 0 {
+		p.bytes = p.bytes[1:]
+	}
+	if len(p.bytes) == 0 {
+		if p.at >= p.last {
+			return 0, io.EOF
+		}
+		if err := p.more(); err != nil {
+			return 0, fmt.Errorf("read %s: %w", p.what, err)
+		}
+		return p.Read(to)
+	}
+	n := copy(to, p.bytes[0])
+	p.bytes[0] = p.bytes[0][n:]
+	return n, nil
+}
+
+// more reads the next parts. Numbers have no gaps: where the next one is not there all of it was removed.
+func (p *parts) more() error {
+	return p.db.read(p.ctx, func(c *conn) error {
+		var list [][]byte
+		at := p.at
+		err := c.query(func(r *row) {
+			if r.id() == at+1 {
+				at++
+				list = append(list, r.blob())
+			}
+		}, p.sql+" LIMIT $3", append([]any{p.at, p.last, partsAtOnce}, p.args...)...)
+		if err == nil && len(list) == 0 {
+			err = fmt.Errorf("%w: it was removed meanwhile", host.ErrNotFound)
+		}
+		if err == nil {
+			p.bytes, p.at = list, at
+		}
+		return err
+	})
+}
+
+// Close implements io.Closer.
+func (p *parts) Close() error {
+	p.bytes, p.at = nil, p.last
+	return nil
+}

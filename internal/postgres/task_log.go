@@ -1,0 +1,212 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zerodag/internal/tasklog"
+	"zerodag/operators"
+)
+
+// Text is gathered and stored as a gzip member of its own when there is much of it, after a moment, or at the end: what lies
+// in the database is complete at any time. Moments get longer for a log that goes on and on.
+const (
+	gathered      = 64 << 10
+	mostMember    = 256 << 10 // bytes of text in one member
+	mostGathered  = 1 << 20   // bytes of text that wait while the database does not take them
+	moment        = 100 * time.Millisecond
+	longestMoment = 2 * time.Second
+	storeTime     = 30 * time.Second // that one store may take, and the end of a log
+)
+
+// taskLog is the log of one run.
+type taskLog struct {
+	logs    *Logs
+	attempt int64
+	task    string
+	thread  string
+
+	mu      sync.Mutex
+	text    []byte // not stored yet
+	began   time.Time
+	name    string // of the file; "" before anything is stored
+	part    int64  // number of the last one that is stored
+	size    int64  // of the text in the file
+	last    byte   // of the text in the file; 0 when there is none
+	member  []byte // the next part, whose storing nobody knows the end of; nil: there is none
+	covers  int    // bytes of text that are in it
+	behind  bool   // the last store failed: the next one is the timer's
+	missing gap    // what came when there was no more memory
+	timer   *time.Timer
+	wait    time.Duration
+	closed  bool
+}
+
+// gap is text that was not kept.
+type gap struct {
+	lines, bytes int64
+	open         bool // its last line has no end yet
+}
+
+func (g *gap) add(text []byte) {
+	for _, c := range text {
+		if !g.open {
+			g.lines++
+		}
+		g.open = c != '\n'
+	}
+	g.bytes += int64(len(text))
+}
+
+// Write appends output of a command. It never fails: see operators.Log.
+func (t *taskLog) Write(p []byte) (int, error) {
+	t.keep(p)
+	return len(p), nil
+}
+
+// Echo appends the message of `echo>`, without a newline (engine.md 2.13).
+func (t *taskLog) Echo(message string) { t.keep([]byte(message)) }
+
+// Line appends a message of the engine.
+func (t *taskLog) Line(level operators.Level, logger, message string) {
+	t.keep([]byte(tasklog.Line(t.logs.now(), level, t.thread, logger, message)))
+}
+
+func (t *taskLog) keep(p []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || len(p) == 0 {
+		return
+	}
+	if t.behind && (t.missing.bytes > 0 || len(t.text)+len(p) > mostGathered) {
+		t.missing.add(p)
+		return
+	}
+	if split := t.logs.split; split > 0 && t.size+int64(len(t.text)) > split && t.store() == nil {
+		t.name, t.part, t.size, t.last, t.began = "", 0, 0, 0, time.Time{}
+	}
+	if t.began.IsZero() {
+		t.began = t.logs.now()
+	}
+	t.text = append(t.text, p...)
+	if len(t.text) >= gathered && !t.behind {
+		t.store() //nolint:errcheck // what fails now is tried again, and the text is kept
+	}
+	t.arm()
+}
+
+// arm has what is left stored after a moment. The lock is held.
+func (t *taskLog) arm() {
+	if t.timer == nil && !t.closed && len(t.text) > 0 {
+		t.timer = time.AfterFunc(t.wait, t.tick)
+	}
+}
+
+func (t *taskLog) tick() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer = nil
+	t.wait = min(2*t.wait, longestMoment)
+	if t.closed {
+		return
+	}
+	t.store() //nolint:errcheck // what fails now is tried again, and the text is kept
+	t.arm()
+}
+
+// store writes what was gathered, and in the place of what is missing a line that says so. The lock is held, so a command that
+// prints more than the database takes waits for it.
+func (t *taskLog) store() error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	for len(t.text) > 0 || t.missing.bytes > 0 {
+		if t.member == nil {
+			t.tellMissing()
+			t.compress()
+		}
+		if err := t.add(ctx); err != nil {
+			if !t.behind {
+				t.logs.logger.Error("the log of a task cannot be stored now", "task", t.thread, "error", err)
+			}
+			t.behind = true
+			return fmt.Errorf("keep log of task %s: %w", t.task, err)
+		}
+		t.last = t.text[t.covers-1]
+		t.size += int64(t.covers)
+		t.text = t.text[:copy(t.text, t.text[t.covers:])]
+		t.member, t.covers = nil, 0
+	}
+	t.behind = false
+	return nil
+}
+
+// compress makes the next part.
+func (t *taskLog) compress() {
+	t.covers = min(len(t.text), mostMember)
+	t.logs.zips.Compress(t.text[:t.covers], func(content []byte) error { //nolint:errcheck // to memory
+		t.member = bytes.Clone(content)
+		return nil
+	})
+}
+
+// add stores the next part. Of two runs that began at once with the same name the later is put a nanosecond on.
+func (t *taskLog) add(ctx context.Context) error {
+	for {
+		if t.name == "" {
+			t.name = tasklog.Name(t.task, t.logs.agent, t.began)
+		}
+		own, err := t.logs.db.addPart(ctx, t.attempt, t.name, t.part+1, t.member)
+		switch {
+		case err != nil:
+			return err
+		case own:
+			t.part++
+			return nil
+		case t.part > 0:
+			return errors.New("another process writes to it")
+		}
+		t.name, t.began = "", t.began.Add(1)
+	}
+}
+
+// tellMissing adds a line in the place of text that was not kept, once all before it is about to be stored.
+func (t *taskLog) tellMissing() {
+	if t.missing.bytes == 0 || len(t.text) > mostMember {
+		return
+	}
+	last := t.last
+	if n := len(t.text); n > 0 {
+		last = t.text[n-1]
+	}
+	if last != 0 && last != '\n' {
+		t.text = append(t.text, '\n')
+	}
+	t.text = append(t.text, tasklog.Line(t.logs.now(), operators.Warn, t.thread, "OperatorManager",
+		fmt.Sprintf("%d lines (%d bytes) are missing here: the database did not take them", t.missing.lines, t.missing.bytes))...)
+	t.missing = gap{}
+}
+
+// Close stores the rest and returns why that is not possible.
+func (t *taskLog) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	for {
+		err := t.store()
+		if err == nil || !mayPass(err) || !t.logs.db.pause(ctx, mostWait) {
+			return err
+		}
+	}
+}

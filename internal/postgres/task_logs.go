@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+
+	"zerodag/internal/host"
+)
+
+// AddLog keeps a short log of an attempt, whole, under the name that its file would have. To add it
+// again changes nothing.
+func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []byte) error {
+	return db.alone(ctx, func(c *conn) error {
+		_, err := c.exec("INSERT INTO task_logs (attempt_id, name, part, content) VALUES ($1, $2, 1, $3) ON CONFLICT DO NOTHING", attempt, name, content)
+		return err
+	})
+}
+
+// AddLogSoon is AddLog for who need not wait. Here nothing is won by that, since other processes may look for the log at once:
+// it waits, and settled hears nothing that the error has not said.
+func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	if err := db.AddLog(ctx, attempt, name, content); err != nil {
+		return err
+	}
+	settled(nil)
+	return nil
+}
+
+// LogSizes are the names of an attempt's logs that begin with prefix, in order, and how many bytes each has.
+func (db *DB) LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error {
+	type file struct {
+		name string
+		size int64
+	}
+	list, err := readAll(ctx, db, func(r *row) file { return file{r.text(), r.id()} },
+		selection("SELECT name, sum(length(content))::bigint FROM task_logs WHERE attempt_id = ? AND name >= ? GROUP BY name ORDER BY name", attempt, prefix))
+	for _, f := range list {
+		if strings.HasPrefix(f.name, prefix) {
+			add(f.name, f.size)
+		}
+	}
+	return err
+}
+
+// LogContent reads a log; host.ErrNotFound when there is none of that name.
+func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byte, error) {
+	content, err := readOne(ctx, db, (*row).blob, selection("SELECT string_agg(content, ''::bytea ORDER BY part) FROM task_logs WHERE attempt_id = ? AND name = ? HAVING count(*) > 0", attempt, name))
+	return content, err
+}
+
+// RemoveLogs removes the logs of some attempts; what is not there is no error.
+func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
+	return db.alone(ctx, func(c *conn) error {
+		_, err := c.exec("DELETE FROM task_logs WHERE attempt_id = ANY($1)", attempts)
+		return err
+	})
+}
+
+// addPart adds a part to a log, once: of a part that was there before it says whether it is the same.
+func (db *DB) addPart(ctx context.Context, attempt int64, name string, part int64, content []byte) (own bool, err error) {
+	err = db.alone(ctx, func(c *conn) error {
+		n, err := c.exec("INSERT INTO task_logs (attempt_id, name, part, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", attempt, name, part, content)
+		if own = n > 0; err != nil || own {
+			return err
+		}
+		own, _, err = one(c, (*row).bool, "SELECT content = $4 FROM task_logs WHERE attempt_id = $1 AND name = $2 AND part = $3", attempt, name, part, content)
+		return err
+	})
+	return own, err
+}
+
+// openLog opens a log up to where it ends now.
+func (db *DB) openLog(ctx context.Context, attempt int64, name string) (*parts, int64, error) {
+	p := &parts{ctx: ctx, db: db, what: "log " + name, args: []any{attempt, name},
+		sql: "SELECT part, content FROM task_logs WHERE part > $1 AND part <= $2 AND attempt_id = $4 AND name = $5 ORDER BY part"}
+	size, err := readOne(ctx, db, func(r *row) int64 {
+		p.last = r.id()
+		return r.id()
+	}, selection("SELECT max(part), sum(length(content))::bigint FROM task_logs WHERE attempt_id = ? AND name = ? HAVING count(*) > 0", attempt, name))
+	if err != nil {
+		return nil, 0, err
+	}
+	return p, size, nil
+}
+
+var _ host.Logs = (*Logs)(nil)
