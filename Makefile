@@ -33,7 +33,12 @@ test-long: tools assets ## other systems, security of the code, the race detecto
 	$(GO) test -race -timeout 30m -skip '$(NO_RACE)' ./internal/... ./cmd/... ./operators/...
 	$(MAKE) --no-print-directory test-packages
 	$(MAKE) --no-print-directory docs
+	$(MAKE) --no-print-directory test-servers
 	$(MAKE) --no-print-directory test-aws
+
+.PHONY: test-servers
+test-servers: tools assets ## recorded cases, REST calls and the Java client on two servers that share a PostgreSQL, with kills
+	REQUIRE=servers,peers,client,python,ruby $(GO) test -count=1 -timeout 30m ./integration/servers
 
 .PHONY: test-packages
 test-packages: assets ## build a release twice, install its deb into a folder, run the server from it, upgrade it
@@ -193,6 +198,7 @@ sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SE
 bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
 	$(GO) test -run '^$$' -bench . -benchmem ./engine/... ./internal/... ./operators/... ./cmd/runner
 	$(GO) run ./integration/bench -zerodag bin/zerodag -reference integration/conformance/bench_reference.json
+	ZERODAG_BENCH=$(CURDIR)/bin/zerodag $(GO) test -count=1 -v -run TestBench ./integration/servers
 	ZERODAG_LOAD=60s $(GO) test -count=1 -v -run TestLoad ./integration/load
 
 .PHONY: bench-aws

@@ -91,6 +91,8 @@ func imports() []allowed {
 
 		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/seal internal/sqlite operators/all",
 			"it wires the drivers of one machine: only operators link the SDK"},
+		{"internal/shared", core + sdk[:len(sdk)-len("internal/border ")] + "github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials internal/embedded internal/files internal/postgres internal/s3",
+			"it opens what servers have together, and holds no rule"},
 		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi " +
 			"internal/httpclient internal/lambda internal/node internal/notice internal/oidc internal/placement internal/s3 internal/sandbox internal/seal internal/sns internal/sqs internal/ssm internal/tick internal/uploads",
 			"it wires the drivers of AWS: a function links the operators that it runs, and no others"},
@@ -104,8 +106,8 @@ func imports() []allowed {
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/check internal/client internal/datafolder internal/egress internal/embedded " +
-			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/scratch internal/sqlite " +
-			"internal/tasklog operators/all operators/plugin ui", "the command line and the server know no driver of AWS"},
+			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/postgres internal/scratch internal/shared internal/sqlite " +
+			"internal/tasklog operators/all operators/plugin ui", "the command line and the server know no driver of AWS but S3, where servers may keep archives and logs together (internal/shared)"},
 		{"packaging", "", "it packs the program and knows nothing of it"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},
 		{"integration/...", "...", "integration may import anything, and nothing imports it"},

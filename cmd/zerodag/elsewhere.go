@@ -12,6 +12,7 @@ import (
 type place struct {
 	key    string   // "x.*" is every key below x
 	here   []string // values that mean what they say; none: every value is elsewhere
+	shared []string // and those that do where servers share a database
 	lost   string   // what would silently be so instead
 	remedy string
 }
@@ -19,21 +20,21 @@ type place struct {
 // places are the settings whose loss would weaken isolation, or put data where no operator looks
 // for it.
 var places = []place{
-	{"agent.command_executor.type", []string{"process", "simple", "docker"}, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
-	{"agent.command_executor.ecs.*", nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (`zerodag docs aws`)"},
-	{"agent.command_executor.kubernetes.*", nil, "commands would not run in Kubernetes", "remove it, and write agent.command_executor.type = docker"},
-	{"database.type", []string{"sqlite", "h2", "memory"}, "data would be in SQLite in a folder of this machine, and what is in that database would not be seen", "write sqlite; `zerodag import --from URL` copies projects and schedules of a running server"},
-	{"archive.type", []string{"local", "db"}, "archives would be in the folder of the data", "write local"},
-	{"log-server.type", []string{"local", "null"}, "logs would be in the folder of the data", "write local or null"},
-	{"param_server.type", nil, "param_set> would keep values in the data of this server, and those that are in that store would not be seen", "remove it"},
+	{"agent.command_executor.type", []string{"process", "simple", "docker"}, nil, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
+	{"agent.command_executor.ecs.*", nil, nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (`zerodag docs aws`)"},
+	{"agent.command_executor.kubernetes.*", nil, nil, "commands would not run in Kubernetes", "remove it, and write agent.command_executor.type = docker"},
+	{"database.type", []string{"sqlite", "h2", "memory"}, []string{postgresql}, "data would be in SQLite in a folder of this machine, and what is in that database would not be seen", "write sqlite; `zerodag import --from URL` copies projects and schedules of a running server"},
+	{"archive.type", []string{"local", "db"}, []string{inS3}, "archives would be in the folder of the data", "write local; S3 is for servers that share a database (database.type = postgresql)"},
+	{"log-server.type", []string{"local", "null"}, []string{inS3, inDatabase}, "logs would be in the folder of the data", "write local or null; S3 is for servers that share a database (database.type = postgresql)"},
+	{"param_server.type", nil, nil, "param_set> would keep values in the data of this server, and those that are in that store would not be seen", "remove it"},
 }
 
 // executorPlaces are those that matter to a run on this machine.
 var executorPlaces = []string{"agent.command_executor.type", "agent.command_executor.ecs.*", "agent.command_executor.kubernetes.*"}
 
 // elsewhere lists what a configuration wants that would be otherwise here; only, unless there
-// are none, are the keys that matter.
-func (s settings) elsewhere(only ...string) (list []string) {
+// are none, are the keys that matter. shares says that a server asks, which shares a database with others.
+func (s settings) elsewhere(shares bool, only ...string) (list []string) {
 	for _, p := range places {
 		if len(only) > 0 && !slices.Contains(only, p.key) {
 			continue
@@ -41,7 +42,7 @@ func (s settings) elsewhere(only ...string) (list []string) {
 		for _, key := range sortedKeys(s) {
 			below, isTree := strings.CutSuffix(p.key, "*")
 			value := strings.TrimSpace(s[key])
-			if value == "" || key != p.key && !(isTree && strings.HasPrefix(key, below)) || slices.Contains(p.here, value) {
+			if value == "" || key != p.key && !(isTree && strings.HasPrefix(key, below)) || slices.Contains(p.here, value) || shares && slices.Contains(p.shared, value) {
 				continue
 			}
 			list = append(list, fmt.Sprintf("%s = %s: %s; %s", key, shownSetting(key, value), p.lost, p.remedy))
@@ -68,8 +69,8 @@ const acceptLocalUsage = "start although the configuration names executors or st
 
 // stayHere refuses a configuration that would lose isolation or storage without a word, unless
 // the administrator accepts just that.
-func (s settings) stayHere(accepted bool, only ...string) error {
-	list := s.elsewhere(only...)
+func (s settings) stayHere(accepted, shares bool, only ...string) error {
+	list := s.elsewhere(shares, only...)
 	if accepted || len(list) == 0 {
 		return nil
 	}

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/embedded"
+	"zerodag/internal/postgres"
 	"zerodag/internal/sqlite"
 )
 
@@ -49,7 +51,10 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 		if err != nil {
 			return err
 		}
-		if err := settings.stayHere(m.acceptLocal, "database.type"); err != nil {
+		if strings.TrimSpace(settings["database.type"]) == postgresql {
+			return m.shared(ctx, settings, apply)
+		}
+		if err := settings.stayHere(m.acceptLocal, false, "database.type"); err != nil {
 			return err
 		}
 		if folder = settings["database.path"]; folder == "" {
@@ -70,24 +75,55 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 		return nil
 	}
 	list, err := sqlite.Pending(ctx, path)
-	switch {
-	case err != nil:
-		return err
-	case len(list) == 0:
-		fmt.Fprintln(m.out, "No update")
-		return nil
-	case !apply:
-		for _, version := range list {
-			fmt.Fprintln(m.out, version)
-		}
-		return nil
-	}
-	if _, err := sqlite.Migrate(ctx, path); err != nil {
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(m.out, "Migrations successfully finished")
+	done, err := m.apply(list, apply, func() error {
+		_, err := sqlite.Migrate(ctx, path)
+		return err
+	})
+	if err != nil || !done {
+		return err
+	}
 	if made && !asDigdag() {
 		fmt.Fprintln(m.err, "There was no database in this folder: "+path+" is a new one.")
 	}
 	return nil
+}
+
+// apply says what is pending, or does it; done says that something was done.
+func (m *migrate) apply(pending []string, apply bool, do func() error) (done bool, err error) {
+	switch {
+	case len(pending) == 0:
+		fmt.Fprintln(m.out, "No update")
+		return false, nil
+	case !apply:
+		for _, version := range pending {
+			fmt.Fprintln(m.out, version)
+		}
+		return false, nil
+	}
+	if err := do(); err != nil {
+		return false, err
+	}
+	fmt.Fprintln(m.out, "Migrations successfully finished")
+	return true, nil
+}
+
+// shared is run for the database of several servers, which may run meanwhile.
+func (m *migrate) shared(ctx context.Context, s settings, apply bool) error {
+	r := s.reading()
+	o, err := databaseOptions(r)
+	if err = errors.Join(err, r.err); err != nil {
+		return err
+	}
+	pending, err := postgres.Pending(ctx, o)
+	if err != nil {
+		return err
+	}
+	_, err = m.apply(pending, apply, func() error {
+		_, err := postgres.Migrate(ctx, o)
+		return err
+	})
+	return err
 }

@@ -116,7 +116,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if c.timezone != "" && !asDigdag() {
 		fmt.Fprintln(c.err, "warning: --timezone has no effect: `timezone:` of the workflow says it")
 	}
-	if err := settings.stayHere(c.accept, executorPlaces...); err != nil {
+	if err := settings.stayHere(c.accept, false, executorPlaces...); err != nil {
 		return err
 	}
 	project, err := openProject(c.project)

@@ -17,6 +17,7 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/node"
+	"zerodag/internal/shared"
 	"zerodag/ui"
 )
 
@@ -71,6 +72,9 @@ func (c *serverCommand) registerServer(cmd *cobra.Command, data, logs string) {
 	f.BoolVar(&c.noExecutor, "disable-executor-loop", false, "do not move attempts on")
 	f.BoolVar(&c.noScheduler, "disable-scheduler", false, "do not start attempts by schedules")
 	f.BoolVar(&c.noAgent, "disable-local-agent", false, "do not run tasks")
+	f.BoolVar(&c.noExecutor, "no-executor", false, "as --disable-executor-loop")
+	f.BoolVar(&c.noScheduler, "no-scheduler", false, "as --disable-scheduler")
+	f.BoolVar(&c.noAgent, "no-agent", false, "as --disable-local-agent")
 	f.BoolVar(&c.swagger, "enable-swagger", false, "allow browsers of other origins (CORS); the API describes itself at /api/openapi.yaml")
 	f.BoolVar(&c.noAuth, "no-auth", false, "serve everybody who can reach a listener beyond this machine")
 	f.BoolVar(&c.acceptLocal, "accept-local", false, acceptLocalUsage)
@@ -109,7 +113,10 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if settings, err = settings.profiled(); err != nil {
 		return err
 	}
-	if err := settings.stayHere(c.acceptLocal); err != nil {
+	if err := c.contradicts(settings); err != nil {
+		return err
+	}
+	if err := settings.stayHere(c.acceptLocal, c.shares(settings)); err != nil {
 		return err
 	}
 	r := settings.reading()
@@ -131,8 +138,12 @@ func (c *serverCommand) run(ctx context.Context) error {
 		return err
 	}
 	parts := c.parts(r)
-	if r.err != nil {
-		return r.err
+	var with shared.Options
+	if c.shares(settings) {
+		with, err = sharedOptions(r, options)
+	}
+	if err = errors.Join(err, r.err); err != nil {
+		return err
 	}
 	out, closeLog, err := c.logWriter(c.streams)
 	if err != nil {
@@ -148,6 +159,12 @@ func (c *serverCommand) run(ctx context.Context) error {
 	options.Logger = logger
 	if c.local != nil {
 		options.Workspace = c.local.workspace
+	}
+	if c.shares(settings) {
+		with.Logger = logger
+		if options.Shared, err = shared.Open(ctx, with); err != nil {
+			return err
+		}
 	}
 	engine, err := embedded.Open(ctx, options)
 	if err != nil {

@@ -160,6 +160,57 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	}
 	r.tree("config.")
 	o := embedded.Options{Migrate: r.bool("database.migrate", true), Config: config, AgentID: r.text("agent.id", ""), Temp: r.text("tmpdir", "")}
+	shares := c.shares(r.settings)
+	if shares {
+		o.Folder = r.text("server.folder", ownServerFolder)
+		r.text("database.type", "")
+	} else {
+		c.places(r, &o)
+	}
+	if total := int64(r.number("api.max_archive_total_size_limit", 0)); total > 0 {
+		o.Archive = files.Limits{Compressed: total, Total: total, File: total}
+	}
+	o.Archive.Workspaces = r.size("agent.workspaces.disk")
+	if o.Commands = commandSettings(r); c.local != nil {
+		o.Commands = ownFolder(o.Commands)
+	}
+	o.Limits = host.Limits{
+		Attempts:   r.number("executor.attempt_max_run", r.number("io.digdag.limits.maxAttempts", 0)),
+		Tasks:      r.number("executor.task_max_run", r.number("io.digdag.limits.maxWorkflowTasks", 0)),
+		AttemptTTL: r.duration("executor.attempt_ttl", 0), TaskTTL: r.duration("executor.task_ttl", 0),
+		ReapInterval: r.duration("executor.ttl_reaping_interval", 0),
+		Lease:        r.seconds("agent.lock-retention-time", 0), Heartbeat: r.seconds("agent.heartbeat-interval", 0),
+		Threads: c.threads, Retention: r.duration("executor.log_retention", 0),
+		KeepAttempts: r.duration("retention.attempts", 0), KeepArchives: r.duration("retention.archives", 0), KeepRecords: r.duration("retention.audit", 0), KeepLogs: r.duration("retention.logs", 0),
+	}
+	if o.Limits.Crashes = r.number("agent.max_crashes", 3); o.Limits.Crashes == 0 {
+		o.Limits.Crashes = -1 // none
+	}
+	if c.threads == 0 {
+		o.Limits.Threads = r.number("agent.max-task-threads", 0)
+	}
+	if shares {
+		o.Limits.Lease = r.seconds("agent.lock-retention-time", sharedLease)
+		o.Limits.Heartbeat = min(r.seconds("agent.heartbeat-interval", sharedLease/3), max(time.Second, o.Limits.Lease/3))
+	}
+	o.Stored, o.Network = storedSetting(r), r.network()
+	if o.Defaults, err = c.defaults(r); err != nil || r.err != nil {
+		return o, errors.Join(err, r.err)
+	}
+	if o.SecretKey, err = secretKey(r, o.Folder, shares); err != nil || !shares {
+		return o, err
+	}
+	if o.SecretKey == nil {
+		r.notes = append(r.notes, "secrets can neither be stored nor read, and who signs in at the page is signed in at this server only: set digdag.secret-encryption-key, the same for all servers of this database")
+	}
+	return o, nil
+}
+
+// sharedLease is how long a server that shares its database may be silent until others go on with its tasks.
+const sharedLease = 30 * time.Second
+
+// places reads where a server that is alone keeps its data.
+func (c *serverCommand) places(r *reading, o *embedded.Options) {
 	r.here("archive.type", "local", "db")
 	// A database of the original's own kind is one file on this machine, too.
 	kinds := []string{"sqlite", "h2", "memory"}
@@ -177,35 +228,7 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 		o.Sync = sqlite.SyncAll
 	}
 	o.Archives = r.text("archive.local.path", "")
-	if total := int64(r.number("api.max_archive_total_size_limit", 0)); total > 0 {
-		o.Archive = files.Limits{Compressed: total, Total: total, File: total}
-	}
-	o.Archive.Workspaces = r.size("agent.workspaces.disk")
-	if o.Commands = commandSettings(r); c.local != nil {
-		o.Commands = ownFolder(o.Commands)
-	}
-	c.logOptions(r, &o)
-	o.Limits = host.Limits{
-		Attempts:   r.number("executor.attempt_max_run", r.number("io.digdag.limits.maxAttempts", 0)),
-		Tasks:      r.number("executor.task_max_run", r.number("io.digdag.limits.maxWorkflowTasks", 0)),
-		AttemptTTL: r.duration("executor.attempt_ttl", 0), TaskTTL: r.duration("executor.task_ttl", 0),
-		ReapInterval: r.duration("executor.ttl_reaping_interval", 0),
-		Lease:        r.seconds("agent.lock-retention-time", 0), Heartbeat: r.seconds("agent.heartbeat-interval", 0),
-		Threads: c.threads, Retention: r.duration("executor.log_retention", 0),
-		KeepAttempts: r.duration("retention.attempts", 0), KeepArchives: r.duration("retention.archives", 0), KeepRecords: r.duration("retention.audit", 0), KeepLogs: r.duration("retention.logs", 0),
-	}
-	if o.Limits.Crashes = r.number("agent.max_crashes", 3); o.Limits.Crashes == 0 {
-		o.Limits.Crashes = -1 // none
-	}
-	if c.threads == 0 {
-		o.Limits.Threads = r.number("agent.max-task-threads", 0)
-	}
-	o.Stored, o.Network = storedSetting(r), r.network()
-	if o.Defaults, err = c.defaults(r); err != nil || r.err != nil {
-		return o, errors.Join(err, r.err)
-	}
-	o.SecretKey, err = secretKey(r, o.Folder)
-	return o, err
+	c.logOptions(r, o)
 }
 
 // storedSetting reads whether what operators stored is evaluated again.
@@ -255,13 +278,17 @@ func (c *serverCommand) defaults(r *reading) (*param.Map, error) {
 }
 
 // secretKey reads the key that encrypts secrets: configuration, environment, or a file.
-// Without any a new one is made and kept beside the data, so that secrets just work.
-func secretKey(r *reading, folder string) ([]byte, error) {
+// Without any a new one is made and kept beside the data, so that secrets just work; not where servers share a
+// database: each would have its own. nil: there is none.
+func secretKey(r *reading, folder string, shares bool) ([]byte, error) {
 	source, text := "configuration key digdag.secret-encryption-key", r.text("digdag.secret-encryption-key", "")
 	if text == "" {
 		source, text = "environment variable ZERODAG_SECRET_KEY", os.Getenv("ZERODAG_SECRET_KEY")
 	}
 	file := r.text("server.secret-key-file", "")
+	if text == "" && file == "" && shares {
+		return nil, nil
+	}
 	if text == "" && file == "" && folder == "" {
 		key := make([]byte, 16)
 		rand.Read(key) // never fails

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,6 +47,21 @@ func TestSettingKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.parts(r)
+		for key := range r.known {
+			read[key] = true
+		}
+	}
+	for _, s := range []settings{{"archive.type": "s3", "archive.s3.bucket": "a", "log-server.type": "s3", "log-server.s3.bucket": "b"},
+		{"archive.type": "local", "archive.local.path": "/a", "log-server.type": "local", "log-server.local.path": "/b"}} {
+		maps.Copy(s, settings{"database.type": postgresql, "database.host": "db", "database.user": "u", "database.database": "d"})
+		r := s.reading()
+		o, err := (&serverCommand{}).embeddedOptions(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sharedOptions(r, o); err != nil {
+			t.Fatal(err)
+		}
 		for key := range r.known {
 			read[key] = true
 		}

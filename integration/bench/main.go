@@ -19,7 +19,7 @@ import (
 func main() {
 	zerodag := flag.String("zerodag", "bin/zerodag", "the program to time")
 	reference := flag.String("reference", "integration/conformance/bench_reference.json", "figures of others")
-	only := flag.String("only", "", "\"run\", \"server\", \"commands\", \"lists\" or \"history\", or some of them with commas between: only these parts")
+	only := flag.String("only", "", "\"run\", \"server\", \"commands\", \"lists\", \"history\" or \"servers\", or some of them with commas between: only these parts")
 	flag.Parse()
 	if err := run(*zerodag, *reference, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -64,7 +64,7 @@ func run(program, reference, only string) error {
 		measure func() error
 	}{
 		{"run", func() error { return cmp.Or(b.small(), b.chain(), b.large()) }},
-		{"server", b.server}, {"commands", b.commands}, {"lists", b.lists}, {"history", b.history},
+		{"server", b.server}, {"commands", b.commands}, {"lists", b.lists}, {"history", b.history}, {"servers", b.servers},
 	} {
 		if only == "" || slices.Contains(strings.Split(only, ","), part.name) {
 			if err := part.measure(); err != nil {

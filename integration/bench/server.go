@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,8 @@ import (
 type running struct {
 	cmd       *exec.Cmd
 	url       string
+	beside    []*running // servers of the same data, which requests go to in turn
+	turn      atomic.Int64
 	folder    string
 	workflows map[string]string // ids
 	mu        sync.Mutex
@@ -47,7 +50,10 @@ func (b *bench) serve(folder string, options ...string) (*running, time.Duration
 		return nil, 0, err
 	}
 	defer log.Close()
-	s.cmd = exec.Command(b.program, append([]string{"server", "-n", strconv.Itoa(port), "-o", folder, "-X", "executor.attempt_max_run=1000000"}, options...)...)
+	if len(options) == 0 || !slices.Contains(options, "database.type=postgresql") {
+		options = append([]string{"-o", folder}, options...)
+	}
+	s.cmd = exec.Command(b.program, append([]string{"server", "-n", strconv.Itoa(port), "-X", "executor.attempt_max_run=1000000"}, options...)...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	s.cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+b.dir)
 	began := time.Now()
@@ -68,6 +74,9 @@ func (b *bench) serve(folder string, options ...string) (*running, time.Duration
 }
 
 func (s *running) stop() {
+	for _, other := range s.beside {
+		other.stop()
+	}
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	s.cmd.Wait()
 }
@@ -85,7 +94,13 @@ func (s *running) memory() int64 {
 }
 
 func (s *running) call(method, path, contentType string, body []byte, into any) error {
-	r, err := http.NewRequest(method, s.url+path, bytes.NewReader(body))
+	to := s
+	if n := len(s.beside) + 1; n > 1 {
+		if i := int(s.turn.Add(1)) % n; i > 0 {
+			to = s.beside[i-1]
+		}
+	}
+	r, err := http.NewRequest(method, to.url+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -14,15 +14,19 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"zerodag/integration/server"
 	"zerodag/integration/stack"
 	"zerodag/internal/embedded"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/iam"
 	"zerodag/internal/node"
+	"zerodag/internal/postgres"
+	"zerodag/internal/shared"
 )
 
 // recordedVersion is the version of the server whose answers were recorded.
@@ -45,7 +49,69 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	if deployed, ok := stack.Find(); ok {
 		return &running{URL: deployed.URL, spec: describe(t), site: stack.FreshSite(), stack: deployed}
 	}
-	engine, err := embedded.Open(t.Context(), embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte("0123456789abcdef"), Notices: silent{}})
+	stopping := make(chan struct{})
+	var handlers []http.Handler
+	var first *embedded.Engine
+	for _, o := range places(t) {
+		engine := run(t, o)
+		if first == nil {
+			first = engine
+		}
+		of := options
+		of.Node, of.Version, of.Stopping, of.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
+		of.Depths, of.Queued = engine.DB.Depths, engine.DB.Queued
+		of.Auth.Tokens, of.Auth.Audit, of.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, first.Seal)
+		of.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
+		of.Limits.Watch = 20 * time.Millisecond
+		handler, err := httpapi.New(of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		handlers = append(handlers, handler)
+	}
+	turn := atomic.Int64{}
+	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handlers[int(turn.Add(1))%len(handlers)].ServeHTTP(w, r)
+	}))
+	server := &running{URL: listening.URL, engine: first, stack: &stack.Stack{Commands: true}, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
+	t.Cleanup(func() {
+		server.stop()
+		listening.Close()
+	})
+	return server
+}
+
+// places are where the data of a server is: in memory, or in a database that two servers share (package servers).
+func places(t *testing.T) []embedded.Options {
+	t.Helper()
+	own := embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte(server.Key), Notices: silent{}}
+	url, schema := server.Database()
+	if url == "" {
+		return []embedded.Options{own}
+	}
+	var list []embedded.Options
+	for range 2 {
+		both, err := shared.Open(t.Context(), shared.Options{Database: postgres.Options{URL: url, Schema: schema, Migrate: true, SecretKey: own.SecretKey, Connections: 4}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := own
+		o.Folder, o.Shared = t.TempDir(), both
+		list = append(list, o)
+	}
+	return list
+}
+
+// several says that tests of one server are tests of two.
+func several() bool {
+	url, _ := server.Database()
+	return url != ""
+}
+
+// run runs an engine until the test ends.
+func run(t *testing.T, o embedded.Options) *embedded.Engine {
+	t.Helper()
+	engine, err := embedded.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,28 +121,14 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		defer close(ended)
 		engine.Run(ctx, ctx, node.Parts{Executor: true, Scheduler: true, Agent: true})
 	}()
-	stopping := make(chan struct{})
-	options.Node, options.Version, options.Stopping, options.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
-	options.Depths, options.Queued = engine.DB.Depths, engine.DB.Queued
-	options.Auth.Tokens, options.Auth.Audit, options.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, engine.Seal)
-	options.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
-	options.Limits.Watch = 20 * time.Millisecond
-	handler, err := httpapi.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listening := httptest.NewServer(handler)
-	server := &running{URL: listening.URL, engine: engine, stack: &stack.Stack{Commands: true}, stop: sync.OnceFunc(func() { close(stopping) }), spec: describe(t)}
 	t.Cleanup(func() {
-		server.stop()
-		listening.Close()
 		cancel()
 		<-ended
 		if err := engine.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return server
+	return engine
 }
 
 // open makes a server and calls it as one who may do everything in site 0.

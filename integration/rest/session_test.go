@@ -236,6 +236,9 @@ func TestSignInWithAPassword(t *testing.T) {
 		}
 	}
 	for _, user := range []string{"me", "nobody"} {
+		if several() {
+			break // each server counts the tries that it sees
+		}
 		x := server.sitting(t)
 		for i := range 11 {
 			want := 401

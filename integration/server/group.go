@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,23 +24,47 @@ import (
 // of one server are tests of two.
 const Variable = "ZERODAG_POSTGRESQL"
 
-// Database is the options of servers that share a new schema of the database that the environment names; nil: it names
-// none.
-func Database() []string {
+// place is the database that the environment names.
+type place struct{ host, port, database, user, schema string }
+
+// found is a new schema of the database that the environment names; false: it names none.
+func found() (place, bool) {
 	parts := strings.Split(os.Getenv(Variable), "/")
 	if len(parts) != 3 {
-		return nil
+		return place{}, false
 	}
 	host, port, err := net.SplitHostPort(parts[0])
-	if err != nil {
+	return place{host, port, parts[1], parts[2], "s" + strings.ToLower(rand.Text()[:12])}, err == nil
+}
+
+// connections is how many each server has to the database: tests start many servers.
+const connections = 8
+
+// Key encrypts the secrets of servers that share a database.
+const Key = "0123456789abcdef"
+
+// Database is where and in which new schema servers share a database; "" where the environment names none.
+func Database() (url, schema string) {
+	p, ok := found()
+	if !ok {
+		return "", ""
+	}
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", p.user, net.JoinHostPort(p.host, p.port), p.database), p.schema
+}
+
+// Sharing is the options of servers that share a new schema of the database that the environment names; nil: it names
+// none.
+func Sharing() []string {
+	p, ok := found()
+	if !ok {
 		return nil
 	}
 	var options []string
-	for key, value := range map[string]string{"type": "postgresql", "host": host, "port": port, "database": parts[1], "user": parts[2],
-		"schema": "s" + strings.ToLower(rand.Text()[:12]), "maximumPoolSize": "8"} {
+	for key, value := range map[string]string{"type": "postgresql", "host": p.host, "port": p.port, "database": p.database, "user": p.user,
+		"schema": p.schema, "maximumPoolSize": strconv.Itoa(connections)} {
 		options = append(options, "-X", "database."+key+"="+value)
 	}
-	return append(options, "-X", "digdag.secret-encryption-key=MDEyMzQ1Njc4OWFiY2RlZg==")
+	return append(options, "-X", "digdag.secret-encryption-key="+base64.StdEncoding.EncodeToString([]byte(Key)))
 }
 
 // group is servers that share a database, and a proxy that sends each request to another one, as a balancer does.

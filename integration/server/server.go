@@ -71,13 +71,13 @@ func Main(m *testing.M, program *string) int {
 	return m.Run()
 }
 
-// New makes a server that is not started yet. Where the environment names a database (see Database) it is two processes
+// New makes a server that is not started yet. Where the environment names a database (see Variable) it is two processes
 // that share a schema of it, behind a proxy that sends each request to another one.
 func New(t testing.TB, program string, options ...string) *Server {
 	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
 	s.keeps = []string{"-o", filepath.Join(s.folder, "data")}
 	t.Cleanup(func() { s.Kill() })
-	if database := Database(); database != nil {
+	if database := Sharing(); database != nil {
 		s.group = newGroup(t, program, append(database, options...))
 	}
 	return s

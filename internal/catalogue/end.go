@@ -142,7 +142,14 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	if a.Done || a.Canceled || a.Waits != 0 {
 		return host.Attempt{}, host.Conflictf("Session attempt already killed or finished")
 	}
-	return a, c.kill(ctx, a)
+	if err := c.kill(ctx, a); err != nil {
+		return host.Attempt{}, err
+	}
+	// It may have ended since it was read: nobody is told that it was killed then.
+	if now, err := c.attempt(ctx, site, id); err == nil && now.Done && !now.Canceled {
+		return host.Attempt{}, host.Conflictf("Session attempt already killed or finished")
+	}
+	return a, nil
 }
 
 // kill sends the event first: a flag without a kill would refuse the next request.

@@ -1,0 +1,142 @@
+// Package shared opens what several servers have together: a PostgreSQL database, and a place for archives and the
+// logs of tasks, which is that database, S3 or a folder that all servers see.
+//
+// `zerodag server` gives the result to package embedded. It must hold no rule of its own.
+package shared
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"zerodag/internal/embedded"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/postgres"
+	"zerodag/internal/s3"
+)
+
+// Options say what is opened.
+type Options struct {
+	Database postgres.Options
+	Archives Place
+	Logs     Place
+	NoLogs   bool         // logs of tasks are not kept
+	AgentID  string       // in the names of logs; "" is <pid>@<host>
+	Logger   *slog.Logger // nil: none
+}
+
+// Place is where something is kept: in the bucket, else in the folder, else in the database.
+type Place struct {
+	Bucket *Bucket
+	Folder string
+}
+
+// Bucket is a part of a bucket of S3, or of a store that speaks its protocol.
+type Bucket struct {
+	Name   string
+	Folder string // "" is the root; else it ends with a slash
+	// Endpoint is the address of a store that is not AWS; "" is AWS.
+	Endpoint string
+	Region   string // "": that of the environment
+	// AccessKeyID and SecretAccessKey are "" where the credentials are those of the environment.
+	AccessKeyID, SecretAccessKey string
+	// Links lets clients read from the store by signed links, not by the server.
+	Links bool
+}
+
+// Open opens it. The caller closes the store of the result.
+func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
+	db, err := postgres.Open(ctx, o.Database)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	s := &embedded.Shared{Store: store{db}, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil }}
+	if s.Blobs, err = archives(ctx, db, o.Archives); err != nil {
+		return nil, fmt.Errorf("open the place of archives: %w", err)
+	}
+	if !o.NoLogs {
+		if err := o.logs(ctx, db, s); err != nil {
+			return nil, fmt.Errorf("open the place of logs: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// store is the database as a server knows it.
+type store struct{ *postgres.DB }
+
+// Queue implements embedded.Store.
+func (s store) Queue(name string) host.Queue { return s.DB.Queue(name) }
+
+func archives(ctx context.Context, db *postgres.DB, p Place) (host.Blobs, error) {
+	switch {
+	case p.Bucket != nil:
+		c, err := p.Bucket.config(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return blobs{s3.NewBlobs(c, p.Bucket.Name), *p.Bucket}, nil
+	case p.Folder != "":
+		return files.NewBlobs(p.Folder)
+	}
+	return postgres.NewBlobs(db), nil
+}
+
+func (o Options) logs(ctx context.Context, db *postgres.DB, s *embedded.Shared) error {
+	agent := o.AgentID
+	if agent == "" {
+		agent = files.ThisAgent()
+	}
+	switch p := o.Logs; {
+	case p.Bucket != nil:
+		c, err := p.Bucket.config(ctx)
+		if err != nil {
+			return err
+		}
+		logs := s3.NewLogs(c, s3.LogOptions{Bucket: p.Bucket.Name, Folder: p.Bucket.Folder, NoLinks: !p.Bucket.Links, AgentID: agent, Now: o.Database.Now})
+		s.Logs, s.RemoveLogs = logs, logs.Remove
+	case p.Folder != "":
+		logs := files.NewLogs(files.LogOptions{Folder: p.Folder, AgentID: agent, Now: o.Database.Now})
+		s.Logs, s.RemoveLogs = logs, logs.Remove
+	default:
+		logs := postgres.NewLogs(db, postgres.LogOptions{AgentID: agent, Now: o.Database.Now, Logger: o.Logger})
+		s.Logs, s.RemoveLogs = logs, logs.Remove
+	}
+	return nil
+}
+
+// config is how the store is reached.
+func (b Bucket) config(ctx context.Context) (aws.Config, error) {
+	var options []func(*awsconfig.LoadOptions) error
+	if b.Region != "" {
+		options = append(options, awsconfig.WithRegion(b.Region))
+	}
+	if b.AccessKeyID != "" {
+		options = append(options, awsconfig.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(b.AccessKeyID, b.SecretAccessKey, "")))
+	}
+	if b.Endpoint != "" {
+		options = append(options, awsconfig.WithBaseEndpoint(b.Endpoint))
+	}
+	c, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return c, fmt.Errorf("read the AWS configuration: %w", err)
+	}
+	if c.Region == "" {
+		if b.Endpoint == "" {
+			return c, fmt.Errorf("no region is set for bucket %s: AWS_REGION, or the region of the profile in AWS_PROFILE", b.Name)
+		}
+		c.Region = "us-east-1" // it is part of signatures only
+	}
+	return c, nil
+}
