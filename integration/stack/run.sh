@@ -131,7 +131,7 @@ on_localstack() {
   "$localstack" running || { ours=1; trap '"$localstack" down' EXIT; }
   eval "$("$localstack" up)"
   npm ci --prefix integration/localstack/iam --silent --no-audit --no-fund >&2
-  go test -count=1 ./integration/awsrun ./integration/localstack ./integration/localstack/proxy ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
+  go test -count=1 ./integration/awsrun ./integration/localstack ./integration/localstack/proxy ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./internal/shared ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
   export CDK_DISABLE_CLI_TELEMETRY=true CI=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
   local program=$PWD/$cdk empty
   empty=$(mktemp -d) # without the app, which would be built for it
