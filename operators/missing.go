@@ -62,6 +62,8 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"datadog_event", "digdag-plugin-datadog", "http>"},
 	{"sentry", "digdag-plugin-sentry", "sh> with sentry-cli"},
 	{"hangouts", "digdag-hangouts-chat", "http>"},
+	{"chatwork", "digdag-chatwork", "http>"},
+	{"prometheus", "digdag-prometheus", "http> to its Pushgateway"},
 	{"sh_result", "digdag-plugin-shresult", "an operator of the project, as below"},
 	{"ssh_result", "digdag-plugin-sshresult", "ssh>, or an operator of the project, as below"},
 	{"param_store", "digdag-operator-param", "py> with digdag.env.store"},
