@@ -125,6 +125,7 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 		"default_transaction_isolation":       "read committed", // what all statements here are written for
 		"idle_in_transaction_session_timeout": "30000",          // a process that stands still must not hold others up
 		"client_encoding":                     "UTF8",
+		"random_page_cost":                    "1.1", // with that of spinning disks lists are read by filtering another site's rows
 	} {
 		of.RuntimeParams[name] = value
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"zerodag/internal/host"
@@ -22,6 +23,9 @@ type Logs struct {
 	now    func() time.Time
 	logger *slog.Logger
 	zips   tasklog.Zips
+
+	mu   sync.Mutex
+	last time.Time // in the newest name
 }
 
 // LogOptions are what Logs are made of.
@@ -54,6 +58,18 @@ func NewLogs(db *DB, o LogOptions) *Logs {
 // Open begins the log of a run: see host.Logs.
 func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
 	return &taskLog{logs: l, attempt: id.AttemptID, task: id.TaskName, thread: tasklog.Thread(id), wait: moment}
+}
+
+// unique is the time, put on by so little that no other file of this process has it.
+func (l *Logs) unique() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := l.now()
+	if !at.After(l.last) && l.last.Sub(at) < time.Second {
+		at = l.last.Add(1)
+	}
+	l.last = at
+	return at
 }
 
 // Files lists the log files of an attempt.

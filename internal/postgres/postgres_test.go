@@ -40,7 +40,10 @@ func TestPostgres(t *testing.T) {
 	t.Parallel()
 	l := &lab{Server: postgres.Start(t), room: make(chan struct{}, 6)}
 	for name, test := range map[string]func(*testing.T, *lab){
-		"contract": testContract,
+		"contract": testContract, "contract of two servers": testTwo, "faults": testFaults,
+		"cuts": testCuts, "listener": testListener, "a server that was killed": testKilled,
+		"open at once": testOpenAtOnce, "versions": testVersions, "options": testOptions, "beside Digdag": testBeside,
+		"texts": testTexts, "logs that grow": testLogs, "depths": testDepths, "plans": testPlans,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -117,9 +117,9 @@ func (q *Queue) locks(groups [][]byte) []statement {
 	return list
 }
 
-// promote lets the first message of each group be received. Their locks are held.
+// promote lets the first message of each group be received, before those that were sent later. Their locks are held.
 func (q *Queue) promote(groups [][]byte) statement {
-	return statement{"UPDATE queued_messages SET free_at = greatest(due, " + clock + ") WHERE free_at IS NULL AND id IN (" +
+	return statement{"UPDATE queued_messages SET free_at = greatest(due, sent_at) WHERE free_at IS NULL AND id IN (" +
 		"SELECT (SELECT m.id FROM queued_messages m WHERE m.queue = $1 AND m.message_group = g AND m.message_group <> '' ORDER BY m.id LIMIT 1) FROM unnest($2::bytea[]) AS g)",
 		[]any{q.number, groups}}
 }

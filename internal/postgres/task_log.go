@@ -86,11 +86,11 @@ func (t *taskLog) keep(p []byte) {
 		t.missing.add(p)
 		return
 	}
-	if split := t.logs.split; split > 0 && t.size+int64(len(t.text)) > split && t.store() == nil {
+	if split := t.logs.split; split > 0 && !t.behind && t.size+int64(len(t.text)) > split && t.store() == nil {
 		t.name, t.part, t.size, t.last, t.began = "", 0, 0, 0, time.Time{}
 	}
 	if t.began.IsZero() {
-		t.began = t.logs.now()
+		t.began = t.logs.unique()
 	}
 	t.text = append(t.text, p...)
 	if len(t.text) >= gathered && !t.behind {
@@ -153,7 +153,7 @@ func (t *taskLog) compress() {
 	})
 }
 
-// add stores the next part. Of two runs that began at once with the same name the later is put a nanosecond on.
+// add stores the next part. Of two processes whose names are the same the later is put a nanosecond on.
 func (t *taskLog) add(ctx context.Context) error {
 	for {
 		if t.name == "" {

@@ -1,0 +1,105 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"zerodag/internal/host"
+)
+
+// testOpenAtOnce proves that servers that start at the same time make the schema once, and that all of them serve.
+func testOpenAtOnce(t *testing.T, l *lab) {
+	l.enter(t)
+	o := l.options()
+	o.Connections = 2
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			db, err := Open(t.Context(), o)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer db.Close()
+			if err := db.Record(t.Context(), host.Record{At: at(0), Site: 1, Who: fmt.Sprint(i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	db := open(t, o)
+	if list, err := db.Audits(t.Context(), 1, 0, 0); err != nil || len(list) != 8 {
+		t.Errorf("8 servers have written %d records (%v)", len(list), err)
+	}
+	list, err := migrations()
+	if n := number(t, db, "SELECT count(*) FROM schema_migrations"); err != nil || n != len(list) {
+		t.Errorf("%d migrations were made, there are %d (%v)", n, len(list), err)
+	}
+}
+
+// testVersions proves that an older schema is brought up to date only when that is allowed,
+// and that a newer one is refused with both versions and the remedy.
+func testVersions(t *testing.T, l *lab) {
+	l.enter(t)
+	o, ctx := l.options(), t.Context()
+	o.Migrate = false
+	if list, err := Pending(ctx, o); err != nil || len(list) == 0 || list[0] != "0001_initial" {
+		t.Errorf("pending without a schema: %v, %v", list, err)
+	}
+	_, err := Open(ctx, o)
+	wantText(t, err, "0001_initial", "zerodag migrate run", o.Schema, "target on 127.0.0.1")
+	if list, err := Migrate(ctx, o); err != nil || len(list) == 0 {
+		t.Errorf("Migrate = %v, %v", list, err)
+	}
+	if list, err := Pending(ctx, o); err != nil || len(list) != 0 {
+		t.Errorf("pending after Migrate: %v, %v", list, err)
+	}
+	db := open(t, o)
+	if err := db.write(ctx, func(c *conn) error {
+		_, err := c.exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (99, 'later', 0)")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.Migrate = true
+	_, err = Open(ctx, o)
+	wantText(t, err, "version 99", "versions up to 1", "a later one")
+	_, err = Pending(ctx, o)
+	wantText(t, err, "version 99")
+}
+
+// testOptions proves that options that cannot be are refused with the remedy, and that no error shows a password.
+func testOptions(t *testing.T, l *lab) {
+	for _, c := range []struct {
+		o     Options
+		parts []string
+	}{
+		{Options{URL: l.url(l.Port), Schema: "public"}, []string{"public", "name another one"}},
+		{Options{URL: l.url(l.Port), Schema: strings.Repeat("x", 64)}, []string{"at most 63 bytes"}},
+		{Options{URL: l.url(l.Port), Schema: "pg_x"}, []string{"pg_"}},
+		{Options{URL: l.url(l.Port), SecretKey: []byte("short")}, []string{"5 bytes", "16 random bytes"}},
+		{Options{URL: "postgres://me:hush@127.0.0.1:x/db"}, []string{"URL"}},
+		{Options{URL: "postgres://me:hush@127.0.0.1:1/db?connect_timeout=1"}, []string{"db on 127.0.0.1:1"}},
+	} {
+		_, err := Open(t.Context(), c.o)
+		wantText(t, err, c.parts...)
+		if err != nil && strings.Contains(err.Error(), "hush") {
+			t.Errorf("the password is shown: %v", err)
+		}
+	}
+}
+
+// testBeside proves that tables in the schema "public" are left alone, which Digdag's have the same names.
+func testBeside(t *testing.T, l *lab) {
+	l.Rows(t, "CREATE TABLE public.projects (id int); CREATE TABLE public.schema_migrations (x text); INSERT INTO public.projects VALUES (7); SELECT 1")
+	db := l.fresh(t)
+	setScene(t, db)
+	if rows := l.Rows(t, "SELECT id FROM public.projects"); len(rows) != 1 || rows[0] != "7" {
+		t.Errorf("the table of another has %q", rows)
+	}
+	if n := number(t, db, "SELECT count(*) FROM projects"); n != 1 {
+		t.Errorf("%d projects are in our own", n)
+	}
+}

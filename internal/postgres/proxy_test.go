@@ -1,0 +1,145 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// proxy stands between a client and the server, and cuts a connection at a request of the client when it is told to.
+type proxy struct {
+	to       string
+	listener net.Listener
+
+	mu    sync.Mutex
+	left  int  // requests until the cut; 0: none is asked for
+	after bool // the server does what was asked for, and its answer is lost; else it never hears of it
+	onCut func()
+}
+
+// newProxy makes a proxy to a port of this machine, which ends with the test.
+func newProxy(t *testing.T, port int) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{to: fmt.Sprintf("127.0.0.1:%d", port), listener: l}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { p.serve(client) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		all.Wait()
+	})
+	return p
+}
+
+func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
+// arm asks for a cut at the nth request from now on; was says whether the last one that was asked for came.
+func (p *proxy) arm(n int, after bool, onCut func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.after, p.onCut = n, after, onCut
+}
+
+// disarm takes back a cut that did not come; false: it came.
+func (p *proxy) disarm() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	open := p.left > 0
+	p.left = 0
+	return open
+}
+
+// now says whether the connection of a request is cut at it, and how.
+func (p *proxy) now() (cut, after bool, onCut func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left == 0 {
+		return false, false, nil
+	}
+	p.left--
+	return p.left == 0, p.after, p.onCut
+}
+
+// message reads one message of the protocol; the first of a client has no kind.
+func message(in io.Reader, first bool) (kind byte, whole []byte, err error) {
+	head := make([]byte, 5)
+	if first {
+		head = head[:4]
+	}
+	if _, err := io.ReadFull(in, head); err != nil {
+		return 0, nil, err
+	}
+	if !first {
+		kind = head[0]
+	}
+	size := int(binary.BigEndian.Uint32(head[len(head)-4:])) - 4
+	whole = append(head, make([]byte, size)...)
+	_, err = io.ReadFull(in, whole[len(head):])
+	return kind, whole, err
+}
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	swallow := make(chan func(), 1) // the answer to the request that comes is lost
+	go func() {
+		defer client.Close()
+		defer server.Close()
+		var lost func()
+		for {
+			kind, whole, err := message(server, false)
+			if err != nil {
+				return
+			}
+			select {
+			case lost = <-swallow:
+			default:
+			}
+			if lost == nil {
+				if _, err := client.Write(whole); err != nil {
+					return
+				}
+			} else if kind == 'Z' { // it is done
+				lost()
+				return
+			}
+		}
+	}()
+	for first := true; ; first = false {
+		kind, whole, err := message(client, first)
+		if err != nil {
+			return
+		}
+		if kind == 'S' || kind == 'Q' {
+			if cut, after, onCut := p.now(); cut && after {
+				if onCut == nil {
+					onCut = func() {}
+				}
+				swallow <- onCut
+			} else if cut {
+				return
+			}
+		}
+		if _, err := server.Write(whole); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package postgres
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// testTexts proves that every text is kept as it came, with bytes that PostgreSQL's own text refuses, and that lists are in the
+// order of bytes, not of a language.
+func testTexts(t *testing.T, l *lab) {
+	db, ctx := l.fresh(t), t.Context()
+	odd := "nul \x00, broken \xff, ✓, ' \\ ${x}"
+	tree := param.New("k", "nul \x00 \\u0000 ✓")
+	p, err := db.Push(ctx, host.Push{Site: 1, Project: odd, Revision: host.Revision{Name: odd, CreatedAt: at(0), Archive: odd, UserInfo: tree},
+		Workflows: []dig.Workflow{{Name: odd, Zone: "UTC", Config: tree}}})
+	if err != nil || p.Name != odd || p.Latest.Name != odd || p.Latest.Archive != odd {
+		t.Fatalf("pushed %+v, %v", p, err)
+	}
+	w, err := db.Workflows(ctx, host.WorkflowQuery{Site: 1, Pattern: "nul \x00", Name: odd})
+	if err != nil || len(w) != 1 || string(param.AppendStored(nil, w[0].Config)) != string(param.AppendStored(nil, tree)) {
+		t.Fatalf("workflows are %+v, %v", w, err)
+	}
+	n := (&scene{workflow: w[0]}).attempt()
+	n.RetryName, n.Params = odd, tree
+	a, err := db.Start(ctx, n)
+	if err != nil || a[0].RetryName != odd || a[0].Workflow.Name != odd {
+		t.Fatalf("started %+v, %v", a, err)
+	}
+	if err := db.Append(ctx, a[0].ID, host.Entry{Seq: 2, Nonce: odd, Changes: []byte(odd), Events: []byte(odd)}); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := db.Load(ctx, a[0].ID); err != nil || l.Entries[1].Nonce != odd || string(l.Entries[1].Changes) != odd {
+		t.Errorf("loaded %+v, %v", l, err)
+	}
+	keys := []string{"A", "_", "a", "b", "ä", odd}
+	for _, key := range keys {
+		if err := db.PutSecret(ctx, 1, 1, key, odd); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := db.SecretKeys(ctx, 1, 1)
+	if diff := cmp.Diff([]string{"A", "_", "a", "b", odd, "ä"}, list); diff != "" || err != nil {
+		t.Errorf("keys %s, %v", diff, err)
+	}
+	long := strings.Repeat(odd, 1000)
+	if err := db.ParamStore(1).Set(ctx, map[string]string{long: long}); err != nil {
+		t.Fatal(err)
+	}
+	if v, found, err := db.ParamStore(1).Get(ctx, long); err != nil || !found || v != long {
+		t.Errorf("a long key: %v, %v", found, err)
+	}
+}
+
+// testLogs proves that the log of a run is read part by part by another server, that it goes on in another file at the size asked
+// for, that two runs of one moment have a file each, and that a log says what it lacks when the database was away.
+func testLogs(t *testing.T, l *lab) {
+	l.enter(t)
+	o := l.options()
+	reader := open(t, o)
+	p := newProxy(t, l.Port)
+	o.URL = l.url(p.port())
+	writer := open(t, o)
+	now := time.Unix(1_700_000_000, 0)
+	logs := NewLogs(writer, LogOptions{AgentID: "me", Split: 300_000, Now: func() time.Time { return now }})
+	read := NewLogs(reader, LogOptions{})
+	one, two := logs.Open(operators.Identity{AttemptID: 1, TaskName: "+a"}, now), logs.Open(operators.Identity{AttemptID: 1, TaskName: "+a"}, now)
+	line := strings.Repeat("0123456789abcdef", 4)[1:] + "\n"
+	for i := range 10_000 {
+		fmt.Fprintf(one, "%05d%s", i, line[5:])
+	}
+	two.Echo("two")
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := read.Files(t.Context(), host.Attempt{ID: 1}, "+a@")
+	if err != nil || len(files) != 4 {
+		t.Fatalf("files are %+v, %v; want three of one run and one of the other", files, err)
+	}
+	all := ""
+	for _, f := range files {
+		r, size, err := read.File(t.Context(), host.Attempt{ID: 1}, f.Name)
+		if err != nil || size != f.Size {
+			t.Fatalf("%s has %d bytes, listed with %d: %v", f.Name, size, f.Size, err)
+		}
+		all += unpack(t, r)
+	}
+	if len(all) != 640_000+len("two") || !strings.Contains(all, "05000") {
+		t.Errorf("the files have %d bytes", len(all))
+	}
+	late := &taskLog{logs: logs, attempt: 2, task: "+late", thread: "+late", wait: time.Hour}
+	late.behind = true // as after a store that failed
+	for range 3 * mostGathered / len(line) {
+		late.Echo(line)
+	}
+	if len(late.text) > mostGathered || late.missing.bytes == 0 {
+		t.Errorf("%d bytes are in memory, %d are missing", len(late.text), late.missing.bytes)
+	}
+	missing := late.missing
+	if err := late.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := reader.LogContent(t.Context(), 2, late.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := unpack(t, bytes.NewReader(content)); !strings.HasSuffix(text, fmt.Sprintf("%d lines (%d bytes) are missing here: the database did not take them\n", missing.lines, missing.bytes)) {
+		t.Errorf("the log ends with %q", text[max(0, len(text)-200):])
+	}
+}
+
+func unpack(t *testing.T, r io.Reader) string {
+	t.Helper()
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// testDepths proves that the numbers of queues and the list of messages say what is where.
+func testDepths(t *testing.T, l *lab) {
+	db, ctx := l.fresh(t), t.Context()
+	q := db.Queue("events")
+	if err := q.Send(ctx, host.Message{ID: "a1", Group: "a"}, host.Message{ID: "a2", Group: "a", Body: make([]byte, mostBody+1)}, host.Message{ID: "b", Share: "s"},
+		host.Message{ID: "later", Due: time.Now().Add(time.Hour), Waits: true}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := q.Receive(ctx, 1, time.Hour)
+	if err != nil || d[0].ID != "a1" {
+		t.Fatalf("received %v, %v", d, err)
+	}
+	depths, err := db.Depths(ctx)
+	if err != nil || len(depths) != 2 || depths[1].Ready != 0 {
+		t.Fatalf("depths are %+v, %v", depths, err)
+	}
+	if x := depths[0]; x.Ready != 1 || x.Leased != 1 || x.Behind != 1 || x.Later != 1 || time.Since(x.Oldest).Abs() > time.Minute {
+		t.Errorf("the depth is %+v", x)
+	}
+	list, err := db.Queued(ctx, "events", 0, 10)
+	if err != nil || len(list) != 4 {
+		t.Fatalf("queued are %+v, %v", list, err)
+	}
+	if list[0].Until.IsZero() || list[0].Count != 1 || !list[1].Behind || list[1].Body != nil || list[1].Size != mostBody+1 || list[2].Share != "s" || time.Until(list[3].Since) < 50*time.Minute {
+		t.Errorf("queued are %+v", list)
+	}
+	if rest, err := db.Queued(ctx, "events", list[1].Place, 1); err != nil || len(rest) != 1 || rest[0].ID != "b" {
+		t.Errorf("behind the second is %+v, %v", rest, err)
+	}
+	var v host.Vitals
+	if err := db.Counts(ctx, &v); err != nil || v.Events != 3 || v.Tasks != 0 {
+		t.Errorf("vitals are %+v, %v", v, err)
+	}
+}

@@ -1,0 +1,154 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest"
+)
+
+// either is a queue of two servers: each call goes to one of them.
+type either struct{ one, two host.Queue }
+
+func (e either) any() host.Queue {
+	if rand.IntN(2) == 0 {
+		return e.one
+	}
+	return e.two
+}
+
+func (e either) Traits() host.Traits { return e.one.Traits() }
+func (e either) Send(ctx context.Context, messages ...host.Message) error {
+	return e.any().Send(ctx, messages...)
+}
+
+func (e either) Receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
+	return e.any().Receive(ctx, n, lease)
+}
+
+func (e either) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
+	return e.any().Extend(ctx, d, lease)
+}
+func (e either) Delete(ctx context.Context, d host.Delivery) error { return e.any().Delete(ctx, d) }
+func (e either) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
+	return e.any().Release(ctx, d, delay)
+}
+
+// testTwo runs the suites with ports of two servers on one schema: what one has written the other reads, and both
+// queues are one.
+func testTwo(t *testing.T, l *lab) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: absent(), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+		l.enter(t)
+		o := l.options()
+		one, two := open(t, o), open(t, o)
+		s := storesOf(one)
+		s.Events, s.Tasks = either{one.Queue("events"), two.Queue("events")}, either{one.Queue("tasks"), two.Queue("tasks")}
+		s.Log, s.Workflows, s.Sessions, s.Retention, s.Secrets, s.Blobs = two, two, two, two, two, NewBlobs(two)
+		s.Logs = readElsewhere{s.Logs, NewLogs(two, LogOptions{})}
+		run(t, s)
+	}})
+}
+
+// readElsewhere writes logs with one server and reads them with another.
+type readElsewhere struct {
+	host.Logs
+	by host.Logs
+}
+
+func (r readElsewhere) Files(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
+	return r.by.Files(ctx, a, prefix)
+}
+
+// testFaults lets a process that crashes again and again, over a store that refuses, loses answers and delays, write a log and
+// work off a queue: all of it is there in the end, once.
+func testFaults(t *testing.T, l *lab) {
+	db := l.fresh(t)
+	a := setScene(t, db).start(t, db)
+	f := hosttest.NewFaults(1, hosttest.Rates{Refuse: .05, LoseAnswer: .1, Delay: .1, Conflict: .1, Drop: .05, Duplicate: .1, Reorder: .1,
+		CrashBefore: .02, CrashAfter: .02, MaxDelay: 5 * time.Millisecond})
+	p := f.Process()
+	done := func(err error) bool {
+		if errors.Is(err, hosttest.ErrCrashed) {
+			p = f.Process()
+		}
+		return err == nil
+	}
+	for seq := int64(2); seq < 60; {
+		if done(p.Log(db).Append(t.Context(), a.ID, host.Entry{Seq: seq, Nonce: "n"})) {
+			seq++
+		}
+	}
+	for i := 0; i < 40; {
+		if done(p.Queue("tasks", db.Queue("tasks")).Send(t.Context(), host.Message{ID: fmt.Sprint(i)})) {
+			i++
+		}
+	}
+	for of, q := p, p.Queue("tasks", db.Queue("tasks")); number(t, db, "SELECT count(*) FROM queued_messages WHERE queue = 2") > 0; {
+		if of != p {
+			of, q = p, p.Queue("tasks", db.Queue("tasks"))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		list, err := q.Receive(ctx, 1, 200*time.Millisecond)
+		cancel()
+		if done(err) {
+			done(q.Delete(t.Context(), list[0]))
+		}
+	}
+	if l, err := db.Load(t.Context(), a.ID); err != nil || len(l.Entries) != 59 {
+		t.Errorf("the log has %d entries, want 59 (%v)", len(l.Entries), err)
+	}
+	for _, kind := range []string{"Refuse", "LoseAnswer", "Conflict", "Drop", "Duplicate", "CrashAfter"} {
+		if f.Injected()[kind] == 0 {
+			t.Errorf("no fault of kind %s", kind)
+		}
+	}
+}
+
+// testKilled proves that what a server had leased comes to another one when the lease ends, when it was killed: nobody sends a
+// notification then.
+func testKilled(t *testing.T, l *lab) {
+	l.enter(t)
+	o := l.options()
+	o.poll = 200 * time.Millisecond
+	other := open(t, o)
+	got := make(chan host.Delivery, 1)
+	var all sync.WaitGroup
+	killed, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.Queue("tasks").Send(t.Context(), host.Message{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	first, err := killed.Queue("tasks").Receive(t.Context(), 1, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.Go(func() { // it waits since before the lease ends
+		list, err := other.Queue("tasks").Receive(t.Context(), 1, time.Hour)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		got <- list[0]
+	})
+	killed.Close() //nolint:errcheck // for the others it is as one that was killed: its leases stay
+	all.Wait()
+	d := <-got
+	if took := time.Since(begin); d.ID != "a" || d.Count != 2 || d.Restarted || took < time.Second {
+		t.Errorf("received %+v after %v", d, took)
+	}
+	if err := other.Queue("tasks").Delete(t.Context(), first[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Queue("tasks").Extend(t.Context(), d, time.Hour); err != nil {
+		t.Errorf("the lease of the second was lost with that of the first: %v", err)
+	}
+}
