@@ -103,3 +103,27 @@ func testBeside(t *testing.T, l *lab) {
 		t.Errorf("%d projects are in our own", n)
 	}
 }
+
+// testKeys proves that a server with another key than that of the secrets is told so when it starts, and that one without
+// any, and a database without secrets, are well.
+func testKeys(t *testing.T, l *lab) {
+	l.enter(t)
+	o, ctx := l.options(), t.Context()
+	first, another := open(t, o), o
+	another.SecretKey = []byte("fedcba9876543210")
+	second := open(t, another)
+	if err := second.CheckKey(ctx); err != nil {
+		t.Errorf("without secrets: %v", err)
+	}
+	if err := first.PutSecret(ctx, 1, 1, "k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.CheckKey(ctx); err != nil {
+		t.Errorf("the same key: %v", err)
+	}
+	wantText(t, second.CheckKey(ctx), "digdag.secret-encryption-key", "all its servers must have the same")
+	another.SecretKey = nil
+	if err := open(t, another).CheckKey(ctx); err != nil {
+		t.Errorf("without a key: %v", err)
+	}
+}

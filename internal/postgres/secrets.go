@@ -66,3 +66,16 @@ func (db *DB) ProjectSecrets(ctx context.Context, site, project int64) (map[stri
 	}
 	return values, nil
 }
+
+// CheckKey is an error where the key is not the one that a secret of the database was stored with: another server may
+// have another key, and each could read only what it has stored itself.
+func (db *DB) CheckKey(ctx context.Context) error {
+	list, err := readAll(ctx, db, (*row).text, selection("SELECT value FROM secrets LIMIT 1"))
+	if err != nil || len(list) == 0 || db.key == nil {
+		return err
+	}
+	if _, err := aesgcm.Decrypt(db.key, list[0]); err != nil {
+		return fmt.Errorf("read a secret of the database: %w; all its servers must have the same", err)
+	}
+	return nil
+}

@@ -61,6 +61,9 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 			err = errors.Join(err, db.Close())
 		}
 	}()
+	if err := db.CheckKey(ctx); err != nil && o.Logger != nil {
+		o.Logger.Error(err.Error())
+	}
 	s := &embedded.Shared{Store: store{db}, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil }}
 	if s.Blobs, err = archives(ctx, db, o.Archives); err != nil {
 		return nil, fmt.Errorf("open the place of archives: %w", err)
