@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -26,13 +27,8 @@ const (
 )
 
 // filled makes the data of a server with many schedules and finished attempts.
-func (b *bench) filled(folder string, due time.Time) error {
+func filled(store embedded.Store, due time.Time) error {
 	ctx := context.Background()
-	e, err := embedded.Open(ctx, embedded.Options{Folder: folder, Migrate: true, Sync: sqlite.SyncNone})
-	if err != nil {
-		return err
-	}
-	defer e.Close()
 	config, err := dig.ParseYAML("main.dig", []byte("schedule:\n  daily>: 00:00:00\n+a:\n  echo>: hi\n"))
 	if err != nil {
 		return err
@@ -48,15 +44,15 @@ func (b *bench) filled(folder string, due time.Time) error {
 			push.Workflows = append(push.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: config.(*param.Map)})
 			push.Schedules[name] = func(*host.Schedule) host.Times { return host.Times{Run: run, Session: run.Truncate(24 * time.Hour)} }
 		}
-		if _, err := e.DB.Push(ctx, push); err != nil {
+		if _, err := store.Push(ctx, push); err != nil {
 			return err
 		}
 	}
-	return fillAttempts(ctx, e)
+	return fillAttempts(ctx, store)
 }
 
-func fillAttempts(ctx context.Context, e *embedded.Engine) error {
-	workflows, err := e.DB.Workflows(ctx, host.WorkflowQuery{Count: 1000})
+func fillAttempts(ctx context.Context, store embedded.Store) error {
+	workflows, err := store.Workflows(ctx, host.WorkflowQuery{Count: 1000})
 	if err != nil {
 		return err
 	}
@@ -67,11 +63,11 @@ func fillAttempts(ctx context.Context, e *embedded.Engine) error {
 		clients.Go(func() {
 			for i := c; i < allAttempts; i += side {
 				w := workflows[i%len(workflows)]
-				list, err := e.DB.Start(ctx, host.NewAttempt{Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: time.Unix(int64(i), 0).UTC(),
+				list, err := store.Start(ctx, host.NewAttempt{Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: time.Unix(int64(i), 0).UTC(),
 					Zone: "UTC", Params: param.New(), CreatedAt: time.Now().UTC(), WaitsFor: -1,
 					First: host.Entry{Seq: 1, Nonce: "n", At: time.Now().UTC(), Changes: []byte("[]")}, Message: host.Message{ID: "start", Body: []byte(`{"v":1,"event":"start"}`)}})
 				if err == nil {
-					err = e.DB.Finish(ctx, list[0].ID, host.End{At: time.Now().UTC(), Success: true})
+					err = store.Finish(ctx, list[0].ID, host.End{At: time.Now().UTC(), Success: true})
 				}
 				if err != nil {
 					failed.Store(err)
@@ -84,7 +80,7 @@ func fillAttempts(ctx context.Context, e *embedded.Engine) error {
 	if err, ok := failed.Load().(error); ok {
 		return err
 	}
-	queue := e.DB.Queue("events")
+	queue := store.Queue("events")
 	for { // what Start sent: these attempts are over
 		short, stop := context.WithTimeout(ctx, 50*time.Millisecond)
 		list, err := queue.Receive(short, 1000, time.Minute)
@@ -104,10 +100,19 @@ func fillAttempts(ctx context.Context, e *embedded.Engine) error {
 func (b *bench) lists() error {
 	folder := filepath.Join(b.dir, "large")
 	due := time.Now().UTC().Truncate(time.Second)
-	if err := b.filled(folder, due); err != nil {
+	e, err := embedded.Open(context.Background(), embedded.Options{Folder: folder, Migrate: true, Sync: sqlite.SyncNone})
+	if err != nil {
 		return err
 	}
-	s, took, err := b.serve(folder)
+	if err := errors.Join(filled(e.DB, due), e.Close()); err != nil {
+		return err
+	}
+	return b.listsOf(folder)
+}
+
+// listsOf measures them on a server of its own.
+func (b *bench) listsOf(folder string, options ...string) error {
+	s, took, err := b.serve(folder, options...)
 	if err != nil {
 		return err
 	}

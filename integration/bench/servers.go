@@ -3,20 +3,24 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"zerodag/integration/server"
+	"zerodag/internal/host"
+	"zerodag/internal/postgres"
+	"zerodag/internal/shared"
 )
 
 // servers compares servers that share a PostgreSQL database with one that has a file. Without a database in the
 // environment (server.Variable) it is not run: `make bench` starts one.
 func (b *bench) servers() error {
-	if os.Getenv(server.Variable) == "" {
+	place, found := server.Found()
+	if !found {
 		fmt.Printf("\nNOT RUN: several servers: %s names no database\n", server.Variable)
 		return nil
 	}
@@ -29,20 +33,65 @@ func (b *bench) servers() error {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
+	return b.sharedLists(place)
+}
+
+// sharedLists measures lists and queues of a database with many rows.
+func (b *bench) sharedLists(place server.Place) error {
+	ctx := context.Background()
+	s, err := shared.Open(ctx, shared.Options{Database: postgres.Options{URL: place.URL(), Schema: place.Schema, Migrate: true, Connections: 34}})
+	if err != nil {
+		return err
+	}
+	due := time.Now().UTC().Truncate(time.Second)
+	err = filled(s.Store, due)
+	if err == nil {
+		err = b.takes(ctx, s.Store.Queue("tasks"))
+	}
+	if err = errors.Join(err, s.Store.Close()); err != nil {
+		return err
+	}
+	folder := filepath.Join(b.dir, "shared")
+	return b.listsOf(folder, append(place.Options(), "-X", "server.folder="+folder)...)
+}
+
+// takes measures what it takes to receive one of many messages, beside 100,000 attempts.
+func (b *bench) takes(ctx context.Context, q host.Queue) error {
+	const messages = 1000
+	for i := range messages {
+		if err := q.Send(ctx, host.Message{ID: fmt.Sprint("m", i), Body: []byte("{}")}); err != nil {
+			return err
+		}
+	}
+	took, err := median(messages/2, func() error {
+		_, err := q.Receive(ctx, 1, time.Minute)
+		return err
+	})
+	b.row("PostgreSQL: take a message of a queue of 1,000", figure{took, 0}, [2]string{}, "under 5 ms")
+	for err == nil { // the server that comes next has other work
+		var list []host.Delivery
+		short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
+		list, err = q.Receive(short, messages, time.Minute)
+		stop()
+		for _, d := range list {
+			if err := q.Delete(ctx, d); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
 // several measures n servers on one database; 0 is one with a file.
 func (b *bench) several(name string, n int) error {
-	options := server.Sharing()
+	place, _ := server.Found()
 	var s *running
 	for i := range max(1, n) {
-		folder, place := filepath.Join(b.dir, fmt.Sprintf("servers%d-%d", n, i)), []string(nil)
+		folder, options := filepath.Join(b.dir, fmt.Sprintf("servers%d-%d", n, i)), []string(nil)
 		if n > 0 {
-			place = append(place, options...)
-			place = append(place, "-X", "server.folder="+folder)
+			options = append(place.Options(), "-X", "server.folder="+folder)
 		}
-		next, _, err := b.serve(folder, place...)
+		next, _, err := b.serve(folder, options...)
 		if err != nil {
 			return err
 		}
@@ -92,8 +141,11 @@ func (b *bench) several(name string, n int) error {
 // commits is how many transactions the database has made, about.
 func commits() (n int64, err error) {
 	ctx := context.Background()
-	url, _ := server.Database()
-	c, err := pgx.Connect(ctx, url)
+	place, found := server.Found()
+	if !found {
+		return 0, nil
+	}
+	c, err := pgx.Connect(ctx, place.URL())
 	if err != nil {
 		return 0, err
 	}

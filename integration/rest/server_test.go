@@ -85,13 +85,13 @@ func serve(t *testing.T, options httpapi.Options) *running {
 func places(t *testing.T) []embedded.Options {
 	t.Helper()
 	own := embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte(server.Key), Notices: silent{}}
-	url, schema := server.Database()
-	if url == "" {
+	place, found := server.Found()
+	if !found {
 		return []embedded.Options{own}
 	}
 	var list []embedded.Options
 	for range 2 {
-		both, err := shared.Open(t.Context(), shared.Options{Database: postgres.Options{URL: url, Schema: schema, Migrate: true, SecretKey: own.SecretKey, Connections: 4}})
+		both, err := shared.Open(t.Context(), shared.Options{Database: postgres.Options{URL: place.URL(), Schema: place.Schema, Migrate: true, SecretKey: own.SecretKey, Connections: 4}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +104,8 @@ func places(t *testing.T) []embedded.Options {
 
 // several says that tests of one server are tests of two.
 func several() bool {
-	url, _ := server.Database()
-	return url != ""
+	_, found := server.Found()
+	return found
 }
 
 // run runs an engine until the test ends.

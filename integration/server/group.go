@@ -24,17 +24,17 @@ import (
 // of one server are tests of two.
 const Variable = "ZERODAG_POSTGRESQL"
 
-// place is the database that the environment names.
-type place struct{ host, port, database, user, schema string }
+// Place is a schema of a database that servers share.
+type Place struct{ host, port, database, user, Schema string }
 
-// found is a new schema of the database that the environment names; false: it names none.
-func found() (place, bool) {
+// Found is a new schema of the database that the environment names; false: it names none.
+func Found() (Place, bool) {
 	parts := strings.Split(os.Getenv(Variable), "/")
 	if len(parts) != 3 {
-		return place{}, false
+		return Place{}, false
 	}
 	host, port, err := net.SplitHostPort(parts[0])
-	return place{host, port, parts[1], parts[2], "s" + strings.ToLower(rand.Text()[:12])}, err == nil
+	return Place{host, port, parts[1], parts[2], "s" + strings.ToLower(rand.Text()[:12])}, err == nil
 }
 
 // connections is how many each server has to the database: tests start many servers.
@@ -43,25 +43,16 @@ const connections = 8
 // Key encrypts the secrets of servers that share a database.
 const Key = "0123456789abcdef"
 
-// Database is where and in which new schema servers share a database; "" where the environment names none.
-func Database() (url, schema string) {
-	p, ok := found()
-	if !ok {
-		return "", ""
-	}
-	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", p.user, net.JoinHostPort(p.host, p.port), p.database), p.schema
+// URL is how the database is reached.
+func (p Place) URL() string {
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", p.user, net.JoinHostPort(p.host, p.port), p.database)
 }
 
-// Sharing is the options of servers that share a new schema of the database that the environment names; nil: it names
-// none.
-func Sharing() []string {
-	p, ok := found()
-	if !ok {
-		return nil
-	}
+// Options are those of servers that share the place.
+func (p Place) Options() []string {
 	var options []string
 	for key, value := range map[string]string{"type": "postgresql", "host": p.host, "port": p.port, "database": p.database, "user": p.user,
-		"schema": p.schema, "maximumPoolSize": strconv.Itoa(connections)} {
+		"schema": p.Schema, "maximumPoolSize": strconv.Itoa(connections)} {
 		options = append(options, "-X", "database."+key+"="+value)
 	}
 	return append(options, "-X", "digdag.secret-encryption-key="+base64.StdEncoding.EncodeToString([]byte(Key)))

@@ -77,8 +77,8 @@ func New(t testing.TB, program string, options ...string) *Server {
 	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
 	s.keeps = []string{"-o", filepath.Join(s.folder, "data")}
 	t.Cleanup(func() { s.Kill() })
-	if database := Sharing(); database != nil {
-		s.group = newGroup(t, program, append(database, options...))
+	if place, ok := Found(); ok {
+		s.group = newGroup(t, program, append(place.Options(), options...))
 	}
 	return s
 }
