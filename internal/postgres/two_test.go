@@ -171,7 +171,7 @@ func testKilled(t *testing.T, l *lab) {
 		}
 		got <- list[0]
 	})
-	killed.Close() //nolint:errcheck // for the others it is as one that was killed: its leases stay
+	killed.Close() // for the others it is as one that was killed: its leases stay
 	all.Wait()
 	d := <-got
 	if took := time.Since(begin); d.ID != "a" || d.Count != 2 || d.Restarted || took < time.Second {
