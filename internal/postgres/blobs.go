@@ -79,10 +79,10 @@ func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) err
 	total := int64(0)
 	for part := int64(1); ; part++ {
 		n, err := io.ReadFull(in, buffer)
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		over := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !over {
 			return err
 		}
-		over := err != nil
 		if total += int64(n); total > size || over && total < size {
 			return fmt.Errorf("it has not the %d bytes that were announced", size)
 		}

@@ -233,7 +233,9 @@ func consume(db *DB, queue string, wait time.Duration, n int) (taken int) {
 			return taken
 		}
 		taken++
-		db.Queue(queue).Delete(context.Background(), list[0]) //nolint:errcheck // it is there again then
+		if db.Queue(queue).Delete(context.Background(), list[0]) != nil {
+			return taken - 1 // it is there again then
+		}
 	}
 	return taken
 }

@@ -2,6 +2,33 @@
 // logs of attempts, both queues, projects, schedules, sessions, secrets, tokens, archives and the logs of tasks, for any
 // number of servers.
 //
-// Servers of one deployment open the same schema. It must never decide what the host decides, never touch a table outside
-// of its schema (Digdag's lie beside it), and never keep in memory what another server has to know.
+// Servers of one deployment open the same schema. It must never decide what the host decides, never touch a table
+// outside of its schema (Digdag's lie beside it), and never keep in memory what another server has to know.
+//
+// # Once
+//
+// A change is neither lost nor made twice, whatever becomes of connections. Every transaction reads committed data and
+// takes the locks that it needs itself. It is run again when PostgreSQL has rolled it back (a deadlock, a server that
+// stops); when the connection breaks in the commit, PostgreSQL is asked by the number of the transaction what became of
+// it. Single statements that can be told to have been made (an entry by its nonce, a lease by its receipt) need no such
+// question and are just repeated. See write.go, and the comment of each method.
+//
+// # Queues
+//
+// A message is a row; free_at is from when on it can be received: when it was sent or is due, or when its lease ends.
+// All of this is judged by PostgreSQL's clock (statement_timestamp), so clocks of those who receive do not matter. They
+// take the rows with the least free_at that nobody else is just taking (SKIP LOCKED).
+//
+// Numbers of rows are given out before their transactions are committed, so a row can appear behind one with a higher
+// number. In a group that would break the order: two servers could hold two of its messages, each believing that its own
+// is the first. So whoever adds to a group, or deletes its first message, holds the group (an advisory lock) until it
+// has committed: numbers of a group appear in their order, and of its messages only the first has a free_at. The others
+// get theirs when they are the first. An attempt that is being made needs no lock: nobody else knows its group.
+//
+// Elsewhere the order of numbers is good enough. Lists that go on from a number (After, Before) show people what was
+// there about then, and whoever looks after all attempts comes round again. What is due is found by its time, never by
+// its number.
+//
+// A notification wakes receivers of all servers. It is only a hint: whoever waits also looks when the next message is
+// due or the next lease ends, when the connection that listens was made again, and every few seconds.
 package postgres

@@ -38,13 +38,8 @@ func passes(code string) bool {
 	return code == readOnly
 }
 
-// What answers mean.
-const (
-	readOnly      = "25006" // a server that is a copy, or about to be one
-	serialization = "40001"
-	deadlock      = "40P01"
-	duplicate     = "23505"
-)
+// readOnly is what a server answers that is a copy, or about to be one.
+const readOnly = "25006"
 
 // code is what PostgreSQL calls an error; "" where it is no answer of its.
 func code(err error) string {

@@ -58,11 +58,11 @@ func (c *conn) push(p host.Push) (host.Project, error) {
 	return made, err
 }
 
-// projectOf finds the project, or makes it, and locks it: pushes of one project come one after the other. ErrConflict when it
+// projectOf finds the project, or makes it, and locks it: pushes of one project come one after the other, while attempts of it are started. ErrConflict when it
 // has the revision.
 func (c *conn) projectOf(p host.Push) (int64, error) {
 	for range tries {
-		project, exists, err := one(c, (*row).id, "SELECT id FROM projects WHERE site_id = $1 AND name = $2 FOR UPDATE", p.Site, p.Project)
+		project, exists, err := one(c, (*row).id, "SELECT id FROM projects WHERE site_id = $1 AND name = $2 FOR NO KEY UPDATE", p.Site, p.Project)
 		if err != nil {
 			return 0, err
 		}

@@ -158,13 +158,14 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []host.Delivery, next time.Duration, err error) {
 	receipt := 1 + rand.Int64N(1<<62)
 	err = q.db.alone(ctx, func(c *conn) error {
-		list = nil
+		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime) // who leaves now must not take messages along
+		defer cancel()
+		c.ctx, list = finish, nil
 		if c.again {
-			if _, err := c.exec("UPDATE queued_messages SET free_at = "+clock+", receipt = 0, receive_count = receive_count - 1 WHERE queue = $1 AND receipt = $2", q.number, receipt); err != nil {
+			if err := q.giveBack(c, receipt); err != nil {
 				return err
 			}
 		}
-		var taken []leased
 		taken, err := collect(c, scanLeased, "WITH picked AS MATERIALIZED (SELECT id, free_at FROM queued_messages WHERE queue = $1 AND free_at <= "+clock+
 			" ORDER BY free_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)"+
 			" UPDATE queued_messages m SET free_at = "+clock+" + $3, receipt = $4, receive_count = m.receive_count + 1 FROM picked WHERE m.id = picked.id"+
@@ -177,6 +178,9 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 			m.Receipt = strconv.FormatInt(m.row, 10) + "." + strconv.FormatInt(receipt, 10)
 			list = append(list, m.Delivery)
 		}
+		if left := ctx.Err(); left != nil && len(list) > 0 {
+			return errors.Join(left, q.giveBack(c, receipt))
+		}
 		if len(list) > 0 {
 			return nil
 		}
@@ -188,6 +192,13 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 		return nil, 0, err
 	}
 	return list, next, nil
+}
+
+// giveBack undoes what a try has leased that nobody is told of.
+func (q *Queue) giveBack(c *conn, receipt int64) error {
+	_, err := c.together(statement{"UPDATE queued_messages SET free_at = " + clock + ", receipt = 0, receive_count = receive_count - 1 WHERE queue = $1 AND receipt = $2",
+		[]any{q.number, receipt}}, q.notify())
+	return err
 }
 
 // leased is a message with its row, and since when it could be received.

@@ -110,6 +110,38 @@ func testFaults(t *testing.T, l *lab) {
 	}
 }
 
+// testLeaving proves that receivers who leave at any moment take no message along: all are there at once for others.
+func testLeaving(t *testing.T, l *lab) {
+	db := l.fresh(t)
+	q := db.Queue("tasks")
+	const messages = 20
+	for i := range messages {
+		if err := q.Send(t.Context(), host.Message{ID: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := 0
+	for i := range 300 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Microsecond)
+		list, err := q.Receive(ctx, 2, time.Hour)
+		cancel()
+		if err != nil {
+			left++
+		}
+		for _, d := range list {
+			if err := q.Release(t.Context(), d, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if left == 0 || left == 300 {
+		t.Errorf("%d of 300 left before they had messages: the case shows nothing", left)
+	}
+	if n := number(t, db, "SELECT count(*) FROM queued_messages WHERE receipt = 0"); n != messages {
+		t.Errorf("%d of %d messages are free", n, messages)
+	}
+}
+
 // testKilled proves that what a server had leased comes to another one when the lease ends, when it was killed: nobody sends a
 // notification then.
 func testKilled(t *testing.T, l *lab) {
@@ -139,7 +171,7 @@ func testKilled(t *testing.T, l *lab) {
 		}
 		got <- list[0]
 	})
-	killed.Close() //nolint:errcheck // for the others it is as one that was killed: its leases stay
+	killed.Close() // for the others it is as one that was killed: its leases stay
 	all.Wait()
 	d := <-got
 	if took := time.Since(begin); d.ID != "a" || d.Count != 2 || d.Restarted || took < time.Second {

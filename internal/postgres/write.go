@@ -170,4 +170,4 @@ func (d *doubt) Error() string {
 }
 
 // Is makes it host.ErrUnavailable.
-func (d *doubt) Is(target error) bool { return target == host.ErrUnavailable } //nolint:errorlint // that is what errors.Is asks
+func (d *doubt) Is(target error) bool { return target == host.ErrUnavailable }

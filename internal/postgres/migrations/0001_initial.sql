@@ -67,7 +67,7 @@ CREATE INDEX schedules_due ON schedules (next_run_time, id) WHERE disabled_at IS
 CREATE TABLE sessions (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   site_id bigint NOT NULL,
-  project_id bigint NOT NULL REFERENCES projects (id),
+  project_id bigint NOT NULL,     -- no project is ever removed, so no start need lock the row of its own
   workflow_name bytea NOT NULL,
   session_time bigint NOT NULL,
   session_uuid bytea NOT NULL,
