@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"zerodag/engine/dig"
 	"zerodag/internal/client"
 	"zerodag/internal/evaluators/evaluator"
 )
@@ -105,9 +106,13 @@ func run(ctx context.Context, args []string, s streams) int {
 }
 
 // plainError is the text of an error; of what a server answered in JSON it has the message alone. Scripts for
-// the original read the JSON.
+// the original read the JSON, and what is wrong with a project before its place.
 func plainError(err error) string {
 	text := err.Error()
+	var wrong dig.Errors
+	if asDigdag() && errors.As(err, &wrong) {
+		return strings.Replace(text, wrong.Error(), wrong.PlaceBehind(), 1)
+	}
 	var status *client.StatusError
 	var body struct{ Message string }
 	if asDigdag() || !errors.As(err, &status) || json.Unmarshal([]byte(status.Body), &body) != nil || body.Message == "" {

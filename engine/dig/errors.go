@@ -45,6 +45,26 @@ func (e Error) Error() string {
 	return b.String()
 }
 
+// PlaceBehind renders all of them with the place behind the message, "message (file:line:column)": programs that read
+// what the original says look for the message first.
+func (e Errors) PlaceBehind() string {
+	lines := make([]string, len(e))
+	for i, one := range e {
+		lines[i] = one.Message
+		if one.File != "" {
+			lines[i] += " (" + fileText(one.File)
+			if one.Line > 0 {
+				lines[i] += fmt.Sprintf(":%d:%d", one.Line, one.Column)
+			}
+			lines[i] += ")"
+		}
+		if one.Hint != "" {
+			lines[i] += "\n  " + one.Hint
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // fileText is the name of a file as a line of text has it: one with the end of a line in it must not begin another.
 func fileText(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {

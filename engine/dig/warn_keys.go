@@ -266,7 +266,7 @@ func (c *critic) plugins(at []string, config *param.Map) {
 			names = append(names, sample(e))
 		}
 		c.warn(append(slices.Clone(at), "_export", "plugin", "dependencies"), "",
-			"its operators are unknown here, or built in with other parameters: see `zerodag docs plugins` and `zerodag operators`",
+			"its operators are unknown here, or built in with other parameters: see `zerodag docs plugin-operators`",
 			"zerodag loads no Java plugins: %s", strings.ReplaceAll(strings.Join(names, ", "), `"`, ""))
 	}
 	c.docker(append(slices.Clone(at), "_export"), "", export)

@@ -199,10 +199,10 @@ func TestServers(t *testing.T) {
 		taker   *sink
 		login   string // AUTH line, "" for none
 	}{
-		"the host's":            {task + `}`, nil, host, "AUTH PLAIN AGhvc3R1c2VyAGhvc3Rwdw=="},
+		"the host's":            {task + `}`, nil, host, "AUTH PLAIN aG9zdHVzZXIAaG9zdHVzZXIAaG9zdHB3"},
 		"the task's, no mixing": {task + `, "host": "127.0.0.1", "tls": false, "port": ` + own.port() + `}`, nil, own, ""},
 		"the task's with secret": {task + `, "host": "127.0.0.1", "tls": false, "username": "u", "password": "never", "port": ` + own.port() + `}`,
-			operatortest.Vault{"mail.password": "p"}, own, "AUTH PLAIN AHUAcA=="},
+			operatortest.Vault{"mail.password": "p"}, own, "AUTH PLAIN dQB1AHA="},
 		"all secret": {task + `, "host": "nosuch.invalid"}`, operatortest.Vault{"mail.host": "127.0.0.1", "mail.port": own.port(), "mail.tls": "false"}, own, ""},
 	} {
 		w := operatortest.New(t, c.params)

@@ -169,7 +169,8 @@ func (s *server) introduce(client *smtp.Client) error {
 	}
 	// A task that wants TLS must not lose a password to a server that has none.
 	plainAllowed := !s.tls
-	auth := smtp.PlainAuth("", s.username, s.password, s.host, plainAllowed)
+	// The user asks to act as himself, as the original does: servers that were set up for it may compare all of it.
+	auth := smtp.PlainAuth(s.username, s.username, s.password, s.host, plainAllowed)
 	switch list := " " + strings.ToUpper(mechanisms) + " "; {
 	case strings.Contains(list, " PLAIN "):
 	case strings.Contains(list, " LOGIN "):
