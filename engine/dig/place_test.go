@@ -150,5 +150,10 @@ func FuzzFind(f *testing.F) {
 		if found && (place.Line < 1 || place.File == "") {
 			t.Fatalf("found %v", place)
 		}
+		for name, at := range Names(mapSource(map[string]string{"main.dig": text}), "main.dig", task) {
+			if at.Line < 1 {
+				t.Fatalf("%s is at %v", name, at)
+			}
+		}
 	})
 }
