@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/operators"
 )
 
 // scene is a project with a workflow, for tests that are about something else.
@@ -36,7 +39,7 @@ func setScene(t testing.TB, db *DB) *scene {
 func pushOf(project, revision string) host.Push {
 	return host.Push{Site: 1, Project: project, Revision: host.Revision{Name: revision, CreatedAt: at(0), Archive: "a"},
 		Workflows: []dig.Workflow{{Name: "main", Zone: "UTC", Config: param.New("+a", param.New("echo>", "x"))}},
-		Schedules: map[string]func(*host.Schedule) host.Times{"main": func(*host.Schedule) host.Times { return host.Times{Run: at(10), Session: at(10)} }}}
+		Schedules: map[string]func(*host.Schedule) host.Times{"main": func(*host.Schedule) host.Times { return host.Times{Run: at(1 << 20), Session: at(1 << 20)} }}}
 }
 
 func at(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 0).UTC() }
@@ -178,6 +181,55 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 			return err
 		}, func(t *testing.T, n int64) error {
 			return want("revisions", number(t, direct, "SELECT count(*) FROM revisions WHERE name = ?", fmt.Sprint(n)), 1)
+		}, nil},
+		"log": {nil, func(t *testing.T, n int64) error {
+			log := NewLogs(db, LogOptions{AgentID: "me"}).Open(operators.Identity{AttemptID: n, TaskName: "+a"}, at(0))
+			log.Echo(strings.Repeat("x", gathered)) // a part
+			log.Echo("end")
+			return log.Close()
+		}, func(t *testing.T, n int64) error {
+			files, err := NewLogs(direct, LogOptions{}).Files(t.Context(), host.Attempt{ID: n}, "")
+			if err != nil || len(files) != 1 {
+				return fmt.Errorf("files are %+v, %w", files, err)
+			}
+			r, _, err := NewLogs(direct, LogOptions{}).File(t.Context(), host.Attempt{ID: n}, files[0].Name)
+			if err != nil {
+				return err
+			}
+			return want("bytes of text", len(unpack(t, r)), gathered+len("end"))
+		}, nil},
+		"blob": {nil, func(t *testing.T, n int64) error {
+			return NewBlobs(db).Put(t.Context(), fmt.Sprint(n), strings.NewReader(strings.Repeat("x", blobPart+1)), blobPart+1)
+		}, func(t *testing.T, n int64) error {
+			r, size, err := NewBlobs(direct).Open(t.Context(), fmt.Sprint(n))
+			if err != nil {
+				return err
+			}
+			content, err := io.ReadAll(r)
+			return errors.Join(err, want("size", int(size), blobPart+1), want("bytes", len(content), blobPart+1))
+		}, nil},
+		"forget": {func(t *testing.T, n int64) error {
+			for range 2 {
+				if err := fresh(t, n); err != nil {
+					return err
+				}
+				if err := direct.Finish(t.Context(), made[n].ID, host.End{At: at(5)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(t *testing.T, n int64) error {
+			cleared := 0
+			gone, err := db.Forget(t.Context(), 1, made[n].SessionID-1, at(1<<20), func(_ context.Context, list []host.Attempt) error {
+				cleared = len(list)
+				return nil
+			})
+			if err == nil && !gone {
+				err = errors.New("it stayed")
+			}
+			return errors.Join(err, want("attempts that were told of", cleared, 1))
+		}, func(t *testing.T, n int64) error {
+			return want("sessions", number(t, direct, "SELECT count(*) FROM sessions WHERE id = ?", made[n].SessionID-1), 0)
 		}, nil},
 		"audit": {nil, func(t *testing.T, n int64) error {
 			return db.Record(t.Context(), host.Record{At: at(0), Site: 1, Who: "me", Action: "push", Target: fmt.Sprint(n)})

@@ -96,6 +96,8 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 		schema = DefaultSchema
 	}
 	switch {
+	case o.URL == "":
+		return nil, "", errors.New("open database: it has no URL: say which server and database, as postgres://user@host:5432/name")
 	case schema == "public":
 		return nil, "", errors.New("open database: its schema is \"public\", where tables of Digdag may lie that have the same names: name another one")
 	case len(schema) > 63 || len(schema) >= 3 && schema[:3] == "pg_":
