@@ -275,6 +275,46 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 	}
 }
 
+// testDoubt proves that a change of which nobody can say whether it was made is not made again by the store: who called hears
+// that it does not answer, and finds it made once.
+func testDoubt(t *testing.T, l *lab) {
+	l.enter(t)
+	o := l.options()
+	direct := open(t, o)
+	p := newProxy(t, l.Port)
+	o.URL, o.settle = l.url(p.port()), 300*time.Millisecond
+	db := open(t, o)
+	record := func() error { return db.Record(t.Context(), host.Record{At: at(0), Site: 1, Who: "me"}) }
+	if err := record(); err != nil {
+		t.Fatal(err)
+	}
+	p.arm(3, true, p.shutNow) // the commit
+	err := record()
+	wantText(t, err, "cannot be asked")
+	if !errors.Is(err, host.ErrUnavailable) {
+		t.Errorf("the error is %v, want %v", err, host.ErrUnavailable)
+	}
+	if n := number(t, direct, "SELECT count(*) FROM audits"); n != 2 {
+		t.Errorf("%d records, want 2", n)
+	}
+}
+
+// FuzzReceipt proves that no receipt breaks the reader, and that it reads nothing but what is one.
+func FuzzReceipt(f *testing.F) {
+	for _, text := range []string{"", "1.2", "1.", ".2", "-1.2", "1.2.3", "9223372036854775808.1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id, receipt, ok := parseReceipt(text)
+		if ok && (id <= 0 || receipt <= 0) {
+			t.Errorf("%q is message %d under %d", text, id, receipt)
+		}
+		if again, r, ok := parseReceipt(fmt.Sprintf("%d.%d", id, receipt)); ok && (again != id || r != receipt) {
+			t.Errorf("%d.%d is read as %d.%d", id, receipt, again, r)
+		}
+	})
+}
+
 // consume receives and deletes up to n messages of those that come within a while, and says how many.
 func consume(db *DB, queue string, wait time.Duration, n int) (taken int) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)

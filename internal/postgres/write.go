@@ -145,7 +145,7 @@ func (db *DB) transact(ctx context.Context, again bool, run func(*conn) error) (
 // settle finds out what became of a transaction whose commit was not answered: nil is that it is there, and cause that it
 // was rolled back and may be run again.
 func (db *DB) settle(ctx context.Context, number int64, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.bound)
 	defer cancel()
 	status := ""
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
