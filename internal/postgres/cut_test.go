@@ -83,8 +83,9 @@ func testCuts(t *testing.T, l *lab) {
 	o := l.options()
 	direct := open(t, o)
 	p := newProxy(t, l.Port)
-	o.URL = l.url(p.port())
+	o.URL = l.url(p.port()) + "&application_name=proxied"
 	db := open(t, o)
+	l.listening(t, "proxied")
 	s := setScene(t, direct)
 	for name, c := range cutCases(s, db, direct) {
 		t.Run(name, func(t *testing.T) { // one after the other: they share the proxy
@@ -282,8 +283,9 @@ func testDoubt(t *testing.T, l *lab) {
 	o := l.options()
 	direct := open(t, o)
 	p := newProxy(t, l.Port)
-	o.URL, o.settle = l.url(p.port()), 300*time.Millisecond
+	o.URL, o.settle = l.url(p.port())+"&application_name=doubtful", 300*time.Millisecond
 	db := open(t, o)
+	l.listening(t, "doubtful")
 	record := func() error { return db.Record(t.Context(), host.Record{At: at(0), Site: 1, Who: "me"}) }
 	if err := record(); err != nil {
 		t.Fatal(err)

@@ -71,6 +71,16 @@ func (l *lab) options() Options {
 	return Options{URL: l.url(l.Port), Schema: l.schema(), SecretKey: testKey, Migrate: true, Connections: 5}
 }
 
+// listening waits until a program listens: its requests are none of the test's from then on.
+func (l *lab) listening(t *testing.T, program string) {
+	t.Helper()
+	for len(l.Rows(t, "SELECT 1 FROM pg_stat_activity WHERE application_name = '"+program+"' AND query LIKE 'LISTEN %' AND state = 'idle'")) == 0 {
+		if t.Context().Err() != nil {
+			t.Fatal("nobody listens")
+		}
+	}
+}
+
 // open opens a database that is closed at the end of the test.
 func open(t testing.TB, o Options) *DB {
 	t.Helper()
