@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/operators"
 )
 
 // scene is a project with a workflow, for tests that are about something else.
@@ -36,7 +39,7 @@ func setScene(t testing.TB, db *DB) *scene {
 func pushOf(project, revision string) host.Push {
 	return host.Push{Site: 1, Project: project, Revision: host.Revision{Name: revision, CreatedAt: at(0), Archive: "a"},
 		Workflows: []dig.Workflow{{Name: "main", Zone: "UTC", Config: param.New("+a", param.New("echo>", "x"))}},
-		Schedules: map[string]func(*host.Schedule) host.Times{"main": func(*host.Schedule) host.Times { return host.Times{Run: at(10), Session: at(10)} }}}
+		Schedules: map[string]func(*host.Schedule) host.Times{"main": func(*host.Schedule) host.Times { return host.Times{Run: at(1 << 20), Session: at(1 << 20)} }}}
 }
 
 func at(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 0).UTC() }
@@ -80,8 +83,9 @@ func testCuts(t *testing.T, l *lab) {
 	o := l.options()
 	direct := open(t, o)
 	p := newProxy(t, l.Port)
-	o.URL = l.url(p.port())
+	o.URL = l.url(p.port()) + "&application_name=proxied"
 	db := open(t, o)
+	l.listening(t, "proxied")
 	s := setScene(t, direct)
 	for name, c := range cutCases(s, db, direct) {
 		t.Run(name, func(t *testing.T) { // one after the other: they share the proxy
@@ -179,6 +183,55 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 		}, func(t *testing.T, n int64) error {
 			return want("revisions", number(t, direct, "SELECT count(*) FROM revisions WHERE name = ?", fmt.Sprint(n)), 1)
 		}, nil},
+		"log": {nil, func(t *testing.T, n int64) error {
+			log := NewLogs(db, LogOptions{AgentID: "me"}).Open(operators.Identity{AttemptID: n, TaskName: "+a"}, at(0))
+			log.Echo(strings.Repeat("x", gathered)) // a part
+			log.Echo("end")
+			return log.Close()
+		}, func(t *testing.T, n int64) error {
+			files, err := NewLogs(direct, LogOptions{}).Files(t.Context(), host.Attempt{ID: n}, "")
+			if err != nil || len(files) != 1 {
+				return fmt.Errorf("files are %+v, %w", files, err)
+			}
+			r, _, err := NewLogs(direct, LogOptions{}).File(t.Context(), host.Attempt{ID: n}, files[0].Name)
+			if err != nil {
+				return err
+			}
+			return want("bytes of text", len(unpack(t, r)), gathered+len("end"))
+		}, nil},
+		"blob": {nil, func(t *testing.T, n int64) error {
+			return NewBlobs(db).Put(t.Context(), fmt.Sprint(n), strings.NewReader(strings.Repeat("x", blobPart+1)), blobPart+1)
+		}, func(t *testing.T, n int64) error {
+			r, size, err := NewBlobs(direct).Open(t.Context(), fmt.Sprint(n))
+			if err != nil {
+				return err
+			}
+			content, err := io.ReadAll(r)
+			return errors.Join(err, want("size", int(size), blobPart+1), want("bytes", len(content), blobPart+1))
+		}, nil},
+		"forget": {func(t *testing.T, n int64) error {
+			for range 2 {
+				if err := fresh(t, n); err != nil {
+					return err
+				}
+				if err := direct.Finish(t.Context(), made[n].ID, host.End{At: at(5)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, func(t *testing.T, n int64) error {
+			cleared := 0
+			gone, err := db.Forget(t.Context(), 1, made[n].SessionID-1, at(1<<20), func(_ context.Context, list []host.Attempt) error {
+				cleared = len(list)
+				return nil
+			})
+			if err == nil && !gone {
+				err = errors.New("it stayed")
+			}
+			return errors.Join(err, want("attempts that were told of", cleared, 1))
+		}, func(t *testing.T, n int64) error {
+			return want("sessions", number(t, direct, "SELECT count(*) FROM sessions WHERE id = ?", made[n].SessionID-1), 0)
+		}, nil},
 		"audit": {nil, func(t *testing.T, n int64) error {
 			return db.Record(t.Context(), host.Record{At: at(0), Site: 1, Who: "me", Action: "push", Target: fmt.Sprint(n)})
 		}, func(t *testing.T, n int64) error {
@@ -221,6 +274,47 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 			return want("messages", number(t, direct, "SELECT count(*) FROM queued_messages WHERE queue = 1 AND unique_name = ?", fmt.Sprint(n)), 0)
 		}, nil},
 	}
+}
+
+// testDoubt proves that a change of which nobody can say whether it was made is not made again by the store: who called hears
+// that it does not answer, and finds it made once.
+func testDoubt(t *testing.T, l *lab) {
+	l.enter(t)
+	o := l.options()
+	direct := open(t, o)
+	p := newProxy(t, l.Port)
+	o.URL, o.settle = l.url(p.port())+"&application_name=doubtful", 300*time.Millisecond
+	db := open(t, o)
+	l.listening(t, "doubtful")
+	record := func() error { return db.Record(t.Context(), host.Record{At: at(0), Site: 1, Who: "me"}) }
+	if err := record(); err != nil {
+		t.Fatal(err)
+	}
+	p.arm(3, true, p.shutNow) // the commit
+	err := record()
+	wantText(t, err, "cannot be asked")
+	if !errors.Is(err, host.ErrUnavailable) {
+		t.Errorf("the error is %v, want %v", err, host.ErrUnavailable)
+	}
+	if n := number(t, direct, "SELECT count(*) FROM audits"); n != 2 {
+		t.Errorf("%d records, want 2", n)
+	}
+}
+
+// FuzzReceipt proves that no receipt breaks the reader, and that it reads nothing but what is one.
+func FuzzReceipt(f *testing.F) {
+	for _, text := range []string{"", "1.2", "1.", ".2", "-1.2", "1.2.3", "9223372036854775808.1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		id, receipt, ok := parseReceipt(text)
+		if ok && (id <= 0 || receipt <= 0) {
+			t.Errorf("%q is message %d under %d", text, id, receipt)
+		}
+		if again, r, ok := parseReceipt(fmt.Sprintf("%d.%d", id, receipt)); ok && (again != id || r != receipt) {
+			t.Errorf("%d.%d is read as %d.%d", id, receipt, again, r)
+		}
+	})
 }
 
 // consume receives and deletes up to n messages of those that come within a while, and says how many.

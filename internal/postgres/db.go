@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +35,12 @@ type Options struct {
 
 	tracer pgx.QueryTracer // sees all statements, in tests
 	poll   time.Duration   // how often a receiver looks that nobody wakes; 0: pollEvery
+	settle time.Duration   // how long it is asked what became of a commit; 0: settleTime
 }
 
 // DB is an open database. It is host.Log, host.Projects, host.Workflows, host.Schedules,
-// host.Attempts, host.Sessions, host.Retention, host.Secrets, host.Users, host.Audit and host.Blobs, and safe for
-// concurrent use, here and in other processes.
+// host.Attempts, host.Sessions, host.Retention, host.Secrets, host.Users and host.Audit, and safe for
+// concurrent use, here and in other processes. NewBlobs and NewLogs make the other ports of it.
 type DB struct {
 	now     func() time.Time
 	uuid    func() string
@@ -46,6 +48,7 @@ type DB struct {
 	schema  string
 	channel string // of notifications
 	pool    *pgxpool.Pool
+	bound   time.Duration // of the search for what became of a commit
 	queues  map[string]*Queue
 	done    chan struct{} // closed by Close
 	closing sync.Once
@@ -69,7 +72,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 		return nil, fmt.Errorf("open database %s: %w", place(config.ConnConfig), err)
 	}
 	db := &DB{now: o.Now, uuid: o.UUID, key: o.SecretKey, schema: schema, channel: fmt.Sprintf("zerodag_%016x", uint64(hashOf("listen", schema))), pool: pool,
-		queues: map[string]*Queue{}, done: make(chan struct{})}
+		bound: cmp.Or(o.settle, settleTime), queues: map[string]*Queue{}, done: make(chan struct{})}
 	if db.now == nil {
 		db.now = time.Now
 	}
@@ -96,6 +99,8 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 		schema = DefaultSchema
 	}
 	switch {
+	case o.URL == "":
+		return nil, "", errors.New("open database: it has no URL: say which server and database, as postgres://user@host:5432/name")
 	case schema == "public":
 		return nil, "", errors.New("open database: its schema is \"public\", where tables of Digdag may lie that have the same names: name another one")
 	case len(schema) > 63 || len(schema) >= 3 && schema[:3] == "pg_":

@@ -32,14 +32,13 @@ func translated(ctx context.Context, err error) error {
 // passes says whether the cause of an answer may go away by itself.
 func passes(code string) bool {
 	switch code[:2] {
-	case "08", "40", "53", "55", "57", "58": // connection, rolled back, resources, object in use, the operator or time ended it, system
+	case "08", "25", "28", "3D": // the connection; a server that is a copy, or ended a transaction that stood still; a password or a database that is just being changed
+		return true
+	case "40", "53", "55", "57", "58": // rolled back; no more room; in use; ended by the operator or by time; the system
 		return true
 	}
-	return code == readOnly
+	return false
 }
-
-// readOnly is what a server answers that is a copy, or about to be one.
-const readOnly = "25006"
 
 // code is what PostgreSQL calls an error; "" where it is no answer of its.
 func code(err error) string {

@@ -41,7 +41,7 @@ func TestPostgres(t *testing.T) {
 	l := &lab{Server: postgres.Start(t), room: make(chan struct{}, 6)}
 	for name, test := range map[string]func(*testing.T, *lab){
 		"contract": testContract, "contract of two servers": testTwo, "faults": testFaults,
-		"cuts": testCuts, "listener": testListener, "a server that was killed": testKilled, "receivers that leave": testLeaving,
+		"cuts": testCuts, "listener": testListener, "a server that was killed": testKilled, "receivers that leave": testLeaving, "doubt": testDoubt,
 		"open at once": testOpenAtOnce, "versions": testVersions, "options": testOptions, "keys": testKeys, "beside Digdag": testBeside,
 		"texts": testTexts, "logs that grow": testLogs, "depths": testDepths, "plans": testPlans,
 	} {
@@ -69,6 +69,16 @@ func (l *lab) schema() string { return fmt.Sprintf("test %d", l.schemas.Add(1)) 
 // options are those of a new schema.
 func (l *lab) options() Options {
 	return Options{URL: l.url(l.Port), Schema: l.schema(), SecretKey: testKey, Migrate: true, Connections: 5}
+}
+
+// listening waits until a program listens: its requests are none of the test's from then on.
+func (l *lab) listening(t *testing.T, program string) {
+	t.Helper()
+	for len(l.Rows(t, "SELECT 1 FROM pg_stat_activity WHERE application_name = '"+program+"' AND query LIKE 'LISTEN %' AND state = 'idle'")) == 0 {
+		if t.Context().Err() != nil {
+			t.Fatal("nobody listens")
+		}
+	}
 }
 
 // open opens a database that is closed at the end of the test.

@@ -18,6 +18,20 @@ type proxy struct {
 	left  int  // requests until the cut; 0: none is asked for
 	after bool // the server does what was asked for, and its answer is lost; else it never hears of it
 	onCut func()
+	shut  bool // nobody is let in any more
+}
+
+// shutNow lets nobody in any more.
+func (p *proxy) shutNow() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shut = true
+}
+
+func (p *proxy) isShut() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shut
 }
 
 // newProxy makes a proxy to a port of this machine, which ends with the test.
@@ -47,7 +61,7 @@ func newProxy(t *testing.T, port int) *proxy {
 
 func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// arm asks for a cut at the nth request from now on; was says whether the last one that was asked for came.
+// arm asks for a cut at the nth request from now on.
 func (p *proxy) arm(n int, after bool, onCut func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,6 +108,9 @@ func message(in io.Reader, first bool) (kind byte, whole []byte, err error) {
 
 func (p *proxy) serve(client net.Conn) {
 	defer client.Close()
+	if p.isShut() {
+		return
+	}
 	server, err := net.Dial("tcp", p.to)
 	if err != nil {
 		return

@@ -6,13 +6,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// Counts counts what the queues hold that is due, and attempts that have not ended.
+// Counts counts what the queues hold that is due, and attempts that have not ended, and says how large all tables are.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	return db.read(ctx, func(c *conn) error {
-		return c.query(func(r *row) { v.Unfinished, v.Events, v.Tasks = r.int(), r.int(), r.int() },
+		return c.query(func(r *row) { v.Unfinished, v.Events, v.Tasks, v.Database = r.int(), r.int(), r.int(), r.id() },
 			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL),"+
 				" (SELECT count(*) FROM queued_messages WHERE queue = $1 AND (due IS NULL OR due <= "+clock+")),"+
-				" (SELECT count(*) FROM queued_messages WHERE queue = $2 AND (due IS NULL OR due <= "+clock+"))",
+				" (SELECT count(*) FROM queued_messages WHERE queue = $2 AND (due IS NULL OR due <= "+clock+")),"+
+				" (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()))",
 			db.queues["events"].number, db.queues["tasks"].number)
 	})
 }

@@ -33,17 +33,19 @@ type taskLog struct {
 	mu      sync.Mutex
 	text    []byte // not stored yet
 	began   time.Time
-	name    string // of the file; "" before anything is stored
-	part    int64  // number of the last one that is stored
-	size    int64  // of the text in the file
-	last    byte   // of the text in the file; 0 when there is none
-	member  []byte // the next part, whose storing nobody knows the end of; nil: there is none
-	covers  int    // bytes of text that are in it
-	behind  bool   // the last store failed: the next one is the timer's
-	missing gap    // what came when there was no more memory
+	size    int64 // of the text in the file
+	last    byte  // of the text in the file; 0 when there is none
+	behind  bool  // the last store failed: the next one is the timer's
+	missing gap   // what came when there was no more memory
 	timer   *time.Timer
 	wait    time.Duration
 	closed  bool
+
+	storing sync.Mutex // of what follows; it is taken first
+	name    string     // of the file; "" before anything is stored
+	part    int64      // number of the last one that is stored
+	member  []byte     // the next part, whose storing nobody knows the end of; nil: there is none
+	covers  int        // bytes of text that are in it
 }
 
 // gap is text that was not kept.
@@ -77,26 +79,39 @@ func (t *taskLog) Line(level operators.Level, logger, message string) {
 }
 
 func (t *taskLog) keep(p []byte) {
+	if t.over(len(p)) {
+		t.store(true) //nolint:errcheck // what fails now is tried again, and the text is kept
+	}
+	if t.gather(p) {
+		t.store(false) //nolint:errcheck // what fails now is tried again, and the text is kept
+	}
+}
+
+// over says whether the file is full.
+func (t *taskLog) over(n int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	split := t.logs.split
+	return split > 0 && n > 0 && !t.closed && !t.behind && t.size+int64(len(t.text)) > split
+}
+
+// gather keeps text, and says whether there is so much of it that whoever adds more has to wait for the database.
+func (t *taskLog) gather(p []byte) (much bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed || len(p) == 0 {
-		return
+		return false
 	}
 	if t.behind && (t.missing.bytes > 0 || len(t.text)+len(p) > mostGathered) {
 		t.missing.add(p)
-		return
-	}
-	if split := t.logs.split; split > 0 && !t.behind && t.size+int64(len(t.text)) > split && t.store() == nil {
-		t.name, t.part, t.size, t.last, t.began = "", 0, 0, 0, time.Time{}
+		return false
 	}
 	if t.began.IsZero() {
 		t.began = t.logs.unique()
 	}
 	t.text = append(t.text, p...)
-	if len(t.text) >= gathered && !t.behind {
-		t.store() //nolint:errcheck // what fails now is tried again, and the text is kept
-	}
 	t.arm()
+	return len(t.text) >= gathered && !t.behind
 }
 
 // arm has what is left stored after a moment. The lock is held.
@@ -108,57 +123,84 @@ func (t *taskLog) arm() {
 
 func (t *taskLog) tick() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.timer = nil
-	t.wait = min(2*t.wait, longestMoment)
-	if t.closed {
+	closed := t.closed
+	t.mu.Unlock()
+	if closed {
 		return
 	}
-	t.store() //nolint:errcheck // what fails now is tried again, and the text is kept
+	t.store(false) //nolint:errcheck // what fails now is tried again, and the text is kept
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer, t.wait = nil, min(2*t.wait, longestMoment)
 	t.arm()
 }
 
-// store writes what was gathered, and in the place of what is missing a line that says so. The lock is held, so a command that
-// prints more than the database takes waits for it.
-func (t *taskLog) store() error {
+// store writes what was gathered, and in the place of what is missing a line that says so. With split the log then goes on in
+// another file. Meanwhile more may be gathered.
+func (t *taskLog) store(split bool) error {
+	t.storing.Lock()
+	defer t.storing.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
-	for len(t.text) > 0 || t.missing.bytes > 0 {
-		if t.member == nil {
-			t.tellMissing()
-			t.compress()
-		}
+	for t.next(split) {
 		if err := t.add(ctx); err != nil {
-			if !t.behind {
-				t.logs.logger.Error("the log of a task cannot be stored now", "task", t.thread, "error", err)
-			}
-			t.behind = true
+			t.fell(err)
 			return fmt.Errorf("keep log of task %s: %w", t.task, err)
 		}
-		t.last = t.text[t.covers-1]
-		t.size += int64(t.covers)
-		t.text = t.text[:copy(t.text, t.text[t.covers:])]
-		t.member, t.covers = nil, 0
+		t.stored()
 	}
-	t.behind = false
 	return nil
 }
 
-// compress makes the next part.
-func (t *taskLog) compress() {
+// next makes the next part, unless there is one; false: all is stored. storing is held.
+func (t *taskLog) next(split bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.member != nil {
+		return true
+	}
+	t.tellMissing()
+	if len(t.text) == 0 {
+		t.behind = false
+		if split {
+			t.name, t.part, t.size, t.last, t.began = "", 0, 0, 0, time.Time{}
+		}
+		return false
+	}
 	t.covers = min(len(t.text), mostMember)
 	t.logs.zips.Compress(t.text[:t.covers], func(content []byte) error { //nolint:errcheck // to memory
 		t.member = bytes.Clone(content)
 		return nil
 	})
+	if t.name == "" {
+		t.name = tasklog.Name(t.task, t.logs.agent, t.began)
+	}
+	return true
 }
 
-// add stores the next part. Of two processes whose names are the same the later is put a nanosecond on.
+// stored takes away text that is stored. storing is held.
+func (t *taskLog) stored() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = t.text[t.covers-1]
+	t.size += int64(t.covers)
+	t.text = t.text[:copy(t.text, t.text[t.covers:])]
+	t.member, t.covers = nil, 0
+}
+
+// fell notes that the log is behind.
+func (t *taskLog) fell(why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.behind {
+		t.logs.logger.Error("the log of a task cannot be stored now", "task", t.thread, "error", why)
+	}
+	t.behind = true
+}
+
+// add stores the next part. Of two processes whose names are the same the later is put a nanosecond on. storing is held.
 func (t *taskLog) add(ctx context.Context) error {
 	for {
-		if t.name == "" {
-			t.name = tasklog.Name(t.task, t.logs.agent, t.began)
-		}
 		own, err := t.logs.db.addPart(ctx, t.attempt, t.name, t.part+1, t.member)
 		switch {
 		case err != nil:
@@ -169,11 +211,14 @@ func (t *taskLog) add(ctx context.Context) error {
 		case t.part > 0:
 			return errors.New("another process writes to it")
 		}
-		t.name, t.began = "", t.began.Add(1)
+		t.mu.Lock()
+		t.began = t.began.Add(1)
+		t.name = tasklog.Name(t.task, t.logs.agent, t.began)
+		t.mu.Unlock()
 	}
 }
 
-// tellMissing adds a line in the place of text that was not kept, once all before it is about to be stored.
+// tellMissing adds a line in the place of text that was not kept, once all before it is about to be stored. The lock is held.
 func (t *taskLog) tellMissing() {
 	if t.missing.bytes == 0 || len(t.text) > mostMember {
 		return
@@ -193,18 +238,19 @@ func (t *taskLog) tellMissing() {
 // Close stores the rest and returns why that is not possible.
 func (t *taskLog) Close() error {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.closed {
+		t.mu.Unlock()
 		return nil
 	}
 	t.closed = true
 	if t.timer != nil {
 		t.timer.Stop()
 	}
+	t.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
 	for {
-		err := t.store()
+		err := t.store(false)
 		if err == nil || !mayPass(err) || !t.logs.db.pause(ctx, mostWait) {
 			return err
 		}

@@ -166,7 +166,7 @@ func testDepths(t *testing.T, l *lab) {
 		t.Errorf("behind the second is %+v, %v", rest, err)
 	}
 	var v host.Vitals
-	if err := db.Counts(ctx, &v); err != nil || v.Events != 3 || v.Tasks != 0 {
+	if err := db.Counts(ctx, &v); err != nil || v.Events != 3 || v.Tasks != 0 || v.Database < 8192 {
 		t.Errorf("vitals are %+v, %v", v, err)
 	}
 }

@@ -121,7 +121,7 @@ func testLeaving(t *testing.T, l *lab) {
 		}
 	}
 	left := 0
-	for i := range 300 {
+	for i := 0; i < 300 || left == i; i++ { // at first nobody has the time, in the end somebody has
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Microsecond)
 		list, err := q.Receive(ctx, 2, time.Hour)
 		cancel()
@@ -133,9 +133,6 @@ func testLeaving(t *testing.T, l *lab) {
 				t.Fatal(err)
 			}
 		}
-	}
-	if left == 0 || left == 300 {
-		t.Errorf("%d of 300 left before they had messages: the case shows nothing", left)
 	}
 	if n := number(t, db, "SELECT count(*) FROM queued_messages WHERE receipt = 0"); n != messages {
 		t.Errorf("%d of %d messages are free", n, messages)

@@ -17,8 +17,10 @@ const (
 	tries     = 8
 	firstWait = 10 * time.Millisecond
 	mostWait  = time.Second
-	// tryTime bounds one try: a server that went away without a word would be waited for longer by far.
-	tryTime = time.Minute
+	// tryTime bounds one try, as a server that went away without a word would be waited for longer by far, and mostTime is
+	// after what time there is no other one.
+	tryTime  = time.Minute
+	mostTime = 20 * time.Second
 	// settleTime bounds the search for what became of a commit.
 	settleTime = 10 * time.Second
 )
@@ -26,7 +28,7 @@ const (
 // repeat calls try until it answers. What PostgreSQL rolled back, and what it could not be asked, is tried again after a
 // while, in which others get out of the way; each caller says why it may be.
 func (db *DB) repeat(ctx context.Context, try func(ctx context.Context, again bool) error) error {
-	wait := firstWait
+	wait, began := firstWait, time.Now()
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -40,7 +42,7 @@ func (db *DB) repeat(ctx context.Context, try func(ctx context.Context, again bo
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = fmt.Errorf("%w: no answer within %v: %w", host.ErrUnavailable, tryTime, err)
 		}
-		if n == tries || !mayPass(err) {
+		if n == tries || !mayPass(err) || time.Since(began) > mostTime {
 			return err
 		}
 		if !db.pause(ctx, time.Duration(float64(wait)*(.5+rand.Float64()))) {
@@ -120,16 +122,13 @@ func (db *DB) transact(ctx context.Context, again bool, run func(*conn) error) (
 	if err := held.SendBatch(ctx, b).Close(); err != nil {
 		return 0, translated(ctx, err)
 	}
+	// A caller that leaves now must not leave in doubt what was done.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
+	defer cancel()
 	if err := run(&conn{ctx, held, again}); err != nil {
-		_, back := held.Exec(ctx, "ROLLBACK")
-		if back != nil && ctx.Err() == nil && !errors.Is(err, host.ErrUnavailable) {
-			return 0, err // an answer of ours holds all the same
-		}
+		held.Exec(last, "ROLLBACK") //nolint:errcheck // where it fails the connection is closed
 		return 0, err
 	}
-	// A caller that leaves now must not leave in doubt what was done.
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-	defer cancel()
 	tag, err := held.Exec(last, "COMMIT")
 	switch {
 	case err != nil && code(err) != "" && !passes(code(err)):
@@ -145,7 +144,7 @@ func (db *DB) transact(ctx context.Context, again bool, run func(*conn) error) (
 // settle finds out what became of a transaction whose commit was not answered: nil is that it is there, and cause that it
 // was rolled back and may be run again.
 func (db *DB) settle(ctx context.Context, number int64, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.bound)
 	defer cancel()
 	status := ""
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
@@ -154,7 +153,7 @@ func (db *DB) settle(ctx context.Context, number int64, cause error) error {
 		case err == nil && status == "committed":
 			return nil
 		case err == nil && status == "aborted":
-			return fmt.Errorf("%w: %w", host.ErrUnavailable, cause)
+			return cause
 		}
 		if !db.pause(ctx, wait) {
 			return &doubt{cause}
