@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// ofDigdag are the operators that Digdag has built in and zerodag has not.
-var ofDigdag = []string{"bq", "bq_ddl", "bq_extract", "bq_load", "gcs_wait"}
-
 // ofPlugins are operators of plugins that projects in public use, and what comes closest here.
 var ofPlugins = []struct{ name, plugin, instead string }{
 	{"athena.", "digdag-operator-athena", "athena>"},
@@ -43,11 +40,6 @@ var otherNames = map[string]string{
 // Missing says where an operator that is not built in here is known from, and what to do; ""
 // when it is not known.
 func Missing(name string) string {
-	for _, n := range ofDigdag {
-		if n == name {
-			return "Digdag has " + name + "> built in, zerodag has not: an executable operators/" + name + " of the project can be it (`zerodag docs plugins`)"
-		}
-	}
 	for _, p := range ofPlugins {
 		if name == p.name || strings.HasSuffix(p.name, ".") && strings.HasPrefix(name, p.name) {
 			return name + "> is of the plugin " + p.plugin + ", which is not loaded here; instead there is " + p.instead
