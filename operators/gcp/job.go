@@ -3,6 +3,7 @@ package gcp
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -36,7 +37,7 @@ func ofJob(name, summary string, read readConfiguration) operators.Operator {
 			return j.run(ctx, configuration)
 		},
 		Clean: func(ctx context.Context, t *operators.Task) error {
-			if !t.State.Has(jobKey) {
+			if !t.State.Has(jobKey) && !t.State.Has(openKey) {
 				return nil // nothing was started, so nobody needs to be asked
 			}
 			w, err := newWork(t, "bq", scopeBigQuery, jobLogger)
@@ -52,9 +53,15 @@ func ofJob(name, summary string, read readConfiguration) operators.Operator {
 	}
 }
 
-// jobKey is what a task remembers of its job. It is the key that `_retry` forgets, so that the next
-// try starts a job of its own.
-const jobKey = "commandStatus"
+// What a task remembers between its runs.
+const (
+	// jobKey is the job of a try. It is the key that `_retry` forgets, so that the next try starts a
+	// job of its own.
+	jobKey = "commandStatus"
+	// openKey is a job of which nobody knows what became of it when its try failed: the next one takes
+	// it over, as it may run still.
+	openKey = "openJob"
+)
 
 // job is the one of a try of a task.
 type job struct {
@@ -67,7 +74,11 @@ type job struct {
 
 func (w *work) job() (j *job, err error) {
 	j = &job{work: w}
-	if j.progress, err = readProgress(w.State.Map(jobKey)); err != nil {
+	known := w.State.Map(jobKey)
+	if known == nil {
+		known = w.State.Map(openKey)
+	}
+	if j.progress, err = readProgress(known); err != nil {
 		return nil, err
 	}
 	if j.id, err = j.of.StringOr("jobId", ""); err != nil {
@@ -86,6 +97,11 @@ func (w *work) job() (j *job, err error) {
 
 // state is that of the next run.
 func (j *job) state() *param.Map {
+	return under(j.State.Without(openKey), jobKey, j.progress.tree(j.remembered()))
+}
+
+// remembered is what is known of the job.
+func (j *job) remembered() *param.Map {
 	beside := param.New("jobId", j.id)
 	if j.started {
 		beside.Set("started", true)
@@ -93,14 +109,21 @@ func (j *job) state() *param.Map {
 	if j.location != "" {
 		beside.Set("location", j.location)
 	}
-	return under(j.State, jobKey, j.tree(beside))
+	return beside
 }
 
-// again asks for another run after a call that failed, if that may help.
+// again asks for another run after a call that failed, if that may help. Else the try fails; then
+// the job stays open, unless the first answer about it was that BigQuery does not take it.
 func (j *job) again(ctx context.Context, doing string, err error) error {
 	n := j.retries
 	j.retries++
-	return j.failed(ctx, doing+": "+j.name(), err, n, j.state())
+	outcome := j.failed(ctx, doing+": "+j.name(), err, n, j.state())
+	var later *operators.Later
+	var refused *api.Error
+	if !errors.As(outcome, &later) && ctx.Err() == nil && (j.started || n > 0 || !errors.As(err, &refused)) {
+		j.State = under(j.State, openKey, j.remembered())
+	}
+	return outcome
 }
 
 // name is the job's as people read it.
@@ -148,6 +171,10 @@ func (j *job) start(ctx context.Context, configuration *param.Map) error {
 		reference.Set("location", j.location)
 	}
 	known, err := j.client.InsertJob(ctx, j.project, param.New("jobReference", reference, "configuration", configuration))
+	var unread *api.Unreadable
+	if errors.As(err, &unread) && j.retries >= unreadable {
+		return nil // BigQuery has it, though it never says so in words that arrive
+	}
 	if api.Is(err, http.StatusConflict) {
 		j.log(operators.Debug, "BigQuery job already started: %s", j.name())
 		if j.location == "" {
@@ -183,6 +210,7 @@ func locationIn(text, id string) string {
 
 // end is what becomes of the task when its job is over.
 func (j *job) end(now, status *param.Map) (operators.Result, error) {
+	j.State = j.State.Without(openKey)
 	if failed := status.Map("errorResult"); failed != nil {
 		j.log(operators.Error, "BigQuery job failed: %s", j.name())
 		var texts []string

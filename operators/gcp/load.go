@@ -50,12 +50,12 @@ func readLoad(w *work) (*param.Map, error) {
 	); err != nil {
 		return nil, err
 	}
-	for key, name := range map[string]string{"projection_fields": "projectionFields", "schema_update_options": "schemaUpdateOptions"} {
-		texts, err := operators.ReadOr(w.params, key, operators.ListOf, nil)
+	for _, list := range [][2]string{{"projection_fields", "projectionFields"}, {"schema_update_options", "schemaUpdateOptions"}} {
+		texts, err := operators.ReadOr(w.params, list[0], operators.ListOf, nil)
 		if err != nil {
 			return nil, err
 		}
-		load.Set(name, values(texts)) // an empty one is sent as well, as the original does
+		load.Set(list[1], values(texts)) // an empty one is sent as well, as the original does
 	}
 	return param.New("load", load), nil
 }

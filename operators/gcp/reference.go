@@ -2,6 +2,7 @@ package gcp
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 
 	"zerodag/engine/param"
@@ -50,7 +51,12 @@ func readDataset(text string) (dataset, error) {
 // task's dataset, whose project wins over that of the credential.
 func (w *work) readTable(text string) (table, error) {
 	m := tableForm().FindStringSubmatch(text)
-	if m == nil || len(m[3]) > mostTableName+len("$20060102") {
+	if m != nil {
+		if name, _, _ := strings.Cut(m[3], "$"); len(name) > mostTableName {
+			m = nil
+		}
+	}
+	if m == nil {
 		return table{}, operators.Faultf("illegal argument", "Bad table reference: %s", text)
 	}
 	of, err := w.dataset()

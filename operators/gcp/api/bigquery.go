@@ -9,19 +9,11 @@ import (
 )
 
 // InsertJob starts a job: a resource Job with a reference of its own. A 409 says that BigQuery has
-// the job already. The answer is the job as it is now; nil where nobody can read it.
+// the job already. The answer is the job as it is now; one that is *Unreadable says that it was started.
 func (c *Client) InsertJob(ctx context.Context, project string, job *param.Map) (*param.Map, error) {
 	r := c.bigQuery(http.MethodPost, "projects", project, "jobs")
 	r.body = job
-	text, err := c.call(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if v, err := param.ParseJSON(string(text)); err == nil {
-		known, _ := v.(*param.Map)
-		return known, nil
-	}
-	return nil, nil // it was started, whatever the answer says more
+	return c.read(ctx, r)
 }
 
 // Job returns a job. location is where it runs, "" lets BigQuery look in the US and the EU.
