@@ -138,10 +138,15 @@ func (j *job) run(ctx context.Context, configuration *param.Map) (operators.Resu
 		return operators.Result{}, &operators.Later{State: j.state()}
 	}
 	if !j.started {
+		before := j.location
 		if err := j.start(ctx, configuration); err != nil {
 			return operators.Result{}, j.again(ctx, "BigQuery job submission failed", err)
 		}
 		j.started, j.retries = true, 0
+		if j.location != before && !foundAnywhere(j.location) {
+			// It is kept before the first look: without it nobody could find the job to cancel it.
+			return operators.Result{}, &operators.Later{State: j.state()}
+		}
 	}
 	j.log(operators.Info, "Checking BigQuery job status: %s", j.name())
 	now, err := j.client.Job(ctx, j.project, j.id, j.location)
@@ -190,6 +195,11 @@ func (j *job) start(ctx context.Context, configuration *param.Map) error {
 		j.location, _ = where.(string)
 	}
 	return nil
+}
+
+// foundAnywhere says of a place that BigQuery looks for jobs there without being told.
+func foundAnywhere(location string) bool {
+	return strings.EqualFold(location, "US") || strings.EqualFold(location, "EU")
 }
 
 // locationIn finds where a job runs in what BigQuery says of one that it has: project:location.id.
@@ -296,7 +306,12 @@ func (j *job) cancel(ctx context.Context) error {
 	for _, pause := range cancelPauses() {
 		err := j.client.CancelJob(ctx, j.project, j.id, j.location)
 		switch {
-		case err == nil || api.Is(err, http.StatusNotFound) && !j.started:
+		case err == nil:
+			return nil
+		case api.Is(err, http.StatusNotFound) && !j.started:
+			if j.location == "" {
+				j.log(operators.Warn, "BigQuery has no job %s in the US or the EU. If it was started elsewhere it goes on: look for it in the console; with `location` it is found", j.name())
+			}
 			return nil
 		case pause == 0 || !api.Temporary(err) || !sleep(ctx, pause):
 			return failure("BigQuery job cancellation failed: "+j.name(), err)

@@ -244,7 +244,11 @@ func TestKill(t *testing.T) {
 		b := newBed(t)
 		b.PutDataset("my-project:d", "asia-northeast1")
 		o := operator(t, "bq")
-		w := b.world(t, `{`+script(`{"looks": 100}`)+`, "dataset": "d", "location": "asia-northeast1"}`)
+		params := `{` + script(`{"looks": 100}`) + `, "dataset": "d"}`
+		if lost {
+			params = `{` + script(`{"looks": 100}`) + `, "dataset": "d", "location": "asia-northeast1"}`
+		}
+		w := b.world(t, params)
 		for range 2 {
 			if err := o.Clean(t.Context(), &w.Task); err != nil || len(b.Jobs()) != 0 {
 				t.Errorf("nothing to stop: %v, %+v", err, b.Jobs())
