@@ -40,6 +40,9 @@ const (
 	requestKey   = "request"
 )
 
+// mostSteps is how many a run makes: the time of a run may be bounded, and the next one goes on.
+const mostSteps = 100
+
 // change makes the steps.
 func (w *work) change(ctx context.Context, steps []step) error {
 	p, err := readProgress(w.State.Map(requestKey))
@@ -50,7 +53,11 @@ func (w *work) change(ctx context.Context, steps []step) error {
 	if err != nil {
 		return err
 	}
-	for i := max(first, 0); i < int64(len(steps)); i++ {
+	first = max(first, 0)
+	for i := first; i < int64(len(steps)); i++ {
+		if i == first+mostSteps {
+			return &operators.Later{State: under(w.State.Without(requestKey), operationKey, i)}
+		}
 		err := steps[i](ctx)
 		if err == nil {
 			p.retries = 0

@@ -233,8 +233,8 @@ func (j *job) end(now, status *param.Map) (operators.Result, error) {
 			texts = append(texts, pretty(e))
 			j.log(operators.Error, "%s", texts[len(texts)-1])
 		}
-		return operators.Result{}, &operators.Failure{Message: "BigQuery job failed: " + j.name() + why(failed),
-			Properties: param.New("errors", strings.Join(texts, ", "))}
+		return operators.Result{}, &operators.Failure{Message: "BigQuery job failed: " + j.name() + bounded(why(failed)),
+			Properties: param.New("errors", bounded(strings.Join(texts, ", ")))}
 	}
 	j.log(operators.Info, "BigQuery job successfully done: %s", j.name())
 	id, _ := now.Get("id")
@@ -252,6 +252,16 @@ func why(failed *param.Map) string {
 		text += fmt.Sprintf(" [%v]", reason)
 	}
 	return text
+}
+
+// mostErrors bounds what a task fails with, in bytes: a load may have an error for each of its files.
+const mostErrors = 64 << 10
+
+func bounded(text string) string {
+	if len(text) <= mostErrors {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostErrors], "") + "…"
 }
 
 // pretty is an error as the original shows it: JSON with a line for each key.

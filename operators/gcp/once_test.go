@@ -111,6 +111,51 @@ func TestDDLFaults(t *testing.T) {
 	}
 }
 
+// TestManySteps proves that a run makes some of many changes, and that the next one goes on after them.
+func TestManySteps(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.PutDataset("my-project:d", "US")
+	var names []param.Value
+	for i := range 250 {
+		names = append(names, fmt.Sprintf("d.t%d", i))
+	}
+	w := b.world(t, param.Text(param.New("create_tables", names)))
+	for _, done := range []int{100, 200} {
+		w.State = operatortest.Look(t, operator(t, "bq_ddl"), w).State
+		if n := len(b.Requests()); n != done {
+			t.Errorf("%d requests, want %d", n, done)
+		}
+	}
+	if got := operatortest.RunOnce(t, operator(t, "bq_ddl"), w); got.Error != "" || len(b.Requests()) != 250 || len(b.Tables()) != 250 {
+		t.Errorf("%d requests, %d tables, %+v", len(b.Requests()), len(b.Tables()), got)
+	}
+}
+
+// TestUnusedKeys proves that a key of a dataset or a table that means nothing is named, with one that was meant.
+func TestUnusedKeys(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	w := b.world(t, `{"create_datasets": [{"id": "d", "freindly_name": "x"}], "create_tables": [{"id": "t", "dataset": "d", "access": []}]}`)
+	got := operatortest.UntilDone(t, operator(t, "bq_ddl"), w)
+	for _, line := range []string{"'freindly_name' of a dataset is not used at task", "did you mean friendly_name?", "[WARN] BqDdlOperatorFactory: 'access' of the table t means nothing"} {
+		if log := w.Output.String(); got.Error != "" || !strings.Contains(log, line) {
+			t.Errorf("%+v, the log lacks %q:\n%s", got, line, log)
+		}
+	}
+}
+
+// TestLongErrors proves that what a task fails with is bounded, and is valid text.
+func TestLongErrors(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	w := b.world(t, "{"+script(`{"fail": "`+strings.Repeat("é", 100<<10)+`", "reason": "invalid"}`)+"}")
+	got := operatortest.UntilDone(t, operator(t, "bq"), w)
+	if n := len(got.Error); n < 64<<10 || n > 66<<10 || !strings.HasSuffix(got.Error, "é…") {
+		t.Errorf("%d bytes that end with %q", n, got.Error[max(0, n-20):])
+	}
+}
+
 // TestLooks proves when a job is looked at again, and when a call is made again.
 func TestLooks(t *testing.T) {
 	t.Parallel()
