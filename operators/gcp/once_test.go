@@ -65,25 +65,31 @@ func TestFaults(t *testing.T) {
 			params = `{"_command": "d.t", "destination": "gs://b/o"}`
 		}
 		for _, fault := range faults() {
-			for n := range 5 {
-				b := newBed(t)
-				b.PutDataset("my-project:d", "asia-northeast1")
-				b.Fail(gcpfake.Faults{At: map[int]gcpfake.Fault{n + 1: fault}})
-				got := operatortest.UntilDone(t, operator(t, name), b.world(t, params))
-				if got.Error != "" || len(b.Jobs()) != 1 || !strings.Contains(got.Store, `"last_job_id":"my-project:`) {
-					t.Errorf("%s>: %s at request %d: %d jobs, %+v", name, fault, n+1, len(b.Jobs()), got)
+			t.Run(name+"> "+string(fault), func(t *testing.T) {
+				t.Parallel()
+				for n := 1; n <= 5; n++ {
+					b := newBed(t)
+					b.PutDataset("my-project:d", "asia-northeast1")
+					b.Fail(gcpfake.Faults{At: map[int]gcpfake.Fault{n: fault}})
+					got := operatortest.UntilDone(t, operator(t, name), b.world(t, params))
+					if got.Error != "" || len(b.Jobs()) != 1 || !strings.Contains(got.Store, `"last_job_id":"my-project:`) {
+						t.Errorf("at request %d: %d jobs, %+v", n, len(b.Jobs()), got)
+					}
 				}
-			}
+			})
 		}
 	}
 	for seed := range uint64(20) {
-		b := newBed(t)
-		b.PutDataset("my-project:d", "asia-northeast1")
-		b.Fail(gcpfake.Faults{Rate: 0.4, Seed: seed})
-		got := operatortest.UntilDone(t, operator(t, "bq"), b.world(t, `{`+script(`{"looks": 3}`)+`, "dataset": "d"}`))
-		if got.Error != "" || len(b.Jobs()) != 1 {
-			t.Errorf("seed %d: %d jobs, %+v", seed, len(b.Jobs()), got)
-		}
+		t.Run(fmt.Sprintf("by chance, seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t)
+			b.PutDataset("my-project:d", "asia-northeast1")
+			b.Fail(gcpfake.Faults{Rate: 0.4, Seed: seed})
+			got := operatortest.UntilDone(t, operator(t, "bq"), b.world(t, `{`+script(`{"looks": 3}`)+`, "dataset": "d"}`))
+			if got.Error != "" || len(b.Jobs()) != 1 {
+				t.Errorf("%d jobs, %+v", len(b.Jobs()), got)
+			}
+		})
 	}
 }
 
