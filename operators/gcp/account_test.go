@@ -52,7 +52,7 @@ func TestAccount(t *testing.T) {
 		{set("type", "external_account"), `The 'gcp.credential' secret is of the type "external_account": a key of the type service_account or authorized_user is needed`},
 		{set("type", "authorized_user"), "The 'gcp.credential' secret lacks client_id, client_secret or refresh_token: set it from the whole file that `gcloud auth application-default login` wrote"},
 		{set("token_uri", "http://example.com/token"), "The token_uri of the 'gcp.credential' secret must begin with https://: a key is not sent in clear"},
-		{set("token_uri", "file:///etc/passwd"), "The token_uri of the 'gcp.credential' secret is no address such as https://oauth2.googleapis.com/token"},
+		{set("token_uri", "file:///etc/passwd"), "The token_uri of the 'gcp.credential' secret is no address such as https://host.example.com/path, without a user, a query and a fragment"},
 		{func(v operatortest.Vault) { v["gcp.storage.endpoint"] = "http://example.com" }, "The 'gcp.storage.endpoint' secret must begin with https://: a key is not sent in clear"},
 	} {
 		b := newBed(t)

@@ -68,7 +68,7 @@ func CheckAddress(what, address string) error {
 	at, err := url.Parse(address)
 	switch {
 	case err != nil || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "":
-		return param.Errorf("The %s is no address such as %s", what, googleTokens)
+		return param.Errorf("The %s is no address such as https://host.example.com/path, without a user, a query and a fragment", what)
 	case at.Scheme == "https", at.Scheme == "http" && isHere(at.Hostname()):
 		return nil
 	}
