@@ -60,9 +60,14 @@ func (t *tokens) scope(header string) (string, bool) {
 	return scope, known && strings.HasPrefix(header, "Bearer ")
 }
 
-// allows says whether a token for a scope is good for a method.
-func allows(scope, method string) bool {
-	return strings.HasSuffix(scope, "/cloud-platform") || strings.HasPrefix(method, "storage.") && strings.HasSuffix(scope, "/devstorage.read_only")
+// allows says whether a token for some scopes is good for a method.
+func allows(scopes, method string) bool {
+	for scope := range strings.FieldsSeq(scopes) {
+		if strings.HasSuffix(scope, "/cloud-platform") || strings.HasPrefix(method, "storage.") && strings.HasSuffix(scope, "/devstorage.read_only") {
+			return true
+		}
+	}
+	return false
 }
 
 // give answers a request for a token.
