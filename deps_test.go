@@ -44,6 +44,8 @@ func imports() []allowed {
 			"what operators of AWS share is the same for every service"},
 		{"operators/sql", "engine/... operators github.com/jackc/pgx/v5/...", "databases are spoken to without AWS"},
 		{"operators/operatortest/...", "engine/... operators operators/operatortest/... internal/files internal/httpclient internal/process github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql golang.org/x/crypto/ssh" + test, "the suite runs operators for real"},
+		{"operators/gcp/api", "engine/param golang.org/x/oauth2/...", "it speaks to Google by the HTTP client that it is given"},
+		{"operators/gcp", "engine/... operators operators/gcp/api", "an operator knows the contract and its own client, and no other operator"},
 		{"operators/td/api", "engine/param github.com/tinylib/msgp/msgp", "it speaks to Treasure Data by the HTTP client that it is given"},
 		{"operators/td", "engine/... operators operators/sql operators/td/api", "an operator knows the contract and its own client, no driver and no other operator"},
 		{"operators/*", "engine/... operators operators/aws operators/sql github.com/aws/aws-sdk-go-v2/... github.com/aws/smithy-go/... github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql github.com/wneessen/go-mail/... golang.org/x/net/... golang.org/x/text/... golang.org/x/sync/... golang.org/x/crypto/ssh",

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// ofDigdag are the operators that Digdag has built in and zerodag has not.
-var ofDigdag = []string{"bq", "bq_ddl", "bq_extract", "bq_load", "gcs_wait"}
-
 // ofPlugins are operators of public plugins, and what comes closest here: the table of docs/how-to/plugin-operators.md. A
 // name that ends with a point is of all whose names begin so.
 var ofPlugins = []struct{ name, plugin, instead string }{
@@ -90,11 +87,6 @@ var otherNames = map[string]string{
 // Missing says where an operator that is not built in here is known from, and what to do; ""
 // when it is not known.
 func Missing(name string) string {
-	for _, n := range ofDigdag {
-		if n == name {
-			return "Digdag has " + name + "> built in, zerodag has not: an executable operators/" + name + " of the project can be it (`zerodag docs plugins`)"
-		}
-	}
 	for _, p := range ofPlugins {
 		if name == p.name || strings.HasSuffix(p.name, ".") && strings.HasPrefix(name, p.name) {
 			return name + "> is of the plugin " + p.plugin + ", which is not loaded here; instead there is " + p.instead + " (`zerodag docs plugin-operators`)"

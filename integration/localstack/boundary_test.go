@@ -34,10 +34,10 @@ func TestBoundary(t *testing.T) {
 			switch i {
 			case "zerodag/integration/localstack", "zerodag/integration/localstack/proxy":
 				users++
-			case "zerodag/integration/badprojects", "zerodag/integration/tdfake":
+			case "zerodag/integration/badprojects", "zerodag/integration/tdfake", "zerodag/integration/gcpfake":
 			default:
 				if strings.HasPrefix(i, "zerodag/integration/") {
-					t.Errorf("tests of %s import %s: outside of integration only localstack, its proxy, tdfake and badprojects are for them", pkg, i)
+					t.Errorf("tests of %s import %s: outside of integration only localstack, its proxy, the fakes and badprojects are for them", pkg, i)
 				}
 			}
 		}

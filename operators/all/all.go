@@ -12,6 +12,7 @@ import (
 	"zerodag/operators/ecs"
 	"zerodag/operators/embulk"
 	"zerodag/operators/emr"
+	"zerodag/operators/gcp"
 	"zerodag/operators/glue"
 	"zerodag/operators/http"
 	"zerodag/operators/inline"
@@ -66,6 +67,7 @@ func Registry() operators.Registry {
 			wait.Operator(),
 		},
 		inline.Operators(),
+		gcp.Operators(),
 		http.Operators(),
 		paramstore.Operators(),
 		redshift.Operators(),

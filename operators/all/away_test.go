@@ -59,6 +59,10 @@ func tasks() map[string]string {
 	return map[string]string{
 		"athena":            `{"query": "select 1"}`,
 		"batch":             `{"_command": "d", "queue": "q"}`,
+		"bq":                `{"query": "select 1"}`,
+		"bq_ddl":            `{"create_tables": ["d.t"]}`,
+		"bq_extract":        `{"_command": "d.t", "destination": "gs://b/o"}`,
+		"bq_load":           `{"_command": "gs://b/o", "destination_table": "d.t"}`,
 		"call":              `{"_command": "other.dig"}`,
 		"dynamodb":          `{"_command": "t", "get": {"k": 1}}`,
 		"echo":              `{"_command": "x"}`,
@@ -68,6 +72,7 @@ func tasks() map[string]string {
 		"fail":              `{"_command": "x"}`,
 		"for_each":          `{"_command": {"a": [1]}, "_do": {"echo>": "x"}}`,
 		"for_range":         `{"_command": {"from": 0, "to": 1, "step": 1}, "_do": {"echo>": "x"}}`,
+		"gcs_wait":          `{"_command": "b/o"}`,
 		"glue":              `{"_command": "j"}`,
 		"http":              `{"_command": "http://127.0.0.1:1/${secret:a}"}`,
 		"http_call":         `{"_command": "http://127.0.0.1:1/${secret:a}"}`,

@@ -1,0 +1,125 @@
+package gcpfake
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+)
+
+// tokenPath is where tokens are.
+const tokenPath = "/token"
+
+// account and refreshKey are those whom tokens are given to.
+const (
+	account    = "robot@my-project.iam.gserviceaccount.com"
+	refreshKey = "1//refresh"
+)
+
+// key is the account's. It is made once: that takes a part of a second.
+var key = sync.OnceValue(func() *rsa.PrivateKey {
+	k, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		panic(err) // it has no other reason than a machine without chance
+	}
+	return k
+})
+
+// Credential is the key of the service account, for the secret gcp.credential. address is that of
+// the server.
+func Credential(address string) string {
+	der, err := x509.MarshalPKCS8PrivateKey(key())
+	if err != nil {
+		panic(err) // every RSA key has that form
+	}
+	return param.Text(param.New("type", "service_account", "project_id", Project, "private_key_id", "k1", "client_id", "1", "client_email", account,
+		"private_key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri", address+tokenPath))
+}
+
+// UserCredential is that of a person.
+func UserCredential(address string) string {
+	return param.Text(param.New("type", "authorized_user", "client_id", "c1", "client_secret", "s1", "refresh_token", refreshKey, "token_uri", address+tokenPath))
+}
+
+// tokens are those that were given, with what they are for.
+type tokens struct{ given map[string]string }
+
+// scope is what the token of a header is for.
+func (t *tokens) scope(header string) (string, bool) {
+	scope, known := t.given[strings.TrimPrefix(header, "Bearer ")]
+	return scope, known && strings.HasPrefix(header, "Bearer ")
+}
+
+// allows says whether a token for some scopes is good for a method.
+func allows(scopes, method string) bool {
+	for scope := range strings.FieldsSeq(scopes) {
+		if strings.HasSuffix(scope, "/cloud-platform") || strings.HasPrefix(method, "storage.") && strings.HasSuffix(scope, "/devstorage.read_only") {
+			return true
+		}
+	}
+	return false
+}
+
+// give answers a request for a token.
+func (t *tokens) give(body string) answer {
+	form, err := url.ParseQuery(body)
+	if err != nil {
+		return denied("invalid_request", err.Error())
+	}
+	scope := "https://www.googleapis.com/auth/cloud-platform" // what a person has agreed to
+	switch form.Get("grant_type") {
+	case "refresh_token":
+		if form.Get("refresh_token") != refreshKey || form.Get("client_id") != "c1" || form.Get("client_secret") != "s1" {
+			return denied("invalid_grant", "Token has been expired or revoked.")
+		}
+	case "urn:ietf:params:oauth:grant-type:jwt-bearer":
+		var why string
+		if scope, why = claimed(form.Get("assertion")); why != "" {
+			return denied("invalid_grant", why)
+		}
+	default:
+		return denied("unsupported_grant_type", "Invalid grant_type")
+	}
+	token := "ya29." + rand.Text()
+	t.given[token] = scope
+	return answer{http.StatusOK, param.Text(param.New("access_token", token, "expires_in", int64(3599), "token_type", "Bearer"))}
+}
+
+// claimed is the scope that a signed request asks for, or what is wrong with it.
+func claimed(assertion string) (scope, why string) {
+	parts := strings.Split(assertion, ".")
+	if len(parts) != 3 {
+		return "", "Invalid JWT: it has not three parts"
+	}
+	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
+	if err != nil {
+		return "", "Invalid JWT Signature."
+	}
+	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+	if rsa.VerifyPKCS1v15(&key().PublicKey, crypto.SHA256, sum[:], signature) != nil {
+		return "", "Invalid JWT Signature."
+	}
+	var claims struct{ Iss, Scope, Aud string }
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || json.Unmarshal(text, &claims) != nil {
+		return "", "Invalid JWT: no claims"
+	}
+	if claims.Iss != account || !strings.HasSuffix(claims.Aud, tokenPath) {
+		return "", "Invalid grant: account not found"
+	}
+	return claims.Scope, ""
+}
+
+func denied(reason, text string) answer {
+	return answer{http.StatusBadRequest, param.Text(param.New("error", reason, "error_description", text))}
+}

@@ -1,0 +1,160 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/jwt"
+
+	"zerodag/engine/param"
+)
+
+// Credential is a key of a service account, or that of a person who signed in by `gcloud`. It is
+// a secret: no error and no log has anything of it but the kind and the address of its tokens.
+type Credential struct {
+	Project string // of the account; "" where the key names none
+
+	kind, email, keyID, key            string // of a service account
+	clientID, clientSecret, refreshKey string // of a person
+	tokenAddress                       string
+}
+
+// googleTokens is where Google gives tokens for credentials that name no address.
+const googleTokens = "https://oauth2.googleapis.com/token" // #nosec G101 -- an address
+
+// ReadCredential reads the JSON text that Google hands out as a key. Its errors are a
+// ConfigError: they say what is missing, and nothing of what is there.
+func ReadCredential(text string) (*Credential, error) {
+	var k struct {
+		Type      string `json:"type"`
+		ProjectID string `json:"project_id"`
+		Email     string `json:"client_email"`
+		KeyID     string `json:"private_key_id"`
+		Key       string `json:"private_key"`
+		ClientID  string `json:"client_id"`
+		Secret    string `json:"client_secret"`
+		Refresh   string `json:"refresh_token"`
+		TokenURI  string `json:"token_uri"`
+	}
+	if json.Unmarshal([]byte(text), &k) != nil { // its error may show a part of the key
+		return nil, param.Errorf("Unable to parse 'gcp.credential' secret: it is not the JSON of a key; set it from the file that Google gave, as `zerodag secrets --project NAME --set gcp.credential=@key.json`")
+	}
+	c := &Credential{Project: k.ProjectID, kind: k.Type, email: k.Email, keyID: k.KeyID, key: k.Key, clientID: k.ClientID, clientSecret: k.Secret,
+		refreshKey: k.Refresh, tokenAddress: k.TokenURI}
+	switch {
+	case k.Type == "service_account" && (k.Email == "" || k.Key == ""):
+		return nil, param.Errorf("The 'gcp.credential' secret lacks client_email or private_key: set it from the whole file that Google gave for the service account")
+	case k.Type == "authorized_user" && (k.ClientID == "" || k.Secret == "" || k.Refresh == ""):
+		return nil, param.Errorf("The 'gcp.credential' secret lacks client_id, client_secret or refresh_token: set it from the whole file that `gcloud auth application-default login` wrote")
+	case k.Type != "service_account" && k.Type != "authorized_user":
+		return nil, param.Errorf("The 'gcp.credential' secret is of the type %q: a key of the type service_account or authorized_user is needed", bounded(k.Type, 40))
+	}
+	if c.tokenAddress == "" {
+		c.tokenAddress = googleTokens
+	}
+	return c, CheckAddress("token_uri of the 'gcp.credential' secret", c.tokenAddress)
+}
+
+// CheckAddress makes sure that a credential and its tokens are never sent without TLS, but to this
+// machine, where a stand-in of Google may be.
+func CheckAddress(what, address string) error {
+	at, err := url.Parse(address)
+	switch {
+	case err != nil || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "":
+		return param.Errorf("The %s is no address such as https://host.example.com/path, without a user, a query and a fragment", what)
+	case at.Scheme == "https", at.Scheme == "http" && isHere(at.Hostname()):
+		return nil
+	}
+	return param.Errorf("The %s must begin with https://: a key is not sent in clear", what)
+}
+
+func isHere(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// TokenError says that a credential got no token.
+type TokenError struct {
+	Status int // of the answer
+	Text   string
+}
+
+func (e *TokenError) Error() string {
+	return "Google gives no token for the 'gcp.credential' secret: " + e.Text
+}
+
+// Kind is the word that users of the original see behind the text.
+func (e *TokenError) Kind() string { return "token response" }
+
+// token asks for one, with the client of the task. The answer of an address that is not Google's
+// could be that of anything: no more of it is shown than the words that OAuth has for errors.
+func (c *Credential) token(ctx context.Context, client *http.Client, scope string) (string, error) {
+	watch := &watched{ctx: ctx, under: client.Transport}
+	through := context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: watch, CheckRedirect: client.CheckRedirect})
+	var source oauth2.TokenSource
+	if c.kind == "service_account" {
+		of := &jwt.Config{Email: c.email, PrivateKey: []byte(c.key), PrivateKeyID: c.keyID, Scopes: []string{scope}, TokenURL: c.tokenAddress}
+		source = of.TokenSource(through)
+	} else {
+		of := &oauth2.Config{ClientID: c.clientID, ClientSecret: c.clientSecret, Endpoint: oauth2.Endpoint{TokenURL: c.tokenAddress, AuthStyle: oauth2.AuthStyleInParams}}
+		source = of.TokenSource(through, &oauth2.Token{RefreshToken: c.refreshKey})
+	}
+	token, err := source.Token()
+	if err == nil && token.AccessToken != "" && !strings.ContainsFunc(token.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return token.AccessToken, nil
+	}
+	var answer *oauth2.RetrieveError
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("get a token: %w", ctx.Err())
+	case watch.failed != nil:
+		return "", unanswered(request{method: http.MethodPost, path: "a token"}, watch.failed)
+	case watch.status == 0:
+		return "", param.Errorf("The 'gcp.credential' secret has no private_key that can be read: set it from the file that Google gave, as it is")
+	case errors.As(err, &answer):
+		return "", &TokenError{Status: watch.status, Text: fmt.Sprintf("%d %s%s", watch.status, http.StatusText(watch.status), oauthWords(answer.Body))}
+	}
+	return "", &Unreadable{Path: "a request for a token", Why: "it has no token"}
+}
+
+// oauthWords are what an answer says in the form of OAuth; "" where it has another form.
+func oauthWords(content []byte) string {
+	var said struct {
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	if json.Unmarshal(content, &said) != nil || said.Error == "" {
+		return ""
+	}
+	return ": " + bounded(said.Error, 100) + " " + bounded(said.Description, 400)
+}
+
+// watched ends requests with a context that the library does not hand on, and remembers how the
+// last one ended.
+type watched struct {
+	ctx    context.Context //nolint:containedctx // it lives as long as one call
+	under  http.RoundTripper
+	failed error
+	status int
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	under := w.under
+	if under == nil {
+		under = http.DefaultTransport
+	}
+	answer, err := under.RoundTrip(r.WithContext(w.ctx))
+	w.failed, w.status = err, 0
+	if err == nil {
+		w.status = answer.StatusCode
+	}
+	return answer, err
+}

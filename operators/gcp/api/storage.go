@@ -1,0 +1,23 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Object returns what Cloud Storage knows of an object, a resource Object; nil where there is no
+// such object, or no such bucket.
+func (c *Client) Object(ctx context.Context, bucket, object string) (*param.Map, error) {
+	base := c.Storage
+	if base == "" {
+		base = storageAddress
+	}
+	found, err := c.read(ctx, request{method: http.MethodGet, base: strings.TrimSuffix(base, "/"), path: pathOf("/storage/v1", "b", bucket, "o", object)})
+	if Is(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	return found, err
+}
