@@ -299,6 +299,13 @@ func testDoubt(t *testing.T, l *lab) {
 	if n := number(t, direct, "SELECT count(*) FROM audits"); n != 2 {
 		t.Errorf("%d records, want 2", n)
 	}
+	if _, err := db.Attempt(t.Context(), 1, 1); !errors.Is(err, host.ErrUnavailable) {
+		t.Errorf("while the server is away a read answers %v, want %v", err, host.ErrUnavailable)
+	}
+	p.open()
+	if err := record(); err != nil {
+		t.Errorf("after it came back: %v", err)
+	}
 }
 
 // FuzzReceipt proves that no receipt breaks the reader, and that it reads nothing but what is one.

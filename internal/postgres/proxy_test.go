@@ -21,11 +21,14 @@ type proxy struct {
 	shut  bool // nobody is let in any more
 }
 
-// shutNow lets nobody in any more.
-func (p *proxy) shutNow() {
+// shutNow lets nobody in any more, until open does.
+func (p *proxy) shutNow() { p.set(true) }
+func (p *proxy) open()    { p.set(false) }
+
+func (p *proxy) set(shut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.shut = true
+	p.shut = shut
 }
 
 func (p *proxy) isShut() bool {

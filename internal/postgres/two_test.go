@@ -110,6 +110,75 @@ func testFaults(t *testing.T, l *lab) {
 	}
 }
 
+// testGroups lets several senders add to the same groups by two servers while both receive: one message of a group is held at a
+// time, those of one sender come in the order sent, and none is left behind. There is no poll to help.
+func testGroups(t *testing.T, l *lab) {
+	l.enter(t)
+	o := l.options()
+	o.poll = time.Hour
+	servers := []*DB{open(t, o), open(t, o)}
+	ctx, over := context.WithTimeout(t.Context(), 40*time.Second)
+	defer over()
+	const senders, each, groups = 4, 60, 3
+	var sending, receiving sync.WaitGroup
+	for sender := range senders {
+		sending.Go(func() {
+			for i := range each {
+				group := fmt.Sprint(rand.IntN(groups))
+				if err := servers[sender%2].Queue("events").Send(ctx, host.Message{ID: fmt.Sprintf("%d %03d", sender, i), Group: group, Body: []byte(group)}); err != nil {
+					t.Errorf("send: %v", err)
+				}
+			}
+		})
+	}
+	var mu sync.Mutex
+	held, last, left := map[string]string{}, map[string]string{}, senders*each
+	take := func(d host.Delivery) {
+		mu.Lock()
+		defer mu.Unlock()
+		if other := held[d.Group]; other != "" {
+			t.Errorf("message %s of group %s is received while %s is held", d.ID, d.Group, other)
+		}
+		from := d.Group + " of " + d.ID[:1]
+		if d.ID < last[from] {
+			t.Errorf("message %s of group %s comes after %s", d.ID, d.Group, last[from])
+		}
+		held[d.Group], last[from] = d.ID, d.ID
+	}
+	for receiver := range 4 {
+		q := servers[receiver%2].Queue("events")
+		receiving.Go(func() {
+			for {
+				list, err := q.Receive(ctx, 2, time.Hour)
+				if err != nil {
+					return
+				}
+				for _, d := range list {
+					take(d)
+				}
+				for _, d := range list {
+					mu.Lock()
+					delete(held, d.Group)
+					left--
+					done := left == 0
+					mu.Unlock()
+					if err := q.Delete(ctx, d); err != nil {
+						t.Errorf("delete: %v", err)
+					}
+					if done {
+						over()
+					}
+				}
+			}
+		})
+	}
+	sending.Wait()
+	receiving.Wait()
+	if left != 0 {
+		t.Errorf("%d messages are left behind", left)
+	}
+}
+
 // testLeaving proves that receivers who leave at any moment take no message along: all are there at once for others.
 func testLeaving(t *testing.T, l *lab) {
 	db := l.fresh(t)
