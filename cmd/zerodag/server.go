@@ -106,17 +106,8 @@ func (c *serverCommand) run(ctx context.Context) error {
 	if c.threads < 0 {
 		return usageError{fmt.Errorf("--max-task-threads must be 0 or more but is %d", c.threads)}
 	}
-	settings, err := c.load()
+	settings, err := c.configuration()
 	if err != nil {
-		return err
-	}
-	if settings, err = settings.profiled(); err != nil {
-		return err
-	}
-	if err := c.contradicts(settings); err != nil {
-		return err
-	}
-	if err := settings.stayHere(c.acceptLocal, c.shares(settings)); err != nil {
 		return err
 	}
 	r := settings.reading()
@@ -177,6 +168,21 @@ func (c *serverCommand) run(ctx context.Context) error {
 		}
 	}
 	return c.serve(ctx, engine, web, parts, logger)
+}
+
+// configuration reads what the server is told, unless it is to be weakened or contradicts itself.
+func (c *serverCommand) configuration() (settings, error) {
+	read, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	if read, err = read.profiled(); err != nil {
+		return nil, err
+	}
+	if err := c.contradicts(read); err != nil {
+		return nil, err
+	}
+	return read, read.stayHere(c.acceptLocal, c.shares(read))
 }
 
 // parts are the loops that this server runs.
