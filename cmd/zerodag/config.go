@@ -73,6 +73,17 @@ func (f *commonFlags) load() (settings, error) {
 	return s, s.misspelt()
 }
 
+// beaten says which of -X have no effect because the file of -c has their keys, as in the original.
+func (f *commonFlags) beaten(s settings) (notes []string) {
+	given := f.flagged()
+	for _, key := range sortedKeys(given) {
+		if f.config != "" && s[key] != given[key] {
+			notes = append(notes, fmt.Sprintf("-X %s has no effect: %s has that key, and a file of -c comes after -X", key, f.config))
+		}
+	}
+	return notes
+}
+
 // flagged are the keys that -X sets.
 func (f *commonFlags) flagged() settings {
 	s := settings{}

@@ -111,6 +111,7 @@ func (c *serverCommand) run(ctx context.Context) error {
 		return err
 	}
 	r := settings.reading()
+	r.notes = c.beaten(settings)
 	format := r.oneOf(logFormatKey, textLog, jsonLog)
 	if format != jsonLog {
 		banner(c.err)

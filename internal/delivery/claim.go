@@ -142,7 +142,7 @@ func (d *delivery) confirm(ctx context.Context) error {
 		return errSuperseded
 	}
 	d.attempt.forget() // what others did since must be seen
-	err := d.Retry.Do(ctx, "take a message", func() error { return d.Tasks.Extend(ctx, d.message, d.Limits.Lease) })
+	err := d.Retry.Do(ctx, "take a message", func() error { return d.extend(ctx) })
 	if errors.Is(err, host.ErrLeaseLost) {
 		return errSuperseded
 	}

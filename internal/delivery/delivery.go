@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"zerodag/internal/host"
@@ -14,12 +15,38 @@ type delivery struct {
 	*Worker
 	queue   host.Queue
 	message host.Delivery
-	attempt *attempt // held while the message is handled
-	guard   string   // of the message, within the attempt
+	attempt *attempt     // held while the message is handled
+	guard   string       // of the message, within the attempt
+	leased  atomic.Int64 // when the message was surely under its lease for the last time, in nanoseconds since 1970
 }
 
 func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
-	return &delivery{Worker: w, queue: q, message: d}
+	x := &delivery{Worker: w, queue: q, message: d}
+	x.leased.Store(w.Now().UnixNano())
+	return x
+}
+
+// keepsLease makes sure of the lease before more is begun under it. Where the store was away for long it may have
+// ended: to go on would be to do what another receiver does, too. Nearly always the heartbeat knows, and nothing is asked.
+func (d *delivery) keepsLease(ctx context.Context) error {
+	if d.Now().UnixNano()-d.leased.Load() < int64(d.Limits.Lease)*2/3 {
+		return nil
+	}
+	err := d.Retry.Do(ctx, "extend a lease", func() error { return d.extend(ctx) })
+	if errors.Is(err, host.ErrLeaseLost) {
+		return errSuperseded
+	}
+	return err
+}
+
+// extend makes the lease last from now on.
+func (d *delivery) extend(ctx context.Context) error {
+	asked := d.Now().UnixNano()
+	err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease)
+	if err == nil {
+		d.leased.Store(asked)
+	}
+	return err
 }
 
 func (d *delivery) safely(do func() error) error {

@@ -122,7 +122,7 @@ func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 			return
 		}
 		began := time.Now()
-		if err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease); errors.Is(err, host.ErrLeaseLost) {
+		if err := d.extend(ctx); errors.Is(err, host.ErrLeaseLost) {
 			d.Logger.Warn("lease lost: the task is run elsewhere", "message", d.message.ID)
 			lost()
 			return

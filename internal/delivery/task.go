@@ -80,6 +80,9 @@ func (d *delivery) chain(ctx context.Context, run engine.Run) error {
 		if err != nil || len(next) == 0 {
 			return err
 		}
+		if err := d.keepsLease(ctx); err != nil {
+			return err
+		}
 		run = next[0]
 	}
 }

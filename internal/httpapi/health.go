@@ -21,7 +21,9 @@ type restHealth struct {
 // getHealth asks the store the cheapest thing there is, and whether it can be written. It
 // needs no authentication: load balancers call it.
 func getHealth(c *call) (any, error) {
-	_, err := c.Node.NextFiring(c.ctx())
+	ctx, cancel := context.WithTimeout(c.ctx(), patience)
+	defer cancel()
+	_, err := c.Node.NextFiring(ctx)
 	if errors.Is(err, host.ErrNotFound) {
 		err = nil
 	}
@@ -54,6 +56,9 @@ type probed struct {
 	err error
 }
 
+// patience is how long a store may take to answer: one that hangs is no better than one that is away.
+const patience = 5 * time.Second
+
 // probeEvery bounds how often strangers make the server write.
 const probeEvery = time.Second
 
@@ -64,7 +69,9 @@ func (c *call) writable() error {
 	c.probed.mu.Lock()
 	defer c.probed.mu.Unlock()
 	if now := c.Now(); now.Sub(c.probed.at) >= probeEvery {
-		c.probed.at, c.probed.err = now, c.Writable(context.WithoutCancel(c.ctx()))
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx()), patience)
+		defer cancel()
+		c.probed.at, c.probed.err = now, c.Writable(ctx)
 	}
 	return c.probed.err
 }

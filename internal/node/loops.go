@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -116,7 +117,12 @@ func (n *Node) reaper(ctx context.Context) {
 	ticker := time.NewTicker(n.limits.ReapInterval)
 	defer ticker.Stop()
 	for {
-		if err := n.LookAfter(ctx); err != nil && ctx.Err() == nil {
+		err := n.LookAfter(ctx)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.Is(err, host.ErrUnavailable):
+			n.retry.Unavailable("look after attempts", err)
+		default:
 			n.retry.Failed()
 			n.logger.Error("look after attempts", "error", err)
 		}

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,4 +75,47 @@ func TestSchedulesOfOthers(t *testing.T) {
 		}
 		want(t, "number of runs", len(w.ran()), len(attempts))
 	})
+}
+
+// TestOutageLongerThanALease proves that what comes after a task whose lease has ended while the store was away runs once:
+// the process that has its result and the one that took the task over do not both go on.
+func TestOutageLongerThanALease(t *testing.T) {
+	t.Parallel()
+	for name, ends := range map[string]time.Duration{"in the outage": 20 * time.Second, "after it": 62 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				w.on("long", lasting(ends))
+				w.on("next", lasting(15*time.Second))
+				var list []*process
+				for range 2 {
+					o := w.options()
+					shared(&o)
+					o.Limits.Lease, o.Limits.Heartbeat, o.Limits.StoreRetry = 30*time.Second, 10*time.Second, 2*time.Second
+					list = append(list, w.serveParts(node.New(o), node.Parts{Executor: true, Agent: true}))
+				}
+				a := list[0].run("+a:\n  work>: long\n+b:\n  work>: next\n+c:\n  work>: next\n")
+				began := time.Now()
+				w.intercept(func(call string, done bool) error {
+					until := time.Minute
+					if strings.HasPrefix(call, "extend ") { // so that the result is in the log before another process has looked
+						until += 3 * time.Second
+					}
+					if at := time.Since(began); done || at < 5*time.Second || at >= until {
+						return nil
+					}
+					return host.ErrUnavailable
+				})
+				want(t, "status", list[0].end(a), "success")
+				count := map[string]int{}
+				for _, run := range w.ran() {
+					task, _, _ := strings.Cut(run, "/")
+					count[task]++
+				}
+				if count["+main+b"] != 1 || count["+main+c"] != 1 || count["+main+a"] > 2 {
+					t.Errorf("the tasks ran so often: %v", count)
+				}
+			})
+		})
+	}
 }

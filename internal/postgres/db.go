@@ -53,6 +53,7 @@ type DB struct {
 	done    chan struct{} // closed by Close
 	closing sync.Once
 	working sync.WaitGroup // what runs besides calls
+	outage  outage
 }
 
 // leastVersion is the oldest PostgreSQL that is known to do.

@@ -26,6 +26,9 @@ func translated(ctx context.Context, err error) error {
 	if passes(answer.Code) {
 		return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
 	}
+	if answer.Code == "42501" {
+		return fmt.Errorf("%w: the user of the server must own its schema, or be allowed to make it (GRANT CREATE ON DATABASE ... TO ...)", err)
+	}
 	return err
 }
 

@@ -41,7 +41,7 @@ func TestPostgres(t *testing.T) {
 	l := &lab{Server: postgres.Start(t), room: make(chan struct{}, 5)}
 	for name, test := range map[string]func(*testing.T, *lab){
 		"contract": testContract, "contract of two servers": testTwo, "faults": testFaults,
-		"cuts": testCuts, "listener": testListener, "a server that was killed": testKilled, "receivers that leave": testLeaving, "groups": testGroups, "doubt": testDoubt,
+		"cuts": testCuts, "listener": testListener, "a server that was killed": testKilled, "receivers that leave": testLeaving, "groups": testGroups, "doubt": testDoubt, "outage": testOutage,
 		"open at once": testOpenAtOnce, "versions": testVersions, "options": testOptions, "keys": testKeys, "beside Digdag": testBeside,
 		"texts": testTexts, "logs that grow": testLogs, "depths": testDepths, "plans": testPlans,
 	} {

@@ -166,10 +166,14 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 				return err
 			}
 		}
+		until, err := q.db.judges(c)
+		if err != nil {
+			return err
+		}
 		taken, err := collect(c, scanLeased, "WITH picked AS MATERIALIZED (SELECT id, free_at FROM queued_messages WHERE queue = $1 AND free_at <= "+clock+
-			" ORDER BY free_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)"+
+			" AND (receipt = 0 OR "+clock+" < $5) ORDER BY free_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)"+
 			" UPDATE queued_messages m SET free_at = "+clock+" + $3, receipt = $4, receive_count = m.receive_count + 1 FROM picked WHERE m.id = picked.id"+
-			" RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.body, m.due, m.receive_count", q.number, n, lease.Microseconds(), receipt)
+			" RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.body, m.due, m.receive_count", q.number, n, lease.Microseconds(), receipt, until)
 		if err != nil {
 			return err
 		}
@@ -219,9 +223,9 @@ func parseReceipt(text string) (id, receipt int64, ok bool) {
 	return id, receipt, errors.Join(err, err2) == nil && id > 0 && receipt > 0
 }
 
-// held finds a message whose lease holds. The row of another receiver has another receipt, also when this statement had to
-// wait for it.
-const held = " WHERE id = $1 AND receipt = $2 AND free_at > " + clock
+// held finds a message that nobody has received since. The row of another receiver has another receipt, also when this
+// statement had to wait for it. A lease that ended while its holder could not reach the database is still his until then.
+const held = " WHERE id = $1 AND receipt = $2"
 
 // Extend prolongs a lease: see host.Queue. Repeated it lasts from then on.
 func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {

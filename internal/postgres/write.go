@@ -36,6 +36,9 @@ func (db *DB) repeat(ctx context.Context, try func(ctx context.Context, again bo
 		bounded, cancel := context.WithTimeout(ctx, tryTime)
 		err := try(bounded, n > 1)
 		cancel()
+		if err == nil {
+			db.outage.answered(time.Now())
+		}
 		if cause := ctx.Err(); err != nil && cause != nil {
 			return err
 		}

@@ -76,8 +76,54 @@ func start(t testing.TB, settings ...string) Server {
 // Restart ends the server at once, as a crash does, and starts it again. It returns when it answers.
 func (s Server) Restart(t testing.TB) {
 	t.Helper()
+	s.Stop(t)
+	s.Resume(t)
+}
+
+// Stop ends the server at once, as a crash does: no checkpoint, and recovery when it is started again.
+func (s Server) Stop(t testing.TB) {
+	t.Helper()
 	file := filepath.Join(s.data, "postmaster.pid")
-	text, err := os.ReadFile(file)
+	if err := syscall.Kill(s.pid(t), syscall.SIGQUIT); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("the database does not end")
+		}
+	}
+}
+
+// Resume starts the server again after Stop. It returns when it answers.
+func (s Server) Resume(t testing.TB) {
+	t.Helper()
+	s.run(t)
+}
+
+// Freeze lets the server stand still, with all its connections, until the result is called.
+func (s Server) Freeze(t testing.TB) (thaw func()) {
+	t.Helper()
+	pid := s.pid(t)
+	signal := func(n syscall.Signal) {
+		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output() // without a child it fails, and there is none to stop
+		for _, child := range append(strings.Fields(string(out)), strconv.Itoa(pid)) {
+			if n2, err := strconv.Atoi(child); err == nil {
+				syscall.Kill(n2, n) //nolint:errcheck // one that has ended needs no signal
+			}
+		}
+	}
+	syscall.Kill(pid, syscall.SIGSTOP) //nolint:errcheck // no child comes from now on
+	signal(syscall.SIGSTOP)
+	return func() { signal(syscall.SIGCONT) }
+}
+
+// pid is the number of the server's first process.
+func (s Server) pid(t testing.TB) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,18 +132,7 @@ func (s Server) Restart(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil { // an immediate shutdown: no checkpoint, then recovery
-		t.Fatal(err)
-	}
-	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if time.Since(begin) > time.Minute {
-			t.Fatal("the database does not end")
-		}
-	}
-	s.run(t)
+	return pid
 }
 
 // Missing says what Start misses on this machine, nil for nothing.

@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"sync"
+	"time"
+)
+
+// A process that could not reach the database does not know who else could not. When it is back it judges no lease for
+// a while: those whose leases have ended meanwhile may be as alive as it is, and about to extend them. So an outage of
+// the database, which all processes see, ends no lease, and one of a single process leaves it to the others to judge.
+const (
+	// unheard is how long without an answer is an outage: less than the rest of a lease that was extended in time.
+	unheard = 12 * time.Second
+	// grace is more than the time between two extensions of a lease.
+	grace = 15 * time.Second
+	// transit is how long a statement may take to the server that judges leases: one that waited for longer, in a server
+	// that stood still, was sent by a process that did not know of that.
+	transit = 5 * time.Second
+	// compared is how long what is known of the server's clock holds.
+	compared = time.Minute
+)
+
+// outage is what a process knows of when it could reach the database.
+type outage struct {
+	mu    sync.Mutex
+	last  time.Time     // answer
+	until time.Time     // it judges no lease
+	ahead time.Duration // the server's clock, of this process's
+	at    time.Time     // when that was found; zero: never
+}
+
+// answered notes that the database has answered.
+func (o *outage) answered(now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.last.IsZero() && now.Sub(o.last) > unheard {
+		o.until = now.Add(grace)
+	}
+	o.last = now
+}
+
+// judges says whether this process may judge leases, how much the server's clock is ahead, and whether that is known.
+func (o *outage) judges(now time.Time) (may bool, ahead time.Duration, known bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	may = !now.Before(o.until) && (o.last.IsZero() || now.Sub(o.last) <= unheard)
+	return may, o.ahead, !o.at.IsZero() && now.Sub(o.at) < compared
+}
+
+// compare notes what the server's clock has just said.
+func (o *outage) compare(server, now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ahead, o.at = server.Sub(now.Round(0)), now
+}
+
+// judges is until when, by the server's clock, a statement that is sent now may take messages whose leases have ended; 0:
+// it may take none.
+func (db *DB) judges(c *conn) (int64, error) {
+	may, ahead, known := db.outage.judges(time.Now())
+	if may && !known {
+		micros, _, err := one(c, (*row).id, "SELECT "+clock)
+		if err != nil {
+			return 0, err
+		}
+		db.outage.compare(time.UnixMicro(micros), time.Now())
+		may, ahead, _ = db.outage.judges(time.Now())
+	}
+	if !may {
+		return 0, nil
+	}
+	return time.Now().Round(0).Add(ahead + transit).UnixMicro(), nil
+}
