@@ -156,7 +156,7 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 // lease takes up to n messages; without any it says how long it takes until one can be received, -1: none is there.
 // The number of its receipts is its own: where nobody knows what a try has taken, the next one gives that back first.
 func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []host.Delivery, next time.Duration, err error) {
-	receipt := 1 + rand.Int64N(1<<62)
+	receipt := 1 + rand.Int64N(1<<62) // #nosec G404 -- it is a name, not a secret
 	err = q.db.alone(ctx, func(c *conn) error {
 		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime) // who leaves now must not take messages along
 		defer cancel()

@@ -54,7 +54,7 @@ func (q *Queue) wakeOne() {
 
 // arm has a receiver look again when the next message becomes visible, and after a while in any case.
 func (q *Queue) arm(next time.Duration) {
-	wait := time.Duration(float64(q.poll) * (.8 + .4*rand.Float64()))
+	wait := time.Duration(float64(q.poll) * (.8 + .4*rand.Float64())) // #nosec G404 -- it spreads looks
 	if next >= 0 {
 		wait = min(wait, max(next, time.Millisecond))
 	}
@@ -109,7 +109,7 @@ func (db *DB) listen(config *pgx.ConnConfig) {
 		if db.hear(ctx, config) {
 			rest = leastRest
 		}
-		if !db.pause(ctx, time.Duration(float64(rest)*(.5+rand.Float64()))) {
+		if !db.pause(ctx, time.Duration(float64(rest)*(.5+rand.Float64()))) { // #nosec G404 -- it spreads tries
 			return
 		}
 	}

@@ -48,7 +48,7 @@ func (db *DB) repeat(ctx context.Context, try func(ctx context.Context, again bo
 		if n == tries || !mayPass(err) || time.Since(began) > mostTime {
 			return err
 		}
-		if !db.pause(ctx, time.Duration(float64(wait)*(.5+rand.Float64()))) {
+		if !db.pause(ctx, time.Duration(float64(wait)*(.5+rand.Float64()))) { // #nosec G404 -- it spreads tries
 			return err
 		}
 		wait = min(2*wait, mostWait)

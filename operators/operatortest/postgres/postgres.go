@@ -111,11 +111,11 @@ func (s Server) Freeze(t testing.TB) (thaw func()) {
 		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output() // without a child it fails, and there is none to stop
 		for _, child := range append(strings.Fields(string(out)), strconv.Itoa(pid)) {
 			if n2, err := strconv.Atoi(child); err == nil {
-				syscall.Kill(n2, n) //nolint:errcheck // one that has ended needs no signal
+				syscall.Kill(n2, n)
 			}
 		}
 	}
-	syscall.Kill(pid, syscall.SIGSTOP) //nolint:errcheck // no child comes from now on
+	syscall.Kill(pid, syscall.SIGSTOP) // no child comes from now on
 	signal(syscall.SIGSTOP)
 	return func() { signal(syscall.SIGCONT) }
 }
