@@ -74,10 +74,14 @@ func (w *witness) work(t *testing.T, ctx context.Context, q host.Queue, random *
 	}
 }
 
-// hold notes a lease, which began no sooner than before.
+// hold notes a lease, which began no sooner than before. Of one that may have ended by now, as on a machine that is busy,
+// there is nothing to note: another receiver may have the message already.
 func (w *witness) hold(t *testing.T, d host.Delivery, before time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.now().Before(before.Add(shortLease)) {
+		return
+	}
 	for _, key := range keys(d) {
 		if until := w.held[key]; w.now().Before(until) {
 			t.Errorf("received %s for the %dth time while %s is leased for another %v", d.ID, d.Count, key, until.Sub(w.now()))
