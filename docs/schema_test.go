@@ -54,7 +54,7 @@ type schema struct {
 
 func newSchema(t *testing.T) schema {
 	s := schema{t, map[string]string{}}
-	for _, name := range []string{"tasks", "parameters", "schedules", "retries-and-errors"} {
+	for _, name := range []string{"tasks", "parameters", "schedules", "retries-and-errors", "zerodag-1"} {
 		s.pages[name] = pageOfLanguage(t, name)
 	}
 	return s
@@ -62,7 +62,7 @@ func newSchema(t *testing.T) schema {
 
 func (s schema) workflow() object {
 	properties := object{}
-	for _, key := range dig.TopKeys() {
+	for _, key := range slices.Concat(dig.TopKeys(), dig.AddedKeys(dig.AtTop)) {
 		properties[key] = s.key(key)
 	}
 	return object{
@@ -94,8 +94,12 @@ func (s schema) key(name string) object {
 		o = object{"allOf": []any{ref("task")}}
 	case "_retry", "_parallel", "schedule", "sla":
 		o = object{"allOf": []any{ref(strings.TrimPrefix(name, "_"))}}
-	case "_background", "_disable":
+	case "_background", "_disable", "_fail_fast":
 		o = object{"allOf": []any{ref("yes")}}
+	case "zerodag":
+		o = object{"const": dig.Latest}
+	case "_if":
+		o = object{"type": []any{"boolean", "number", "string", "null"}}
 	case "_after":
 		o = object{"type": []any{"array", "null"}, "items": object{"type": "string", "pattern": `^\+`}}
 	default:
@@ -108,7 +112,7 @@ func (s schema) key(name string) object {
 // body is a task: a group, or an operator with its parameters.
 func (s schema) body() object {
 	properties, own := object{}, []any{}
-	for _, key := range slices.Concat(dig.TaskKeys(), dig.GroupKeys()) {
+	for _, key := range slices.Concat(dig.TaskKeys(), dig.GroupKeys(), dig.AddedKeys(dig.AtGroup|dig.AtTask)) {
 		properties[key] = s.key(key)
 	}
 	var rules []any
@@ -128,7 +132,7 @@ func (s schema) body() object {
 			rules = append(rules, object{"if": object{"required": []any{name + ">"}}, "then": object{"properties": parameters}})
 		}
 	}
-	group := append(strs(dig.GroupKeys()), "_disable")
+	group := append(strs(append(dig.GroupKeys(), dig.AddedKeys(dig.AtGroup)...)), "_disable")
 	// The type is for editors that take the key of an include for a null, to which no pattern is applied.
 	noOperator := object{"propertyNames": object{"not": object{"type": "string", "pattern": ">$"}}, "not": object{"required": []any{"_type"}}}
 	rules = append(rules,
@@ -136,7 +140,7 @@ func (s schema) body() object {
 			"then": object{"propertyNames": object{"anyOf": []any{object{"enum": group}, object{"pattern": `^\+`}, object{"pattern": included}}}}}},
 		object{"if": object{"not": object{"required": []any{"_disable"}}}, "then": object{"if": noOperator, "else": object{"propertyNames": object{"not": object{"type": "string", "pattern": `^\+`}}}}})
 	slices.SortFunc(own, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-	words := append(append(strs(dig.TaskKeys()), strs(dig.GroupKeys())...), own...)
+	words := append(append(strs(dig.TaskKeys()), strs(append(dig.GroupKeys(), dig.AddedKeys(dig.AtGroup|dig.AtTask)...))...), own...)
 	return object{"type": "object", "properties": properties, "patternProperties": object{`^\+`: ref("task")},
 		"propertyNames": object{"anyOf": []any{object{"pattern": "^[^_]", "patternErrorMessage": "this key is not read by anybody: those that begin with _ are of the language (zerodag docs tasks)"},
 			object{"pattern": included}, object{"enum": unique(words)}}}, "allOf": rules}
@@ -193,7 +197,7 @@ var (
 // meaning is what the pages of the language say of a key: the last cell of its row, the row of a
 // kind of schedule, or the first sentence below the heading that it is.
 func (s schema) meaning(key string) string {
-	for _, page := range []string{"tasks", "retries-and-errors", "schedules"} {
+	for _, page := range []string{"tasks", "retries-and-errors", "schedules", "zerodag-1"} {
 		for line := range strings.Lines(s.pages[page]) {
 			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 			if strings.HasPrefix(line, "|") && slices.Contains(strings.Split(strings.TrimSpace(cells[0]), ", "), "`"+key+"`") {
@@ -205,7 +209,7 @@ func (s schema) meaning(key string) string {
 			}
 		}
 	}
-	for _, page := range []string{"schedules", "tasks", "parameters"} {
+	for _, page := range []string{"schedules", "tasks", "parameters", "zerodag-1"} {
 		for _, section := range strings.Split(s.pages[page], "\n## ") {
 			title, text, _ := strings.Cut(section, "\n")
 			if slices.Contains(strings.Split(title, " and "), "`"+key+"`") {

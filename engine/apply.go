@@ -22,6 +22,10 @@ func (s *State) Apply(changes ...Change) {
 			s.add(c)
 		case TaskChanged:
 			s.set(s.task(c.Task), c)
+		case Skipped:
+			s.skip(c)
+		case SubtreeCanceled:
+			s.cancelBelow(c)
 		case GroupRestarted:
 			s.copyGroup(c)
 		case Growing:
@@ -58,7 +62,7 @@ func (s *State) add(c TasksAdded) {
 	for i := range c.Nodes {
 		n, t := &c.Nodes[i], &made[i]
 		*t = Task{ID: c.First + TaskID(c.From+i), Parent: c.Parent, Name: n.Name, Config: n.Config,
-			Export: n.Export, Group: n.Group, Initial: c.Initial}
+			Export: n.Export, Group: n.Group, Level: n.Level, Initial: c.Initial}
 		if n.Parent >= 0 {
 			t.Parent = c.First + TaskID(n.Parent)
 		}
@@ -144,6 +148,32 @@ func (s *State) set(t *Task, c TaskChanged) {
 	p.failed += asInt(t.State.Error()) - asInt(was.Error())
 }
 
+// skip makes a task and all below it successes.
+func (s *State) skip(c Skipped) {
+	t := s.task(c.Task)
+	for _, x := range s.descendants(t, []*Task{t}) {
+		p := x.Progress
+		p.State, p.UpdatedAt, p.RetryAt, p.Guard = Success, c.At, time.Time{}, ""
+		p.Preparing, p.Skipped = false, c.Why
+		s.set(x, TaskChanged{Task: x.ID, Progress: p})
+	}
+}
+
+// cancelBelow cancels what is below a task and not done.
+func (s *State) cancelBelow(c SubtreeCanceled) {
+	for _, x := range s.descendants(s.task(c.Task), nil) {
+		if x.State.Done() {
+			continue
+		}
+		p := x.Progress
+		p.Cancel, p.UpdatedAt = true, c.At
+		if p.State == Blocked {
+			p.State = Canceled
+		}
+		s.set(x, TaskChanged{Task: x.ID, Progress: p})
+	}
+}
+
 // satisfy takes one upstream off a task's list.
 func (s *State) satisfy(t *Task) {
 	counted := t.counted()
@@ -226,7 +256,7 @@ func (s *State) copyGroup(c GroupRestarted) {
 		if !old.copied(g) {
 			continue
 		}
-		t := &Task{ID: next, Parent: ids[old.Parent], Name: old.Name, Config: old.Config, Export: old.Export, Group: old.Group}
+		t := &Task{ID: next, Parent: ids[old.Parent], Name: old.Name, Config: old.Config, Export: old.Export, Group: old.Group, Level: old.Level}
 		for _, u := range old.Upstreams {
 			t.Upstreams = append(t.Upstreams, ids[u])
 		}
@@ -279,5 +309,5 @@ func (s *State) flagKilled(at time.Time) {
 // nodesFor compiles again what an owner's growing children come from.
 func (s *State) nodesFor(g growth) ([]dig.Node, error) {
 	owner := s.task(g.Owner)
-	return dig.Compile(owner.Name, "^sub", owner.Subtasks)
+	return compileSub(owner, owner.Subtasks)
 }

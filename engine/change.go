@@ -40,6 +40,19 @@ type TaskChanged struct {
 	Outcome  *Outcome `json:"out,omitempty"`
 }
 
+// Skipped makes a task and all that was made below it successes that were not run.
+type Skipped struct {
+	Task TaskID    `json:"task"`
+	Why  string    `json:"why"`
+	At   time.Time `json:"at"`
+}
+
+// SubtreeCanceled ends what is below a task: what has not started is canceled, and what has is flagged as by a kill.
+type SubtreeCanceled struct {
+	Task TaskID    `json:"task"`
+	At   time.Time `json:"at"`
+}
+
 // GroupRestarted copies a group's initial tasks for its next try.
 type GroupRestarted struct {
 	Group TaskID    `json:"group"`
@@ -74,11 +87,13 @@ type AttemptEnded struct {
 	Guard string    `json:"guard"`
 }
 
-func (AttemptStarted) change() {}
-func (TasksAdded) change()     {}
-func (TaskChanged) change()    {}
-func (GroupRestarted) change() {}
-func (Growing) change()        {}
-func (KillRequested) change()  {}
-func (SLAFired) change()       {}
-func (AttemptEnded) change()   {}
+func (AttemptStarted) change()  {}
+func (TasksAdded) change()      {}
+func (TaskChanged) change()     {}
+func (Skipped) change()         {}
+func (SubtreeCanceled) change() {}
+func (GroupRestarted) change()  {}
+func (Growing) change()         {}
+func (KillRequested) change()   {}
+func (SLAFired) change()        {}
+func (AttemptEnded) change()    {}

@@ -38,6 +38,10 @@ func kindOf(c Change) string {
 		return "add"
 	case TaskChanged:
 		return "task"
+	case Skipped:
+		return "skip"
+	case SubtreeCanceled:
+		return "cancel"
 	case GroupRestarted:
 		return "again"
 	case Growing:
@@ -81,6 +85,10 @@ func decodeChange(t taggedChange) (Change, error) {
 		return decodeAs[TasksAdded](t.Body)
 	case "task":
 		return decodeAs[TaskChanged](t.Body)
+	case "skip":
+		return decodeAs[Skipped](t.Body)
+	case "cancel":
+		return decodeAs[SubtreeCanceled](t.Body)
 	case "again":
 		return decodeAs[GroupRestarted](t.Body)
 	case "grow":
@@ -139,7 +147,7 @@ func EncodeState(s *State) ([]byte, error) {
 	for _, t := range s.Tasks() {
 		x := snapshotTask{ID: t.ID, Resumed: t.Resumed, Progress: t.Progress, Outcome: t.Outcome}
 		if int(t.ID) > len(s.def.Nodes) || t.Resumed {
-			x.Node = &dig.Node{Name: t.Name, Group: t.Group, Config: t.Config, Export: t.Export}
+			x.Node = &dig.Node{Name: t.Name, Group: t.Group, Config: t.Config, Export: t.Export, Level: t.Level}
 			x.Parent, x.Upstreams, x.Initial = t.Parent, t.Upstreams, t.Initial
 		}
 		snap.Tasks = append(snap.Tasks, x)
@@ -206,7 +214,7 @@ func (x snapshotTask) task(s *State) (*Task, error) {
 		t.Upstreams = shifted(n.Upstreams, Root)
 		t.Parent = TaskID(n.Parent + 1)
 	}
-	t.Name, t.Group, t.Config, t.Export = n.Name, n.Group, n.Config, n.Export
+	t.Name, t.Group, t.Config, t.Export, t.Level = n.Name, n.Group, n.Config, n.Export, n.Level
 	if int(t.ID) < 1 || int(t.ID) > len(s.tasks) || s.tasks[t.ID-1] != nil {
 		return nil, fmt.Errorf("task id %d is wrong", t.ID)
 	}

@@ -24,16 +24,27 @@ func checkChange(c Change) error {
 		}
 		return checkNodes(c.Nodes, c.From)
 	case TaskChanged:
-		if c.Task < Root || c.Task > maxSize {
-			return fmt.Errorf("there is no task %d", c.Task)
+		if err := checkID(c.Task); err != nil {
+			return err
 		}
 		return c.Progress.check()
+	case Skipped:
+		return checkID(c.Task)
+	case SubtreeCanceled:
+		return checkID(c.Task)
 	case GroupRestarted:
 		if c.Group < Root || c.First <= c.Group || c.First > maxSize {
 			return fmt.Errorf("copies below %d cannot have ids from %d", c.Group, c.First)
 		}
 	case Growing:
 		return c.check()
+	}
+	return nil
+}
+
+func checkID(id TaskID) error {
+	if id < Root || id > maxSize {
+		return fmt.Errorf("there is no task %d", id)
 	}
 	return nil
 }

@@ -40,6 +40,14 @@ type Succeeded struct {
 	Result Outcome `json:"result"`
 }
 
+// Prepared is what the gate keys of a task came to, for a run that was to find that out (Progress.Preparing). A host
+// evaluates them, also of groups, whose other keys nobody evaluates.
+type Prepared struct {
+	By
+	Run
+	Skip string `json:"skip,omitempty"` // why the task and all below it are not to be run
+}
+
 // Errored says that a run failed for good: `_retry` of the operator's own failures was
 // decided by the host that ran it.
 type Errored struct {

@@ -17,6 +17,7 @@ type Carried struct {
 	Export    *param.Map `json:"export"`
 	Outcome   *Outcome   `json:"out,omitempty"`
 	UpdatedAt time.Time  `json:"updated,omitzero"`
+	Skipped   string     `json:"skipped,omitempty"`
 }
 
 // give makes t what was carried over: the old task's config and results, without the
@@ -24,7 +25,7 @@ type Carried struct {
 func (c Carried) give(t *Task) {
 	t.Resumed = true
 	t.Config, t.Export = c.Config, c.Export
-	t.Progress = Progress{State: Success, UpdatedAt: c.UpdatedAt}
+	t.Progress = Progress{State: Success, UpdatedAt: c.UpdatedAt, Skipped: c.Skipped}
 	if c.Outcome != nil {
 		o := *c.Outcome
 		o.ResetStore = nil
@@ -33,7 +34,7 @@ func (c Carried) give(t *Task) {
 }
 
 func carry(t *Task) Carried {
-	return Carried{Name: t.Name, Config: t.Config, Export: t.Export, Outcome: t.Outcome, UpdatedAt: t.UpdatedAt}
+	return Carried{Name: t.Name, Config: t.Config, Export: t.Export, Outcome: t.Outcome, UpdatedAt: t.UpdatedAt, Skipped: t.Skipped}
 }
 
 // CarryFailed lists what a resume of mode "failed" takes over: every success. It is an

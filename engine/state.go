@@ -54,6 +54,7 @@ type Task struct {
 	Export    *param.Map
 	Upstreams []TaskID
 	Group     bool
+	Level     int // of the language that it is written in, see dig.Language
 	// Initial tasks came with the workflow or with an operator's result; a group that is
 	// tried again copies these and no others (engine.md 2.7).
 	Initial bool
@@ -88,6 +89,10 @@ type Progress struct {
 	UpdatedAt  time.Time  `json:"updated,omitzero"`  // last change of state
 	RetryAt    time.Time  `json:"retry,omitzero"`    // when a waiting task is due
 	Params     *param.Map `json:"sp,omitempty"`      // state params for the next run
+
+	// Of tasks of a file with `zerodag: 1` only.
+	Preparing bool   `json:"prep,omitempty"`    // the current run finds out what its gate keys come to, see Prepared
+	Skipped   string `json:"skipped,omitempty"` // why it was not run, and is a success all the same
 }
 
 // Outcome is what runs of a task returned.
@@ -117,7 +122,7 @@ type Definition struct {
 
 // Define compiles a workflow for attempts of it.
 func Define(w dig.Workflow) (*Definition, error) {
-	nodes, err := dig.Compile("", "+"+w.Name, w.Config)
+	nodes, err := dig.Tree(w.Name, w.Config)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 		d.start(e)
 	case Succeeded:
 		d.succeeded(s.task(e.Task), e.Result)
+	case Prepared:
+		d.prepared(s.task(e.Task), e)
 	case Errored:
 		d.errored(s.task(e.Task), e.Error)
 	case Later:
@@ -67,6 +69,14 @@ func (s *State) refuse(e Event) Refusal {
 	}
 	switch e := e.(type) {
 	case Succeeded:
+		if t := s.Task(e.Task); t != nil && t.Preparing {
+			return Stale
+		}
+		return s.noResult(e.Run)
+	case Prepared:
+		if t := s.Task(e.Task); t != nil && !t.Preparing {
+			return Stale
+		}
 		return s.noResult(e.Run)
 	case Errored:
 		return s.noResult(e.Run)
@@ -94,9 +104,9 @@ func (s *State) refuse(e Event) Refusal {
 	return ""
 }
 
-// noResult says why a run has no result: groups have timers only.
+// noResult says why a run has no result: groups that are prepared have timers only.
 func (s *State) noResult(r Run) Refusal {
-	if t := s.Task(r.Task); t != nil && t.Group {
+	if t := s.Task(r.Task); t != nil && t.Group && !t.Preparing {
 		return Stale
 	}
 	return s.stale(r)
@@ -152,6 +162,9 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 	if edit != nil {
 		edit(&p)
 	}
+	if to.Done() || to == Planned {
+		p.Preparing = false
+	}
 	if to != Running && to != RetryWaiting && to != GroupRetryWaiting {
 		p.Guard = ""
 	}
@@ -181,7 +194,11 @@ func (d *decision) settle() {
 			d.apply(AttemptEnded{At: d.now, Guard: d.guard})
 			return
 		}
-		if p := d.task(t.Parent); p.State == Planned && p.active == 0 {
+		p := d.task(t.Parent)
+		if t.State.Error() && p.State == Planned && p.Ending == Blocked && p.active > 0 && d.failsFast(p) {
+			d.cancelBelow(p)
+		}
+		if p.State == Planned && p.active == 0 {
 			d.childrenDone(p)
 		}
 	}
@@ -205,6 +222,8 @@ func (d *decision) unblock(ids []TaskID) {
 func (d *decision) ready(t *Task) {
 	t.scope = d.scopeOf(t)
 	switch {
+	case t.toPrepare():
+		d.prepare(t)
 	case t.Group:
 		d.move(t, Planned, nil, nil)
 	case t.Cancel:
@@ -218,7 +237,7 @@ func (d *decision) ready(t *Task) {
 func (d *decision) dispatch(t *Task) {
 	d.move(t, Running, nil, func(p *Progress) {
 		p.Dispatch++
-		p.Guard = d.guard
+		p.Guard, p.Preparing = d.guard, false
 		if p.StartedAt.IsZero() {
 			p.StartedAt = d.now
 		}

@@ -7,23 +7,59 @@ import "zerodag/engine/param"
 func (d *decision) kill() {
 	d.apply(KillRequested{At: d.now})
 	for _, t := range d.tasks {
-		switch {
-		case t == nil || t.State.Done():
-		case t.State == RetryWaiting, t.State == GroupRetryWaiting && !t.Group:
-			d.cleanUp(t, t.Progress.Params)
-		case t.State == GroupRetryWaiting:
-			d.move(t, Canceled, nil, nil)
-		case t.State == Planned:
-			d.look = append(d.look, t.ID)
+		if t != nil {
+			d.callBack(t)
 		}
 	}
 	for _, g := range append([]growth(nil), d.growing...) {
-		g.Next = g.Total // what was not made never will be
-		d.apply(Growing{g})
-		if holder := d.task(g.First); holder.State == Planned {
-			d.look = append(d.look, holder.ID)
+		d.stopGrowing(g)
+	}
+}
+
+// callBack lets a task that a kill has flagged come to its end.
+func (d *decision) callBack(t *Task) {
+	switch {
+	case t.State.Done():
+	case t.State == RetryWaiting, t.State == GroupRetryWaiting && !t.Group:
+		d.cleanUp(t, t.Progress.Params)
+	case t.State == GroupRetryWaiting:
+		d.move(t, Canceled, nil, nil)
+	case t.State == Planned:
+		d.look = append(d.look, t.ID)
+	}
+}
+
+// stopGrowing leaves it at the children that are made: the others never will be.
+func (d *decision) stopGrowing(g growth) {
+	g.Next = g.Total
+	d.apply(Growing{g})
+	if holder := d.task(g.First); holder.State == Planned {
+		d.look = append(d.look, holder.ID)
+	}
+}
+
+// cancelBelow ends what is below a task as a kill would, and leaves the task itself and all others alone.
+func (d *decision) cancelBelow(t *Task) {
+	below := d.descendants(t, nil)
+	for _, g := range append([]growth(nil), d.growing...) {
+		if g.First == t.ID || isBelow(d.State, g.First, t) {
+			d.stopGrowing(g)
 		}
 	}
+	d.apply(SubtreeCanceled{Task: t.ID, At: d.now})
+	for _, x := range below {
+		d.callBack(x)
+	}
+	d.look = append(d.look, t.ID)
+}
+
+func isBelow(s *State, id TaskID, t *Task) bool {
+	for x := s.Task(id); x != nil; x = s.Task(x.Parent) {
+		if x.Parent == t.ID {
+			return true
+		}
+	}
+	return false
 }
 
 // cleanUp sends a task to its operator's clean-up, with what its last run left behind.

@@ -15,7 +15,7 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 		d.move(t, Canceled, nil, nil)
 		return
 	}
-	sub, err := compile(t, "^sub", r.Subtasks)
+	sub, err := compileSub(t, r.Subtasks)
 	var check []dig.Node
 	if err == nil {
 		check, err = compileCheck(t)
@@ -57,6 +57,9 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
 		return param.Merge(export.Without("error"), param.New("error", failure))
 	})
+	if t.Group { // what was to start it failed: nothing below it ever starts
+		d.cancelBelow(t)
+	}
 	nodes, err := compile(t, "^error", handler)
 	if err != nil || len(nodes) == 0 || d.checkLimit(0, len(nodes)) != nil {
 		d.move(t, Failed, out, nil)
@@ -177,7 +180,16 @@ func compile(t *Task, name string, config *param.Map) ([]dig.Node, error) {
 	if config.Len() == 0 {
 		return nil, nil
 	}
-	return dig.Compile(t.Name, name, config)
+	return dig.Compile(t.Name, name, dig.Language{Level: t.Level}, config)
+}
+
+// compileSub compiles what the operator of a task has made.
+func compileSub(t *Task, made *param.Map) ([]dig.Node, error) {
+	if made.Len() == 0 {
+		return nil, nil
+	}
+	language, body := dig.Body(dig.Language{Level: t.Level}, dig.OperatorOf(t.Config), made)
+	return dig.Compile(t.Name, "^sub", language, body)
 }
 
 // limitError says that an attempt would have too many tasks.

@@ -20,11 +20,14 @@ func (d *decision) start(e Start) {
 	d.apply(c)
 	d.lookAtResumed(Root)
 	root := d.task(Root)
-	if root.Group {
+	switch {
+	case root.toPrepare():
+		d.prepare(root)
+	case root.Group:
 		d.move(root, Planned, nil, nil)
-		return
+	default:
+		d.dispatch(root)
 	}
-	d.dispatch(root)
 }
 
 // slaDue adds the tasks of `sla:` below the root; they count against no limit.
@@ -41,7 +44,7 @@ func (d *decision) slaDue() {
 	if sla.Fail {
 		d.addSLATask(root, "^sla^fail", "fail")
 	}
-	if nodes, err := dig.Compile(root.Name, "^sla", sla.Tasks); err == nil {
+	if nodes, err := dig.Compile(root.Name, "^sla", dig.Language{Level: root.Level}, sla.Tasks); err == nil {
 		d.addTasks(root, nodes, nil, false) // an empty ^sla is a group all the same
 	}
 }

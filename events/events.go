@@ -101,9 +101,10 @@ type Log struct {
 
 // Result is what one run came to, on its way to the log.
 type Result struct {
-	Kind    Kind           `json:"event"` // Succeeded, Failed or Later
+	Kind    Kind           `json:"event"` // Succeeded, Prepared, Failed or Later
 	Run     engine.Run     `json:"run"`
-	Outcome engine.Outcome `json:"outcome,omitzero"` // of the first two
+	Outcome engine.Outcome `json:"outcome,omitzero"` // of Succeeded and Failed
+	Skip    string         `json:"skip,omitempty"`   // of Prepared
 	After   time.Duration  `json:"after,omitempty"`  // of Later: nanoseconds
 	State   *param.Map     `json:"state,omitempty"`
 }
@@ -120,6 +121,7 @@ const (
 	SLADue    Kind = "sla_due"
 	Lost      Kind = "lost"
 	Succeeded Kind = "succeeded"
+	Prepared  Kind = "prepared" // it is known what the gate keys of a task come to
 	Failed    Kind = "failed"
 	Later     Kind = "later"   // a poll or a retry was asked for
 	Results   Kind = "results" // of runs that ended side by side
@@ -148,6 +150,8 @@ func Of(e engine.Event) Event {
 		return Event{Kind: Fenced, Run: &e.Run}
 	case engine.Succeeded:
 		return Event{Kind: Succeeded, Run: &e.Run}
+	case engine.Prepared:
+		return Event{Kind: Prepared, Run: &e.Run}
 	case engine.Errored:
 		return Event{Kind: Failed, Run: &e.Run}
 	case engine.Later:
@@ -182,6 +186,8 @@ func ResultOf(e engine.Event) Result {
 	switch e := e.(type) {
 	case engine.Succeeded:
 		return Result{Kind: Succeeded, Run: e.Run, Outcome: e.Result}
+	case engine.Prepared:
+		return Result{Kind: Prepared, Run: e.Run, Skip: e.Skip}
 	case engine.Errored:
 		return Result{Kind: Failed, Run: e.Run, Outcome: engine.Outcome{Error: e.Error}}
 	case engine.Later:
@@ -194,6 +200,8 @@ func (r Result) engine(by engine.By) engine.Event {
 	switch r.Kind {
 	case Succeeded:
 		return engine.Succeeded{By: by, Run: r.Run, Result: r.Outcome}
+	case Prepared:
+		return engine.Prepared{By: by, Run: r.Run, Skip: r.Skip}
 	case Failed:
 		return engine.Errored{By: by, Run: r.Run, Error: r.Outcome.Error}
 	}
@@ -211,7 +219,7 @@ func (e Event) check() error {
 		return nil
 	case Results:
 		for _, r := range e.Results {
-			if r.Kind != Succeeded && r.Kind != Failed && r.Kind != Later {
+			if r.Kind != Succeeded && r.Kind != Prepared && r.Kind != Failed && r.Kind != Later {
 				return fmt.Errorf("%q is not the end of a run", r.Kind)
 			}
 		}

@@ -27,6 +27,9 @@ type Job struct {
 	Vars   *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
 	Scope  expr.Scope
 	Cancel bool        // the attempt was killed: clean up, do not run
+	Level  int         // of the language that it is written in, see dig.Language
+	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
+	Prepare bool
 	Away   int         // how often this run was postponed, see Resume
 	Vault  SecretStore // all secrets of the project; `_secrets` is applied here
 
@@ -39,11 +42,12 @@ type Job struct {
 	Before func(evaluated *param.Map) bool
 }
 
-// Outcome is how a run ended: exactly one of Result, Later and Error is set.
+// Outcome is how a run ended: exactly one of them is set.
 type Outcome struct {
-	Result *Result
-	Later  *Later
-	Error  *param.Map // {message, stacktrace?}
+	Result   *Result
+	Prepared *Prepared // of a run that was to prepare the task
+	Later    *Later
+	Error    *param.Map // {message, stacktrace?}
 }
 
 // Run evaluates the parameters of a task, finds its operator and runs it. It logs what
@@ -56,8 +60,18 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 		}
 	}()
 	before := j.State
-	result, err := r.run(ctx, e, j)
-	if err == nil {
+	var result Result
+	var prepared *Prepared
+	var err error
+	if j.Prepare {
+		prepared, err = j.prepare(ctx, e)
+	} else {
+		result, err = r.run(ctx, e, j)
+	}
+	switch {
+	case err == nil && j.Prepare:
+		return Outcome{Prepared: prepared}
+	case err == nil:
 		j.MarkData(&result)
 		return Outcome{Result: &result}
 	}
@@ -150,8 +164,8 @@ func (j *Job) MarkData(r *Result) {
 
 // evaluate fills in Params, Local and Template (language.md 1.7).
 func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
-	vars := param.Merge(j.Vars.Without("_check", "_error"), param.DataMap(j.variables()))
-	own := j.Own.Without("_check", "_error", "_export")
+	vars := j.seen()
+	own := j.Own.Without(append(j.steering(), "_export")...)
 	refs := j.refer(own)
 	all, err := e.Eval(ctx, param.Merge(vars, own), vars, j.Scope)
 	if err != nil {
@@ -313,7 +327,7 @@ func (r Registry) leavesNothing(j *Job) bool {
 
 // reportUnused names keys of the task that its operator never looked at.
 func (j *Job) reportUnused(operatorKey string) {
-	for _, k := range j.Own.Without("_check", "_error", "_export").Keys() {
+	for _, k := range j.Own.Without(append(j.steering(), "_export")...).Keys() {
 		if k == operatorKey || k == "_type" || j.Params.Used(k) || strings.HasPrefix(k, "_") {
 			continue
 		}

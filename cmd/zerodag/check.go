@@ -94,7 +94,7 @@ func (c *checkCommand) check(args []string) error {
 func (c *checkCommand) showDefinitions(workflows []dig.Workflow) error {
 	fmt.Fprintf(c.out, "  Definitions (%d workflows):\n", len(workflows))
 	for _, w := range workflows {
-		nodes, err := dig.Compile("", "+"+w.Name, w.Config)
+		nodes, err := dig.Tree(w.Name, w.Config)
 		if err != nil {
 			return err
 		}

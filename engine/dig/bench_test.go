@@ -27,7 +27,7 @@ func BenchmarkCompile(b *testing.B) {
 			b.ReportAllocs()
 			count := 0
 			for b.Loop() {
-				nodes, err := Compile("+main+loop", "^sub", bench.config)
+				nodes, err := Compile("+main+loop", "^sub", Language{}, bench.config)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -16,18 +16,19 @@ type Node struct {
 	Group     bool       // has no operator
 	Config    *param.Map // what is left of its mapping without subtasks and _export
 	Export    *param.Map // its _export; may be nil
+	Level     int        `json:",omitempty"` // of the language that it is written in, see Language
 }
 
 const noParent = -1
 
-// Compile makes the tree of a task and its static subtasks, in pre-order. The name of
-// the first node is parentFullName + name; its place in the parent is the caller's.
+// Compile makes the tree of a task and its static subtasks, in pre-order, of config written in
+// a language. The name of the first node is parentFullName + name; its place in the parent is the caller's.
 // An error is Errors, and it is a *param.ConfigError too.
 //
 // The engine compiles the body of a loop once for each round: sub-mappings are shared
 // with config, and copied only where keys must be taken out.
-func Compile(parentFullName, name string, config *param.Map) ([]Node, error) {
-	c := &compiler{}
+func Compile(parentFullName, name string, l Language, config *param.Map) ([]Node, error) {
+	c := &compiler{language: l}
 	c.task(noParent, parentFullName, name, config)
 	if len(c.problems) > 0 {
 		return nil, unplaced(c.problems)
@@ -35,8 +36,15 @@ func Compile(parentFullName, name string, config *param.Map) ([]Node, error) {
 	return c.nodes, nil
 }
 
+// Tree compiles all tasks of a workflow as it is stored.
+func Tree(name string, stored *param.Map) ([]Node, error) {
+	l, config := Gate(stored)
+	return Compile("", "+"+name, l, config)
+}
+
 // compiler collects nodes and problems; it goes on after a problem to find them all.
 type compiler struct {
+	language Language
 	nodes    []Node
 	names    []string // the last segment of each node's name, for paths of problems
 	edges    []int    // backing array of the nodes' Upstreams
@@ -96,12 +104,13 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 	} else if s.operators > 1 {
 		c.fail(index, nil, "give each operator a task of its own", "A task can't have more than one operator: %s", sample(rest(config)))
 	}
+	c.added(index, local)
 	c.errorTask(index, config)
 	return index
 }
 
 func (c *compiler) add(parent int, parentName, name string) int {
-	c.nodes = append(c.nodes, Node{Name: parentName + name, Parent: parent})
+	c.nodes = append(c.nodes, Node{Name: parentName + name, Parent: parent, Level: c.language.Level})
 	c.names = append(c.names, name)
 	return len(c.nodes) - 1
 }
@@ -188,10 +197,15 @@ func (c *compiler) errorTask(index int, config *param.Map) {
 	if m.Len() == 0 {
 		return
 	}
-	sub := &compiler{}
-	sub.task(noParent, c.nodes[index].Name, "^error", m)
+	c.inner(index, "_error", "^error", m)
+}
+
+// inner compiles tasks that may be made below a task, under a key of it, to find their mistakes.
+func (c *compiler) inner(index int, key, name string, config *param.Map) {
+	sub := &compiler{language: Language{Level: c.language.Level}}
+	sub.task(noParent, c.nodes[index].Name, name, config)
 	for _, p := range sub.problems {
-		p.path = slices.Concat(c.path(index), []string{"_error"}, p.path)
+		p.path = slices.Concat(c.path(index), []string{key}, p.path)
 		c.problems = append(c.problems, p)
 	}
 }

@@ -27,8 +27,9 @@ func define(name, folder string, raw *param.Map) defined {
 		problems = append(problems, problem{Error: Error{
 			Message: fmt.Sprintf("name %s: %q", fault, name), Hint: "rename the file"}})
 	}
-	c := &compiler{}
-	c.task(noParent, "", "+"+name, w.Config)
+	language, config := Gate(w.Config)
+	c := &compiler{language: language}
+	c.task(noParent, "", "+"+name, config)
 	problems = append(problems, c.problems...)
 	unused, wrong := scheduleFaults(w)
 	return defined{w, problems, wrong, unused}
@@ -50,6 +51,15 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 	fail := func(key, hint, message string) {
 		problems = append(problems, problem{path: []string{key}, Error: Error{Message: message, Hint: hint}})
 	}
+	level, fault, hint := levelOf(raw)
+	if fault != "" {
+		fail(levelKey, hint, fault)
+	}
+	known := append(TopKeys(), levelKey)
+	if level > 0 {
+		known = append(known, AddedKeys(AtTop)...)
+		w.Config.Set(levelKey, int64(level))
+	}
 	if v, _ := raw.Get("timezone"); v != nil && v != "" { // an empty text is none, as in the original
 		var err error
 		if w.Zone, err = zoneOf(v); err != nil {
@@ -64,8 +74,8 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 	if export.Len() > 0 {
 		w.Config.Set("_export", export)
 	}
-	for _, key := range storedKeys() {
-		if v, ok := raw.Get(key); ok {
+	for _, key := range append(storedKeys(), known[len(TopKeys())+1:]...) {
+		if v, ok := raw.Get(key); ok && key != levelKey {
 			w.Config.Set(key, v)
 		}
 	}
@@ -77,13 +87,13 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 			if strings.Contains(key, "^") {
 				fail(key, "^ is for generated tasks", fmt.Sprintf("task name must not contain ^ character: %q", key))
 			}
-		case slices.Contains(TopKeys(), key):
+		case slices.Contains(known, key):
 		case len(unknown) < maxListed:
 			unknown = append(unknown, key)
 		}
 	}
 	if len(unknown) > 0 {
-		fail(unknown[0], unknownKeyHint(raw, unknown), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
+		fail(unknown[0], unknownKeyHint(raw, unknown, known, level), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
 	}
 	return w, problems
 }
@@ -92,9 +102,12 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 const maxListed = 20
 
 // unknownKeyHint explains the first of some wrong keys that an explanation is known for.
-func unknownKeyHint(raw *param.Map, unknown []string) string {
+func unknownKeyHint(raw *param.Map, unknown, known []string, level int) string {
 	for _, key := range unknown {
-		if s := didYouMean(key, TopKeys()); s != "" {
+		if s := ungated(key); s != "" && level == 0 {
+			return s
+		}
+		if s := didYouMean(key, known); s != "" {
 			return "'" + key + "': " + s
 		}
 		if strings.Contains(key, "\u00a0") {

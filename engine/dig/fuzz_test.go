@@ -74,7 +74,7 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("an empty error: %#v", err)
 		}
 		for _, w := range list {
-			if _, err := Compile("", "+"+w.Name, w.Config); err != nil {
+			if _, err := Tree(w.Name, w.Config); err != nil {
 				t.Errorf("accepted but does not compile: %v", err)
 			}
 		}

@@ -49,7 +49,7 @@ func golden(t *testing.T, name string) string {
 		return "errors\n\n" + err.Error() + "\n"
 	}
 	w := list[0]
-	nodes, err := Compile("", "+"+w.Name, w.Config)
+	nodes, err := Tree(w.Name, w.Config)
 	if err != nil {
 		t.Fatal(err)
 	}

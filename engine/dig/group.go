@@ -36,13 +36,16 @@ func (c *compiler) group(index int, config, local *param.Map, s shape) {
 
 func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 	var faults []string
-	first := ""
+	first, known := "", GroupKeys()
+	if c.language.Level > 0 {
+		known = append(known, AddedKeys(c.place(index))...)
+	}
 	for _, key := range local.Keys() {
-		if slices.Contains(GroupKeys(), key) {
+		if slices.Contains(known, key) {
 			continue
 		}
 		fault := "'" + key + "'"
-		if s := didYouMean(key, GroupKeys()); s != "" {
+		if s := didYouMean(key, known); s != "" {
 			fault += " (" + s + ")"
 		}
 		if len(faults) == 0 {
@@ -54,7 +57,11 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 		hint := "this is a group: a task that runs something has an operator, such as `sh>:`"
 		if first == "_do" || first == "_else_do" {
 			hint = first + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
-		} else if near := param.Nearest(first, GroupKeys()); near != "" || slices.Contains(GroupKeys(), "_"+first) {
+		} else if s := ungated(first); s != "" && c.language.Level == 0 {
+			hint = s
+		} else if w := whereOf(first); w != 0 && c.language.Level > 0 {
+			hint = "it may stand " + w.String()
+		} else if near := param.Nearest(first, known); near != "" || slices.Contains(known, "_"+first) {
 			hint = "" // the message asks whether that one is meant
 		} else if !strings.HasPrefix(first, "_") {
 			hint = unmarkedHint(first, valueOf(local, first))

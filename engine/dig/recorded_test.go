@@ -86,7 +86,7 @@ func compiledTasks(t *testing.T, folder, workflow string) map[string]recordedTas
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, err := Compile("", "+"+workflow, list[0].Config)
+	nodes, err := Tree(workflow, list[0].Config)
 	if err != nil {
 		t.Fatal(err)
 	}

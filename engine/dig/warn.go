@@ -103,6 +103,7 @@ type critic struct {
 
 	calls       *calls
 	evalsStored bool
+	level       int                        // of the language
 	name        string                     // of the workflow
 	root        *param.Map                 // all of it
 	exports     *param.Map                 // what tasks around the one that is looked at export
@@ -114,7 +115,8 @@ type critic struct {
 
 func (c *critic) workflow(w Workflow) {
 	c.evalsStored = EvalsStored(w.Config)
-	c.root, c.name = w.Config, w.Name
+	language, _ := Gate(w.Config)
+	c.root, c.name, c.level = w.Config, w.Name, language.Level
 	c.placeholders(w.Config)
 	c.schedule(w.Config.Map("schedule"))
 	c.sla(w.Config.Map("sla"))

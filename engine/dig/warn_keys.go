@@ -122,6 +122,9 @@ func (c *critic) steering(place []string, task, key string, v param.Value, own [
 		c.unknownKeys(place, task, v, ParallelKeys())
 		c.whole(place, task, v, "limit", 1, "write how many may run at once, such as `_parallel: {limit: 2}`")
 	case slices.Contains(TaskKeys(), key):
+	case c.level > 0 && slices.Contains(AddedKeys(AtGroup|AtTask), key):
+	case ungated(key) != "":
+		c.warn(place, task, ungated(key), "%s is a parameter here, which nobody reads", key)
 	default:
 		hint := "keys of a task that begin with _ are " + strings.Join(TaskKeys(), ", ")
 		if near := param.Nearest(key, slices.Concat(TaskKeys(), own)); near != "" {

@@ -190,6 +190,23 @@ func Loop(rounds int, parallel param.Value) *param.Map {
 	return sub
 }
 
+// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [d=N]
+func (in *interpreter) prepared(a args, _ Step) (string, error) {
+	if err := a.only(1, "d", "skip", "guard"); err != nil {
+		return "", err
+	}
+	run, err := in.run(a.word(0), a)
+	if err != nil {
+		return "", err
+	}
+	skip, err := a.text("skip", "")
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(engine.Prepared{By: by, Run: run, Skip: skip}, by.Guard)
+}
+
 // fail ends a run badly: fail +task [d=N] [message=...]
 func (in *interpreter) fail(a args, _ Step) (string, error) {
 	if err := a.only(1, "d", "message", "error", "guard"); err != nil {

@@ -54,6 +54,9 @@ func (in *interpreter) tasks(args, Step) (string, error) {
 	var list lines
 	for _, t := range in.state.Tasks() {
 		text := t.State.String()
+		if t.Skipped != "" {
+			text += ", skipped: " + t.Skipped
+		}
 		if t.Resumed {
 			text += ", resumed"
 		}

@@ -70,6 +70,10 @@ func (in *interpreter) apply(c engine.Change) line {
 		return line{text: in.added(c)}
 	case engine.TaskChanged:
 		return line{in.name(c.Task), in.changed(c, before)}
+	case engine.Skipped:
+		return line{in.name(c.Task), "skipped with all below it: " + c.Why}
+	case engine.SubtreeCanceled:
+		return line{in.name(c.Task), "all below it is canceled"}
 	case engine.GroupRestarted:
 		return line{in.name(c.Group), fmt.Sprintf("starts again, copies from #%d to #%d", c.First, len(m.Tasks()))}
 	case engine.Growing:
@@ -134,6 +138,9 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	}
 	if p.Crashes != before.Crashes {
 		say("crashes=%d", p.Crashes)
+	}
+	if p.Preparing != before.Preparing {
+		say("preparing=%v", p.Preparing)
 	}
 	if p.Ending != before.Ending {
 		say("then %v", p.Ending)

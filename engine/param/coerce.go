@@ -83,6 +83,21 @@ func AsBool(key string, v Value) (bool, error) {
 	return false, mismatch("'true' or 'false'", key, v)
 }
 
+// AsCondition reads what decides whether something happens: a boolean as AsBool does, or text of a number, which is
+// what an expression of a number gives; 0 is false.
+func AsCondition(key string, v Value) (bool, error) {
+	if v == nil {
+		return false, nil
+	}
+	on, err := AsBool(key, v)
+	if text, ok := v.(string); ok && err != nil {
+		if n, notNumber := strconv.ParseFloat(strings.TrimSpace(text), 64); notNumber == nil {
+			return n != 0, nil
+		}
+	}
+	return on, err
+}
+
 // AsMap reads a mapping.
 func AsMap(key string, v Value) (*Map, error) {
 	if m, ok := v.(*Map); ok {

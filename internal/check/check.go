@@ -169,7 +169,7 @@ func Clash(file, name string, own []string) (code string, e dig.Error) {
 func Declared(workflows []dig.Workflow) (names []string, shadowed dig.Errors) {
 	builtIn := operators.Named()
 	for _, w := range workflows {
-		nodes, err := dig.Compile("", "+"+w.Name, w.Config)
+		nodes, err := dig.Tree(w.Name, w.Config)
 		if err != nil {
 			continue // Load told it
 		}

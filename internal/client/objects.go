@@ -126,6 +126,7 @@ type Task struct {
 	Config          *param.Map `json:"config"`
 	Upstreams       []ID       `json:"upstreams"`
 	IsGroup         bool       `json:"isGroup"`
+	Skipped         string     `json:"skipped,omitempty"`
 	State           string     `json:"state"`
 	CancelRequested bool       `json:"cancelRequested"`
 	ExportParams    *param.Map `json:"exportParams"`

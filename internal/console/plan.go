@@ -80,7 +80,7 @@ func PlanHere(w dig.Workflow, read dig.Source) (*Plan, error) {
 }
 
 func planOf(w host.Workflow) (*Plan, error) {
-	nodes, err := dig.Compile("", "+"+w.Name, w.Config)
+	nodes, err := dig.Tree(w.Name, w.Config)
 	if err != nil {
 		return nil, host.Invalidf("%v", err)
 	}
@@ -151,7 +151,7 @@ func (p *planner) bodies(owner int, n dig.Node, depth int) {
 		above, name = n.Name+"^sub", "+{}" // for each round, under a name that has its values
 	}
 	for _, key := range dig.BodiesOf(n.Config) {
-		nodes, err := dig.Compile(above, name, n.Config.Map(key))
+		nodes, err := dig.Compile(above, name, dig.Language{Level: n.Level}, n.Config.Map(key))
 		if err != nil {
 			continue // it fails at run time, and check tells
 		}

@@ -218,6 +218,15 @@ func (a *attempt) halt() {
 	}
 }
 
+// haltFlagged ends those runs of the attempt in this process whose tasks are to end, as the log says. The lock is held.
+func (a *attempt) haltFlagged() {
+	for run, stop := range a.stops {
+		if t := a.state.Task(run.Task); t != nil && t.Cancel {
+			stop()
+		}
+	}
+}
+
 // clock is the time of the next entry: it never goes back within a log. The lock is held.
 func (a *attempt) clock(now time.Time) time.Time {
 	if now.After(a.at) {

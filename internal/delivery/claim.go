@@ -54,7 +54,7 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 		switch {
 		case tooSoon(s, r):
 			c.early = true // woken before it has said that it waits
-		case t == nil || t.Dispatch != r.Dispatch || t.Group:
+		case t == nil || t.Dispatch != r.Dispatch || t.Group && !t.Preparing:
 			c.stray = true
 		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
 			c.events = append(c.events, engine.Due{By: engine.By{Guard: c.guard}, Run: r})

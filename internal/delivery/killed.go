@@ -24,20 +24,26 @@ func (w *Worker) StopKilled(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stopKilled believes the log, not the row: until the kill is in the log, a run that is cut off would have failed.
+// stopKilled believes the log, not the row: until the kill is in the log, a run that is cut off would have failed. Of a
+// group that fails fast only the log knows.
 func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	row, err := w.Rows.Attempt(ctx, host.AnySite, a.id)
-	if err != nil || !row.Canceled && !row.Done {
+	if err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	fast := a.state != nil && a.state.FailsFast()
+	if !row.Canceled && !row.Done && !fast {
+		return nil
+	}
 	if !row.Done {
 		if _, err := a.load(ctx); err != nil {
 			a.state = nil
 			return err
 		}
 		if !a.state.Canceled() && !a.state.Ended() {
+			a.haltFlagged()
 			return nil
 		}
 	}

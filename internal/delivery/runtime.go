@@ -47,6 +47,11 @@ func (r *Runtime) execute(ctx context.Context, j *job) (operators.Outcome, error
 	log := secrets.Log(logs.Open(j.Identity, j.created))
 	defer log.Close()
 	j.Log, j.Vault = log, secrets
+	if j.Prepare { // which needs no files
+		o := r.Registry.Run(ctx, r.Evaluator, j.Job)
+		o.Error = secrets.MaskAll(o.Error)
+		return o, nil
+	}
 	var space host.Workspace
 	if err == nil {
 		space, err = r.Workspace(ctx, j.Identity, j.workflow)

@@ -13,8 +13,9 @@ import (
 	"zerodag/operators"
 )
 
-// Inline says whether a task's operator does no I/O, as far as its text tells.
-func Inline(r operators.Registry, t *engine.Task) bool { return Written(r, t).Inline }
+// Inline says whether a task's run does no I/O, as far as its text tells: that of an operator, or one that only prepares
+// the task.
+func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || Written(r, t).Inline }
 
 // Written is a task's operator as far as its text tells: what the registry has for its name, or
 // nothing.
@@ -44,6 +45,8 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	switch {
 	case o.Later != nil:
 		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State}
+	case o.Prepared != nil:
+		return engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip}
 	case o.Error != nil:
 		return engine.Errored{By: by, Run: run, Error: o.Error}
 	}

@@ -25,6 +25,7 @@ type restTask struct {
 	StartedAt       moment `json:"startedAt"`
 	Error           object `json:"error"`
 	IsGroup         bool   `json:"isGroup"`
+	Skipped         string `json:"skipped,omitempty"` // why it was not run
 }
 
 // task shows a task. Parameters are shared with the engine: they are frozen, only read.
@@ -42,7 +43,7 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 	r := restTask{ID: id(t.ID), FullName: t.Name, ParentID: orNull(int64(t.Parent)), Config: object{config},
 		Upstreams: make([]id, len(t.Upstreams)), State: t.State.String(), CancelRequested: t.Cancel,
 		ExportParams: object{export}, StateParams: object{mask(t.Progress.Params)}, UpdatedAt: moment(updated), RetryAt: moment(t.RetryAt),
-		StartedAt: moment(t.StartedAt), IsGroup: t.Group}
+		StartedAt: moment(t.StartedAt), IsGroup: t.Group, Skipped: t.Skipped}
 	for i, u := range t.Upstreams {
 		r.Upstreams[i] = id(u)
 	}

@@ -118,6 +118,13 @@ func (a *Attempt) step(ctx context.Context, e engine.Event) {
 	if a.host.Changed != nil {
 		a.host.Changed(a.State, changes)
 	}
+	if !a.State.Canceled() {
+		for id, stop := range a.stop {
+			if a.State.Task(id).Cancel {
+				stop() // its group failed fast
+			}
+		}
+	}
 	for _, effect := range a.State.Outstanding(guard) {
 		a.perform(ctx, effect)
 	}

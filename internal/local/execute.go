@@ -47,7 +47,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		Own:    t.Config,
 		Vars:   vars,
 		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
-		Cancel: t.Cancel,
+		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing,
 
 		EvalStored: a.evalStored,
 	}
@@ -70,7 +70,7 @@ func (h *Host) taskLimit() int {
 
 // execute does one run, with files and secrets of its own.
 func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome {
-	if h.Before != nil {
+	if h.Before != nil && !j.Prepare {
 		if r := h.Before(j); r != nil {
 			j.MarkData(r)
 			return operators.Outcome{Result: r}
@@ -82,6 +82,11 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	log := h.vault.Log(unclosed{j.Log})
 	defer log.Close() // writes what it holds back
 	j.Log, j.Vault = log, h.vault
+	if j.Prepare { // which needs no files
+		o := h.Registry.Run(ctx, h.Evaluator, j)
+		o.Error = h.vault.MaskAll(o.Error)
+		return o
+	}
 	w, err := h.Workspace(j.Identity)
 	if err != nil {
 		j.Log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())

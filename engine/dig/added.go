@@ -1,0 +1,130 @@
+package dig
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Where says at which places of a file a key may stand; places are added up.
+type Where uint8
+
+// The places.
+const (
+	AtTop   Where = 1 << iota // of the file
+	AtGroup                   // a task without an operator
+	AtTask                    // a task with an operator
+)
+
+// addition is a key that zerodag adds to the language.
+type addition struct {
+	name  string
+	where Where
+	// check reports what is wrong with the value as far as the text tells; `${...}` is not evaluated.
+	check func(key string, v param.Value, report func(below []string, message, hint string))
+}
+
+// additions are all of them, in the order of the page about them. A file without `zerodag: 1` has none.
+func additions() []addition {
+	return []addition{
+		{levelKey, AtTop, func(string, param.Value, func([]string, string, string)) {}},
+		{"_if", AtTop | AtGroup | AtTask, checkIf},
+		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
+	}
+}
+
+// AddedKeys are the keys that zerodag adds at any of some places. They need `zerodag: 1` at the top of the file.
+func AddedKeys(at Where) []string {
+	var keys []string
+	for _, a := range additions() {
+		if a.where&at != 0 {
+			keys = append(keys, a.name)
+		}
+	}
+	return keys
+}
+
+// place is where a node stands.
+func (c *compiler) place(index int) Where {
+	switch {
+	case index == 0 && c.language.Whole:
+		return AtTop
+	case c.nodes[index].Group:
+		return AtGroup
+	}
+	return AtTask
+}
+
+// added checks the keys of a task that zerodag adds, and that no other key begins with "_": one that is misspelt would
+// be a parameter that nobody reads.
+func (c *compiler) added(index int, config *param.Map) {
+	if c.language.Level == 0 {
+		return
+	}
+	at := c.place(index)
+	for key, v := range config.All() {
+		i := slices.IndexFunc(additions(), func(a addition) bool { return a.name == key })
+		switch {
+		case i >= 0 && additions()[i].where&at == 0:
+			if at != AtTask {
+				continue // which is told with other unknown keys of a group
+			}
+			c.fail(index, []string{key}, "it may stand "+additions()[i].where.String(), "'%s' has no meaning here", key)
+		case i >= 0:
+			additions()[i].check(key, v, func(below []string, message, hint string) {
+				c.fail(index, append([]string{key}, below...), hint, "%s", message)
+			})
+		case at == AtTask && strings.HasPrefix(key, "_") && !slices.Contains(TaskKeys(), key):
+			known := append(TaskKeys(), AddedKeys(AtTask)...)
+			hint := "keys of a task that begin with _ are " + strings.Join(known, ", ")
+			if s := didYouMean(key, known); s != "" {
+				hint = s
+			}
+			c.fail(index, []string{key}, hint, "'%s' is not read by anybody", key)
+		}
+	}
+}
+
+// whereOf says where a key may stand that zerodag adds, 0 for any other one.
+func whereOf(key string) Where {
+	for _, a := range additions() {
+		if a.name == key {
+			return a.where
+		}
+	}
+	return 0
+}
+
+// String names the places.
+func (w Where) String() string {
+	var list []string
+	for _, p := range []struct {
+		at   Where
+		name string
+	}{{AtTop, "at the top of a file"}, {AtGroup, "in a group"}, {AtTask, "in a task with an operator"}} {
+		if w&p.at != 0 {
+			list = append(list, p.name)
+		}
+	}
+	return strings.Join(list, " or ")
+}
+
+// checkYes wants true or false, as written.
+func checkYes(key string, v param.Value, report func([]string, string, string)) {
+	if _, err := param.AsBool(key, v); err != nil || v == nil {
+		report(nil, "'"+key+"' must be true or false: "+sample(v), "write true or false; ${...} is not evaluated here")
+	}
+}
+
+// checkIf wants something that can be true or false.
+func checkIf(key string, v param.Value, report func([]string, string, string)) {
+	switch v.(type) {
+	case *param.Map, []param.Value:
+		report(nil, "'"+key+"' must be a condition: "+sample(v), "write an expression, such as `_if: ${session_date > '2026-01-01'}`")
+	case string:
+		if _, err := param.AsCondition(key, v); err != nil && !strings.Contains(v.(string), "${") {
+			report(nil, "'"+key+"' is neither true nor false: "+sample(v), "write an expression, such as `_if: ${session_date > '2026-01-01'}`")
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package dig
+
+import (
+	"fmt"
+	"slices"
+
+	"zerodag/engine/param"
+)
+
+// Latest is the highest level of the language that this version knows.
+const Latest = 1
+
+// levelKey is the key at the top of a file that says its level.
+const levelKey = "zerodag"
+
+// Language is what a mapping of tasks is written in.
+type Language struct {
+	// Level is 0 for Digdag's own language, and more where the file asks for the keys that zerodag adds (see
+	// AddedKeys): Digdag takes any key of a task for a parameter, so that nothing new may mean anything in an
+	// old file.
+	Level int
+	// Whole says that the mapping is a whole file, which may have keys that only the top of one has.
+	Whole bool
+}
+
+// Gate takes the level out of a file as it is stored (Workflow.Config, Callee): what is left is what Compile wants.
+func Gate(config *param.Map) (Language, *param.Map) {
+	l := Language{Whole: true}
+	v, there := config.Get(levelKey)
+	if !there {
+		return l, config
+	}
+	if n, ok := v.(int64); ok && 0 < n && n <= Latest {
+		l.Level = int(n)
+	}
+	return l, config.Without(levelKey)
+}
+
+// Body takes the level out of what an operator has made: subtasks are written in the language of the task that made
+// them, but a file that call> read says its own, and a text that http_call> received may.
+func Body(of Language, operator string, body *param.Map) (Language, *param.Map) {
+	switch {
+	case operator == "call", operator == "http_call" && body.Has(levelKey):
+		return Gate(body)
+	}
+	return Language{Level: of.Level}, body
+}
+
+// levelOf reads the level at the top of a file; "" is no fault. A file with a fault is read as if it had the latest one,
+// so that its other keys give no faults that are none.
+func levelOf(raw *param.Map) (level int, fault, hint string) {
+	v, there := raw.Get(levelKey)
+	if !there {
+		return 0, "", ""
+	}
+	n, ok := v.(int64)
+	switch {
+	case !ok || n < 1:
+		return Latest, fmt.Sprintf("'%s' must be the level of the language, a number such as %d: %s", levelKey, Latest, sample(v)), fmt.Sprintf("write `%s: %d`", levelKey, Latest)
+	case n > Latest:
+		return Latest, fmt.Sprintf("This file needs zerodag language level %d, and this version knows %d", n, Latest), "use a newer version of zerodag"
+	}
+	return int(n), "", ""
+}
+
+// ungated says how a key is put to use that zerodag adds, "" for any other one.
+func ungated(key string) string {
+	if key != levelKey && slices.Contains(AddedKeys(AtTop|AtGroup|AtTask), key) {
+		return fmt.Sprintf("'%s' is a zerodag key: put `%s: %d` at the top of the file", key, levelKey, Latest)
+	}
+	return ""
+}

@@ -1,0 +1,66 @@
+package engine
+
+import "zerodag/engine/param"
+
+// toPrepare says that keys of the task must be evaluated before it may start.
+func (t *Task) toPrepare() bool {
+	return t.Level > 0 && !t.Cancel && t.Config.Has("_if")
+}
+
+// prepare sends a task to have its gate keys evaluated. That is a run as any other: who has it owes it, and it is
+// taken over when that one is lost. It is none that people count, so the task has not started.
+func (d *decision) prepare(t *Task) {
+	d.move(t, Running, nil, func(p *Progress) {
+		p.Dispatch++
+		p.Guard, p.Preparing = d.guard, true
+	})
+}
+
+// prepared starts a task whose gate keys are known, or leaves it out.
+func (d *decision) prepared(t *Task, e Prepared) {
+	switch {
+	case t.Cancel:
+		d.move(t, Canceled, nil, nil)
+	case e.Skip != "":
+		d.skip(t, e.Skip)
+	case t.Group:
+		d.move(t, Planned, nil, nil)
+	default:
+		d.dispatch(t)
+	}
+}
+
+// failsFast says whether the first error among the children of a task ends the others. That of a loop is said at its task,
+// whose rounds are below another one that the loop made.
+func (s *State) failsFast(t *Task) bool {
+	if t.Level == 0 {
+		return false
+	}
+	on := func(t *Task) bool {
+		v, _ := t.Config.Get("_fail_fast")
+		fast, err := param.AsBool("_fail_fast", v)
+		return err == nil && v != nil && fast
+	}
+	return on(t) || t.Parent != 0 && t.Name == s.task(t.Parent).Name+"^sub" && on(s.task(t.Parent))
+}
+
+// FailsFast says whether any task of the attempt may end others of its group.
+func (s *State) FailsFast() bool {
+	for _, t := range s.tasks {
+		if t != nil && t.Level > 0 && t.Config.Has("_fail_fast") {
+			return true
+		}
+	}
+	return false
+}
+
+// skip leaves out a task and all below it, also what is not made yet.
+func (d *decision) skip(t *Task, why string) {
+	for _, g := range append([]growth(nil), d.growing...) {
+		if g.First == t.ID {
+			d.stopGrowing(g)
+		}
+	}
+	d.apply(Skipped{Task: t.ID, Why: why, At: d.now})
+	d.look = append(d.look, t.ID)
+}

@@ -1,0 +1,6 @@
+// Package gated runs workflows with `zerodag: 1` on the embedded server, and says what each must come to.
+//
+// Only its tests use it. A txtar file in cases/ holds a project, and in `want`, its last file, how the first workflow of it
+// ends, with the state of each task. One in bad/ holds a project with one mistake, and the error that `check` shows.
+// It must never hold a case without `zerodag: 1`: what Digdag does is recorded in conformance.
+package gated

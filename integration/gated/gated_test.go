@@ -1,0 +1,183 @@
+package gated
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"zerodag"
+	"zerodag/engine/dig"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what came out into the files; read the diff before you keep it")
+
+// fewest is less than there are: a glob that finds nothing must not pass.
+const fewest = 5
+
+// eachFile calls f for each file of a folder, with what it is made of.
+func eachFile(t *testing.T, folder string, f func(t *testing.T, name string, a *txtar.Archive)) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
+	if err != nil || len(names) < fewest {
+		t.Fatalf("%d files in %s: %v", len(names), folder, err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(t, name, a)
+		})
+	}
+}
+
+// compare holds what came out against `want`, which is the last file.
+func compare(t *testing.T, name string, a *txtar.Archive, got string) {
+	t.Helper()
+	want := &a.Files[len(a.Files)-1]
+	if want.Name != "want" {
+		t.Fatalf("%s: the last file must be `want`, not %s", name, want.Name)
+	}
+	if string(want.Data) == got {
+		return
+	}
+	if *rewrite {
+		want.Data = []byte(got)
+		if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("%s: %s\n%s", name, strings.TrimSpace(string(a.Comment)), cmp.Diff(string(want.Data), got))
+}
+
+// TestCases proves what each project comes to.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	eachFile(t, "cases", func(t *testing.T, name string, a *txtar.Archive) {
+		compare(t, name, a, run(t, a))
+	})
+}
+
+// TestBad proves that each mistake is told once, with its place and a remedy.
+func TestBad(t *testing.T) {
+	t.Parallel()
+	eachFile(t, "bad", func(t *testing.T, name string, a *txtar.Archive) {
+		files := map[string][]byte{}
+		var workflows []string
+		for _, f := range a.Files[:len(a.Files)-1] {
+			files[f.Name] = f.Data
+			if strings.HasSuffix(f.Name, ".dig") {
+				workflows = append(workflows, f.Name)
+			}
+		}
+		_, err := dig.Load(func(name string) ([]byte, error) {
+			if text, ok := files[name]; ok {
+				return text, nil
+			}
+			return nil, dig.ErrNotFound
+		}, workflows)
+		var list dig.Errors
+		if !errors.As(err, &list) || len(list) != 1 {
+			t.Fatalf("%s: there must be one error: %v", name, err)
+		}
+		if list[0].Line == 0 || list[0].Hint == "" {
+			t.Errorf("%s: the error has no place or no remedy: %#v", name, list[0])
+		}
+		compare(t, name, a, err.Error()+"\n")
+	})
+}
+
+// run runs the first workflow of a project and says what it came to.
+func run(t *testing.T, a *txtar.Archive) string {
+	t.Helper()
+	folder, workflow := t.TempDir(), ""
+	for _, f := range a.Files[:len(a.Files)-1] {
+		if workflow == "" && strings.HasSuffix(f.Name, ".dig") {
+			workflow = strings.TrimSuffix(f.Name, ".dig")
+		}
+		path := filepath.Join(folder, filepath.FromSlash(f.Name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o755)); err != nil { //nolint:gosec // scripts are run
+			t.Fatal(err)
+		}
+	}
+	e, err := zerodag.Open("", zerodag.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := e.Push(t.Context(), folder, "p", "1"); err != nil {
+		t.Fatal(err)
+	}
+	id, err := e.Start(t.Context(), zerodag.Start{Project: "p", Workflow: workflow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	var failed *zerodag.Failure
+	switch err := e.Wait(t.Context(), id); {
+	case errors.As(err, &failed):
+		b.WriteString("failed\n")
+	case err != nil:
+		t.Fatal(err)
+	default:
+		b.WriteString("success\n")
+	}
+	for _, line := range tasks(t, e.Handler(), id) {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+type task struct {
+	FullName, State, Skipped string
+	Error                    struct{ Message string }
+	StoreParams              json.RawMessage
+}
+
+// tasks are the tasks of an attempt, a line each.
+func tasks(t *testing.T, api http.Handler, id int64) (lines []string) {
+	t.Helper()
+	var answer struct{ Tasks []task }
+	get(t, api, fmt.Sprintf("/api/attempts/%d/tasks", id), &answer)
+	for _, x := range answer.Tasks {
+		line := x.FullName + ": " + x.State
+		if x.Skipped != "" {
+			line += ", skipped: " + x.Skipped
+		}
+		if x.Error.Message != "" {
+			line += ", error: " + strings.TrimSpace(x.Error.Message)
+		}
+		if stored := string(x.StoreParams); stored != "{}" {
+			line += ", stored: " + stored
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func get(t *testing.T, api http.Handler, path string, into any) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil || w.Code != http.StatusOK {
+		t.Fatalf("GET %s: %d %v", path, w.Code, err)
+	}
+}

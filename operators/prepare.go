@@ -1,0 +1,49 @@
+package operators
+
+import (
+	"context"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// Prepared is what the gate keys of a task came to.
+type Prepared struct {
+	Skip string // why the task is not to be run; "" when it is
+}
+
+// prepare evaluates the gate keys of a task, which may be a group: its other keys are not looked at.
+func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
+	if j.Cancel {
+		return nil, j.canceled()
+	}
+	condition, ok := j.Own.Get("_if")
+	if !ok {
+		return &Prepared{}, nil
+	}
+	vars := j.seen()
+	all, err := e.Eval(ctx, param.Merge(vars, param.New("_if", condition)), vars, j.Scope)
+	if err != nil {
+		return nil, err
+	}
+	value, _ := all.Get("_if")
+	on, err := param.AsCondition("_if", value)
+	if err != nil || on {
+		return &Prepared{}, err
+	}
+	return &Prepared{Skip: "_if is " + param.Text(value)}, nil
+}
+
+// seen are the parameters that expressions of the task may name, without its own keys.
+func (j *Job) seen() *param.Map {
+	return param.Merge(j.Vars.Without(j.steering()...), param.DataMap(j.variables()))
+}
+
+// steering are the keys that say how a task is run and are no parameters of it.
+func (j *Job) steering() []string {
+	keys := []string{"_check", "_error"}
+	if j.Level > 0 {
+		keys = append(keys, dig.AddedKeys(dig.AtGroup|dig.AtTask)...)
+	}
+	return keys
+}
