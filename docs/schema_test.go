@@ -98,6 +98,8 @@ func (s schema) key(name string) object {
 		o = object{"allOf": []any{ref("yes")}}
 	case "zerodag":
 		o = object{"const": dig.Latest}
+	case "_ignore_error":
+		o = object{"type": []any{"boolean", "string", "object"}}
 	case "_if":
 		o = object{"type": []any{"boolean", "number", "string", "null"}}
 	case "_after":

@@ -18,6 +18,7 @@ type Carried struct {
 	Outcome   *Outcome   `json:"out,omitempty"`
 	UpdatedAt time.Time  `json:"updated,omitzero"`
 	Skipped   string     `json:"skipped,omitempty"`
+	Ignored   bool       `json:"ignored,omitempty"`
 }
 
 // give makes t what was carried over: the old task's config and results, without the
@@ -25,7 +26,7 @@ type Carried struct {
 func (c Carried) give(t *Task) {
 	t.Resumed = true
 	t.Config, t.Export = c.Config, c.Export
-	t.Progress = Progress{State: Success, UpdatedAt: c.UpdatedAt, Skipped: c.Skipped}
+	t.Progress = Progress{State: Success, UpdatedAt: c.UpdatedAt, Skipped: c.Skipped, Ignored: c.Ignored}
 	if c.Outcome != nil {
 		o := *c.Outcome
 		o.ResetStore = nil
@@ -34,7 +35,7 @@ func (c Carried) give(t *Task) {
 }
 
 func carry(t *Task) Carried {
-	return Carried{Name: t.Name, Config: t.Config, Export: t.Export, Outcome: t.Outcome, UpdatedAt: t.UpdatedAt, Skipped: t.Skipped}
+	return Carried{Name: t.Name, Config: t.Config, Export: t.Export, Outcome: t.Outcome, UpdatedAt: t.UpdatedAt, Skipped: t.Skipped, Ignored: t.Ignored}
 }
 
 // CarryFailed lists what a resume of mode "failed" takes over: every success. It is an

@@ -93,6 +93,7 @@ type Progress struct {
 	// Of tasks of a file with `zerodag: 1` only.
 	Preparing bool   `json:"prep,omitempty"`    // the current run finds out what its gate keys come to, see Prepared
 	Skipped   string `json:"skipped,omitempty"` // why it was not run, and is a success all the same
+	Ignored   bool   `json:"ignored,omitempty"` // it failed, and is a success all the same
 }
 
 // Outcome is what runs of a task returned.
@@ -196,7 +197,7 @@ func (s *State) Task(id TaskID) *Task {
 func (s *State) Failure() (task, message string) {
 	var first *Task
 	for _, t := range s.tasks {
-		if t != nil && t.State == Failed && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) {
+		if t != nil && t.State == Failed && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.withinIgnored(t) {
 			first = t
 		}
 	}
@@ -206,6 +207,16 @@ func (s *State) Failure() (task, message string) {
 	text, _ := first.Error.Get("message")
 	message, _ = text.(string)
 	return first.Name, message
+}
+
+// withinIgnored says that a group around a task failed and is a success all the same.
+func (s *State) withinIgnored(t *Task) bool {
+	for ; t != nil && t.Level > 0; t = s.Task(t.Parent) {
+		if t.Ignored {
+			return true
+		}
+	}
+	return false
 }
 
 // Tasks returns all tasks in the order of their ids.

@@ -16,10 +16,36 @@ func (d *decision) childrenDone(t *Task) {
 	case t.failed == 0:
 		d.move(t, Success, nil, nil)
 	case d.tryAgain(t):
-	case d.handleFailure(t):
 	default:
-		d.move(t, GroupError, nil, nil)
+		d.groupFailed(t)
 	}
+}
+
+// groupFailed ends a task whose children failed for good, behind its `_error` if it has one.
+func (d *decision) groupFailed(t *Task) {
+	end, ignored := GroupError, false
+	var out *Outcome
+	if t.Level > 0 {
+		if failure := d.failureOf(t); t.ignores(failure) {
+			end, ignored, out = Success, true, t.ignored(failure)
+		}
+	}
+	if d.handleFailure(t, ignored) {
+		d.move(t, Planned, out, func(p *Progress) { p.Ending, p.Ignored = end, ignored })
+		return
+	}
+	d.move(t, end, out, func(p *Progress) { p.Ignored = ignored })
+}
+
+// failureOf merges the errors of all tasks below one.
+func (d *decision) failureOf(t *Task) *param.Map {
+	failure := param.New()
+	for _, c := range d.descendants(t, nil) {
+		if c.Outcome != nil && c.State.Error() {
+			failure = param.Merge(failure, c.Error)
+		}
+	}
+	return failure
 }
 
 // tryAgain starts the next try of a task whose children failed, if `_retry` leaves one.
@@ -65,11 +91,11 @@ func (d *decision) tooManyCopies(t *Task) bool {
 // an attempt has failed.
 const FailureAlert = "^failure-alert"
 
-// handleFailure adds `^failure-alert` and `^error` below a group that failed; the final
+// handleFailure adds `^failure-alert`, unless the failure is ignored, and `^error` below a group that failed; the final
 // state waits for them. False when there is nothing to add.
-func (d *decision) handleFailure(t *Task) bool {
+func (d *decision) handleFailure(t *Task, ignored bool) bool {
 	before := len(d.tasks)
-	if t.Parent == 0 {
+	if t.Parent == 0 && !ignored {
 		alert, err := compile(t, FailureAlert, param.New("_type", "notify", "_command", "Workflow session attempt failed"))
 		if err == nil {
 			d.addTasks(t, alert, nil, false)
@@ -81,11 +107,7 @@ func (d *decision) handleFailure(t *Task) bool {
 	if nodes, err := compile(t, "^error", handler); err == nil && d.checkLimit(0, len(nodes)) == nil {
 		d.addTasks(t, nodes, nil, false)
 	}
-	if len(d.tasks) == before {
-		return false
-	}
-	d.move(t, Planned, nil, func(p *Progress) { p.Ending = GroupError })
-	return true
+	return len(d.tasks) > before
 }
 
 // failureExport lays on a handler's export what all tasks below the failed group stored,

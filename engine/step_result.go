@@ -57,15 +57,19 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
 		return param.Merge(export.Without("error"), param.New("error", failure))
 	})
+	end, ignored := Failed, t.ignores(failure)
+	if ignored {
+		end, out = Success, t.ignored(failure)
+	}
 	if t.Group { // what was to start it failed: nothing below it ever starts
 		d.cancelBelow(t)
 	}
 	nodes, err := compile(t, "^error", handler)
 	if err != nil || len(nodes) == 0 || d.checkLimit(0, len(nodes)) != nil {
-		d.move(t, Failed, out, nil)
+		d.move(t, end, out, func(p *Progress) { p.Ignored = ignored })
 		return
 	}
-	d.move(t, Planned, out, func(p *Progress) { p.Ending = Failed })
+	d.move(t, Planned, out, func(p *Progress) { p.Ending, p.Ignored = end, ignored })
 	d.addTasks(t, nodes, nil, false)
 }
 

@@ -36,7 +36,11 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 
 // seen are the parameters that expressions of the task may name, without its own keys.
 func (j *Job) seen() *param.Map {
-	return param.Merge(j.Vars.Without(j.steering()...), param.DataMap(j.variables()))
+	vars := param.Merge(j.Vars.Without(j.steering()...), param.DataMap(j.variables()))
+	if j.Level > 0 && !vars.Has("failed") { // so that `${!!failed.load}` is no error before +load has failed
+		vars = param.Merge(vars, param.New("failed", param.New()))
+	}
+	return vars
 }
 
 // steering are the keys that say how a task is run and are no parameters of it.

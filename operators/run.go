@@ -26,12 +26,12 @@ type Job struct {
 	Own    *param.Map // the task's own config, unevaluated
 	Vars   *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
 	Scope  expr.Scope
-	Cancel bool        // the attempt was killed: clean up, do not run
-	Level  int         // of the language that it is written in, see dig.Language
+	Cancel bool // the attempt was killed: clean up, do not run
+	Level  int  // of the language that it is written in, see dig.Language
 	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
 	Prepare bool
-	Away   int         // how often this run was postponed, see Resume
-	Vault  SecretStore // all secrets of the project; `_secrets` is applied here
+	Away    int         // how often this run was postponed, see Resume
+	Vault   SecretStore // all secrets of the project; `_secrets` is applied here
 
 	// EvalStored evaluates what operators stored as the original does: again before each task,
 	// secrets included. Else it is data.

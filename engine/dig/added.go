@@ -1,6 +1,7 @@
 package dig
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +32,7 @@ func additions() []addition {
 		{levelKey, AtTop, func(string, param.Value, func([]string, string, string)) {}},
 		{"_if", AtTop | AtGroup | AtTask, checkIf},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
+		{"_ignore_error", AtTop | AtGroup | AtTask, checkIgnore},
 	}
 }
 
@@ -126,5 +128,45 @@ func checkIf(key string, v param.Value, report func([]string, string, string)) {
 		if _, err := param.AsCondition(key, v); err != nil && !strings.Contains(v.(string), "${") {
 			report(nil, "'"+key+"' is neither true nor false: "+sample(v), "write an expression, such as `_if: ${session_date > '2026-01-01'}`")
 		}
+	}
+}
+
+// checkIgnore wants true or false, or what an error must be like.
+func checkIgnore(key string, v param.Value, report func([]string, string, string)) {
+	m, ok := v.(*param.Map)
+	if !ok {
+		checkYes(key, v, report)
+		return
+	}
+	const form = "write `_ignore_error: true`, or {exit_code: [3, 4], message: part of it or /regular expression/}"
+	for k, v := range m.All() {
+		switch k {
+		case "exit_code":
+			list, isList := v.([]param.Value)
+			if !isList {
+				list = []param.Value{v}
+			}
+			for _, n := range list {
+				if code, ok := n.(int64); !ok || code < 1 || code > 255 {
+					report([]string{k}, "exit_code must be a number from 1 to 255, or a list of them: "+sample(v), form)
+					break
+				}
+			}
+		case "message":
+			text, ok := v.(string)
+			inner, isPattern := strings.CutPrefix(text, "/")
+			_, err := regexp.Compile(strings.TrimSuffix(inner, "/"))
+			switch {
+			case !ok || text == "":
+				report([]string{k}, "message must be a text: "+sample(v), form)
+			case isPattern && strings.HasSuffix(inner, "/") && err != nil:
+				report([]string{k}, "message is no regular expression: "+err.Error(), "see https://pkg.go.dev/regexp/syntax for what one may have")
+			}
+		default:
+			report([]string{k}, "'"+k+"' is not read by anybody", form)
+		}
+	}
+	if m.Len() == 0 {
+		report(nil, "'_ignore_error' names no error", form)
 	}
 }

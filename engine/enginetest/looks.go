@@ -57,6 +57,9 @@ func (in *interpreter) tasks(args, Step) (string, error) {
 		if t.Skipped != "" {
 			text += ", skipped: " + t.Skipped
 		}
+		if t.Ignored {
+			text += ", ignored"
+		}
 		if t.Resumed {
 			text += ", resumed"
 		}

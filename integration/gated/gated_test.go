@@ -148,6 +148,7 @@ func run(t *testing.T, a *txtar.Archive) string {
 
 type task struct {
 	FullName, State, Skipped string
+	IgnoredError             bool
 	Error                    struct{ Message string }
 	StoreParams              json.RawMessage
 }
@@ -161,6 +162,9 @@ func tasks(t *testing.T, api http.Handler, id int64) (lines []string) {
 		line := x.FullName + ": " + x.State
 		if x.Skipped != "" {
 			line += ", skipped: " + x.Skipped
+		}
+		if x.IgnoredError {
+			line += ", ignored"
 		}
 		if x.Error.Message != "" {
 			line += ", error: " + strings.TrimSpace(x.Error.Message)

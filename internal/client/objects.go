@@ -127,6 +127,7 @@ type Task struct {
 	Upstreams       []ID       `json:"upstreams"`
 	IsGroup         bool       `json:"isGroup"`
 	Skipped         string     `json:"skipped,omitempty"`
+	IgnoredError    bool       `json:"ignoredError,omitempty"`
 	State           string     `json:"state"`
 	CancelRequested bool       `json:"cancelRequested"`
 	ExportParams    *param.Map `json:"exportParams"`

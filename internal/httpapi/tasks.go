@@ -26,6 +26,7 @@ type restTask struct {
 	Error           object `json:"error"`
 	IsGroup         bool   `json:"isGroup"`
 	Skipped         string `json:"skipped,omitempty"` // why it was not run
+	IgnoredError    bool   `json:"ignoredError,omitempty"`
 }
 
 // task shows a task. Parameters are shared with the engine: they are frozen, only read.
@@ -43,7 +44,7 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 	r := restTask{ID: id(t.ID), FullName: t.Name, ParentID: orNull(int64(t.Parent)), Config: object{config},
 		Upstreams: make([]id, len(t.Upstreams)), State: t.State.String(), CancelRequested: t.Cancel,
 		ExportParams: object{export}, StateParams: object{mask(t.Progress.Params)}, UpdatedAt: moment(updated), RetryAt: moment(t.RetryAt),
-		StartedAt: moment(t.StartedAt), IsGroup: t.Group, Skipped: t.Skipped}
+		StartedAt: moment(t.StartedAt), IsGroup: t.Group, Skipped: t.Skipped, IgnoredError: t.Ignored && t.State == engine.Success}
 	for i, u := range t.Upstreams {
 		r.Upstreams[i] = id(u)
 	}

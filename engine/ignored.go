@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+)
+
+// IgnoreKeys are those of the mapping that `_ignore_error` may be.
+func IgnoreKeys() []string { return []string{"exit_code", "message"} }
+
+// ignores says whether a failure of the task for good counts as a success: `_ignore_error` is true, or one of its
+// conditions fits the failure.
+func (t *Task) ignores(failure *param.Map) bool {
+	if t.Level == 0 {
+		return false
+	}
+	v, _ := t.Config.Get("_ignore_error")
+	conditions, isMap := v.(*param.Map)
+	if !isMap {
+		on, err := param.AsBool("_ignore_error", v)
+		return v != nil && err == nil && on
+	}
+	text, _ := failure.Get("message")
+	message, _ := text.(string)
+	if code, there := exitCode(message); there {
+		wanted, _ := conditions.Get("exit_code")
+		list, isList := wanted.([]param.Value)
+		if !isList {
+			list = []param.Value{wanted}
+		}
+		if slices.ContainsFunc(list, func(v param.Value) bool {
+			n, err := param.AsInt("exit_code", v)
+			return v != nil && err == nil && n == code
+		}) {
+			return true
+		}
+	}
+	pattern, _ := conditions.Get("message")
+	part, _ := pattern.(string)
+	return part != "" && Fits(part, message)
+}
+
+// Fits says whether a text has what is looked for in it: `/a+b/` is a regular expression, anything else a part of the text.
+// A wrong expression fits nothing: files with one are refused.
+func Fits(pattern, text string) bool {
+	if inner, ok := strings.CutPrefix(pattern, "/"); ok && strings.HasSuffix(inner, "/") {
+		re, err := regexp.Compile(strings.TrimSuffix(inner, "/"))
+		return err == nil && re.MatchString(text)
+	}
+	return strings.Contains(text, pattern)
+}
+
+var codePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:failed|ended) with code (\d+)`) })
+
+// exitCode reads the number with which a command ended out of what operators say then.
+func exitCode(message string) (int64, bool) {
+	m := codePattern().FindStringSubmatch(message)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	return n, err == nil
+}
+
+// ignored is the outcome of a task whose error is ignored: the error stays, and later tasks find it as
+// `failed.NAME`, by the last part of the task's name.
+func (t *Task) ignored(failure *param.Map) *Outcome {
+	out := &Outcome{}
+	if t.Outcome != nil {
+		*out = *t.Outcome
+	}
+	out.Error = failure
+	told := param.New()
+	if message, ok := failure.Get("message"); ok {
+		told.Set("message", param.Data(message))
+		text, _ := message.(string)
+		if code, there := exitCode(text); there {
+			told.Set("exit_code", code)
+		}
+	}
+	name := t.Name[strings.LastIndexAny(t.Name, "+^")+1:]
+	out.Stores = param.Merge(out.Stores, param.New("failed", param.New(name, told)))
+	return out
+}
