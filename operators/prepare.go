@@ -43,6 +43,20 @@ func (j *Job) seen() *param.Map {
 	return vars
 }
 
+// branches are the tasks of `switch>`, which are evaluated when they run; of other operators such keys are parameters.
+func branches(own *param.Map) *param.Map {
+	out := param.New()
+	if dig.OperatorOf(own) != "switch" {
+		return out
+	}
+	for _, key := range dig.BranchKeys() {
+		if v, ok := own.Get(key); ok {
+			out.Set(key, v)
+		}
+	}
+	return out
+}
+
 // steering are the keys that say how a task is run and are no parameters of it.
 func (j *Job) steering() []string {
 	keys := []string{"_check", "_error"}

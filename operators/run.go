@@ -166,10 +166,15 @@ func (j *Job) MarkData(r *Result) {
 func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	vars := j.seen()
 	own := j.Own.Without(append(j.steering(), "_export")...)
+	bodies := branches(own)
+	own = own.Without(bodies.Keys()...)
 	refs := j.refer(own)
 	all, err := e.Eval(ctx, param.Merge(vars, own), vars, j.Scope)
 	if err != nil {
 		return err
+	}
+	if bodies.Len() > 0 {
+		all, own = param.Merge(all, bodies), param.Merge(own, bodies)
 	}
 	if j.State == nil {
 		j.State = param.New()

@@ -77,6 +77,7 @@ func (c *compiler) added(index int, config *param.Map) {
 			additions()[i].check(key, v, func(below []string, message, hint string) {
 				c.fail(index, append([]string{key}, below...), hint, "%s", message)
 			})
+		case slices.Contains(BranchKeys(), key) && OperatorOf(config) == "switch":
 		case at == AtTask && strings.HasPrefix(key, "_") && !slices.Contains(TaskKeys(), key):
 			known := append(TaskKeys(), AddedKeys(AtTask)...)
 			hint := "keys of a task that begin with _ are " + strings.Join(known, ", ")
@@ -121,11 +122,11 @@ func checkYes(key string, v param.Value, report func([]string, string, string)) 
 
 // checkIf wants something that can be true or false.
 func checkIf(key string, v param.Value, report func([]string, string, string)) {
-	switch v.(type) {
+	switch x := v.(type) {
 	case *param.Map, []param.Value:
 		report(nil, "'"+key+"' must be a condition: "+sample(v), "write an expression, such as `_if: ${session_date > '2026-01-01'}`")
 	case string:
-		if _, err := param.AsCondition(key, v); err != nil && !strings.Contains(v.(string), "${") {
+		if _, err := param.AsCondition(key, v); err != nil && !strings.Contains(x, "${") {
 			report(nil, "'"+key+"' is neither true nor false: "+sample(v), "write an expression, such as `_if: ${session_date > '2026-01-01'}`")
 		}
 	}

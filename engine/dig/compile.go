@@ -105,6 +105,7 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 		c.fail(index, nil, "give each operator a task of its own", "A task can't have more than one operator: %s", sample(rest(config)))
 	}
 	c.added(index, local)
+	c.branches(index, local)
 	c.errorTask(index, config)
 	return index
 }
@@ -197,15 +198,15 @@ func (c *compiler) errorTask(index int, config *param.Map) {
 	if m.Len() == 0 {
 		return
 	}
-	c.inner(index, "_error", "^error", m)
+	c.inner(index, []string{"_error"}, "^error", m)
 }
 
 // inner compiles tasks that may be made below a task, under a key of it, to find their mistakes.
-func (c *compiler) inner(index int, key, name string, config *param.Map) {
+func (c *compiler) inner(index int, key []string, name string, config *param.Map) {
 	sub := &compiler{language: Language{Level: c.language.Level}}
 	sub.task(noParent, c.nodes[index].Name, name, config)
 	for _, p := range sub.problems {
-		p.path = slices.Concat(c.path(index), []string{key}, p.path)
+		p.path = slices.Concat(c.path(index), key, p.path)
 		c.problems = append(c.problems, p)
 	}
 }

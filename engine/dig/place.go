@@ -165,16 +165,21 @@ func (f *finder) made(config *param.Map, operator, rest string) {
 		}
 		return
 	}
-	var bodies []string
-	for _, key := range []string{"_do", "_else_do"} {
-		body := config.Map(key)
+	var holders []*param.Map
+	var key string
+	for path, body := range BodiesOf(config) {
 		probe := &finder{project: f.project, file: f.file}
-		if body != nil && (!strings.HasPrefix(rest, "+") || probe.child(body, rest)) {
-			bodies = append(bodies, key)
+		if strings.HasPrefix(rest, "+") && !probe.child(body, rest) {
+			continue
 		}
+		holder := config
+		if len(path) > 1 {
+			holder = config.Map(path[0])
+		}
+		holders, key = append(holders, holder), path[len(path)-1]
 	}
-	if len(bodies) == 1 { // of two that could be, nobody knows which has run
-		f.body(config, bodies[0], rest)
+	if len(holders) == 1 { // of two that could be, nobody knows which has run
+		f.body(holders[0], key, rest)
 	}
 }
 
@@ -197,7 +202,7 @@ func (f *finder) call(command param.Value, rest string) {
 // quote finds the text in a task that the message quotes: an expression that could not be evaluated.
 func (f *finder) quote(config *param.Map) (found position) {
 	for key, v := range config.All() {
-		if strings.HasPrefix(key, "+") || slices.Contains(taskBodies, key) {
+		if strings.HasPrefix(key, "+") || holdsTasks(config, key) {
 			continue
 		}
 		if inner, ok := v.(*param.Map); ok {

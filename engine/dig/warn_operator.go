@@ -2,6 +2,7 @@ package dig
 
 import (
 	"errors"
+	"iter"
 	"net/url"
 	"regexp"
 	"slices"
@@ -45,9 +46,29 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	around := c.loops
 	c.loops = append(slices.Clone(around), loopNames(name, command)...)
 	defer func() { c.loops = around }()
-	for _, k := range []string{"_do", "_else_do"} {
-		if body := config.Map(k); body != nil {
-			c.task(append(slices.Clone(at), k), task+"^sub", body, false)
+	for path, body := range BodiesOf(config) {
+		c.task(slices.Concat(at, path), task+"^sub", body, false)
+	}
+}
+
+// BodiesOf are the tasks that the operator of a task may make, with the keys under which they stand.
+func BodiesOf(config *param.Map) iter.Seq2[[]string, *param.Map] {
+	return func(yield func([]string, *param.Map) bool) {
+		for _, key := range []string{"_do", "_else_do"} {
+			if body := config.Map(key); body != nil && !yield([]string{key}, body) {
+				return
+			}
+		}
+		if OperatorOf(config) != "switch" {
+			return
+		}
+		for name := range config.Map("_cases").All() {
+			if body := config.Map("_cases").Map(name); body != nil && !yield([]string{"_cases", name}, body) {
+				return
+			}
+		}
+		if body := config.Map("_default"); body != nil {
+			yield([]string{"_default"}, body)
 		}
 	}
 }
@@ -56,17 +77,6 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 func OperatorOf(config *param.Map) string {
 	name, _, _ := operatorOf(config)
 	return name
-}
-
-// BodiesOf names the keys of a task under which its operator has tasks that it makes at run time, of those that are
-// there; none of an operator that makes them otherwise, or never.
-func BodiesOf(config *param.Map) (keys []string) {
-	for _, key := range []string{"_do", "_else_do"} {
-		if config.Map(key) != nil {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 func operatorOf(config *param.Map) (name, key string, command param.Value) {
@@ -198,7 +208,7 @@ func isBody(config *param.Map, key string) bool {
 // expressions that are no JavaScript.
 func (c *critic) templates(at []string, task string, config *param.Map) {
 	for k, v := range config.All() {
-		if !strings.HasPrefix(k, "+") && !slices.Contains(taskBodies, k) {
+		if !strings.HasPrefix(k, "+") && !holdsTasks(config, k) {
 			c.syntax(append(slices.Clone(at), k), task, v)
 		}
 		text, isText := v.(string)
@@ -224,6 +234,10 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 
 // taskBodies hold tasks, which are looked at by themselves.
 var taskBodies = []string{"_do", "_else_do", "_error", "_check"}
+
+func holdsTasks(config *param.Map, key string) bool {
+	return slices.Contains(taskBodies, key) || slices.Contains(BranchKeys(), key) && OperatorOf(config) == "switch"
+}
 
 // shellDefault is how a shell gives a variable a default.
 var shellDefault = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):[-=?+]`)

@@ -147,11 +147,11 @@ func (p *planner) bodies(owner int, n dig.Node, depth int) {
 		return
 	}
 	above, name := n.Name, "^sub"
-	if dig.OperatorOf(n.Config) != "if" {
+	if operator := dig.OperatorOf(n.Config); operator != "if" && operator != "switch" {
 		above, name = n.Name+"^sub", "+{}" // for each round, under a name that has its values
 	}
-	for _, key := range dig.BodiesOf(n.Config) {
-		nodes, err := dig.Compile(above, name, dig.Language{Level: n.Level}, n.Config.Map(key))
+	for _, body := range dig.BodiesOf(n.Config) {
+		nodes, err := dig.Compile(above, name, dig.Language{Level: n.Level}, body)
 		if err != nil {
 			continue // it fails at run time, and check tells
 		}

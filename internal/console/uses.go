@@ -51,6 +51,10 @@ func (u *uses) task(name string, config *param.Map) {
 			u.task(name+key, inner)
 		case slices.Contains([]string{"_do", "_else_do", "_error", "_check"}, key) && isMap:
 			u.task(name, inner)
+		case slices.Contains(dig.BranchKeys(), key) && isMap && dig.OperatorOf(config) == "switch":
+			for _, body := range dig.BodiesOf(config) {
+				u.task(name, body)
+			}
 		case key == "_export" && isMap:
 			u.sets(inner)
 			u.value(name, inner)

@@ -46,13 +46,13 @@ func TestEveryFolderIsListed(t *testing.T) {
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	inlines := map[string]bool{
-		"echo": true, "if": true, "for_each": true, "for_range": true, "loop": true, "call": true, "fail": true,
+		"echo": true, "if": true, "for_each": true, "for_range": true, "loop": true, "call": true, "fail": true, "switch": true,
 	}
 	if got := inline.Registry().Names(); len(got) != len(inlines) {
 		t.Errorf("operators/inline has %v", got)
 	}
 	plain := map[string]bool{ // those that `_retry` does not repeat
-		"echo": true, "fail": true, "notify": true, "wait": true, "s3_wait": true, "if": true, "loop": true, "for_each": true, "for_range": true,
+		"echo": true, "fail": true, "notify": true, "wait": true, "s3_wait": true, "if": true, "loop": true, "for_each": true, "for_range": true, "switch": true,
 	}
 	for _, name := range all.Registry().Names() {
 		o := all.Registry()[name]

@@ -51,7 +51,7 @@ func (a *away) Notify(context.Context, string, *operators.Task) error { return a
 
 // aloneTasks need nothing of the deployment, or a file at most.
 func aloneTasks() []string {
-	return []string{"echo", "fail", "for_each", "for_range", "if", "loop", "wait"}
+	return []string{"echo", "fail", "for_each", "for_range", "if", "loop", "switch", "wait"}
 }
 
 // tasks is one task of each operator, which gets as far as the first port that it needs.
@@ -97,6 +97,7 @@ func tasks() map[string]string {
 		"s3_wait":           `{"_command": "b/k"}`,
 		"sh":                `{"_command": "true"}`,
 		"slack":             `{"_command": "message.yml"}`,
+		"switch":            `{"_command": "a", "_cases": {"a": {"echo>": "x"}}}`,
 		"sns":               `{"_command": "arn:aws:sns:us-east-1:0:t", "message": "m"}`,
 		"sqs":               `{"_command": "q", "message": "m"}`,
 		"ssh":               `{"_command": "true", "host": "127.0.0.1", "user": "u"}`,

@@ -14,6 +14,7 @@ import (
 	"zerodag/operators/forrange"
 	"zerodag/operators/ifelse"
 	"zerodag/operators/loop"
+	"zerodag/operators/switchcase"
 )
 
 // Operators are all of them.
@@ -26,6 +27,7 @@ func Operators() []operators.Operator {
 		forrange.Operator(),
 		ifelse.Operator(),
 		loop.Operator(),
+		switchcase.Operator(),
 	}
 }
 
