@@ -35,6 +35,18 @@ func (s *State) ParamsOf(id TaskID) *param.Map {
 	return param.Merge(s.merged(t.scope), t.Export)
 }
 
+// EnvOf returns the variables that the groups around a task give to the commands of all tasks below them, the nearest
+// ones on top; nil for none.
+func (s *State) EnvOf(id TaskID) *param.Map {
+	var env *param.Map
+	for t := s.Task(s.task(id).Parent); t != nil; t = s.Task(t.Parent) {
+		if own := t.Config.Map("_env"); t.Level > 0 && t.Group && own != nil {
+			env = param.Merge(own, env)
+		}
+	}
+	return env
+}
+
 // ShownParamsOf is ParamsOf for people: without the parameters that the host lays below those of all attempts, which
 // are not everybody's to see, where nothing has replaced them.
 func (s *State) ShownParamsOf(id TaskID) *param.Map { return leaveOut(s.ParamsOf(id), s.defaults) }

@@ -61,7 +61,7 @@ func branches(own *param.Map) *param.Map {
 func (j *Job) steering() []string {
 	keys := []string{"_check", "_error"}
 	if j.Level > 0 {
-		keys = append(keys, dig.AddedKeys(dig.AtGroup|dig.AtTask)...)
+		keys = append(keys, dig.AddedKeys(dig.AtTask)...)
 	}
 	return keys
 }

@@ -24,6 +24,7 @@ type Evaluator interface {
 type Job struct {
 	Task              // Params, Local and Template are filled in by Run
 	Own    *param.Map // the task's own config, unevaluated
+	Env    *param.Map // variables that groups around it give to its command, below its own `_env`
 	Vars   *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
 	Scope  expr.Scope
 	Cancel bool // the attempt was killed: clean up, do not run
@@ -166,6 +167,9 @@ func (j *Job) MarkData(r *Result) {
 func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	vars := j.seen()
 	own := j.Own.Without(append(j.steering(), "_export")...)
+	if j.Env.Len() > 0 {
+		own = param.Merge(own, param.New("_env", param.Merge(j.Env, own.Map("_env"))))
+	}
 	bodies := branches(own)
 	own = own.Without(bodies.Keys()...)
 	refs := j.refer(own)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"zerodag/engine/param"
 )
@@ -31,6 +32,7 @@ func additions() []addition {
 	return []addition{
 		{levelKey, AtTop, func(string, param.Value, func([]string, string, string)) {}},
 		{"_if", AtTop | AtGroup | AtTask, checkIf},
+		{"_env", AtTop | AtGroup, checkEnv},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
 		{"_ignore_error", AtTop | AtGroup | AtTask, checkIgnore},
 	}
@@ -69,8 +71,8 @@ func (c *compiler) added(index int, config *param.Map) {
 		i := slices.IndexFunc(additions(), func(a addition) bool { return a.name == key })
 		switch {
 		case i >= 0 && additions()[i].where&at == 0:
-			if at != AtTask {
-				continue // which is told with other unknown keys of a group
+			if at != AtTask || slices.Contains(TaskKeys(), key) {
+				continue // which is told with other unknown keys of a group, or is a key of Digdag here
 			}
 			c.fail(index, []string{key}, "it may stand "+additions()[i].where.String(), "'%s' has no meaning here", key)
 		case i >= 0:
@@ -171,3 +173,24 @@ func checkIgnore(key string, v param.Value, report func([]string, string, string
 		report(nil, "'_ignore_error' names no error", form)
 	}
 }
+
+// checkEnv wants variables with names that a command can have.
+func checkEnv(key string, v param.Value, report func([]string, string, string)) {
+	const form = "write names and values: `_env: {STAGE: test}`"
+	m, ok := v.(*param.Map)
+	if !ok {
+		report(nil, "Parameter '"+key+"' must be an object", form)
+		return
+	}
+	for name, v := range m.All() {
+		switch v.(type) {
+		case *param.Map, []param.Value:
+			report([]string{name}, "the value of a variable is a text: "+sample(v), "write it in quotes, as JSON if need be")
+		}
+		if !variableName().MatchString(name) {
+			report([]string{name}, "'"+name+"' is no name of a variable", "write it with letters, digits and _")
+		}
+	}
+}
+
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
