@@ -86,7 +86,7 @@ func ref(name string) object { return object{"$ref": "#/definitions/" + name} }
 func (s schema) key(name string) object {
 	var o object
 	switch name {
-	case "_export", "_secrets":
+	case "_export", "_secrets", "_defaults":
 		o = object{"type": []any{"object", "null", "string"}}
 	case "_env":
 		o = object{"type": []any{"object", "null"}}

@@ -32,6 +32,7 @@ func additions() []addition {
 	return []addition{
 		{levelKey, AtTop, func(string, param.Value, func([]string, string, string)) {}},
 		{"_if", AtTop | AtGroup | AtTask, checkIf},
+		{defaultsKey, AtTop, checkDefaults},
 		{"_env", AtTop | AtGroup, checkEnv},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
 		{"_ignore_error", AtTop | AtGroup | AtTask, checkIgnore},

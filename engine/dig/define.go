@@ -92,6 +92,9 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 			unknown = append(unknown, key)
 		}
 	}
+	if level > 0 {
+		w.Config = withDefaults(w.Config)
+	}
 	if len(unknown) > 0 {
 		fail(unknown[0], unknownKeyHint(raw, unknown, known, level), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
 	}

@@ -1,0 +1,114 @@
+package dig
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// defaultsKey is the key at the top of a file with keys for all of its tasks that have an operator.
+const defaultsKey = "_defaults"
+
+// DefaultableKeys are the keys that `_defaults` may have: those that say how a task is run, not what.
+func DefaultableKeys() []string {
+	keys := []string{"_retry", "_error", "_check", "_env", "_workdir", "_secrets"}
+	for _, key := range AddedKeys(AtTask) {
+		if key != "_if" { // which is about one task, or about a group of them
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// checkDefaults wants keys that a task with an operator may have. What is wrong with their values is told here, and not
+// at each task again.
+func checkDefaults(key string, v param.Value, report func([]string, string, string)) {
+	m, ok := v.(*param.Map)
+	if !ok {
+		report(nil, "Parameter '"+key+"' must be an object", "write keys of tasks: `_defaults: {_retry: 2}`")
+		return
+	}
+	for k, v := range m.All() {
+		i := slices.IndexFunc(additions(), func(a addition) bool { return a.name == k })
+		switch {
+		case !slices.Contains(DefaultableKeys(), k):
+			hint := "it may have " + strings.Join(DefaultableKeys(), ", ")
+			if strings.HasSuffix(k, ">") || !strings.HasPrefix(k, "_") {
+				hint = "defaults of an operator's parameters belong under _export, below its name"
+			} else if s := didYouMean(k, DefaultableKeys()); s != "" {
+				hint = s
+			}
+			report([]string{k}, "'"+k+"' cannot be a default of tasks", hint)
+		case k != "_retry" && k != "_workdir" && i < 0 && !isMap(v):
+			report([]string{k}, "Parameter '"+k+"' must be an object", "write it as in a task: keys and values below it")
+		case i >= 0 && additions()[i].where&AtTask != 0:
+			additions()[i].check(k, v, func(below []string, message, hint string) {
+				report(append([]string{k}, below...), message, hint)
+			})
+		}
+	}
+}
+
+// withDefaults returns a file's tasks with the keys that they lack, and without `_defaults` itself: what is stored says
+// of each task what holds for it. Defaults that are wrong stay where they are, and Compile tells. Nothing is changed in
+// config.
+func withDefaults(config *param.Map) *param.Map {
+	v, there := config.Get(defaultsKey)
+	sound := there
+	if there {
+		checkDefaults(defaultsKey, v, func([]string, string, string) { sound = false })
+	}
+	if !sound {
+		return config
+	}
+	return defaulted(config.Without(defaultsKey), config.Map(defaultsKey))
+}
+
+func defaulted(config, defaults *param.Map) *param.Map {
+	out := param.New()
+	for key, v := range config.All() {
+		switch {
+		case strings.HasPrefix(key, "+") || slices.Contains(taskBodies, key):
+			v = defaultedTask(v, defaults)
+		case key == "_cases" && OperatorOf(config) == "switch":
+			if cases, ok := v.(*param.Map); ok {
+				each := param.New()
+				for name, body := range cases.All() {
+					each.Set(name, defaultedTask(body, defaults))
+				}
+				v = each
+			}
+		case key == "_default" && OperatorOf(config) == "switch":
+			v = defaultedTask(v, defaults)
+		}
+		out.Set(key, v)
+	}
+	if s := shapeOf(config); !s.typed && s.operators == 0 {
+		return out
+	}
+	for key, v := range defaults.All() {
+		if !out.Has(key) {
+			out.Set(key, v)
+		}
+	}
+	return out
+}
+
+// defaultedTask is defaulted for what may stand for a task: a mapping, or a list of them.
+func defaultedTask(v param.Value, defaults *param.Map) param.Value {
+	switch x := v.(type) {
+	case *param.Map:
+		return defaulted(x, defaults)
+	case []param.Value:
+		if !slices.ContainsFunc(x, func(e param.Value) bool { _, ok := e.(*param.Map); return !ok }) {
+			return defaulted(merged(x), defaults)
+		}
+	}
+	return v
+}
+
+func isMap(v param.Value) bool {
+	_, ok := v.(*param.Map)
+	return ok
+}
