@@ -174,6 +174,24 @@ func (s *State) cancelBelow(c SubtreeCanceled) {
 	}
 }
 
+// Touched returns the tasks whose progress a change has replaced, after it was applied.
+func (s *State) Touched(c Change) []TaskID {
+	var below []*Task
+	switch c := c.(type) {
+	case TaskChanged:
+		return []TaskID{c.Task}
+	case Skipped:
+		below = s.descendants(s.task(c.Task), []*Task{s.task(c.Task)})
+	case SubtreeCanceled:
+		below = s.descendants(s.task(c.Task), nil)
+	}
+	ids := make([]TaskID, len(below))
+	for i, t := range below {
+		ids[i] = t.ID
+	}
+	return ids
+}
+
 // satisfy takes one upstream off a task's list.
 func (s *State) satisfy(t *Task) {
 	counted := t.counted()

@@ -83,6 +83,8 @@ type runOutcome struct {
 	failed      []runFailure
 	dry         bool
 	skipped     int // of the tasks that succeeded
+	leftOut     int // of them, whose _if was false
+	ignored     int // errors that are successes
 	saved       bool
 	again       string // the command that goes on where it stopped
 }
@@ -110,6 +112,12 @@ func (r *localRun) outcome(s *engine.State) runOutcome {
 	for i := range rows {
 		if _, skipped := r.plan.skipped.Load(rows[i].name); skipped && tasks.isLeaf(i) {
 			o.skipped++
+		}
+		if rows[i].skipped && tasks.isLeaf(i) {
+			o.leftOut++
+		}
+		if rows[i].ignored {
+			o.ignored++
 		}
 	}
 	return o
@@ -189,7 +197,14 @@ func (o runOutcome) success(ink palette) string {
 		}
 		return text
 	}
-	text := fmt.Sprintf("%sSuccess%s: %s in %s.\n", ink.green, ink.reset, counted(o.count.total, "task"), shortDuration(o.took))
+	notes, colour := "", ink.green
+	if o.leftOut > 0 {
+		notes = fmt.Sprintf(", %d of them left out by _if", o.leftOut)
+	}
+	if o.ignored > 0 {
+		notes, colour = notes+", with "+counted(o.ignored, "ignored error"), ink.yellow
+	}
+	text := fmt.Sprintf("%sSuccess%s: %s in %s%s.\n", colour, ink.reset, counted(o.count.total, "task"), shortDuration(o.took), notes)
 	if o.skipped > 0 {
 		text += fmt.Sprintf("%d had succeeded before and did not run again: --rerun runs all.\n", o.skipped)
 	}

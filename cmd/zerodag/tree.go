@@ -101,8 +101,10 @@ func (v *treeView) changed(s *engine.State, changes []engine.Change) {
 	}
 	rows, known := v.rows[s], len(v.rows[s])
 	for _, c := range changes {
-		if t, ok := c.(engine.TaskChanged); ok && int(t.Task) <= len(rows) {
-			rows[t.Task-1].follow(s.Task(t.Task))
+		for _, id := range s.Touched(c) {
+			if int(id) <= len(rows) {
+				rows[id-1].follow(s.Task(id))
+			}
 		}
 	}
 	for id := engine.TaskID(len(rows) + 1); s.Task(id) != nil; id++ {

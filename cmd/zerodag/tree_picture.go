@@ -16,6 +16,8 @@ type treeRow struct {
 	state          engine.TaskState
 	started, ended time.Time
 	parent         engine.TaskID
+	skipped        bool // _if was false: a success that was not run
+	ignored        bool // a success although it failed
 }
 
 func newTreeRow(t *engine.Task) treeRow {
@@ -28,7 +30,7 @@ func (r *treeRow) follow(t *engine.Task) {
 	if r.state == engine.Blocked && t.State != engine.Blocked {
 		r.started = t.UpdatedAt
 	}
-	r.state = t.State
+	r.state, r.skipped, r.ignored = t.State, t.Skipped != "", t.Ignored && t.State == engine.Success
 	if t.State.Done() {
 		r.ended = t.UpdatedAt
 	}
@@ -395,6 +397,10 @@ func shortenEnd(text string, most int) string {
 
 func (p painter) icon(r treeRow) (icon, colour string) {
 	switch {
+	case r.skipped:
+		return "○", p.ink.dim
+	case r.ignored:
+		return "✔", p.ink.yellow
 	case r.state == engine.Success:
 		return "✔", p.ink.green
 	case r.state.Error():

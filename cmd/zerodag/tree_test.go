@@ -290,6 +290,7 @@ func TestRunOutcome(t *testing.T) {
 		want string
 	}{
 		{runOutcome{succeeded: true, took: time.Second, count: tally{total: 1, done: 1}}, "Success: 1 task in 1.0s.\n"},
+		{runOutcome{succeeded: true, took: time.Second, count: tally{total: 3, done: 3}, leftOut: 1, ignored: 2}, "Success: 3 tasks in 1.0s, 1 of them left out by _if, with 2 ignored errors.\n"},
 		{runOutcome{succeeded: true, took: time.Second, count: tally{total: 3, done: 3}, skipped: 2}, "Success: 3 tasks in 1.0s.\n2 had succeeded before and did not run again: --rerun runs all.\n"},
 		{runOutcome{interrupted: true, took: time.Second, count: tally{total: 3, done: 1}, saved: true, again: "zerodag run a.dig"},
 			"Interrupted after 1.0s: 1 of 3 tasks succeeded, 2 did not finish.\nWhat was running will run again.\nGo on with: zerodag run a.dig\n"},

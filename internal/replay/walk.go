@@ -87,13 +87,14 @@ func (w *walker) step(e host.Entry) (Step, error) {
 	seen := map[engine.TaskID]bool{}
 	grown := false
 	for _, c := range changes {
-		switch c := c.(type) {
+		switch c.(type) {
 		case engine.AttemptStarted, engine.TasksAdded, engine.GroupRestarted:
 			grown = true
-		case engine.TaskChanged:
-			if w.known[c.Task] && !seen[c.Task] {
-				seen[c.Task] = true
-				s.Changed = append(s.Changed, c.Task)
+		}
+		for _, id := range w.state.Touched(c) {
+			if w.known[id] && !seen[id] {
+				seen[id] = true
+				s.Changed = append(s.Changed, id)
 			}
 		}
 	}
