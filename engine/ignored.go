@@ -10,9 +10,6 @@ import (
 	"zerodag/engine/param"
 )
 
-// IgnoreKeys are those of the mapping that `_ignore_error` may be.
-func IgnoreKeys() []string { return []string{"exit_code", "message"} }
-
 // ignores says whether a failure of the task for good counts as a success: `_ignore_error` is true, or one of its
 // conditions fits the failure.
 func (t *Task) ignores(failure *param.Map) bool {
@@ -42,12 +39,12 @@ func (t *Task) ignores(failure *param.Map) bool {
 	}
 	pattern, _ := conditions.Get("message")
 	part, _ := pattern.(string)
-	return part != "" && Fits(part, message)
+	return part != "" && fits(part, message)
 }
 
-// Fits says whether a text has what is looked for in it: `/a+b/` is a regular expression, anything else a part of the text.
+// fits says whether a text has what is looked for in it: `/a+b/` is a regular expression, anything else a part of the text.
 // A wrong expression fits nothing: files with one are refused.
-func Fits(pattern, text string) bool {
+func fits(pattern, text string) bool {
 	if inner, ok := strings.CutPrefix(pattern, "/"); ok && strings.HasSuffix(inner, "/") {
 		re, err := regexp.Compile(strings.TrimSuffix(inner, "/"))
 		return err == nil && re.MatchString(text)

@@ -195,7 +195,7 @@ func (d *decision) settle() {
 			return
 		}
 		p := d.task(t.Parent)
-		if t.State.Error() && p.State == Planned && p.Ending == Blocked && p.active > 0 && d.failsFast(p) {
+		if t.State.Error() && p.State == Planned && p.Ending == Blocked && p.active > 0 && p.failed > 0 && d.failsFast(p) {
 			d.cancelBelow(p)
 		}
 		if p.State == Planned && p.active == 0 {

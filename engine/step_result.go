@@ -123,7 +123,7 @@ const maxLosses = 3
 
 // lost takes over a run whose holder is gone.
 func (d *decision) lost(t *Task, e Lost) {
-	if t.Group { // a timer, not a run: it can be set as often as need be
+	if t.Group && !t.Preparing { // a timer, not a run: it can be set as often as need be
 		d.move(t, t.State, nil, func(p *Progress) {
 			p.Dispatch++
 			p.Guard, p.RetryAt = d.guard, t.RetryAt
