@@ -152,6 +152,9 @@ func (s *State) set(t *Task, c TaskChanged) {
 func (s *State) skip(c Skipped) {
 	t := s.task(c.Task)
 	for _, x := range s.descendants(t, []*Task{t}) {
+		if x.State.Done() {
+			continue // it was taken over from an earlier attempt
+		}
 		p := x.Progress
 		p.State, p.UpdatedAt, p.RetryAt, p.Guard = Success, c.At, time.Time{}, ""
 		p.Preparing, p.Skipped = false, c.Why

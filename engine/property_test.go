@@ -64,6 +64,39 @@ func TestRandomAttempts(t *testing.T) {
 	}
 }
 
+// TestRandomGatedAttempts does so with keys that zerodag adds, which the model does not know: each attempt ends, and
+// stored changes, snapshots and a recount lead to the same. What was skipped never ran.
+func TestRandomGatedAttempts(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"a", "b", "c"} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				s := &enginetest.Simulation{Gated: true}
+				simulate(t, s, 60)
+				resumed, err := s.Resume()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resumed {
+					proceed(t, s, 30)
+				}
+			})
+		})
+	}
+}
+
+// TestRandomGatedPortions does so with operators that generate more than one portion.
+func TestRandomGatedPortions(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		if drawn(t)("large", 4) < 3 {
+			return // each takes long
+		}
+		simulate(t, &enginetest.Simulation{Large: true, Gated: true}, 15)
+	})
+}
+
 // TestRandomResumes starts a second attempt from each that did not succeed.
 func TestRandomResumes(t *testing.T) {
 	t.Parallel()

@@ -178,7 +178,7 @@ func (d *decision) settle() {
 		id := d.look[0]
 		d.look = d.look[1:]
 		t := d.task(id)
-		if t.State == Planned || t.Resumed {
+		if t.State == Planned || t.Resumed && !t.Ignored && t.Skipped == "" {
 			d.unblock(t.children)
 		}
 		if t.State == Success {

@@ -90,6 +90,33 @@ func (c Choose) settings(m *param.Map) {
 	}
 }
 
+// gated is a workflow, with keys that zerodag adds at some of its tasks.
+func (c Choose) gated(config *param.Map) *param.Map {
+	m := param.New()
+	for key, v := range config.All() {
+		if inner, ok := v.(*param.Map); ok && key[0] == '+' {
+			v = c.gated(inner)
+		}
+		m.Set(key, v)
+	}
+	if m.Has("_disable") {
+		return m
+	}
+	if c.one("if", 4) {
+		m.Set("_if", "${x}")
+	}
+	if c.one("fast", 4) {
+		m.Set("_fail_fast", true)
+	}
+	switch c("ignore", 8) {
+	case 6:
+		m.Set("_ignore_error", true)
+	case 7:
+		m.Set("_ignore_error", param.New("message", "e1"))
+	}
+	return m
+}
+
 func (c Choose) handler() *param.Map {
 	if c.one("handler", 3) {
 		return param.New("+h", param.New("echo>", "x"), "+i", param.New("echo>", "x"))

@@ -18,6 +18,8 @@ type Simulation struct {
 	// Large makes operators generate more than one portion. Then there is no model: it
 	// makes all tasks at once.
 	Large bool
+	// Gated gives the workflow keys that `zerodag: 1` allows. The model knows none of them.
+	Gated bool
 
 	def    *engine.Definition
 	state  *engine.State
@@ -39,7 +41,12 @@ type owed struct {
 
 // Start makes a workflow and starts its attempt.
 func (s *Simulation) Start() error {
-	w, err := dig.Define("wf", s.Workflow())
+	raw := s.Workflow()
+	if s.Gated {
+		raw = s.gated(raw)
+		raw.Set("zerodag", int64(1))
+	}
+	w, err := dig.Define("wf", raw)
 	if err != nil {
 		return fmt.Errorf("random workflow: %w", err)
 	}
@@ -53,7 +60,7 @@ func (s *Simulation) Start() error {
 	s.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}
 	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
-	if !s.Large {
+	if !s.Large && !s.Gated {
 		s.model = NewModel(s.def, limit)
 	}
 	return s.feed(engine.Start{By: s.by(), Params: s.Params(), Limit: limit})
@@ -149,6 +156,13 @@ func (s *Simulation) carryOut(wild bool) error {
 
 // ending is an event that a run may end with.
 func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
+	if t := s.state.Task(run.Task); t != nil && t.Preparing && (!wild || !s.one("unprepared", 4)) {
+		e := engine.Prepared{By: s.by(), Run: run}
+		if s.one("skip", 3) {
+			e.Skip = "_if is false"
+		}
+		return e
+	}
 	if !wild {
 		return engine.Succeeded{By: s.by(), Run: run}
 	}
@@ -175,6 +189,9 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 func again(e engine.Event, by engine.By) engine.Event {
 	switch e := e.(type) {
 	case engine.Succeeded:
+		e.By = by
+		return e
+	case engine.Prepared:
 		e.By = by
 		return e
 	case engine.Errored:

@@ -87,6 +87,11 @@ func (s *Simulation) follow(text []byte, guard string) error {
 			was = s.mirror.Task(changed.Task).State
 		}
 		s.mirror.Apply(c)
+		for _, id := range s.mirror.Touched(c) {
+			if t := s.mirror.Task(id); !ok && t.State.Done() {
+				delete(s.owed, id)
+			}
+		}
 		if _, over := c.(engine.AttemptEnded); over {
 			clear(s.owed)
 		}
