@@ -23,7 +23,7 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write what came out into the files; read the diff before you keep it")
 
 // fewest is less than there are: a glob that finds nothing must not pass.
-const fewest = 5
+const fewest = 20
 
 // eachFile calls f for each file of a folder, with what it is made of.
 func eachFile(t *testing.T, folder string, f func(t *testing.T, name string, a *txtar.Archive)) {
