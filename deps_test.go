@@ -32,7 +32,8 @@ func imports() []allowed {
 	return []allowed{
 		{"engine/param engine/expr/assets internal/aesgcm internal/env internal/datafolder internal/egress internal/gate internal/seal internal/oidc/oidctest docs cmd/runner examples/... internal/docker/dockertest ui", "",
 			"they know nothing of ours; the runner starts in every image"},
-		{"engine/schedule engine/expr internal/client", "engine/param", "values are all that they share with others; the client speaks to any server"},
+		{"engine/schedule", "engine/param github.com/robfig/cron/v3", "it alone reads patterns of cron"},
+		{"engine/expr internal/client", "engine/param", "values are all that they share with others; the client speaks to any server"},
 		{"engine/dig", "engine/param engine/schedule gopkg.in/yaml.v3", "it alone reads workflows"},
 		{"engine engine/enginetest", "engine engine/dig engine/param engine/schedule", "the state machine never evaluates an expression"},
 		{"engine/expr/script", "engine/expr engine/param github.com/dop251/goja/... github.com/dlclark/regexp2/v2", "it alone runs JavaScript"},

@@ -20,7 +20,7 @@ func TestEveryKeyHasItsPlace(t *testing.T) {
 		"zerodag-1":          dig.AddedKeys(dig.AtTop | dig.AtGroup | dig.AtTask),
 		"parameters":         {"_export", "_env", "_secrets", "_workdir"},
 		"retries-and-errors": slices.Concat(dig.RetryKeys(), []string{"_retry", "_error", "_check"}),
-		"schedules":          slices.Concat(schedule.Kinds(), schedule.SLAKeys(), []string{"schedule", "sla", "timezone"}),
+		"schedules":          slices.Concat(schedule.Kinds(), schedule.AddedKinds(), schedule.SLAKeys(), []string{"schedule", "sla", "timezone"}),
 	}
 	for _, kind := range schedule.Kinds() {
 		known["schedules"] = append(known["schedules"], schedule.Keys(strings.TrimSuffix(kind, ">"))...)

@@ -167,7 +167,7 @@ func (s schema) parallel() object {
 
 func (s schema) schedule() object {
 	properties, kinds, choice := object{"_type": object{}, "_command": object{}}, []any{}, []any{}
-	for _, kind := range schedule.Kinds() {
+	for _, kind := range slices.Concat(schedule.Kinds(), schedule.AddedKinds()) {
 		properties[kind] = object{"description": s.meaning(kind)}
 		keys := schedule.Keys(strings.TrimSuffix(kind, ">"))
 		for _, key := range keys {

@@ -66,7 +66,11 @@ func levelOf(raw *param.Map) (level int, fault, hint string) {
 // ungated says how a key is put to use that zerodag adds, "" for any other one.
 func ungated(key string) string {
 	if key != levelKey && slices.Contains(AddedKeys(AtTop|AtGroup|AtTask), key) {
-		return fmt.Sprintf("'%s' is a zerodag key: put `%s: %d` at the top of the file", key, levelKey, Latest)
+		return gateHint(key)
 	}
 	return ""
+}
+
+func gateHint(key string) string {
+	return fmt.Sprintf("'%s' is a zerodag key: put `%s: %d` at the top of the file", key, levelKey, Latest)
 }

@@ -143,6 +143,12 @@ func (c *critic) schedule(config *param.Map) {
 		c.warn([]string{"schedule", "daily>"}, "", "write a time of the day, such as 07:00:00",
 			"a negative time starts the session before its day begins")
 	}
+	if v, _ := config.Get("cron>"); v != nil {
+		if text, ok := v.(string); ok && schedule.MeansAnother(text) {
+			hint := "where days of the month and weekdays are both given, cron> wants a day that is both, and most programs one that is either"
+			c.warn([]string{"schedule", "cron>"}, "", hint+"; `crontab>` in a file with `zerodag: 1` is the usual dialect", "cron> means other times here than most programs of that name: %s", text)
+		}
+	}
 	c.lateStart(config)
 }
 

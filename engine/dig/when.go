@@ -2,6 +2,7 @@ package dig
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zerodag/engine/param"
@@ -40,6 +41,10 @@ func scheduleFaults(w Workflow) (unused, wrong []problem) {
 				Message: "Parameter '" + u.Key + "' is not used at schedule.", Hint: unusedHint(u)}})
 		}
 	}
+	if kind := addedKind(config); kind != "" && !w.Config.Has(levelKey) {
+		return nil, []problem{{path: append(at[:1:1], kind), Error: Error{
+			Message: "Unknown scheduler type: " + strings.TrimSuffix(kind, ">"), Hint: gateHint(kind)}}}
+	}
 	zone, err := schedule.Zone(w.Zone)
 	if err == nil {
 		_, err = schedule.ParseHere(config, zone)
@@ -50,6 +55,15 @@ func scheduleFaults(w Workflow) (unused, wrong []problem) {
 		wrong = append(wrong, problem{path: append(at[:1:1], key), Error: Error{Message: message, Hint: keyHint(key)}})
 	}
 	return unused, wrong
+}
+
+// addedKind is the type of a schedule if zerodag adds it, as its key.
+func addedKind(config *param.Map) string {
+	kind, _, _ := operatorOf(config)
+	if slices.Contains(schedule.AddedKinds(), kind+">") {
+		return kind + ">"
+	}
+	return ""
 }
 
 func unusedHint(u schedule.Unused) string {

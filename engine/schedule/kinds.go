@@ -26,6 +26,8 @@ func reader(kind string) (func(*Schedule, param.Value) error, bool) {
 		return readSeconds, true
 	case "cron":
 		return readCron, true
+	case "crontab":
+		return readCrontab, true
 	}
 	return nil, false
 }
@@ -34,6 +36,9 @@ func reader(kind string) (func(*Schedule, param.Value) error, bool) {
 func Kinds() []string {
 	return []string{"hourly>", "daily>", "weekly>", "monthly>", "minutes_interval>", "seconds_interval>", "cron>"}
 }
+
+// AddedKinds are those that zerodag adds, for files with `zerodag: 1`.
+func AddedKinds() []string { return []string{"crontab>"} }
 
 // Form says how the value of a kind of schedule is written, with an example. It is "" for a kind that there
 // is not.
@@ -53,6 +58,8 @@ func Form(kind string) string {
 		return "write a whole number of seconds above 0, such as `seconds_interval>: 90`"
 	case "cron":
 		return "write minute (0-59), hour (0-23), day of month (1-31 or L), month (1-12 or jan-dec) and weekday (0-7 or sun-sat), such as `cron>: \"30 7 * * mon-fri\"`"
+	case "crontab":
+		return "write minute (0-59), hour (0-23), day of month (1-31), month (1-12 or jan-dec) and weekday (0-6 or sun-sat), such as `crontab>: \"30 7 * * mon-fri\"`, or @hourly, @daily, @weekly, @monthly or @yearly"
 	}
 	return ""
 }
@@ -65,7 +72,7 @@ func readHourly(s *Schedule, v param.Value) error {
 	if s.delay, err = clockDelay(at, 2); err != nil {
 		return param.Errorf("hourly>: scheduler requires mm:ss format: %s", at)
 	}
-	s.pattern, err = parsePattern("0 * * * *")
+	s.times, err = parsePattern("0 * * * *")
 	return err
 }
 
@@ -77,7 +84,7 @@ func readDaily(s *Schedule, v param.Value) error {
 	if s.delay, err = clockDelay(at, 3); err != nil {
 		return param.Errorf("daily> scheduler requires hh:mm:ss format: %s", at)
 	}
-	s.pattern, err = parsePattern("0 0 * * *")
+	s.times, err = parsePattern("0 0 * * *")
 	return err
 }
 
@@ -98,7 +105,7 @@ func readWeekly(s *Schedule, v param.Value) error {
 	if s.delay, err = clockDelay(at, 3); err != nil {
 		return param.Errorf("weekly> scheduler requires hh:mm:ss format: %s", at)
 	}
-	if s.pattern, err = parsePattern("0 0 * * " + day); err != nil {
+	if s.times, err = parsePattern("0 0 * * " + day); err != nil {
 		return wrong
 	}
 	return nil
@@ -117,7 +124,7 @@ func readMonthly(s *Schedule, v param.Value) error {
 	if s.delay, err = clockDelay(at, 3); err != nil {
 		return param.Errorf("monthly> scheduler requires hh:mm:ss format: %s", at)
 	}
-	s.pattern, err = parsePattern("0 0 " + strconv.FormatInt(n, 10) + " * *")
+	s.times, err = parsePattern("0 0 " + strconv.FormatInt(n, 10) + " * *")
 	return err
 }
 
@@ -126,7 +133,7 @@ func readMinutes(s *Schedule, v param.Value) error {
 	if err != nil {
 		return err
 	}
-	s.pattern, err = parsePattern("*/" + strconv.FormatInt(n, 10) + " * * * *")
+	s.times, err = parsePattern("*/" + strconv.FormatInt(n, 10) + " * * * *")
 	return err
 }
 
@@ -147,7 +154,7 @@ func readCron(s *Schedule, v param.Value) error {
 	if err != nil {
 		return err
 	}
-	s.pattern, err = parsePattern(text)
+	s.times, err = parsePattern(text)
 	return err
 }
 

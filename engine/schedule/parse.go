@@ -93,7 +93,7 @@ func UnusedKeys(config *param.Map) (list []Unused) {
 func Keys(kind string) []string {
 	keys := []string{"skip_on_overtime", "skip_delayed_by", "start", "end"}
 	switch kind {
-	case "cron", "minutes_interval", "seconds_interval":
+	case "cron", "crontab", "minutes_interval", "seconds_interval":
 		return append(keys, "delay")
 	}
 	return append(keys, "at")

@@ -36,10 +36,17 @@ type Schedule struct {
 	SkipDelayedBy  time.Duration // skip what is later than this after its run time
 	HasSkipDelayed bool          // whether skip_delayed_by was given
 	zone           *time.Location
-	pattern        pattern       // of session times; unused when seconds is set
+	times          walker        // of session times; unused when seconds is set
+	exact          bool          // the session before is the true one: not as the original finds it
 	seconds        int64         // seconds_interval: session times are its multiples
 	delay          time.Duration // from session time to run time, elapsed time
 	start, end     time.Time     // bounds of run times, the end excluded; zero = none
+}
+
+// walker finds session times.
+type walker interface {
+	// next returns the first session time after an instant, both in Unix seconds, and whether there is one.
+	next(after int64, zone *time.Location) (int64, bool)
 }
 
 // First returns the first session whose run time is not before now.
@@ -80,9 +87,13 @@ func (s *Schedule) Next(last time.Time) Time {
 // It is computed like the original does: from an instant two intervals back,
 // stepping forward. Where sessions are not evenly spaced nothing may match in
 // between, and then that instant itself, which is on no grid, is the answer; it
-// only feeds the variable last_session_time.
+// only feeds the variable last_session_time. `crontab>`, which the original does not
+// know, has the true one.
 func (s *Schedule) Last(current time.Time) Time {
-	if s.seconds > 0 {
+	switch {
+	case s.exact:
+		return s.before(current)
+	case s.seconds > 0:
 		return s.at(floor(current.Add(-time.Nanosecond).Unix(), s.seconds))
 	}
 	current = time.Unix(current.Unix(), int64(current.Nanosecond()))
@@ -109,7 +120,7 @@ func (s *Schedule) timed(t time.Time) Time {
 
 // match returns the first session time after t, without start, end and delay.
 func (s *Schedule) match(t time.Time) (time.Time, bool) {
-	unix, ok := s.pattern.next(t.Unix(), s.zone)
+	unix, ok := s.times.next(t.Unix(), s.zone)
 	return time.Unix(unix, 0), ok && unix < endSeconds
 }
 

@@ -1,0 +1,36 @@
+package schedule
+
+import "time"
+
+// before returns the session before current, whatever start and end say. No pattern can be walked backwards, but that
+// there is a session between an instant and current is true up to the instant of that session, and false from it on: so
+// it is found by halving, from ever further back. It is Ended where there is none within longestGap.
+func (s *Schedule) before(current time.Time) Time {
+	end := current.Unix()
+	if current.Nanosecond() > 0 {
+		end++
+	}
+	comesBefore := func(from int64) bool {
+		next, ok := s.times.next(from, s.zone)
+		return ok && next < end
+	}
+	low := end - 1
+	for step := int64(60); !comesBefore(low); step *= 2 {
+		if step > longestGap {
+			return Time{Time: Ended().In(s.zone), RunTime: Ended()}
+		}
+		low = end - 1 - step
+	}
+	high := end - 1
+	for high-low > 1 {
+		if middle := low + (high-low)/2; comesBefore(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return s.at(high)
+}
+
+// longestGap is more than the years between two leap days, in seconds.
+const longestGap = 20 * 366 * 86400

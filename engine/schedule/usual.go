@@ -1,0 +1,184 @@
+package schedule
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"zerodag/engine/param"
+)
+
+// usual is a pattern of `crontab>`: the dialect of most cron programs, read and walked by robfig/cron.
+//
+// The walk is made over local time as if it were UTC, where no clock ever changes, and what is found is
+// turned into an instant by the rule of `cron>`. So every kind of schedule treats the nights on which clocks
+// change alike, and a daily session is neither left out nor met twice on them.
+type usual struct {
+	spec *cron.SpecSchedule
+	zone *time.Location // of CRON_TZ=; nil is that of the workflow
+}
+
+// usualPatterns are some joined by "|": a time has to match any of them.
+type usualPatterns []usual
+
+func readCrontab(s *Schedule, v param.Value) error {
+	text, err := param.AsString("_command", v)
+	if err != nil {
+		return err
+	}
+	s.times, err = parseUsual(text)
+	s.exact = true
+	return err
+}
+
+// parseUsual reads patterns of the usual dialect joined by "|".
+func parseUsual(text string) (usualPatterns, error) {
+	var list usualPatterns
+	for part := range strings.SplitSeq(text, "|") {
+		u, err := parseOneUsual(strings.TrimSpace(part))
+		if err != nil {
+			return nil, param.Errorf("invalid pattern of crontab>: %q: %v", strings.TrimSpace(part), err)
+		}
+		list = append(list, u)
+	}
+	return list, nil
+}
+
+func parseOneUsual(text string) (usual, error) {
+	var u usual
+	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
+		rest, ok := strings.CutPrefix(text, prefix)
+		if !ok {
+			continue
+		}
+		name, pattern, _ := strings.Cut(rest, " ")
+		zone, err := Zone(name) // and not that of the library, whose zones are those of the machine
+		if err != nil {
+			return u, err
+		}
+		u.zone, text = zone, strings.TrimSpace(pattern)
+		break
+	}
+	switch {
+	case text == "":
+		return u, errors.New("five fields are needed: minute hour day month weekday")
+	case strings.HasPrefix(text, "@every"):
+		return u, errors.New("@every counts from the start of a program: use minutes_interval> or seconds_interval>")
+	case strings.HasPrefix(text, "@reboot"):
+		return u, errors.New("@reboot has no time, and a server that starts again starts no session")
+	case strings.Contains(text, "TZ="):
+		return u, errors.New("the zone stands once, before the pattern")
+	}
+	read, err := cron.ParseStandard(text)
+	if err != nil {
+		return u, err
+	}
+	spec, ok := read.(*cron.SpecSchedule)
+	if !ok {
+		return u, errors.New("five fields are needed: minute hour day month weekday")
+	}
+	spec.Location = time.UTC
+	u.spec = spec
+	if _, ok := u.walk(0); !ok {
+		return u, errors.New("it never matches: no year has such a day")
+	}
+	return u, nil
+}
+
+// Years between two leap days: the library gives up after five years, and 1900 or 2100 have no leap day.
+const (
+	libraryYears = 5
+	leapYears    = 8
+)
+
+// walk returns the first local time after another that matches, both as seconds as if they were in UTC.
+func (u usual) walk(wall int64) (int64, bool) {
+	from := time.Unix(wall, 0).UTC()
+	for range leapYears/libraryYears + 1 {
+		if next := u.spec.Next(from); !next.IsZero() {
+			return next.Unix(), true
+		}
+		from = from.AddDate(libraryYears, 0, 0)
+	}
+	return 0, false
+}
+
+// next returns the first match after an instant. Around a change of the clocks local times are not in the order of
+// their instants, so the walk begins early enough and goes on until nothing earlier can come.
+func (u usual) next(after int64, zone *time.Location) (int64, bool) {
+	if u.zone != nil {
+		zone = u.zone
+	}
+	least, _ := offsetsAround(after, zone)
+	wall, best, found := after+least, int64(0), false
+	for {
+		next, ok := u.walk(wall)
+		if found {
+			_, most := offsetsAround(best, zone)
+			if !ok || next-most >= best {
+				return best, true
+			}
+		}
+		if !ok || next >= endSeconds {
+			return best, found
+		}
+		if t := resolveWall(next, zone); t > after && (!found || t < best) {
+			best, found = t, true
+		}
+		wall = next
+	}
+}
+
+// changeWindow is longer than any hour that clocks were ever moved by: a whole day, on an island in the Pacific.
+const changeWindow = 36 * 3600
+
+// offsetsAround are the least and the greatest offset from UTC near an instant.
+func offsetsAround(unix int64, zone *time.Location) (least, most int64) {
+	_, before := time.Unix(unix-changeWindow, 0).In(zone).Zone()
+	_, after := time.Unix(unix+changeWindow, 0).In(zone).Zone()
+	return int64(min(before, after)), int64(max(before, after))
+}
+
+func (p usualPatterns) next(after int64, zone *time.Location) (int64, bool) {
+	best, found := int64(0), false
+	for _, u := range p {
+		if t, ok := u.next(after, zone); ok && (!found || t < best) {
+			best, found = t, true
+		}
+	}
+	return best, found
+}
+
+// MeansAnother says whether a pattern of `cron>` would mean other times in the usual dialect of `crontab>`: false where
+// it cannot be read there at all.
+func MeansAnother(text string) bool {
+	ours, err := parsePattern(text)
+	theirs, err2 := parseUsual(text)
+	if err != nil || err2 != nil || len(ours) != len(theirs) {
+		return false
+	}
+	for i, f := range ours {
+		if !f.sameAs(theirs[i].spec) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameAs compares the sets of the fields, and whether both day fields must match, which says nothing where one of them
+// is "*" or both hold every day.
+func (f fields) sameAs(s *cron.SpecSchedule) bool {
+	const star = 1 << 63
+	week := (f.weekday | f.weekday>>7) & fullWeek // 7 is Sunday, as 0 is
+	sets := f.minute == s.Minute&^star && f.hour == s.Hour&^star && f.month == s.Month&^star && f.day == s.Dom&^star && week == s.Dow&^star
+	both := (s.Dom|s.Dow)&star != 0
+	every := f.day == fullDays && week == fullWeek
+	return sets && (both || every)
+}
+
+const (
+	fullDays = 1<<32 - 2 // bits 1 to 31
+	fullWeek = 1<<7 - 1  // bits 0 to 6
+)
