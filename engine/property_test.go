@@ -51,6 +51,25 @@ func proceed(t *rapid.T, s *enginetest.Simulation, steps int) {
 	}
 }
 
+// resume drives an attempt, and a second one that takes over from it unless it succeeded.
+func resume(t *rapid.T, s *enginetest.Simulation, steps int) {
+	simulate(t, s, steps)
+	resumed, err := s.Resume()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resumed {
+		proceed(t, s, 30)
+	}
+}
+
+// portions drives some of the attempts that are large: each takes long.
+func portions(t *rapid.T, s *enginetest.Simulation) {
+	if drawn(t)("large", 4) == 3 {
+		simulate(t, s, 15)
+	}
+}
+
 // TestRandomAttempts drives random workflows through random events: repeated, stale,
 // lost, killed, stored and loaded. It compares each state with the reference model, with
 // the stored changes, with a recount, and parameters with the rule.
@@ -72,15 +91,7 @@ func TestRandomGatedAttempts(t *testing.T) {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
-				s := &enginetest.Simulation{Gated: true}
-				simulate(t, s, 60)
-				resumed, err := s.Resume()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if resumed {
-					proceed(t, s, 30)
-				}
+				resume(t, &enginetest.Simulation{Gated: true}, 60)
 			})
 		})
 	}
@@ -90,10 +101,7 @@ func TestRandomGatedAttempts(t *testing.T) {
 func TestRandomGatedPortions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		if drawn(t)("large", 4) < 3 {
-			return // each takes long
-		}
-		simulate(t, &enginetest.Simulation{Large: true, Gated: true}, 15)
+		portions(t, &enginetest.Simulation{Large: true, Gated: true})
 	})
 }
 
@@ -101,15 +109,7 @@ func TestRandomGatedPortions(t *testing.T) {
 func TestRandomResumes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := &enginetest.Simulation{}
-		simulate(t, s, 40)
-		resumed, err := s.Resume()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if resumed {
-			proceed(t, s, 30)
-		}
+		resume(t, &enginetest.Simulation{}, 40)
 	})
 }
 
@@ -117,9 +117,6 @@ func TestRandomResumes(t *testing.T) {
 func TestRandomPortions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		if drawn(t)("large", 4) < 3 {
-			return // each takes long
-		}
-		simulate(t, &enginetest.Simulation{Large: true}, 15)
+		portions(t, &enginetest.Simulation{Large: true})
 	})
 }

@@ -43,12 +43,13 @@ func (j *Job) seen() *param.Map {
 	return vars
 }
 
-// branches are the tasks of `switch>`, which are evaluated when they run; of other operators such keys are parameters.
+// branches are the tasks of `switch>`, which are evaluated when they run; nil for all others, of which such keys are
+// parameters.
 func branches(own *param.Map) *param.Map {
-	out := param.New()
 	if dig.OperatorOf(own) != "switch" {
-		return out
+		return nil
 	}
+	out := param.New()
 	for _, key := range dig.BranchKeys() {
 		if v, ok := own.Get(key); ok {
 			out.Set(key, v)

@@ -171,13 +171,15 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 		own = param.Merge(own, param.New("_env", param.Merge(j.Env, own.Map("_env"))))
 	}
 	bodies := branches(own)
-	own = own.Without(bodies.Keys()...)
+	if bodies != nil {
+		own = own.Without(bodies.Keys()...)
+	}
 	refs := j.refer(own)
 	all, err := e.Eval(ctx, param.Merge(vars, own), vars, j.Scope)
 	if err != nil {
 		return err
 	}
-	if bodies.Len() > 0 {
+	if bodies != nil {
 		all, own = param.Merge(all, bodies), param.Merge(own, bodies)
 	}
 	if j.State == nil {

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"zerodag/engine/param"
 )
@@ -69,15 +68,15 @@ func (c *compiler) added(index int, config *param.Map) {
 	}
 	at := c.place(index)
 	for key, v := range config.All() {
-		i := slices.IndexFunc(additions(), func(a addition) bool { return a.name == key })
+		a, isAdded := additionOf(key)
 		switch {
-		case i >= 0 && additions()[i].where&at == 0:
+		case isAdded && a.where&at == 0:
 			if at != AtTask || slices.Contains(TaskKeys(), key) {
 				continue // which is told with other unknown keys of a group, or is a key of Digdag here
 			}
-			c.fail(index, []string{key}, "it may stand "+additions()[i].where.String(), "'%s' has no meaning here", key)
-		case i >= 0:
-			additions()[i].check(key, v, func(below []string, message, hint string) {
+			c.fail(index, []string{key}, "it may stand "+a.where.String(), "'%s' has no meaning here", key)
+		case isAdded:
+			a.check(key, v, func(below []string, message, hint string) {
 				c.fail(index, append([]string{key}, below...), hint, "%s", message)
 			})
 		case slices.Contains(BranchKeys(), key) && OperatorOf(config) == "switch":
@@ -92,14 +91,14 @@ func (c *compiler) added(index int, config *param.Map) {
 	}
 }
 
-// whereOf says where a key may stand that zerodag adds, 0 for any other one.
-func whereOf(key string) Where {
+// additionOf finds a key among those that zerodag adds.
+func additionOf(key string) (addition, bool) {
 	for _, a := range additions() {
 		if a.name == key {
-			return a.where
+			return a, true
 		}
 	}
-	return 0
+	return addition{}, false
 }
 
 // String names the places.
@@ -188,10 +187,8 @@ func checkEnv(key string, v param.Value, report func([]string, string, string)) 
 		case *param.Map, []param.Value:
 			report([]string{name}, "the value of a variable is a text: "+sample(v), "write it in quotes, as JSON if need be")
 		}
-		if !variableName().MatchString(name) {
+		if !envName().MatchString(name) {
 			report([]string{name}, "'"+name+"' is no name of a variable", "write it with letters, digits and _")
 		}
 	}
 }
-
-var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })

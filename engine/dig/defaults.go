@@ -30,7 +30,7 @@ func checkDefaults(key string, v param.Value, report func([]string, string, stri
 		return
 	}
 	for k, v := range m.All() {
-		i := slices.IndexFunc(additions(), func(a addition) bool { return a.name == k })
+		a, isAdded := additionOf(k)
 		switch {
 		case !slices.Contains(DefaultableKeys(), k):
 			hint := "it may have " + strings.Join(DefaultableKeys(), ", ")
@@ -40,10 +40,10 @@ func checkDefaults(key string, v param.Value, report func([]string, string, stri
 				hint = s
 			}
 			report([]string{k}, "'"+k+"' cannot be a default of tasks", hint)
-		case k != "_retry" && k != "_workdir" && i < 0 && !isMap(v):
+		case k != "_retry" && k != "_workdir" && !isAdded && !isMap(v):
 			report([]string{k}, "Parameter '"+k+"' must be an object", "write it as in a task: keys and values below it")
-		case i >= 0 && additions()[i].where&AtTask != 0:
-			additions()[i].check(k, v, func(below []string, message, hint string) {
+		case isAdded && a.where&AtTask != 0:
+			a.check(k, v, func(below []string, message, hint string) {
 				report(append([]string{k}, below...), message, hint)
 			})
 		}

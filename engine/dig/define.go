@@ -55,9 +55,9 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 	if fault != "" {
 		fail(levelKey, hint, fault)
 	}
-	known := append(TopKeys(), levelKey)
+	known, stored := append(TopKeys(), levelKey), storedKeys()
 	if level > 0 {
-		known = append(known, AddedKeys(AtTop)...)
+		known, stored = append(known, AddedKeys(AtTop)...), append(stored, AddedKeys(AtTop)...)
 		w.Config.Set(levelKey, int64(level))
 	}
 	if v, _ := raw.Get("timezone"); v != nil && v != "" { // an empty text is none, as in the original
@@ -74,7 +74,7 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 	if export.Len() > 0 {
 		w.Config.Set("_export", export)
 	}
-	for _, key := range append(storedKeys(), known[len(TopKeys())+1:]...) {
+	for _, key := range stored {
 		if v, ok := raw.Get(key); ok && key != levelKey {
 			w.Config.Set(key, v)
 		}

@@ -59,8 +59,8 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 			hint = first + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
 		} else if s := ungated(first); s != "" && c.language.Level == 0 {
 			hint = s
-		} else if w := whereOf(first); w != 0 && c.language.Level > 0 {
-			hint = "it may stand " + w.String()
+		} else if a, isAdded := additionOf(first); isAdded && c.language.Level > 0 {
+			hint = "it may stand " + a.where.String()
 		} else if near := param.Nearest(first, known); near != "" || slices.Contains(known, "_"+first) {
 			hint = "" // the message asks whether that one is meant
 		} else if !strings.HasPrefix(first, "_") {

@@ -2,7 +2,6 @@ package dig
 
 import (
 	"fmt"
-	"slices"
 
 	"zerodag/engine/param"
 )
@@ -65,7 +64,7 @@ func levelOf(raw *param.Map) (level int, fault, hint string) {
 
 // ungated says how a key is put to use that zerodag adds, "" for any other one.
 func ungated(key string) string {
-	if key != levelKey && slices.Contains(AddedKeys(AtTop|AtGroup|AtTask), key) {
+	if _, isAdded := additionOf(key); isAdded && key != levelKey {
 		return gateHint(key)
 	}
 	return ""
