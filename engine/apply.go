@@ -108,6 +108,7 @@ func (s *State) insert(t *Task) {
 	}
 	if t.Parent != 0 {
 		p := s.task(t.Parent)
+		p.overtaken = p.overtaken || t.State == Success && t.waiting > 0
 		p.children = append(p.children, t.ID)
 		if t.counted() {
 			p.active++
@@ -224,18 +225,18 @@ func (s *State) markStoring(t *Task) {
 }
 
 // noticeLate makes everything look again at what it sees when a task stores that others
-// are past already: below a group that was taken over, or before a task that was. A state
-// that is loaded later sees the store as well.
+// are past already: below a group that was taken over, or in a list where a task was that
+// comes after one that runs again. What follows such a task need not wait for this one. So
+// it is with what an ignored failure stores: below a task that was taken over, something of
+// the same group may still run. A state that is loaded later sees the store as well.
 func (s *State) noticeLate(t *Task) {
 	if len(s.carried) == 0 {
 		return
 	}
 	for x := t; x != nil; x = s.Task(x.Parent) {
-		past := x != t && x.State == Success
-		for _, id := range x.downstream {
-			past = past || s.task(id).State != Blocked
-		}
-		if !past {
+		p := s.Task(x.Parent)
+		past := x != t && x.State == Success || x == t && len(t.children) > 0
+		if !past && (p == nil || !p.overtaken) {
 			continue
 		}
 		for _, other := range s.Tasks() {

@@ -69,6 +69,7 @@ type Task struct {
 	waiting    int    // upstreams that are not success
 	active     int    // children that can still move
 	failed     int    // children in an error state, older copies left out
+	overtaken  bool   // a child was taken over although one before it was not
 	storing    bool   // it or a descendant stored parameters
 	scope      *scope // what it sees; set when it starts
 	inner      *scope // what its children see; set when they may start
