@@ -2,7 +2,7 @@
 // and who is told to try again.
 //
 // A Turn is one worker's go at a claim. It is a pure value: it says which one call of the store comes next and
-// is given what that call answered. The host runs turns; a test of this package walks through all orders in
+// is given what that call answered. Runner.Run runs one on a store; a test of this package walks through all orders in
 // which the calls of several workers can meet each other, with workers that crash, messages that are worked on
 // twice and tasks that are killed (`make model`).
 //
