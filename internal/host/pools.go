@@ -3,6 +3,9 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -98,4 +101,28 @@ type Semaphore interface {
 	LeaveLine(ctx context.Context, ref PoolRef, c Claim) error
 	// FreeSlots frees those of the slots that holder has.
 	FreeSlots(ctx context.Context, ref PoolRef, holder string, numbers []int) error
+}
+
+// Holder is one try of a task, as a claim names it.
+type Holder struct {
+	Attempt int64
+	Task    int // its place in the attempt
+	Try     int
+}
+
+func (h Holder) String() string { return fmt.Sprintf("%d/%d/%d", h.Attempt, h.Task, h.Try) }
+
+// ParseHolder reads what Holder.String wrote.
+func ParseHolder(s string) (Holder, error) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 3 {
+		return Holder{}, fmt.Errorf("%q does not name a try of a task", s)
+	}
+	attempt, err := strconv.ParseInt(parts[0], 10, 64)
+	task, badTask := strconv.Atoi(parts[1])
+	try, badTry := strconv.Atoi(parts[2])
+	if err := errors.Join(err, badTask, badTry); err != nil {
+		return Holder{}, fmt.Errorf("%q does not name a try of a task: %w", s, err)
+	}
+	return Holder{attempt, task, try}, nil
 }
