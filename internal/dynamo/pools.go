@@ -17,7 +17,7 @@ import (
 
 // A pool, and who shares it.
 //
-//	O#<site>#<project>#<name>   R                          row; index site (O#<site>, id)
+//	O#<site>#<project>#<name>   R                          row; indexes site (O#<site>, id), project (O#, id)
 //	O#<site>#<project>#<name>   S#<number>                 this slot is taken
 //	O#<site>#<project>#<name>   T#<rank>#<since>#<holder>  this claim waits; sorted as the line is
 //
@@ -45,6 +45,9 @@ func poolPartition(ref host.PoolRef) string {
 
 func poolKey(ref host.PoolRef) key { return key{poolPartition(ref), row} }
 func poolsOf(site int64) string    { return "O#" + decimal(site) }
+
+// allPools are those of every site.
+const allPools = "O#"
 
 func slotKey(ref host.PoolRef, number int) key {
 	return key{poolPartition(ref), fmt.Sprintf("%s%04d", slotPrefix, number)}
@@ -76,9 +79,9 @@ func claimOf(it item) (c host.Claim, err error) {
 // SetPool makes or changes a pool: see host.Pools.
 func (db *DB) SetPool(ctx context.Context, ref host.PoolRef, slots int, at time.Time) (host.Pool, error) {
 	it, err := db.updated(ctx, poolKey(ref), where{
-		text:  "SET #sl = :slots, #ua = :at, #c = if_not_exists(#c, :at), #i = if_not_exists(#i, :id), #gs = :list, #si = :site, #pj = :project, #nm = :name",
-		names: []string{aPoolSlots, aUpdated, aCreated, aID, aListSite, aSite, aProject, aPoolName},
-		values: item{":slots": number(int64(slots)), ":at": micros(at), ":id": number(db.ids.next(1)), ":list": text(poolsOf(ref.Site)), ":site": number(ref.Site),
+		text:  "SET #sl = :slots, #ua = :at, #c = if_not_exists(#c, :at), #i = if_not_exists(#i, :id), #gs = :list, #gp = :all, #si = :site, #pj = :project, #nm = :name",
+		names: []string{aPoolSlots, aUpdated, aCreated, aID, aListSite, aListProject, aSite, aProject, aPoolName},
+		values: item{":slots": number(int64(slots)), ":at": micros(at), ":id": number(db.ids.next(1)), ":list": text(poolsOf(ref.Site)), ":all": text(allPools), ":site": number(ref.Site),
 			":project": number(ref.Project), ":name": text(ref.Name)}}, where{})
 	if err != nil {
 		return host.Pool{}, err
@@ -109,7 +112,11 @@ func (db *DB) Pool(ctx context.Context, ref host.PoolRef) (host.Pool, error) {
 
 // Pools lists pools of a site.
 func (db *DB) Pools(ctx context.Context, q host.PoolQuery) (out []host.Pool, err error) {
-	err = db.listOf(env.BySite(), above(q.After), false, q.Count, []string{poolsOf(q.Site)}).rows(ctx, func(rows []item) (bool, error) {
+	index, partition := env.BySite(), poolsOf(q.Site)
+	if q.Site == host.AnySite {
+		index, partition = env.ByProject(), allPools
+	}
+	err = db.listOf(index, above(q.After), false, q.Count, []string{partition}).rows(ctx, func(rows []item) (bool, error) {
 		for _, it := range rows {
 			if out = append(out, poolOf(it)); q.Count > 0 && len(out) == q.Count {
 				return true, nil

@@ -19,7 +19,7 @@ func TestRequestsOfPools(t *testing.T) {
 		b.is(what, "Query 1", reads, 0, err)
 	}
 	_, err := db.SetPool(ctx, ref, 5, instant(0))
-	b.is("set a pool", "UpdateItem 1", 0, 2, err)
+	b.is("set a pool", "UpdateItem 1", 0, 3, err)
 	line("read a free pool", 1)
 	claim := host.Claim{Holder: "1234567890123456/12/3", Slots: 1, Since: 1_700_000_000_000}
 	b.is("take a slot", "PutItem 1", 0, 1, db.TakeSlots(ctx, ref, claim, []int{0}, false, instant(1)))

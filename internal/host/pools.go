@@ -53,7 +53,7 @@ type Pools interface {
 
 // PoolQuery selects pools of a site: those of the site itself and those of its projects.
 type PoolQuery struct {
-	Site  int64
+	Site  int64 // AnySite: all
 	After int64 // ids above this
 	Count int   // 0 is all
 }

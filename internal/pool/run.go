@@ -2,10 +2,13 @@ package pool
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
 
+	"zerodag/engine"
+	"zerodag/events"
 	"zerodag/internal/host"
 )
 
@@ -16,6 +19,22 @@ type Runner struct {
 	// may wait for ever.
 	Wake func(ctx context.Context, pool host.PoolRef, claims []host.Claim) error
 	Now  func() time.Time
+}
+
+// NewRunner makes a runner that wakes by messages for the attempts of those who wait.
+func NewRunner(s host.Semaphore, q host.Queue, now func() time.Time) Runner {
+	return Runner{Semaphore: s, Now: now, Wake: func(ctx context.Context, ref host.PoolRef, claims []host.Claim) error {
+		list := make([]host.Message, len(claims))
+		for i, c := range claims {
+			h, err := host.ParseHolder(c.Holder)
+			if err != nil {
+				return err
+			}
+			list[i] = host.SlotsMessage(h.Attempt, rand.Text(), events.SlotsAsk{Task: engine.TaskID(h.Task), Try: h.Try, Pool: ref.Name, Slots: c.Slots,
+				Priority: c.Priority, Since: c.Since, Woken: true, Site: ref.Site, Project: ref.Project})
+		}
+		return q.Send(ctx, list...)
+	}}
 }
 
 // Run runs a turn to its end. After an error nobody knows what was done of it: the turn must be run anew, from its

@@ -49,7 +49,10 @@ func (db *DB) Pool(ctx context.Context, ref host.PoolRef) (host.Pool, error) {
 
 // Pools lists pools of a site.
 func (db *DB) Pools(ctx context.Context, q host.PoolQuery) ([]host.Pool, error) {
-	return readAll(ctx, db, scanPool, selection("SELECT "+poolColumns+" FROM pools WHERE site_id = ? AND id > ? ORDER BY id LIMIT ?", q.Site, q.After, limit(q.Count)))
+	s := selection("SELECT "+poolColumns+" FROM pools WHERE id > ?", q.After)
+	s.when(q.Site != host.AnySite, " AND site_id = ?", q.Site)
+	s.when(true, " ORDER BY id LIMIT ?", limit(q.Count))
+	return readAll(ctx, db, scanPool, s)
 }
 
 // DeletePool removes a pool that nobody uses. It locks the row, so that nobody takes a slot or joins meanwhile.

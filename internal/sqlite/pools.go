@@ -58,7 +58,7 @@ func (db *DB) Pool(ctx context.Context, ref host.PoolRef) (host.Pool, error) {
 
 // Pools lists pools of a site.
 func (db *DB) Pools(ctx context.Context, q host.PoolQuery) ([]host.Pool, error) {
-	return readAll(ctx, db, scanPool, selection(selectPool+"WHERE site_id = ? AND id > ? ORDER BY id LIMIT ?", q.Site, q.After, limit(q.Count)))
+	return readAll(ctx, db, scanPool, selection(selectPool+"WHERE ? IN (-1, site_id) AND id > ? ORDER BY id LIMIT ?", q.Site, q.After, limit(q.Count)))
 }
 
 // DeletePool removes a pool that nobody uses.

@@ -51,6 +51,9 @@ func poolsKept(t *testing.T, s Stores) {
 	if diff := cmp.Diff([]host.Pool{want, b}, got(s.Pools.Pools(ctx, host.PoolQuery{Site: 1}))(t)); diff != "" {
 		t.Errorf("pools of a site (-want +got):\n%s", diff)
 	}
+	if list := got(s.Pools.Pools(ctx, host.PoolQuery{Site: host.AnySite}))(t); len(list) != 3 {
+		t.Errorf("pools of all sites are %v", list)
+	}
 	first := got(s.Pools.Pools(ctx, host.PoolQuery{Site: 1, Count: 1}))(t)
 	if rest := got(s.Pools.Pools(ctx, host.PoolQuery{Site: 1, After: first[0].ID, Count: 5}))(t); len(first) != 1 || len(rest) != 1 || rest[0].ID != b.ID {
 		t.Errorf("pages are %v and %v", first, rest)
