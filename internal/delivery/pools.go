@@ -184,7 +184,7 @@ func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.
 	return nil
 }
 
-// settle notes in the log what came of trying, if the try still waits for that; else what was got is given up.
+// settle notes in the log what came of trying, if the try still waits for that. What a try got that is over is given up.
 func (d *delivery) settle(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
 	p := &proposal{guards: []string{d.guard}}
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {
@@ -200,11 +200,24 @@ func (d *delivery) settle(ctx context.Context, ask events.SlotsAsk, ref host.Poo
 	if err := d.apply(ctx, d.attempt, p); err != nil {
 		return err
 	}
-	if o == pool.Granted && !p.applied {
-		return d.giveUpSlots(ctx, refs, claimOf(d.attempt.id, ask))
+	if p.applied {
+		return nil
 	}
-	return nil
+	d.attempt.forget()
+	_, now, err := d.standing(ctx, ask)
+	switch {
+	case err != nil:
+		return err
+	case now == engine.TryWaits:
+		return errWaitsAgain // another message changed something else meanwhile: this one comes again
+	case now == engine.TryHas: // another message told the log of the same slots
+		return nil
+	}
+	return d.giveUpSlots(ctx, refs, claimOf(d.attempt.id, ask))
 }
+
+// errWaitsAgain is said of a try that waits although the log did not take what it got.
+var errWaitsAgain = errors.New("the task still waits for its slots")
 
 // refusal is why a task can never have its slots.
 func refusal(ask events.SlotsAsk, o pool.Outcome) error {
