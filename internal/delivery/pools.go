@@ -139,10 +139,10 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	if err := d.giveUpSlots(ctx, refs, claim); err != nil || row.Done {
 		return err
 	}
-	return d.apply(ctx, d.attempt, propose(d.guard))
+	return d.apply(ctx, d.attempt, propose(d.guard)) // also where the attempt has ended by this message, and nobody was told yet
 }
 
-// standing reads what the log says of a try. Of an attempt that is gone all is over.
+// standing reads what the log says of a try. Of an attempt that is gone all is over, and its row says Done.
 func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, engine.Standing, error) {
 	a := d.attempt
 	a.mu.Lock()
@@ -159,9 +159,7 @@ func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Atte
 	if err != nil {
 		return host.Attempt{}, engine.NotKnown, err
 	}
-	row := a.row
-	row.Done = row.Done || a.state.Ended()
-	return row, a.state.TryOf(ask.Task, ask.Try), nil
+	return a.row, a.state.TryOf(ask.Task, ask.Try), nil
 }
 
 // acquire tries for the slots of the first pool that there is.

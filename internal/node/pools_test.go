@@ -230,3 +230,65 @@ func TestPoolCheck(t *testing.T) {
 		p.wantPool(ref, 0, 0)
 	})
 }
+
+// stormOfPools has its tasks share two pools.
+const stormOfPools = `zerodag: 1
+_parallel: true
++a: {_pool: warehouse, work>: slow}
++b: {_pool: {name: warehouse, slots: 2}, work>: later}
++c: {_pool: {name: warehouse, slots: 3, priority: high}, _retry: 3, work>: fails}
++d: {_pool: api, work>: w}
++e:
+  loop>: 2
+  _do:
+    _parallel: true
+    +x: {_pool: api, work>: w}
+    +y: {_pool: warehouse, echo>: x}
+`
+
+// TestStormOfPools proves that hosts over a store that fails, with messages that are lost, doubled and reordered and processes that
+// crash, bring every attempt to its end without a task that runs before it has its slots, and that no slot is lost.
+func TestStormOfPools(t *testing.T) {
+	t.Parallel()
+	first, runs := setting("SEED", 1), min(setting("RUNS", 12), 200)
+	for seed := first; seed < first+runs; seed++ {
+		t.Run(fmt.Sprint("SEED=", seed), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				w.on("w", w.withSlots("api"))
+				w.on("fails", func(ctx context.Context, o *operators.Task) (operators.Result, error) {
+					if r, err := w.withSlots("warehouse")(ctx, o); o.RetryCount > 1 {
+						return r, err
+					}
+					return operators.Result{}, operators.Failf("no")
+				})
+				for name, slots := range map[string]int{"warehouse": 3, "api": 2} {
+					_, err := w.db.SetPool(t.Context(), host.PoolRef{Name: name}, slots, w.now())
+					w.must(err)
+				}
+				w.storm(uint64(seed), stormOfPools)
+				p := w.serve()
+				pass(20 * time.Minute) // what crashes left is found
+				for _, name := range []string{"warehouse", "api"} {
+					p.wantPool(host.PoolRef{Name: name}, 0, 0)
+				}
+			})
+		})
+	}
+}
+
+// withSlots is work that looks whether its task has slots of a pool.
+func (w *world) withSlots(name string) work {
+	return func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+		l, err := w.db.Line(ctx, host.PoolRef{Name: name}, 0)
+		if err != nil {
+			return operators.Result{}, err
+		}
+		for _, s := range l.Taken {
+			if strings.HasPrefix(s.Holder, fmt.Sprintf("%d/%d/", t.AttemptID, t.TaskID)) {
+				return operators.Result{}, nil
+			}
+		}
+		w.t.Errorf("task %s of attempt %d runs without slots: %v", t.TaskName, t.AttemptID, l.Taken)
+		return operators.Result{}, nil
+	}
+}
