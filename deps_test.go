@@ -20,7 +20,7 @@ type allowed struct{ packages, imports, why string }
 const (
 	core   = " engine engine/dig engine/param engine/schedule events operators internal/host "
 	sdk    = " github.com/aws/aws-sdk-go-v2/aws/... github.com/aws/smithy-go/... internal/border "
-	shared = " internal/replay internal/retry internal/vault internal/execution engine/expr "
+	shared = " internal/pool internal/replay internal/retry internal/vault internal/execution engine/expr "
 	test   = " github.com/google/go-cmp/cmp "
 )
 
@@ -55,6 +55,7 @@ func imports() []allowed {
 		{"internal/host", core, "ports know no store, no SDK and none of their users"},
 		{"internal/host/hosttest internal/sandbox/sandboxtest internal/executors/executorstest", core + "engine/expr internal/sandbox operators/sh" + test, "suites know contracts"},
 		{"internal/replay internal/retry internal/vault internal/execution internal/tick", core, "parts of the shell that know ports only"},
+		{"internal/pool", "engine events internal/host", "rules of pools know neither clock nor store"},
 		{"internal/catalogue internal/delivery", core + shared, "neither knows the other: internal/node puts them together"},
 		{"internal/node", core + shared + "internal/catalogue internal/delivery internal/tasklog", "the shell knows ports and the form of logs, not drivers"},
 		{"internal/uploads", core + shared + "internal/catalogue internal/delivery", "the shell knows ports, not drivers"},

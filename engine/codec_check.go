@@ -67,6 +67,9 @@ func (p Progress) check() error {
 	if int(p.State) >= len(stateNames) || int(p.Ending) >= len(stateNames) {
 		return fmt.Errorf("there is no state %d or %d", p.State, p.Ending)
 	}
+	if u := p.Pool; u != nil && (u.Slots < 1 || u.Try < 1) {
+		return fmt.Errorf("try %d of a task cannot have %d slots", u.Try, u.Slots)
+	}
 	return nil
 }
 

@@ -22,6 +22,23 @@ type Timer struct {
 	At time.Time `json:"at"`
 }
 
+// Acquire asks for the slots that a task waits for; Granted is the answer. It is owed for as long as the task waits.
+type Acquire struct {
+	Run
+	Pool PoolUse `json:"pool"`
+}
+
+// Release gives up the slots of a try that is over, and its place in the line. Nobody answers it: it is owed by who
+// has ended the try until that is done.
+type Release struct {
+	Task    TaskID    `json:"task"`
+	Pool    PoolClaim `json:"pool"`
+	Try     int       `json:"try"`
+	Since   time.Time `json:"since"`
+	Waited  bool      `json:"waited,omitempty"`  // it was never granted
+	Project int64     `json:"project,omitempty"` // that the pool belongs to which granted it
+}
+
 // SLATimer asks for an SLADue event at At.
 type SLATimer struct {
 	At time.Time `json:"at"`
@@ -37,6 +54,8 @@ type End struct {
 
 func (Dispatch) effect() {}
 func (Timer) effect()    {}
+func (Acquire) effect()  {}
+func (Release) effect()  {}
 func (SLATimer) effect() {}
 func (Continue) effect() {}
 func (End) effect()      {}
@@ -58,20 +77,22 @@ func (t *Task) owes() bool {
 
 // Outstanding lists what the message with this guard still owes, in the order of task
 // ids. A host carries out this list and nothing else, the first time as after a crash.
-// After the end only the guard that ended the attempt owes, and only End. It changes nothing.
+// Slots are given up before all else. After the end only the guard that ended the attempt owes more, and only End. It
+// changes nothing.
 func (s *State) Outstanding(guard string) []Effect {
 	if s.ended {
+		list := s.releases(guard)
 		if guard == s.endGuard {
-			return []Effect{End{Success: s.Succeeded()}}
+			list = append(list, End{Success: s.Succeeded()})
 		}
-		return nil
+		return list
 	}
-	var list []Effect
+	list := s.releases(guard)
 	if d := s.owed[guard]; d != nil {
 		ids := s.stillOwed(make([]TaskID, 0, len(d.tasks)), d, guard)
-		list = make([]Effect, len(ids))
-		for i, id := range ids {
-			list[i] = s.effectOf(s.task(id))
+		list = slices.Grow(list, len(ids))
+		for _, id := range ids {
+			list = append(list, s.effectOf(s.task(id)))
 		}
 	}
 	if !s.slaAt.IsZero() && s.slaGuard == guard {
@@ -83,7 +104,8 @@ func (s *State) Outstanding(guard string) []Effect {
 	return list
 }
 
-// Owed lists what all messages together still owe, in the order of task ids. It changes nothing.
+// Owed lists what all messages together still owe, in the order of task ids, but for slots that are to be given up. It
+// changes nothing.
 func (s *State) Owed() []Effect {
 	if s.ended {
 		return []Effect{End{Success: s.Succeeded()}}
@@ -119,11 +141,15 @@ func (s *State) effectOf(t *Task) Effect {
 	if t.State == GroupRetryWaiting && t.Group {
 		return Timer{Run: run, At: t.RetryAt}
 	}
+	if t.Waits() {
+		return Acquire{Run: run, Pool: *t.Pool}
+	}
 	return Dispatch{Run: run, At: t.RetryAt, Cancel: t.Cancel}
 }
 
 // owe and acquit keep the index by guard, after and before a change of the task.
 func (s *State) owe(t *Task) {
+	s.noteFreed(t)
 	if !t.owes() {
 		return
 	}

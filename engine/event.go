@@ -45,7 +45,15 @@ type Succeeded struct {
 type Prepared struct {
 	By
 	Run
-	Skip string `json:"skip,omitempty"` // why the task and all below it are not to be run
+	Skip string     `json:"skip,omitempty"` // why the task and all below it are not to be run
+	Pool *PoolClaim `json:"pool,omitempty"` // the slots that the task needs; nil for none
+}
+
+// Granted says that a task that waits for slots of a pool has them.
+type Granted struct {
+	By
+	Run
+	Project int64 `json:"project,omitempty"` // that the pool belongs to; 0: it is one of the site
 }
 
 // Errored says that a run failed for good: `_retry` of the operator's own failures was
@@ -62,6 +70,7 @@ type Later struct {
 	Run
 	After time.Duration `json:"after"`
 	State *param.Map    `json:"state"`
+	Retry bool          `json:"retry,omitempty"` // the try has failed, and the next one is another
 }
 
 // Due says that the time of a waiting task has come. It is never compared with now.

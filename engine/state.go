@@ -95,6 +95,8 @@ type Progress struct {
 	Preparing bool   `json:"prep,omitempty"`    // the current run finds out what its gate keys come to, see Prepared
 	Skipped   string `json:"skipped,omitempty"` // why it was not run, and is a success all the same
 	Ignored   bool   `json:"ignored,omitempty"` // it failed, and is a success all the same
+
+	Pool *PoolUse `json:"pool,omitempty"` // nil: it needs no slots
 }
 
 // Outcome is what runs of a task returned.
@@ -177,6 +179,7 @@ type State struct {
 	tasks   []*Task // by id - 1; nil where a portion is not made yet
 	growing []growth
 	owed    map[string]*debt
+	freeing map[string][]TaskID // tasks whose slots a guard gives up; nil: none
 }
 
 // New returns the state of an attempt that was not started. defaults are parameters

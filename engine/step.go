@@ -34,6 +34,8 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 		d.succeeded(s.task(e.Task), e.Result)
 	case Prepared:
 		d.prepared(s.task(e.Task), e)
+	case Granted:
+		d.granted(s.task(e.Task), e.Project)
 	case Errored:
 		d.errored(s.task(e.Task), e.Error)
 	case Later:
@@ -69,7 +71,7 @@ func (s *State) refuse(e Event) Refusal {
 	}
 	switch e := e.(type) {
 	case Succeeded:
-		if t := s.Task(e.Task); t != nil && t.Preparing {
+		if t := s.Task(e.Task); t != nil && (t.Preparing || t.Waits()) {
 			return Stale
 		}
 		return s.noResult(e.Run)
@@ -78,9 +80,14 @@ func (s *State) refuse(e Event) Refusal {
 			return Stale
 		}
 		return s.noResult(e.Run)
+	case Granted:
+		return s.noGrant(e.Run)
 	case Errored:
 		return s.noResult(e.Run)
 	case Later:
+		if t := s.Task(e.Task); t != nil && t.Waits() {
+			return Stale
+		}
 		return s.noResult(e.Run)
 	case Due:
 		return s.stale(e.Run)
@@ -167,6 +174,9 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 	}
 	if to != Running && to != RetryWaiting && to != GroupRetryWaiting {
 		p.Guard = ""
+	}
+	if to != Running && to != RetryWaiting {
+		p.Pool = p.Pool.freed(d.guard)
 	}
 	d.apply(TaskChanged{Task: t.ID, Progress: p, Outcome: out})
 	d.look = append(d.look, t.ID)

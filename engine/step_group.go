@@ -133,6 +133,8 @@ func (d *decision) due(t *Task) {
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
 		d.move(t, Planned, nil, nil)
 	case t.State == Running:
+	case t.needsSlots():
+		d.acquire(t, t.Pool.PoolClaim)
 	default: // its run was sent when it began to wait: it goes on under the same dispatch, and under who woke it
 		d.move(t, Running, nil, func(p *Progress) { p.Guard, p.RetryAt = d.guard, time.Time{} })
 	}

@@ -20,6 +20,8 @@ func (d *decision) kill() {
 func (d *decision) callBack(t *Task) {
 	switch {
 	case t.State.Done():
+	case t.Waits():
+		d.move(t, Canceled, nil, nil)
 	case t.State == RetryWaiting, t.State == GroupRetryWaiting && !t.Group:
 		d.cleanUp(t, t.Progress.Params)
 	case t.State == GroupRetryWaiting:

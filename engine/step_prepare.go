@@ -4,7 +4,7 @@ import "zerodag/engine/param"
 
 // toPrepare says that keys of the task must be evaluated before it may start.
 func (t *Task) toPrepare() bool {
-	return t.Level > 0 && !t.Cancel && t.Config.Has("_if")
+	return t.Level > 0 && !t.Cancel && (t.Config.Has("_if") || !t.Group && t.Config.Has("_pool"))
 }
 
 // prepare sends a task to have its gate keys evaluated. That is a run as any other: who has it owes it, and it is
@@ -25,6 +25,8 @@ func (d *decision) prepared(t *Task, e Prepared) {
 		d.skip(t, e.Skip)
 	case t.Group:
 		d.move(t, Planned, nil, nil)
+	case e.Pool != nil:
+		d.acquire(t, *e.Pool)
 	default:
 		d.dispatch(t)
 	}

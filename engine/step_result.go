@@ -115,7 +115,13 @@ func (d *decision) later(t *Task, e Later) {
 		p.RetryCount++
 		p.Losses, p.Crashes = 0, 0 // it was heard of
 		p.Guard, p.Params, p.RetryAt = d.guard, e.State, at
+		if e.Retry {
+			p.Pool = p.Pool.freed(d.guard)
+		}
 	})
+	if to == Running && t.needsSlots() {
+		d.acquire(t, t.Pool.PoolClaim)
+	}
 }
 
 // maxLosses is how often a run may vanish before the task fails.
@@ -127,6 +133,13 @@ func (d *decision) lost(t *Task, e Lost) {
 		d.move(t, t.State, nil, func(p *Progress) {
 			p.Dispatch++
 			p.Guard, p.RetryAt = d.guard, t.RetryAt
+		})
+		return
+	}
+	if t.Waits() { // there is no run: somebody else asks for its slots
+		d.move(t, Running, nil, func(p *Progress) {
+			p.Dispatch++
+			p.Guard = d.guard
 		})
 		return
 	}

@@ -91,6 +91,22 @@ type Event struct {
 	Guard   string      `json:"guard,omitempty"` // of TakeOver: that which fenced the runs
 	// Blameless: of Lost: nobody had begun with the run, or a stop of the server took it.
 	Blameless bool `json:"blameless,omitempty"`
+	// Slots, of Slots, says who is to try for the slots of which pool.
+	Slots *SlotsAsk `json:"slots,omitempty"`
+}
+
+// SlotsAsk names a try of a task that waits for slots, or waited for them once.
+type SlotsAsk struct {
+	Task     engine.TaskID `json:"task"`
+	Try      int           `json:"try"`
+	Pool     string        `json:"pool"`
+	Slots    int           `json:"slots"`
+	Priority int           `json:"priority,omitempty"`
+	Since    int64         `json:"since"` // milliseconds since 1970
+	// Woken: the try stands in the line of the pool of Project (0: of the site), or stood there.
+	Woken   bool  `json:"woken,omitempty"`
+	Site    int64 `json:"site"`
+	Project int64 `json:"project,omitempty"`
 }
 
 // Log is the log of a run, gzip, by the name of its file.
@@ -101,12 +117,14 @@ type Log struct {
 
 // Result is what one run came to, on its way to the log.
 type Result struct {
-	Kind    Kind           `json:"event"` // Succeeded, Prepared, Failed or Later
-	Run     engine.Run     `json:"run"`
-	Outcome engine.Outcome `json:"outcome,omitzero"` // of Succeeded and Failed
-	Skip    string         `json:"skip,omitempty"`   // of Prepared
-	After   time.Duration  `json:"after,omitempty"`  // of Later: nanoseconds
-	State   *param.Map     `json:"state,omitempty"`
+	Kind    Kind              `json:"event"` // Succeeded, Prepared, Failed or Later
+	Run     engine.Run        `json:"run"`
+	Outcome engine.Outcome    `json:"outcome,omitzero"` // of Succeeded and Failed
+	Skip    string            `json:"skip,omitempty"`   // of Prepared
+	Pool    *engine.PoolClaim `json:"pool,omitempty"`   // of Prepared
+	Retry   bool              `json:"retry,omitempty"`  // of Later
+	After   time.Duration     `json:"after,omitempty"`  // of Later: nanoseconds
+	State   *param.Map        `json:"state,omitempty"`
 }
 
 // Kind says what happened.
@@ -122,6 +140,8 @@ const (
 	Lost      Kind = "lost"
 	Succeeded Kind = "succeeded"
 	Prepared  Kind = "prepared" // it is known what the gate keys of a task come to
+	Granted   Kind = "granted"  // a task that waited for slots of a pool has them
+	Slots     Kind = "slots"    // a task should try for the slots that it waits for
 	Failed    Kind = "failed"
 	Later     Kind = "later"   // a poll or a retry was asked for
 	Results   Kind = "results" // of runs that ended side by side
@@ -152,6 +172,8 @@ func Of(e engine.Event) Event {
 		return Event{Kind: Succeeded, Run: &e.Run}
 	case engine.Prepared:
 		return Event{Kind: Prepared, Run: &e.Run}
+	case engine.Granted:
+		return Event{Kind: Granted, Run: &e.Run}
 	case engine.Errored:
 		return Event{Kind: Failed, Run: &e.Run}
 	case engine.Later:
@@ -187,11 +209,11 @@ func ResultOf(e engine.Event) Result {
 	case engine.Succeeded:
 		return Result{Kind: Succeeded, Run: e.Run, Outcome: e.Result}
 	case engine.Prepared:
-		return Result{Kind: Prepared, Run: e.Run, Skip: e.Skip}
+		return Result{Kind: Prepared, Run: e.Run, Skip: e.Skip, Pool: e.Pool}
 	case engine.Errored:
 		return Result{Kind: Failed, Run: e.Run, Outcome: engine.Outcome{Error: e.Error}}
 	case engine.Later:
-		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State}
+		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State, Retry: e.Retry}
 	}
 	panic(fmt.Sprintf("events: %T is not the end of a run", e))
 }
@@ -201,11 +223,11 @@ func (r Result) engine(by engine.By) engine.Event {
 	case Succeeded:
 		return engine.Succeeded{By: by, Run: r.Run, Result: r.Outcome}
 	case Prepared:
-		return engine.Prepared{By: by, Run: r.Run, Skip: r.Skip}
+		return engine.Prepared{By: by, Run: r.Run, Skip: r.Skip, Pool: r.Pool}
 	case Failed:
 		return engine.Errored{By: by, Run: r.Run, Error: r.Outcome.Error}
 	}
-	return engine.Later{By: by, Run: r.Run, After: r.After, State: r.State}
+	return engine.Later{By: by, Run: r.Run, After: r.After, State: r.State, Retry: r.Retry}
 }
 
 func (e Event) check() error {
@@ -215,6 +237,11 @@ func (e Event) check() error {
 	case TakeOver:
 		if e.Guard == "" {
 			return fmt.Errorf("event %q names no guard", e.Kind)
+		}
+		return nil
+	case Slots:
+		if s := e.Slots; s == nil || s.Task < 1 || s.Try < 1 || s.Slots < 1 || s.Pool == "" {
+			return fmt.Errorf("event %q names no try of a task", e.Kind)
 		}
 		return nil
 	case Results:

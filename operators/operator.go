@@ -174,6 +174,7 @@ type Later struct {
 	After time.Duration // from now; rounded up to whole seconds, 0 is at once
 	State *param.Map    // state params of the next run
 	Err   error         // why, when it is a failure that is retried; else nil
+	Retry bool          // the next run is another try of the task, and not another look at this one
 }
 
 func (l *Later) Error() string {

@@ -9,7 +9,8 @@ import (
 
 // Prepared is what the gate keys of a task came to.
 type Prepared struct {
-	Skip string // why the task is not to be run; "" when it is
+	Skip string    // why the task is not to be run; "" when it is
+	Pool *dig.Pool // whose slots it needs; nil for none
 }
 
 // prepare evaluates the gate keys of a task, which may be a group: its other keys are not looked at.
@@ -17,21 +18,39 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 	if j.Cancel {
 		return nil, j.canceled()
 	}
-	condition, ok := j.Own.Get("_if")
-	if !ok {
-		return &Prepared{}, nil
-	}
 	vars := j.seen()
-	all, err := e.Eval(ctx, param.Merge(vars, param.New("_if", condition)), vars, j.Scope)
-	if err != nil {
-		return nil, err
+	if value, there, err := j.gate(ctx, e, vars, "_if"); there {
+		if err != nil {
+			return nil, err
+		}
+		on, err := param.AsCondition("_if", value)
+		if err != nil {
+			return nil, err
+		}
+		if !on {
+			return &Prepared{Skip: "_if is " + param.Text(value)}, nil
+		}
 	}
-	value, _ := all.Get("_if")
-	on, err := param.AsCondition("_if", value)
-	if err != nil || on {
+	value, there, err := j.gate(ctx, e, vars, "_pool")
+	if err != nil || !there || dig.OperatorOf(j.Own) == "" {
 		return &Prepared{}, err
 	}
-	return &Prepared{Skip: "_if is " + param.Text(value)}, nil
+	p, err := dig.ParsePool(value)
+	return &Prepared{Pool: &p}, err
+}
+
+// gate evaluates one key of the task, and says whether it is there.
+func (j *Job) gate(ctx context.Context, e Evaluator, vars *param.Map, key string) (param.Value, bool, error) {
+	written, there := j.Own.Get(key)
+	if !there {
+		return nil, false, nil
+	}
+	all, err := e.Eval(ctx, param.Merge(vars, param.New(key, written)), vars, j.Scope)
+	if err != nil {
+		return nil, true, err
+	}
+	value, _ := all.Get(key)
+	return value, true, nil
 }
 
 // seen are the parameters that expressions of the task may name, without its own keys.

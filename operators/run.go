@@ -306,7 +306,7 @@ func (j *Job) try(ctx context.Context, op Operator) (Result, error) {
 		return result, err
 	}
 	if next, wait, ok := policy.Next(j.State); ok {
-		return Result{}, &Later{After: wait, State: next, Err: err}
+		return Result{}, &Later{After: wait, State: next, Err: err, Retry: true}
 	}
 	return Result{}, err
 }

@@ -37,7 +37,7 @@ func clientCommands(s streams) []*cobra.Command {
 		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newFork(s), newKill(s), newDelete(s),
 		newStatus(s), newWatch(s), newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
 		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
-		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newSecrets(s), newImport(s), newTokens(s), newAdmin(s), newWhoami(s), newVersion(s), newContext(s),
+		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newSecrets(s), newImport(s), newTokens(s), newPool(s), newAdmin(s), newWhoami(s), newVersion(s), newContext(s),
 	}
 }
 

@@ -48,6 +48,7 @@ var (
 	unknownNumber = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(session attempt|session|schedule|project|workflow|token) id=`)
 	})
+	unknownPool     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`pool name=`) })
 	unknownRevision = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`revision name=(.*) in project id=(\d+)`) })
 	unknownPattern  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Task pattern '([^']*)' doesn't match`) })
 )
@@ -67,6 +68,9 @@ func (r *remote) hintOf(ctx context.Context, message, attempt string) string {
 	}
 	if m := unknownRevision().FindStringSubmatch(message); m != nil {
 		return r.revisionHint(ctx, client.ID(m[2]), m[1])
+	}
+	if unknownPool().MatchString(message) {
+		return "`zerodag pool list` lists the pools; `zerodag pool set NAME SLOTS` makes one"
 	}
 	if m := unknownNumber().FindStringSubmatch(message); m != nil {
 		what := strings.TrimPrefix(m[1], "session ") + "s"

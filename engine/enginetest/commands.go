@@ -190,9 +190,9 @@ func Loop(rounds int, parallel param.Value) *param.Map {
 	return sub
 }
 
-// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [d=N]
+// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME] [slots=N] [d=N]
 func (in *interpreter) prepared(a args, _ Step) (string, error) {
-	if err := a.only(1, "d", "skip", "guard"); err != nil {
+	if err := a.only(1, "d", "skip", "pool", "slots", "guard"); err != nil {
 		return "", err
 	}
 	run, err := in.run(a.word(0), a)
@@ -203,8 +203,33 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	name, err := a.text("pool", "")
+	if err != nil {
+		return "", err
+	}
+	slots, err := a.number("slots", 1)
+	if err != nil {
+		return "", err
+	}
 	by := in.by(a)
-	return in.step(engine.Prepared{By: by, Run: run, Skip: skip}, by.Guard)
+	e := engine.Prepared{By: by, Run: run, Skip: skip}
+	if name != "" {
+		e.Pool = &engine.PoolClaim{Name: name, Slots: slots}
+	}
+	return in.step(e, by.Guard)
+}
+
+// granted says that a task has the slots that it waits for: granted +task [d=N]
+func (in *interpreter) granted(a args, _ Step) (string, error) {
+	if err := a.only(1, "d", "guard"); err != nil {
+		return "", err
+	}
+	run, err := in.run(a.word(0), a)
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(engine.Granted{By: by, Run: run}, by.Guard)
 }
 
 // fail ends a run badly: fail +task [d=N] [message=...]
@@ -228,9 +253,9 @@ func (in *interpreter) fail(a args, _ Step) (string, error) {
 	return in.step(engine.Errored{By: by, Run: run, Error: param.Merge(param.New("message", message), failure)}, by.Guard)
 }
 
-// later asks to be run again: later +task after=10s [state={...}] [d=N]
+// later asks to be run again: later +task after=10s [state={...}] [retry=1] [d=N]
 func (in *interpreter) later(a args, _ Step) (string, error) {
-	if err := a.only(1, "d", "after", "state", "guard"); err != nil {
+	if err := a.only(1, "d", "after", "state", "retry", "guard"); err != nil {
 		return "", err
 	}
 	run, err := in.run(a.word(0), a)
@@ -246,7 +271,11 @@ func (in *interpreter) later(a args, _ Step) (string, error) {
 		return "", err
 	}
 	by := in.by(a)
-	return in.step(engine.Later{By: by, Run: run, After: after, State: state}, by.Guard)
+	retry, err := a.number("retry", 0)
+	if err != nil {
+		return "", err
+	}
+	return in.step(engine.Later{By: by, Run: run, After: after, State: state, Retry: retry != 0}, by.Guard)
 }
 
 // due says that the time of a waiting task has come: due +task [d=N]

@@ -142,6 +142,17 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	if p.Preparing != before.Preparing {
 		say("preparing=%v", p.Preparing)
 	}
+	if u := p.Pool; u != nil && u != before.Pool {
+		say("pool=%s try=%d", u.Name, u.Try)
+		switch {
+		case u.Waits:
+			say("waits")
+		case u.Has:
+			say("has %d", u.Slots)
+		default:
+			say("freed")
+		}
+	}
 	if p.Ending != before.Ending {
 		say("then %v", p.Ending)
 	}
@@ -180,6 +191,14 @@ func (in *interpreter) effect(guard string, e engine.Effect) line {
 		text := fmt.Sprintf("dispatched by %s, d=%d%s", guard, e.Dispatch, at(e.At))
 		if e.Cancel {
 			text += ", to clean up"
+		}
+		return line{"> " + in.name(e.Task), text}
+	case engine.Acquire:
+		return line{"> " + in.name(e.Task), fmt.Sprintf("asks for %d of pool %s by %s, try %d, d=%d", e.Pool.Slots, e.Pool.Name, guard, e.Pool.Try, e.Dispatch)}
+	case engine.Release:
+		text := fmt.Sprintf("gives up %d of pool %s by %s, try %d", e.Pool.Slots, e.Pool.Name, guard, e.Try)
+		if e.Waited {
+			text += ", which waited"
 		}
 		return line{"> " + in.name(e.Task), text}
 	case engine.Timer:

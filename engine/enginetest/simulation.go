@@ -127,7 +127,11 @@ func (s *Simulation) Finish() error {
 func (s *Simulation) carryOut(wild bool) error {
 	var effects []engine.Effect
 	for _, g := range s.guards {
-		effects = append(effects, s.state.Outstanding(g)...)
+		for _, e := range s.state.Outstanding(g) {
+			if _, answered := e.(engine.Release); !answered { // nobody answers these
+				effects = append(effects, e)
+			}
+		}
 	}
 	if len(effects) == 0 {
 		return fmt.Errorf("nothing is owed and the attempt is not over: %s", s.dump())
@@ -141,6 +145,14 @@ func (s *Simulation) carryOut(wild bool) error {
 			return s.feed(engine.Due{By: s.by(), Run: e.Run})
 		}
 		return s.feed(s.ending(e.Run, wild))
+	case engine.Acquire:
+		if wild && s.one("lost", 6) {
+			return s.feed(engine.Lost{By: s.by(), Run: e.Run})
+		}
+		if wild && s.one("no slots", 6) {
+			return s.feed(engine.Errored{By: s.by(), Run: e.Run, Error: param.New("message", "no such pool")})
+		}
+		return s.feed(engine.Granted{By: s.by(), Run: e.Run})
 	case engine.Timer:
 		if wild && s.one("lost", 6) {
 			return s.feed(engine.Lost{By: s.by(), Run: e.Run})
@@ -160,6 +172,8 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 		e := engine.Prepared{By: s.by(), Run: run}
 		if s.one("skip", 3) {
 			e.Skip = "_if is false"
+		} else if !t.Group && s.one("pool", 2) {
+			e.Pool = &engine.PoolClaim{Name: "p", Slots: 1 + s.Choose("slots", 2)}
 		}
 		return e
 	}
@@ -171,7 +185,7 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 		return engine.Errored{By: s.by(), Run: run, Error: param.New("message", fmt.Sprintf("e%d", s.Choose("error", 3)))}
 	case 10:
 		after := time.Duration(s.Choose("after", 3)) * 700 * time.Millisecond
-		return engine.Later{By: s.by(), Run: run, After: after, State: param.New("retry_count", int64(s.Choose("count", 3)))}
+		return engine.Later{By: s.by(), Run: run, After: after, Retry: s.one("retry", 2), State: param.New("retry_count", int64(s.Choose("count", 3)))}
 	case 11:
 		return engine.Lost{By: s.by(), Run: run}
 	}
@@ -192,6 +206,9 @@ func again(e engine.Event, by engine.By) engine.Event {
 		e.By = by
 		return e
 	case engine.Prepared:
+		e.By = by
+		return e
+	case engine.Granted:
 		e.By = by
 		return e
 	case engine.Errored:

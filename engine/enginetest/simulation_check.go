@@ -223,6 +223,9 @@ func (s *Simulation) compare() error {
 			return err
 		}
 	}
+	if err := s.slots(); err != nil {
+		return err
+	}
 	for _, state := range []*engine.State{s.state, s.mirror} {
 		if s.Check != nil {
 			if err := s.Check(state); err != nil {
@@ -243,6 +246,8 @@ func (s *Simulation) ledger() error {
 			case engine.Dispatch:
 				run = e.Run
 			case engine.Timer:
+				run = e.Run
+			case engine.Acquire:
 				run = e.Run
 			case engine.End:
 				if !s.state.Ended() {
@@ -281,15 +286,50 @@ func (s *Simulation) parameters() error {
 	return nil
 }
 
-// afterEnd: only End is owed, once, and nothing applies any more.
+// slots: no task runs without those that it needs, none that is over has any, and what a try had is given up by one guard.
+func (s *Simulation) slots() error {
+	owed := map[string]int{}
+	for _, g := range s.guards {
+		for _, e := range s.state.Outstanding(g) {
+			if r, ok := e.(engine.Release); ok {
+				owed[fmt.Sprint(r.Task, "/", r.Try)]++
+			}
+		}
+	}
+	for _, t := range s.state.Tasks() {
+		u := t.Pool
+		if u == nil {
+			continue
+		}
+		active := t.State == engine.Running || t.State == engine.RetryWaiting
+		switch {
+		case u.Waits && u.Has, (u.Waits || u.Has) && !active, t.State == engine.Running && !t.Cancel && !u.Waits && !u.Has:
+			return fmt.Errorf("%s is %v and has of its pool %+v", t.Name, t.State, *u)
+		}
+		for _, f := range u.Freed {
+			if f.Try > u.Try || f.Try == u.Try && (u.Waits || u.Has) || owed[fmt.Sprint(t.ID, "/", f.Try)] != 1 {
+				return fmt.Errorf("%s gives up what it had: %+v of %+v, owed %v", t.Name, f, *u, owed)
+			}
+		}
+		if last := fmt.Sprint(t.ID, "/", u.Try); !u.Waits && !u.Has && owed[last] != 1 {
+			return fmt.Errorf("nobody gives up try %d of %s", u.Try, t.Name)
+		}
+	}
+	return nil
+}
+
+// afterEnd: only End is owed, once, and slots that are to be given up; nothing applies any more.
 func (s *Simulation) afterEnd() error {
 	ends := 0
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
-			if _, ok := e.(engine.End); !ok {
+			switch e.(type) {
+			case engine.End:
+				ends++
+			case engine.Release:
+			default:
 				return fmt.Errorf("after the end %s owes %+v", g, e)
 			}
-			ends++
 		}
 	}
 	if ends != 1 {

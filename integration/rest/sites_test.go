@@ -27,6 +27,8 @@ func newTenant(c caller) tenant {
 	c.must(http.MethodPut, "/api/projects?project="+marker+"&revision="+marker+"1&schedule_from=2030-01-01T00:00:00Z", c.project())
 	p := c.must(http.MethodGet, "/api/project?name="+marker, nil)["id"].(string)
 	c.must(http.MethodPut, "/api/projects/"+p+"/secrets/"+marker+".key", `{"value":"v"}`)
+	c.must(http.MethodPut, "/api/pools/main?project="+marker, `{"slots":1}`)
+	c.must(http.MethodPut, "/api/pools/main", `{"slots":1}`)
 	a := c.run(marker, "main")
 	upload, _ := c.open("project="+marker+"&revision="+marker+"2", c.project())
 	return tenant{c, map[string]string{
@@ -107,6 +109,7 @@ func (v tenant) questions() map[string]asked {
 		"getTokens":              {query: "site=" + v.number(), want: 403},
 		"createToken":            {body: `{"name":"x","role":"admin","site":` + v.number() + `}`, want: 403},
 		"getAudit":               {},
+		"getPools":               {},
 		"getBackup":              {want: 403},
 		"redrive":                {want: 403},
 		"getLimits":              {},
@@ -123,6 +126,7 @@ func (v tenant) questions() map[string]asked {
 func bodies() map[string]string {
 	return map[string]string{
 		"putProjectSecret": `{"value":"stolen"}`,
+		"setPool":          `{"slots":9}`,
 		"completeUpload":   `{"tags":["stolen"]}`,
 		"killAttempt":      `{}`,
 		"rerunAttempt":     `{"mode":"all","retryAttemptName":"stolen"}`,
@@ -137,7 +141,7 @@ func bodies() map[string]string {
 func (v tenant) seen() string {
 	var all strings.Builder
 	for _, path := range []string{"/api/projects", "/api/projects/" + v.ids["projects"] + "/revisions", "/api/projects/" + v.ids["projects"] + "/secrets",
-		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/audit"} {
+		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/pools", "/api/audit"} {
 		all.Write(v.call(http.MethodGet, path, nil).content)
 		all.WriteByte('\n')
 	}
@@ -165,6 +169,10 @@ func TestSites(t *testing.T) {
 					body = b
 				} else if operation.RequestBody != nil {
 					t.Errorf("%s %s: say in bodies what it is called with", method, pattern)
+				}
+				if operation.OperationID == "setPool" { // a pool of the site is made in one's own
+					path += "?project=" + marker
+					break
 				}
 				path += "?name=main&session_time=2024-01-01T00:00:00Z&from=2024-01-01T00:00:00Z"
 			case !plain:

@@ -47,6 +47,8 @@ type Options struct {
 	// removed, and logs expire by themselves.
 	Retention  host.Retention
 	RemoveLogs func(context.Context, []host.Attempt) error
+	Pools      host.Pools
+	Semaphore  host.Semaphore
 	Blobs      host.Blobs
 	Secrets    host.Secrets
 	Logs       host.Logs
@@ -69,7 +71,7 @@ type Options struct {
 	Logger   *slog.Logger
 }
 
-// Catalogue is one deployment's catalogue, in four parts over the same stores. It is safe for
+// Catalogue is one deployment's catalogue, in five parts over the same stores. It is safe for
 // concurrent use.
 type Catalogue struct {
 	*stores
@@ -77,6 +79,7 @@ type Catalogue struct {
 	pushing
 	scheduling
 	lifecycle
+	pooling
 }
 
 // stores are what all parts share.
@@ -106,7 +109,7 @@ type lifecycle struct{ *stores }
 func New(o Options) *Catalogue {
 	s := &stores{o: o}
 	attempts := lifecycle{s}
-	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts}
+	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts, pooling{s}}
 }
 
 // Settle waits for notices that are under way, until ctx ends at most: where processes stop when their

@@ -41,6 +41,8 @@ type attempt struct {
 	// claimed says by guard which delivery of the message was the last to claim its tasks. An
 	// earlier one neither decides nor deletes the message from then on.
 	claimed map[string]int
+	// slotsDone is what was done about slots of pools since the attempt was read because a message came again.
+	slotsDone map[string]bool
 
 	over atomic.Bool // the row says that it is done
 	// careful: the server crashed while something of the attempt was under way. No task is run
@@ -208,7 +210,7 @@ func (a *attempt) ensure(ctx context.Context) error {
 func (a *attempt) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.state = nil
+	a.state, a.slotsDone = nil, nil
 }
 
 // halt ends all runs of the attempt in this process. The lock is held.

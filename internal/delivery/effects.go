@@ -51,6 +51,9 @@ const nowMark = "n"
 // they are all sent. After an error some of it may be done; to call it again does the rest. The end
 // of the attempt is last: after it messages for the attempt are dropped. The lock is held.
 func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) ([]engine.Run, error) {
+	if err := w.slotsOwed(ctx, a, h.guard); err != nil {
+		return nil, err
+	}
 	out, goOn, ended := w.owed(a, h)
 	if s.doubt {
 		s.list = slices.DeleteFunc(s.list, func(m outgoing) bool { return m.runs != nil && !slices.ContainsFunc(m.runs, current(a.state)) })

@@ -18,6 +18,9 @@ func (d *delivery) event(ctx context.Context) error {
 	if e.Kind == events.Revive {
 		return d.revive(ctx)
 	}
+	if e.Kind == events.Slots {
+		return d.slots(ctx, *e.Slots)
+	}
 	d.keepShort(d.attempt.id, e.Logs)
 	p := &proposal{guards: []string{d.guard}, crashed: d.message.Crashed}
 	p.bring(e.Engine(d.guard))
@@ -33,7 +36,7 @@ func (d *delivery) event(ctx context.Context) error {
 
 // alone says that an event is about what is in the log as it is, and is handled by itself.
 func alone(k events.Kind) bool {
-	return k == events.Check || k == events.Revive || k == events.TakeOver
+	return k == events.Check || k == events.Revive || k == events.TakeOver || k == events.Slots
 }
 
 // fire handles a message that names schedules whose time has come.

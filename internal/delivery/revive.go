@@ -53,6 +53,9 @@ func (d *delivery) revive(ctx context.Context) error {
 			return fmt.Errorf("send again what attempt %d waits for: %w", a.id, err)
 		}
 	}
+	if err := d.askAgain(ctx); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(a.state.Owed(), func(e engine.Effect) bool { _, grows := e.(engine.Continue); return grows }) {
 		m := host.EventMessage(a.id, again(d.guard, "go"), events.Event{Kind: events.GoOn})
 		if err := d.Events.Send(ctx, m); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"zerodag/events"
 	"zerodag/internal/host"
+	"zerodag/internal/pool"
 	"zerodag/internal/retry"
 	"zerodag/operators"
 )
@@ -46,7 +47,9 @@ type Options struct {
 	Tasks  host.Queue
 	// Kept keeps copies of starts that wait in Tasks, which no log knows; nil where the queue is not lost without
 	// all else.
-	Kept      host.Timers
+	Kept host.Timers
+	// Slots are those of pools.
+	Slots     pool.Runner
 	Catalogue Catalogue
 	Runtime   Runtime
 	// Retry is asked about all that a store may refuse for a while. Where the outcome of a run

@@ -257,9 +257,13 @@ func (db *DB) updated(ctx context.Context, k key, change, w where) (item, error)
 }
 
 func (db *DB) updateInput(k key, change, w where) *dynamodb.UpdateItemInput {
-	return &dynamodb.UpdateItemInput{TableName: &db.table, Key: k.item(), UpdateExpression: &change.text, ConditionExpression: &w.text,
+	in := &dynamodb.UpdateItemInput{TableName: &db.table, Key: k.item(), UpdateExpression: &change.text,
 		ExpressionAttributeNames: nameMap(change, w), ExpressionAttributeValues: valueMap(change, w),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
+	if w.text != "" {
+		in.ConditionExpression = &w.text
+	}
+	return in
 }
 
 // remove deletes an item under a condition.

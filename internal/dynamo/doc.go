@@ -1,6 +1,6 @@
 // Package dynamo is the AWS driver of the host's ports that keep rows and logs: one table,
 // on demand, holds the logs of attempts, projects, definitions, schedules, sessions,
-// tokens, the audit log, timers and the values of `param_set>`.
+// tokens, the audit log, pools, timers and the values of `param_set>`.
 //
 // The functions open it, once for each process. It must never decide what the host decides,
 // never ask an index where being a moment behind would be wrong, and never write twice what
@@ -56,5 +56,9 @@
 //	push                                     1 put, 4 gets, 1 batch for each 25 definitions, 1 transaction
 //	token by its hash                        1 get (and 1 update an hour)
 //	a value of param_get>, param_set>        1 get, 1 put
+//	a pool with its slots and its line       1 q                          1 RRU for some 40 rows
+//	take a slot of a pool                    1 put                        1 WRU
+//	 ... out of its line, or several slots   1 transaction                2 WRU for each row
+//	join or leave the line, free a slot      1 put or delete              1 WRU
 //	timers that are due                      8 q side by side, 1 b for each 100
 package dynamo

@@ -20,6 +20,8 @@ type Store interface { //nolint:interfacebloat // it is all ports that one datab
 	host.Secrets
 	host.Users
 	host.Audit
+	host.Pools
+	host.Semaphore
 	// Queue returns one of the two queues, "events" or "tasks".
 	Queue(name string) host.Queue
 	// ParamStore is the parameter server of a site.

@@ -44,9 +44,13 @@ func Seed(id operators.Identity) uint64 {
 func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	switch {
 	case o.Later != nil:
-		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State}
+		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry}
 	case o.Prepared != nil:
-		return engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip}
+		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip}
+		if p := o.Prepared.Pool; p != nil {
+			e.Pool = &engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority}
+		}
+		return e
 	case o.Error != nil:
 		return engine.Errored{By: by, Run: run, Error: o.Error}
 	}

@@ -24,6 +24,11 @@ func EventMessage(attempt int64, name string, e events.Event) Message {
 	return Message{ID: MessageID(attempt, name), Group: strconv.FormatInt(attempt, 10), Body: events.Encode(e)}
 }
 
+// SlotsMessage has a try of a task try for the slots that it waits for; name is that of the message.
+func SlotsMessage(attempt int64, name string, ask events.SlotsAsk) Message {
+	return EventMessage(attempt, "slots-"+name, events.Event{Kind: events.Slots, Slots: &ask})
+}
+
 // WakeMark begins the guards of messages that wake a task: a run that waits has a message of its
 // own, for which a wake must not be taken.
 const WakeMark = "w"

@@ -10,23 +10,31 @@ import (
 )
 
 type restTask struct {
-	ID              id     `json:"id"`
-	FullName        string `json:"fullName"`
-	ParentID        *id    `json:"parentId"`
-	Config          object `json:"config"`
-	Upstreams       []id   `json:"upstreams"`
-	State           string `json:"state"`
-	CancelRequested bool   `json:"cancelRequested"`
-	ExportParams    object `json:"exportParams"`
-	StoreParams     object `json:"storeParams"`
-	StateParams     object `json:"stateParams"`
-	UpdatedAt       moment `json:"updatedAt"`
-	RetryAt         moment `json:"retryAt"`
-	StartedAt       moment `json:"startedAt"`
-	Error           object `json:"error"`
-	IsGroup         bool   `json:"isGroup"`
-	Skipped         string `json:"skipped,omitempty"` // why it was not run
-	IgnoredError    bool   `json:"ignoredError,omitempty"`
+	ID              id           `json:"id"`
+	FullName        string       `json:"fullName"`
+	ParentID        *id          `json:"parentId"`
+	Config          object       `json:"config"`
+	Upstreams       []id         `json:"upstreams"`
+	State           string       `json:"state"`
+	CancelRequested bool         `json:"cancelRequested"`
+	ExportParams    object       `json:"exportParams"`
+	StoreParams     object       `json:"storeParams"`
+	StateParams     object       `json:"stateParams"`
+	UpdatedAt       moment       `json:"updatedAt"`
+	RetryAt         moment       `json:"retryAt"`
+	StartedAt       moment       `json:"startedAt"`
+	Error           object       `json:"error"`
+	IsGroup         bool         `json:"isGroup"`
+	Skipped         string       `json:"skipped,omitempty"` // why it was not run
+	IgnoredError    bool         `json:"ignoredError,omitempty"`
+	Waiting         *restWaiting `json:"waiting,omitempty"` // for slots of a pool; its state is "ready" meanwhile
+}
+
+// restWaiting is what a task waits for that could run otherwise.
+type restWaiting struct {
+	Pool  string `json:"pool"`
+	Slots int    `json:"slots"`
+	Since moment `json:"since"`
 }
 
 // task shows a task. Parameters are shared with the engine: they are frozen, only read.
@@ -52,6 +60,9 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 		config = config.Clone()
 		config.Set("_export", export)
 		r.Config = object{config}
+	}
+	if t.Waits() {
+		r.State, r.Waiting = engine.Ready.String(), &restWaiting{t.Pool.Name, t.Pool.Slots, moment(t.Pool.Since)}
 	}
 	if t.Outcome != nil {
 		r.ExportParams = object{param.Merge(export, mask(t.Exports))}

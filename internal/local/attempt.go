@@ -138,6 +138,8 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 			return
 		}
 		a.dispatch(e.Run)
+	case engine.Acquire:
+		a.step(ctx, engine.Granted{By: a.guard(), Run: e.Run}) // pools are those of a server
 	case engine.Timer:
 		a.at(e.At, func() { a.step(ctx, engine.Due{By: a.guard(), Run: e.Run}) })
 	case engine.SLATimer:

@@ -24,7 +24,7 @@ func TestStorm(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), min(setting("RUNS", 12), 200)
 	for seed := first; seed < first+runs; seed++ {
-		t.Run(fmt.Sprint("SEED=", seed), func(t *testing.T) { inBubble(t, func(w *world) { w.storm(uint64(seed)) }) })
+		t.Run(fmt.Sprint("SEED=", seed), func(t *testing.T) { inBubble(t, func(w *world) { w.storm(uint64(seed), stormText) }) })
 	}
 }
 
@@ -45,7 +45,8 @@ const stormText = `_retry: 2
 +z: {work>: w}
 `
 
-func (w *world) storm(seed uint64) {
+// storm runs attempts of a workflow until all are over.
+func (w *world) storm(seed uint64, text string) {
 	rates := hosttest.Rates{Refuse: .02, LoseAnswer: .02, Conflict: .03, Drop: .03, Duplicate: .04, Reorder: .1,
 		CrashBefore: .004, CrashAfter: .004, MaxDelay: 2 * time.Second}
 	faults := hosttest.NewFaults(seed, rates)
@@ -60,12 +61,13 @@ func (w *world) storm(seed uint64) {
 	edit := func(life *hosttest.Process) func(*node.Options) {
 		return func(o *node.Options) {
 			o.Log, o.Attempts, o.Schedules = life.Log(w.db), life.Attempts(w.db), life.Schedules(w.db)
+			o.Semaphore = life.Semaphore(w.db)
 			o.Events, o.Tasks = life.Queue("events", w.db.Queue("events")), life.Queue("tasks", w.db.Queue("tasks"))
 			o.Limits = host.Limits{Pack: pack, Threads: 20, Lease: 30 * time.Second, Heartbeat: 10 * time.Second, Attempts: 1000}
 		}
 	}
 	p := w.serve() // of the test itself: nothing goes wrong here
-	p.push("main.dig", stormText)
+	p.push("main.dig", text)
 	p.crash()
 	workflow := p.workflow("main").ID
 	var list []host.Attempt

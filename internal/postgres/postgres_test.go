@@ -23,6 +23,8 @@ var (
 	_ host.Secrets   = (*DB)(nil)
 	_ host.Users     = (*DB)(nil)
 	_ host.Audit     = (*DB)(nil)
+	_ host.Pools     = (*DB)(nil)
+	_ host.Semaphore = (*DB)(nil)
 	_ host.Queue     = (*Queue)(nil)
 )
 
@@ -105,7 +107,7 @@ func (l *lab) fresh(t *testing.T) *DB {
 
 func storesOf(db *DB) hosttest.Stores {
 	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
 }
 
 // absent are ports that the driver does not implement.

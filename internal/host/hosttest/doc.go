@@ -36,6 +36,8 @@ type Stores struct {
 	Logs      host.Logs
 	Users     host.Users
 	Audit     host.Audit
+	Pools     host.Pools
+	Semaphore host.Semaphore
 	// ParamStore is that of a site.
 	ParamStore func(site int64) operators.ParamStore
 	// ShortLogs go with the entries of Log.

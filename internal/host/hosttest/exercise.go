@@ -35,6 +35,8 @@ func ports() []port {
 		{"Logs", taskLogsSuite, func(s Stores) bool { return s.Logs != nil }},
 		{"Users", usersSuite, func(s Stores) bool { return s.Users != nil }},
 		{"Audit", auditSuite, func(s Stores) bool { return s.Audit != nil }},
+		{"Pools", poolsSuite, func(s Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
+		{"Semaphore", semaphoreSuite, func(s Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
 		{"ParamStore", paramStoreSuite, func(s Stores) bool { return s.ParamStore != nil }},
 		{"ShortLogs", shortLogsSuite, func(s Stores) bool { return s.ShortLogs != nil }},
 		{"Timers", timersSuite, func(s Stores) bool { return s.Timers != nil }},

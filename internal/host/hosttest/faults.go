@@ -247,3 +247,40 @@ type faultySchedules struct {
 func (s faultySchedules) Update(ctx context.Context, x host.Schedule, old host.Times, at time.Time) error {
 	return s.p.call(ctx, fmt.Sprintf("update schedule %d from %v", x.ID, old.Run), func() error { return s.schedules.Update(ctx, x, old, at) })
 }
+
+// Semaphore wraps a semaphore.
+func (p *Process) Semaphore(s host.Semaphore) host.Semaphore { return faultySemaphore{s, p} }
+
+type faultySemaphore struct {
+	host.Semaphore
+	p *Process
+}
+
+// Line may fail.
+func (s faultySemaphore) Line(ctx context.Context, ref host.PoolRef, n int) (l host.Line, err error) {
+	err = s.p.call(ctx, "read pool "+ref.Name, func() (err error) {
+		l, err = s.Semaphore.Line(ctx, ref, n)
+		return err
+	})
+	return l, err
+}
+
+// TakeSlots may fail, and be done all the same.
+func (s faultySemaphore) TakeSlots(ctx context.Context, ref host.PoolRef, c host.Claim, numbers []int, inLine bool, at time.Time) error {
+	return s.p.call(ctx, "take slots of "+ref.Name+" for "+c.Holder, func() error { return s.Semaphore.TakeSlots(ctx, ref, c, numbers, inLine, at) })
+}
+
+// JoinLine may fail, and be done all the same.
+func (s faultySemaphore) JoinLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
+	return s.p.call(ctx, "join the line of "+ref.Name+" for "+c.Holder, func() error { return s.Semaphore.JoinLine(ctx, ref, c) })
+}
+
+// LeaveLine may fail, and be done all the same.
+func (s faultySemaphore) LeaveLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
+	return s.p.call(ctx, "leave the line of "+ref.Name+" for "+c.Holder, func() error { return s.Semaphore.LeaveLine(ctx, ref, c) })
+}
+
+// FreeSlots may fail, and be done all the same.
+func (s faultySemaphore) FreeSlots(ctx context.Context, ref host.PoolRef, holder string, numbers []int) error {
+	return s.p.call(ctx, "free slots of "+ref.Name+" of "+holder, func() error { return s.Semaphore.FreeSlots(ctx, ref, holder, numbers) })
+}

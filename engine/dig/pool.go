@@ -1,0 +1,96 @@
+package dig
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// MaxPoolSlots is how many slots of a pool one task may ask for.
+const MaxPoolSlots = 10
+
+// Pool is what `_pool` of a task asks for, evaluated.
+type Pool struct {
+	Name     string
+	Slots    int // 1 to MaxPoolSlots
+	Priority int // -2 to 2: the higher one goes first
+}
+
+// priorities are the words for them, the lowest first.
+func priorities() []string { return []string{"lowest", "low", "normal", "high", "highest"} }
+
+const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high}"
+
+// ParsePool reads an evaluated `_pool`.
+func ParsePool(v param.Value) (Pool, error) {
+	p := Pool{Slots: 1}
+	fault := ""
+	readPool(v, &p, false, func(_ []string, message, _ string) {
+		if fault == "" {
+			fault = message
+		}
+	})
+	if fault != "" {
+		return Pool{}, param.Errorf("%s: %s", fault, poolForm)
+	}
+	return p, nil
+}
+
+// checkPool wants a pool that a task can ask for, as far as the text tells.
+func checkPool(_ string, v param.Value, report func([]string, string, string)) {
+	readPool(v, &Pool{}, true, report)
+}
+
+// readPool reads what is there; with open, `${...}` may stand for anything.
+func readPool(v param.Value, p *Pool, open bool, report func(below []string, message, hint string)) {
+	m, isMap := v.(*param.Map)
+	if !isMap {
+		readPoolName(nil, v, p, open, report)
+		return
+	}
+	if !m.Has("name") {
+		report(nil, "'_pool' names no pool", poolForm)
+	}
+	for key, v := range m.All() {
+		text, isText := v.(string)
+		if open && isText && strings.Contains(text, "${") {
+			continue
+		}
+		switch key {
+		case "name":
+			readPoolName([]string{key}, v, p, open, report)
+		case "slots":
+			n, err := param.AsInt(key, v)
+			if err != nil || n < 1 || n > MaxPoolSlots {
+				report([]string{key}, fmt.Sprintf("slots of a pool must be a number from 1 to %d: %s", MaxPoolSlots, sample(v)), poolForm)
+			}
+			p.Slots = int(n)
+		case "priority":
+			at := slices.Index(priorities(), text)
+			if at < 0 {
+				report([]string{key}, "there is no priority "+sample(v), "write one of "+strings.Join(priorities(), ", "))
+			}
+			p.Priority = at - len(priorities())/2
+		default:
+			report([]string{key}, "'"+key+"' of _pool is not read by anybody", poolForm)
+		}
+	}
+}
+
+func readPoolName(below []string, v param.Value, p *Pool, open bool, report func([]string, string, string)) {
+	text, ok := v.(string)
+	if n, isNumber := v.(int64); isNumber {
+		text, ok = fmt.Sprint(n), true
+	}
+	switch {
+	case open && ok && strings.Contains(text, "${"):
+	case !ok || !poolName().MatchString(text):
+		report(below, "the name of a pool has 1 to 100 letters, digits, and - _ . which it must not begin with: "+sample(v), poolForm)
+	}
+	p.Name = text
+}
+
+func poolName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) }

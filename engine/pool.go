@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"slices"
+	"time"
+)
+
+// PoolClaim is what `_pool` of a task came to: how many slots of which pool it needs while it runs.
+type PoolClaim struct {
+	Name     string `json:"name"`
+	Slots    int    `json:"slots"`
+	Priority int    `json:"priority,omitempty"` // the higher one goes first
+}
+
+// PoolUse is what a task has of its pool. It is replaced as a whole, never changed.
+type PoolUse struct {
+	PoolClaim
+	Try     int        `json:"try"`               // from 1; each one has slots of its own
+	Since   time.Time  `json:"since"`             // when this try began to wait
+	Waits   bool       `json:"waits,omitempty"`   // it is not run before Granted
+	Has     bool       `json:"has,omitempty"`     // it has its slots
+	Project int64      `json:"project,omitempty"` // that the pool belongs to which granted them; 0: it is one of the site
+	Freed   []FreedTry `json:"freed,omitempty"`   // tries that are over since the last grant
+}
+
+// FreedTry is a try whose slots are to be given up.
+type FreedTry struct {
+	Try     int       `json:"try"`
+	Since   time.Time `json:"since"`
+	Waited  bool      `json:"waited,omitempty"`  // it was never granted
+	Project int64     `json:"project,omitempty"` // see PoolUse; 0 where it waited
+	Guard   string    `json:"guard"`             // who owes that
+}
+
+// Waits says whether the task is ready to run but for slots of a pool.
+func (t *Task) Waits() bool { return t.State == Running && t.Pool != nil && t.Pool.Waits }
+
+// Standing is how a try of a task stands with its pool.
+type Standing uint8
+
+// The standings.
+const (
+	NotKnown Standing = iota // the attempt knows no such try
+	TryOver
+	TryWaits // for its slots
+	TryHas   // its slots
+)
+
+// TryOf says how a try of a task stands with its pool. Once over it stays so.
+func (s *State) TryOf(task TaskID, try int) Standing {
+	t := s.Task(task)
+	switch {
+	case s.ended:
+		return TryOver
+	case t == nil || t.Pool == nil || try > t.Pool.Try:
+		return NotKnown
+	case try == t.Pool.Try && t.Waits():
+		return TryWaits
+	case try == t.Pool.Try && t.Pool.Has:
+		return TryHas
+	}
+	return TryOver
+}
+
+// freed is what is left of a use once the try is over.
+func (u *PoolUse) freed(guard string) *PoolUse {
+	if u == nil || !u.Waits && !u.Has {
+		return u
+	}
+	next := *u
+	next.Waits, next.Has = false, false
+	next.Freed = append(slices.Clone(u.Freed), FreedTry{Try: u.Try, Since: u.Since, Waited: u.Waits, Project: u.Project, Guard: guard})
+	return &next
+}
+
+// needsSlots says that the task has to wait for slots before its next run.
+func (t *Task) needsSlots() bool { return t.Pool != nil && !t.Pool.Has && !t.Cancel }
+
+// acquire has a task wait for the slots of its next try.
+func (d *decision) acquire(t *Task, claim PoolClaim) {
+	next := PoolUse{PoolClaim: claim, Try: 1, Since: d.now, Waits: true}
+	if old := t.Pool; old != nil {
+		next.Try, next.Freed = old.Try+1, old.Freed
+	}
+	d.move(t, Running, nil, func(p *Progress) {
+		p.Dispatch++
+		p.Guard, p.Preparing, p.Pool = d.guard, false, &next
+	})
+}
+
+// granted runs a task that has its slots. What earlier tries had was given up before this one asked.
+func (d *decision) granted(t *Task, project int64) {
+	has := *t.Pool
+	has.Waits, has.Has, has.Freed, has.Project = false, true, nil, project
+	d.move(t, Running, nil, func(p *Progress) {
+		p.Dispatch++
+		p.Guard, p.Pool = d.guard, &has
+		if p.StartedAt.IsZero() {
+			p.StartedAt = d.now
+		}
+	})
+}
+
+// noGrant says why a task is not granted slots.
+func (s *State) noGrant(r Run) Refusal {
+	if t := s.Task(r.Task); t != nil && !t.Waits() {
+		return Stale
+	}
+	return s.stale(r)
+}
+
+// noteFreed keeps the index of who owes that slots are given up.
+func (s *State) noteFreed(t *Task) {
+	if t.Pool == nil {
+		return
+	}
+	for _, f := range t.Pool.Freed {
+		if s.freeing == nil {
+			s.freeing = map[string][]TaskID{}
+		}
+		if !slices.Contains(s.freeing[f.Guard], t.ID) {
+			s.freeing[f.Guard] = append(s.freeing[f.Guard], t.ID)
+		}
+	}
+}
+
+// releases lists the slots that a guard owes to give up.
+func (s *State) releases(guard string) []Effect {
+	var list []Effect
+	for _, id := range s.freeing[guard] {
+		t := s.task(id)
+		for _, f := range t.Pool.Freed {
+			if f.Guard == guard {
+				list = append(list, Release{Task: id, Pool: t.Pool.PoolClaim, Try: f.Try, Since: f.Since, Waited: f.Waited, Project: f.Project})
+			}
+		}
+	}
+	return list
+}

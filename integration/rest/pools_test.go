@@ -1,0 +1,94 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi"
+)
+
+// TestPools proves that pools are made, changed, held, listed page by page and deleted, and what is said where that cannot be.
+func TestPools(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	c := caller{server, t, server.token(t, 1, "admin")}
+	c.must(http.MethodPut, "/api/projects?project=demo&revision=1", c.project())
+	has := func(what string, v any, want ...string) {
+		t.Helper()
+		text := fmt.Sprint(v)
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: %s; want %s", what, text, w)
+			}
+		}
+	}
+	has("a new pool", c.must(http.MethodPut, "/api/pools/warehouse", `{"slots":5}`), "name:warehouse", "slots:5", "held:false", "project:<nil>")
+	has("a changed pool", c.must(http.MethodPut, "/api/pools/warehouse", `{"slots":6}`), "slots:6")
+	has("a pool of a project", c.must(http.MethodPut, "/api/pools/warehouse?project=demo", `{"slots":1}`), "slots:1", "name:demo")
+	has("a held pool", c.must(http.MethodPost, "/api/pools/warehouse/hold", nil), "held:true", "slots:6")
+	has("the other is not held", c.must(http.MethodGet, "/api/pools/warehouse?project=demo", nil), "held:false", "slots:1", "taken:[]", "waiting:[]", "all:true")
+	has("a released pool", c.must(http.MethodPost, "/api/pools/warehouse/release", nil), "held:false", "slots:6")
+	first := c.must(http.MethodGet, "/api/pools?page_size=1", nil)["pools"].([]any)
+	rest := c.must(http.MethodGet, "/api/pools?last_id="+first[0].(map[string]any)["id"].(string), nil)["pools"].([]any)
+	if len(first) != 1 || len(rest) != 1 {
+		t.Errorf("pages have %v and %v", first, rest)
+	}
+	for _, wrong := range []struct {
+		method, path, body, want string
+		status                   int
+	}{
+		{http.MethodPut, "/api/pools/warehouse", `{"slots":0}`, "1 to 1000 slots, not 0", 400},
+		{http.MethodPut, "/api/pools/warehouse", `{"slots":1001}`, "1 to 1000 slots", 400},
+		{http.MethodPut, "/api/pools/warehouse", `{}`, "slots", 400},
+		{http.MethodPut, "/api/pools/-a", `{"slots":1}`, "Invalid name of a pool", 400},
+		{http.MethodPut, "/api/pools/a?project=none", `{"slots":1}`, "project name=none", 404},
+		{http.MethodGet, "/api/pools/none", "", "pool name=none", 404},
+		{http.MethodPost, "/api/pools/none/hold", "", "pool name=none", 404},
+		{http.MethodDelete, "/api/pools/none", "", "pool name=none", 404},
+	} {
+		a := c.call(wrong.method, wrong.path, wrong.body)
+		if a.status != wrong.status || !strings.Contains(string(a.content), wrong.want) {
+			t.Errorf("%s %s: %d %s, want %d %s", wrong.method, wrong.path, a.status, a.content, wrong.status, wrong.want)
+		}
+	}
+	viewer := caller{server, t, server.token(t, 1, "viewer")}
+	if a := viewer.call(http.MethodPost, "/api/pools/warehouse/hold", nil); a.status != http.StatusForbidden {
+		t.Errorf("a viewer holds a pool: %d %s", a.status, a.content)
+	}
+	has("a deleted pool", c.must(http.MethodDelete, "/api/pools/warehouse", nil), "slots:6")
+	if a := c.call(http.MethodGet, "/api/pools/warehouse", nil); a.status != http.StatusNotFound {
+		t.Errorf("a deleted pool: %d %s", a.status, a.content)
+	}
+}
+
+// TestPoolInUse proves that a pool shows who has its slots and who waits, and that it is not deleted meanwhile.
+func TestPoolInUse(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	if server.deployed() {
+		t.Skip("the store of a deployed stack is not at hand: the suites of the drivers show the same")
+	}
+	c := caller{server, t, server.token(t, 1, "admin")}
+	c.must(http.MethodPut, "/api/pools/warehouse", `{"slots":2}`)
+	ctx, ref, store := t.Context(), host.PoolRef{Site: 1, Name: "warehouse"}, server.engine.DB
+	if err := store.TakeSlots(ctx, ref, host.Claim{Holder: host.Holder{Attempt: 12, Task: 3, Try: 1}.String(), Slots: 1}, []int{1}, false, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 101 {
+		if err := store.JoinLine(ctx, ref, host.Claim{Holder: host.Holder{Attempt: 13, Task: i, Try: 1}.String(), Slots: 2, Priority: 1, Since: 1_700_000_000_000}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := c.must(http.MethodGet, "/api/pools/warehouse", nil)
+	taken, waiting := p["taken"].([]any), p["waiting"].([]any)
+	if len(taken) != 1 || taken[0].(map[string]any)["attemptId"] != "12" || len(waiting) != 100 || p["all"] != false || waiting[0].(map[string]any)["taskId"] != "0" {
+		t.Errorf("the pool shows %v", p)
+	}
+	if a := c.call(http.MethodDelete, "/api/pools/warehouse", nil); a.status != http.StatusConflict || !strings.Contains(string(a.content), "zerodag pool show warehouse") {
+		t.Errorf("delete a pool in use: %d %s", a.status, a.content)
+	}
+}

@@ -1,0 +1,161 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+	"zerodag/internal/pool"
+)
+
+// pooling keeps the pools of sites and projects.
+type pooling struct{ *stores }
+
+// CheckPoolName refuses names that a pool cannot have.
+func CheckPoolName(name string) error {
+	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`).MatchString(name) {
+		return host.Invalidf("Invalid name of a pool: %q: it has 1 to 100 letters, digits, and - _ . which it must not begin with", name)
+	}
+	return nil
+}
+
+// SetPool makes a pool, or changes how many slots it has.
+func (c pooling) SetPool(ctx context.Context, ref host.PoolRef, slots int64) (host.Pool, error) {
+	if err := CheckPoolName(ref.Name); err != nil {
+		return host.Pool{}, err
+	}
+	if slots < 1 || slots > host.MaxPoolSlots {
+		return host.Pool{}, host.Invalidf("A pool has 1 to %d slots, not %d: to grant none of them for a while, hold the pool", host.MaxPoolSlots, slots)
+	}
+	p, err := c.o.Pools.SetPool(ctx, ref, int(slots), c.o.Now().UTC())
+	if err != nil {
+		return p, err
+	}
+	return p, c.slots().Stir(ctx, ref)
+}
+
+// slots runs turns on the pools of the deployment.
+func (c *stores) slots() pool.Runner { return pool.NewRunner(c.o.Semaphore, c.o.Events, c.o.Now) }
+
+// HoldPool sets whether a pool is held: then nobody is given a slot, and who has one keeps it.
+func (c pooling) HoldPool(ctx context.Context, ref host.PoolRef, held bool) (host.Pool, error) {
+	p, err := c.o.Pools.HoldPool(ctx, ref, held, c.o.Now().UTC())
+	if err != nil || held {
+		return p, namedPool(err, ref)
+	}
+	return p, c.slots().Stir(ctx, ref)
+}
+
+// Pool returns a pool with its slots that are taken, and at least the first n claims that wait.
+func (c pooling) Pool(ctx context.Context, ref host.PoolRef, n int) (host.Pool, host.Line, error) {
+	p, err := c.o.Pools.Pool(ctx, ref)
+	if err != nil {
+		return p, host.Line{}, namedPool(err, ref)
+	}
+	l, err := c.o.Semaphore.Line(ctx, ref, n)
+	return p, l, err
+}
+
+// Pools lists pools of a site and of its projects, ascending by id.
+func (c pooling) Pools(ctx context.Context, q host.PoolQuery) ([]host.Pool, error) {
+	return c.o.Pools.Pools(ctx, q)
+}
+
+// DeletePool removes a pool that nobody uses, and returns what it was.
+func (c pooling) DeletePool(ctx context.Context, ref host.PoolRef) (host.Pool, error) {
+	p, err := c.o.Pools.Pool(ctx, ref)
+	if err == nil {
+		err = c.o.Pools.DeletePool(ctx, ref)
+	}
+	if errors.Is(err, host.ErrConflict) {
+		return p, host.Conflictf("Tasks have slots of pool %s, or wait for one: `zerodag pool show %s` lists them; delete the pool when they have ended", ref.Name, ref.Name)
+	}
+	return p, namedPool(err, ref)
+}
+
+// namedPool says which pool there is not.
+func namedPool(err error, ref host.PoolRef) error {
+	if errors.Is(err, host.ErrNotFound) {
+		return host.Missingf("pool name=%s", ref.Name)
+	}
+	return err
+}
+
+// settled is how long ago a slot must have been taken before a look asks whether its holder still needs it.
+const settled = time.Minute
+
+// checkPools looks once after all pools. Crashes can leave a slot with a try that is over, or keep one that waits from hearing that it
+// may go on; both are rare, and nothing else finds them. What the log says decides: a slow task keeps its slots.
+func (c *stores) checkPools(ctx context.Context) error {
+	if c.o.Pools == nil {
+		return nil
+	}
+	var failed []error
+	for after := int64(0); ; {
+		list, err := c.o.Pools.Pools(ctx, host.PoolQuery{Site: host.AnySite, After: after, Count: atOnce})
+		if err != nil || len(list) == 0 {
+			return errors.Join(append(failed, err)...)
+		}
+		for _, p := range list {
+			if err := c.checkPool(ctx, p.PoolRef); err != nil {
+				failed = append(failed, err)
+			}
+			after = p.ID
+		}
+	}
+}
+
+func (c *stores) checkPool(ctx context.Context, ref host.PoolRef) error {
+	l, err := c.o.Semaphore.Line(ctx, ref, 0)
+	if err != nil {
+		return fmt.Errorf("look after pool %s: %w", ref.Name, err)
+	}
+	r, looked := c.slots(), map[string]bool{}
+	for _, s := range l.Taken {
+		if looked[s.Holder] || c.o.Now().Sub(s.At) < settled {
+			continue
+		}
+		looked[s.Holder] = true
+		if err := c.checkHolder(ctx, r, ref, s.Holder); err != nil {
+			return err
+		}
+	}
+	if len(l.Waiting) == 0 {
+		return nil
+	}
+	return r.Stir(ctx, ref)
+}
+
+// checkHolder frees the slots of a try that is over, and wakes one that does not know that it has them. The log is read
+// after the slot was.
+func (c *stores) checkHolder(ctx context.Context, r pool.Runner, ref host.PoolRef, holder string) error {
+	h, err := host.ParseHolder(holder)
+	if err != nil {
+		return err
+	}
+	stands, claim := engine.TryOver, host.Claim{Holder: holder}
+	loaded, err := c.o.Reader.Load(ctx, h.Attempt)
+	switch {
+	case err == nil:
+		task := engine.TaskID(h.Task)
+		if stands = loaded.State.TryOf(task, h.Try); stands == engine.TryWaits {
+			u := loaded.State.Task(task).Pool
+			claim.Slots, claim.Priority, claim.Since = u.Slots, u.Priority, u.Since.UnixMilli()
+		}
+	case !errors.Is(err, host.ErrGone) && !errors.Is(err, host.ErrNotFound):
+		return fmt.Errorf("look after pool %s: %w", ref.Name, err)
+	}
+	switch stands {
+	case engine.TryOver:
+		c.o.Logger.Warn("slots of a pool are freed: their task is over", "pool", ref.Name, "attempt", h.Attempt, "task", h.Task)
+		_, err := r.Run(ctx, ref, pool.Release(claim, false))
+		return err
+	case engine.TryWaits:
+		return r.Wake(ctx, ref, []host.Claim{claim})
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/events"
+	"zerodag/internal/host"
+	"zerodag/internal/pool"
+)
+
+// A task that waits for slots of a pool is asked for by a message of its own to its attempt. Who handles that message, or one
+// that wakes the task later, tries for the slots; what it gets is worth nothing before the log says Granted, and is given
+// up again by the same message where the log says that the task does not wait any more. The slots of a try that is over are
+// given up by the message that ended it, before it sends anything.
+
+// claimOf is what a try of a task asks of a pool.
+func claimOf(attempt int64, ask events.SlotsAsk) host.Claim {
+	return host.Claim{Holder: host.Holder{Attempt: attempt, Task: int(ask.Task), Try: ask.Try}.String(), Slots: ask.Slots, Priority: ask.Priority, Since: ask.Since}
+}
+
+func (a *attempt) ask(task engine.TaskID, c engine.PoolClaim, try int, since time.Time) events.SlotsAsk {
+	return events.SlotsAsk{Task: task, Try: try, Pool: c.Name, Slots: c.Slots, Priority: c.Priority, Since: since.UnixMilli(), Site: a.row.Site}
+}
+
+// slotsOwed gives up the slots that a guard owes to give up, and then has those asked for that it owes to ask for. What this
+// process has done of that since it read the attempt is not done again. The lock is held.
+func (w *Worker) slotsOwed(ctx context.Context, a *attempt, guard string) error {
+	var asks []host.Message
+	var asked []string
+	for _, e := range a.state.Outstanding(guard) {
+		switch e := e.(type) {
+		case engine.Release:
+			key := fmt.Sprintf("free %d/%d", e.Task, e.Try)
+			if a.slotsDone[key] {
+				continue
+			}
+			if err := w.release(ctx, a, e); err != nil {
+				return err
+			}
+			a.slotsAre(key)
+		case engine.Acquire:
+			key := "ask " + host.RunName(e.Run)
+			if !a.slotsDone[key] {
+				asks = append(asks, host.SlotsMessage(a.id, host.RunName(e.Run), a.ask(e.Task, e.Pool.PoolClaim, e.Pool.Try, e.Pool.Since)))
+				asked = append(asked, key)
+			}
+		}
+	}
+	if len(asks) == 0 {
+		return nil
+	}
+	if err := w.Events.Send(ctx, asks...); err != nil {
+		return fmt.Errorf("ask for slots for attempt %d: %w", a.id, err)
+	}
+	for _, key := range asked {
+		a.slotsAre(key)
+	}
+	return nil
+}
+
+func (a *attempt) slotsAre(key string) {
+	if a.slotsDone == nil {
+		a.slotsDone = map[string]bool{}
+	}
+	a.slotsDone[key] = true
+}
+
+// release gives up what a try had or waited for. One that waited may stand in the line of either pool of that name.
+func (w *Worker) release(ctx context.Context, a *attempt, r engine.Release) error {
+	c := claimOf(a.id, a.ask(r.Task, r.Pool, r.Try, r.Since))
+	refs := []host.PoolRef{{Site: a.row.Site, Project: r.Project, Name: r.Pool.Name}}
+	if r.Waited {
+		refs = poolsOf(a.row, r.Pool.Name)
+	}
+	for _, ref := range refs {
+		if _, err := w.Slots.Run(ctx, ref, pool.Release(c, r.Waited)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// poolsOf are the pools that a name may mean in an attempt: that of its project goes before that of the site.
+func poolsOf(row host.Attempt, name string) []host.PoolRef {
+	return []host.PoolRef{{Site: row.Site, Project: row.Project.ID, Name: name}, {Site: row.Site, Name: name}}
+}
+
+// askAgain sends again what has tasks ask for slots, since a revival knows of no message. The lock is held.
+func (d *delivery) askAgain(ctx context.Context) error {
+	a := d.attempt
+	for _, e := range a.state.Owed() {
+		if x, waits := e.(engine.Acquire); waits {
+			ask := a.ask(x.Task, x.Pool.PoolClaim, x.Pool.Try, x.Pool.Since)
+			if err := d.Events.Send(ctx, host.SlotsMessage(a.id, again(d.guard, host.RunName(x.Run)), ask)); err != nil {
+				return fmt.Errorf("ask for slots for attempt %d again: %w", a.id, err)
+			}
+		}
+	}
+	return nil
+}
+
+// slots handles a message that has a task try for its slots. The state was forgotten: what is done here follows from the log
+// as it is.
+func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
+	row, now, err := d.standing(ctx, ask)
+	if err != nil {
+		return err
+	}
+	claim, refs := claimOf(d.attempt.id, ask), poolsOf(row, ask.Pool)
+	woken := host.PoolRef{Site: ask.Site, Project: ask.Project, Name: ask.Pool}
+	switch now {
+	case engine.TryWaits:
+		ref, outcome, err := d.acquire(ctx, refs, claim)
+		if err != nil {
+			return err
+		}
+		if ask.Woken && woken != ref { // a pool of the project was made, or deleted, since it joined that line
+			if _, err := d.Slots.Run(ctx, woken, pool.Release(claim, true)); err != nil {
+				return err
+			}
+		}
+		if outcome == pool.Waiting {
+			return nil
+		}
+		return d.settle(ctx, ask, ref, outcome, refs)
+	case engine.TryHas:
+		for _, ref := range refs {
+			if _, err := d.Slots.Run(ctx, ref, pool.Tidy(claim)); err != nil {
+				return err
+			}
+		}
+		return d.apply(ctx, d.attempt, propose(d.guard)) // what an earlier delivery left to be done
+	}
+	if err := d.giveUpSlots(ctx, refs, claim); err != nil || row.Done {
+		return err
+	}
+	return d.apply(ctx, d.attempt, propose(d.guard)) // also where the attempt has ended by this message, and nobody was told yet
+}
+
+// standing reads what the log says of a try. Of an attempt that is gone all is over, and its row says Done.
+func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, engine.Standing, error) {
+	a := d.attempt
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.ensure(ctx)
+	if errors.Is(err, host.ErrGone) || errors.Is(err, host.ErrNotFound) {
+		row, err := d.Rows.Attempt(ctx, host.AnySite, a.id)
+		if errors.Is(err, host.ErrNotFound) {
+			row, err = host.Attempt{Site: ask.Site, Project: host.Ref{ID: ask.Project}}, nil // retention has removed it
+		}
+		row.Done = true
+		return row, engine.TryOver, err
+	}
+	if err != nil {
+		return host.Attempt{}, engine.NotKnown, err
+	}
+	return a.row, a.state.TryOf(ask.Task, ask.Try), nil
+}
+
+// acquire tries for the slots of the first pool that there is.
+func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Claim) (host.PoolRef, pool.Outcome, error) {
+	for _, ref := range refs {
+		o, err := d.Slots.Run(ctx, ref, pool.Acquire(c))
+		if err != nil || o != pool.Missing {
+			return ref, o, err
+		}
+	}
+	return refs[len(refs)-1], pool.Missing, nil
+}
+
+func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.Claim) error {
+	for _, ref := range refs {
+		if _, err := d.Slots.Run(ctx, ref, pool.Release(c, true)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle notes in the log what came of trying, if the try still waits for that. What a try got that is over is given up.
+func (d *delivery) settle(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
+	p := &proposal{guards: []string{d.guard}}
+	p.plan = func(s *engine.State) ([]engine.Event, bool) {
+		if s.TryOf(ask.Task, ask.Try) != engine.TryWaits {
+			return nil, false
+		}
+		by, run := engine.By{Guard: d.guard}, engine.Run{Task: ask.Task, Dispatch: s.Task(ask.Task).Dispatch}
+		if o == pool.Granted {
+			return []engine.Event{engine.Granted{By: by, Run: run, Project: ref.Project}}, true
+		}
+		return []engine.Event{engine.Errored{By: by, Run: run, Error: param.DataMap(engine.ErrorObject(refusal(ask, o)))}}, true
+	}
+	if err := d.apply(ctx, d.attempt, p); err != nil {
+		return err
+	}
+	if p.applied {
+		return nil
+	}
+	d.attempt.forget()
+	_, now, err := d.standing(ctx, ask)
+	switch {
+	case err != nil:
+		return err
+	case now == engine.TryWaits:
+		return errWaitsAgain // another message changed something else meanwhile: this one comes again
+	case now == engine.TryHas: // another message told the log of the same slots
+		return nil
+	}
+	return d.giveUpSlots(ctx, refs, claimOf(d.attempt.id, ask))
+}
+
+// errWaitsAgain is said of a try that waits although the log did not take what it got.
+var errWaitsAgain = errors.New("the task still waits for its slots")
+
+// refusal is why a task can never have its slots.
+func refusal(ask events.SlotsAsk, o pool.Outcome) error {
+	if o == pool.TooLarge {
+		return param.Errorf("Pool '%s' has fewer slots than the %d that the task needs: `zerodag pool show %s` says how many", ask.Pool, ask.Slots, ask.Pool)
+	}
+	return param.Errorf("Pool '%s' does not exist: `zerodag pool set %s N` makes it, with N slots", ask.Pool, ask.Pool)
+}

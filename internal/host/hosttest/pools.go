@@ -1,0 +1,225 @@
+package hosttest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host"
+)
+
+// poolsSuite checks a host.Pools.
+func poolsSuite(t *testing.T, h Harness) {
+	cases{"pools are kept": poolsKept, "a pool in use stays": poolsInUse}.run(t, h)
+}
+
+// semaphoreSuite checks a host.Semaphore.
+func semaphoreSuite(t *testing.T, h Harness) {
+	cases{"slots are taken once": semaphoreTaken, "the line has an order": semaphoreLine, "all slots or none": semaphoreAll, "many at once": semaphoreRace,
+		"long lines": semaphoreLong, "pools that are not there": semaphoreMissing}.run(t, h)
+}
+
+func ref(name string) host.PoolRef { return host.PoolRef{Site: 1, Name: name} }
+
+func poolsKept(t *testing.T, s Stores) {
+	ctx := t.Context()
+	of := host.PoolRef{Site: 1, Project: 7, Name: "a"}
+	a := got(s.Pools.SetPool(ctx, ref("a"), 5, instant(0)))(t)
+	b := got(s.Pools.SetPool(ctx, of, 2, instant(1)))(t)
+	got(s.Pools.SetPool(ctx, host.PoolRef{Site: 2, Name: "a"}, 9, instant(2)))(t)
+	want := host.Pool{ID: a.ID, PoolRef: ref("a"), Slots: 5, CreatedAt: instant(0), UpdatedAt: instant(0)}
+	if diff := cmp.Diff(want, a); diff != "" {
+		t.Errorf("a new pool (-want +got):\n%s", diff)
+	}
+	want.Slots, want.UpdatedAt = 6, instant(3)
+	if diff := cmp.Diff(want, got(s.Pools.SetPool(ctx, ref("a"), 6, instant(3)))(t)); diff != "" {
+		t.Errorf("a changed pool (-want +got):\n%s", diff)
+	}
+	want.Held, want.UpdatedAt = true, instant(4)
+	if diff := cmp.Diff(want, got(s.Pools.HoldPool(ctx, ref("a"), true, instant(4)))(t)); diff != "" {
+		t.Errorf("a held pool (-want +got):\n%s", diff)
+	}
+	want.Slots, want.UpdatedAt = 3, instant(5)
+	if diff := cmp.Diff(want, got(s.Pools.SetPool(ctx, ref("a"), 3, instant(5)))(t)); diff != "" {
+		t.Errorf("a held pool stays held when it is changed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, got(s.Pools.Pool(ctx, ref("a")))(t)); diff != "" {
+		t.Errorf("a pool by name (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]host.Pool{want, b}, got(s.Pools.Pools(ctx, host.PoolQuery{Site: 1}))(t)); diff != "" {
+		t.Errorf("pools of a site (-want +got):\n%s", diff)
+	}
+	if list := got(s.Pools.Pools(ctx, host.PoolQuery{Site: host.AnySite}))(t); len(list) != 3 {
+		t.Errorf("pools of all sites are %v", list)
+	}
+	first := got(s.Pools.Pools(ctx, host.PoolQuery{Site: 1, Count: 1}))(t)
+	if rest := got(s.Pools.Pools(ctx, host.PoolQuery{Site: 1, After: first[0].ID, Count: 5}))(t); len(first) != 1 || len(rest) != 1 || rest[0].ID != b.ID {
+		t.Errorf("pages are %v and %v", first, rest)
+	}
+	must(t, s.Pools.DeletePool(ctx, of))
+	_, err := s.Pools.Pool(ctx, of)
+	wantError(t, "a deleted pool", err, host.ErrNotFound)
+	wantError(t, "delete it again", s.Pools.DeletePool(ctx, of), host.ErrNotFound)
+	_, err = s.Pools.HoldPool(ctx, of, true, instant(6))
+	wantError(t, "hold what is not there", err, host.ErrNotFound)
+	if list := got(s.Pools.Pools(ctx, host.PoolQuery{Site: 1}))(t); len(list) != 1 {
+		t.Errorf("pools after that are %v", list)
+	}
+}
+
+func poolsInUse(t *testing.T, s Stores) {
+	ctx, c := t.Context(), claim("h", 1, 0, 1)
+	got(s.Pools.SetPool(ctx, ref("a"), 1, instant(0)))(t)
+	must(t, s.Semaphore.JoinLine(ctx, ref("a"), c))
+	wantError(t, "delete while one waits", s.Pools.DeletePool(ctx, ref("a")), host.ErrConflict)
+	must(t, s.Semaphore.TakeSlots(ctx, ref("a"), c, []int{0}, true, instant(1)))
+	wantError(t, "delete while one has a slot", s.Pools.DeletePool(ctx, ref("a")), host.ErrConflict)
+	must(t, s.Semaphore.FreeSlots(ctx, ref("a"), "h", []int{0}))
+	must(t, s.Pools.DeletePool(ctx, ref("a")))
+}
+
+func claim(holder string, slots, priority int, since int64) host.Claim {
+	return host.Claim{Holder: holder, Slots: slots, Priority: priority, Since: since}
+}
+
+// wantLine checks what a pool is.
+func wantLine(t *testing.T, s Stores, what string, pool host.PoolRef, want host.Line) {
+	t.Helper()
+	if diff := cmp.Diff(want, got(s.Semaphore.Line(t.Context(), pool, 0))(t)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func semaphoreTaken(t *testing.T, s Stores) {
+	ctx, pool := t.Context(), ref("a")
+	got(s.Pools.SetPool(ctx, pool, 2, instant(0)))(t)
+	wantLine(t, s, "a new pool", pool, host.Line{Slots: 2})
+	one, two := claim("1/2/3", 1, 0, 1), claim("1/2/4", 1, 0, 2)
+	must(t, s.Semaphore.TakeSlots(ctx, pool, one, []int{1}, false, instant(1)))
+	wantError(t, "a slot that is taken", s.Semaphore.TakeSlots(ctx, pool, two, []int{1}, false, instant(2)), host.ErrConflict)
+	wantError(t, "a slot of its own", s.Semaphore.TakeSlots(ctx, pool, one, []int{1}, false, instant(2)), host.ErrConflict)
+	must(t, s.Semaphore.TakeSlots(ctx, pool, two, []int{0}, false, instant(3)))
+	full := host.Line{Slots: 2, Taken: []host.TakenSlot{{Number: 0, Holder: "1/2/4", At: instant(3)}, {Number: 1, Holder: "1/2/3", At: instant(1)}}}
+	wantLine(t, s, "a full pool", pool, full)
+	must(t, s.Semaphore.FreeSlots(ctx, pool, "1/2/3", []int{0}))
+	wantLine(t, s, "nobody frees what another has", pool, full)
+	for range 2 {
+		must(t, s.Semaphore.FreeSlots(ctx, pool, "1/2/3", []int{0, 1}))
+	}
+	full.Taken = full.Taken[:1]
+	wantLine(t, s, "one is free", pool, full)
+	got(s.Pools.HoldPool(ctx, pool, true, instant(4)))(t)
+	full.Held = true
+	wantLine(t, s, "a held pool", pool, full)
+}
+
+func semaphoreLine(t *testing.T, s Stores) {
+	ctx, pool := t.Context(), ref("a")
+	got(s.Pools.SetPool(ctx, pool, 5, instant(0)))(t)
+	late, early, high, low, same := claim("late", 1, 0, 2_000), claim("early", 2, 0, 1_999), claim("high", 1, 1, 3_000), claim("low", 3, -2, 1), claim("later", 1, 0, 2_000)
+	for _, c := range []host.Claim{late, low, early, same, high, late} { // the last one is there already
+		must(t, s.Semaphore.JoinLine(ctx, pool, c))
+	}
+	wantLine(t, s, "by priority, then by time, then by name", pool, host.Line{Slots: 5, Waiting: []host.Claim{high, early, late, same, low}})
+	for range 2 {
+		must(t, s.Semaphore.LeaveLine(ctx, pool, early))
+	}
+	must(t, s.Semaphore.TakeSlots(ctx, pool, late, []int{3}, true, instant(1)))
+	wantLine(t, s, "who takes a slot leaves the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: instant(1)}}, Waiting: []host.Claim{high, same, low}})
+	wantError(t, "a slot that is taken", s.Semaphore.TakeSlots(ctx, pool, same, []int{3}, true, instant(2)), host.ErrConflict)
+	wantLine(t, s, "who is refused stays in the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: instant(1)}}, Waiting: []host.Claim{high, same, low}})
+}
+
+func semaphoreAll(t *testing.T, s Stores) {
+	ctx, pool := t.Context(), ref("a")
+	got(s.Pools.SetPool(ctx, pool, 10, instant(0)))(t)
+	big := claim("big", 3, 0, 1)
+	must(t, s.Semaphore.JoinLine(ctx, pool, big))
+	must(t, s.Semaphore.TakeSlots(ctx, pool, claim("small", 1, 0, 0), []int{4}, false, instant(1)))
+	wantError(t, "three of which one is taken", s.Semaphore.TakeSlots(ctx, pool, big, []int{9, 4, 0}, true, instant(2)), host.ErrConflict)
+	wantLine(t, s, "nothing has changed", pool, host.Line{Slots: 10, Taken: []host.TakenSlot{{Number: 4, Holder: "small", At: instant(1)}}, Waiting: []host.Claim{big}})
+	must(t, s.Semaphore.TakeSlots(ctx, pool, big, []int{9, 5, 0}, true, instant(3)))
+	at := func(n int, holder string, seconds int64) host.TakenSlot {
+		return host.TakenSlot{Number: n, Holder: holder, At: instant(seconds)}
+	}
+	wantLine(t, s, "it has three", pool, host.Line{Slots: 10, Taken: []host.TakenSlot{at(0, "big", 3), at(4, "small", 1), at(5, "big", 3), at(9, "big", 3)}})
+	got(s.Pools.SetPool(ctx, pool, 2, instant(4)))(t)
+	wantLine(t, s, "slots outlive a change of the pool", pool, host.Line{Slots: 2, Taken: []host.TakenSlot{at(0, "big", 3), at(4, "small", 1), at(5, "big", 3), at(9, "big", 3)}})
+	must(t, s.Semaphore.FreeSlots(ctx, pool, "big", []int{0, 4, 5, 9}))
+	wantLine(t, s, "it has freed its own", pool, host.Line{Slots: 2, Taken: []host.TakenSlot{at(4, "small", 1)}})
+}
+
+// semaphoreRace has many take overlapping slots at once: none is given twice, and none half.
+func semaphoreRace(t *testing.T, s Stores) {
+	ctx, pool := t.Context(), ref("a")
+	got(s.Pools.SetPool(ctx, pool, 4, instant(0)))(t)
+	won := make([]bool, 12)
+	var all sync.WaitGroup
+	for i := range won {
+		all.Go(func() {
+			c := claim(fmt.Sprint("h", i), 2, 0, int64(i))
+			numbers := [][]int{{0, 1}, {1, 2}, {2, 3}, {3, 0}, {2, 1}, {0, 3}}[i%6]
+			for range 3 { // an answer may be lost; who has won is seen below
+				if err := s.Semaphore.TakeSlots(ctx, pool, c, numbers, i%2 == 0, instant(1)); err == nil {
+					won[i] = true
+				}
+			}
+		})
+	}
+	all.Wait()
+	held := map[string]int{}
+	for _, slot := range got(s.Semaphore.Line(ctx, pool, 0))(t).Taken {
+		held[slot.Holder]++
+	}
+	if len(held) == 0 {
+		t.Error("nobody has won")
+	}
+	for i, ok := range won {
+		if n := held[fmt.Sprint("h", i)]; ok && n != 2 || n == 1 {
+			t.Errorf("claim %d of two slots: it was told %v and has %d", i, ok, n)
+		}
+	}
+}
+
+func semaphoreLong(t *testing.T, s Stores) {
+	ctx, pool := t.Context(), ref("a")
+	got(s.Pools.SetPool(ctx, pool, 3, instant(0)))(t)
+	const n = 130
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if err := s.Semaphore.JoinLine(ctx, pool, claim(fmt.Sprint(i), 1, 0, int64(n-i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for least, whole := range map[int]bool{0: false, 120: false, 500: true} {
+		l := got(s.Semaphore.Line(ctx, pool, least))(t)
+		if len(l.Waiting) < max(3, min(least, n)) || whole && len(l.Waiting) != n {
+			t.Errorf("a line of at least %d has %d claims", least, len(l.Waiting))
+		}
+		for i, c := range l.Waiting {
+			if c.Holder != fmt.Sprint(n-1-i) {
+				t.Fatalf("claim %d of the line is %+v", i, c)
+			}
+		}
+	}
+}
+
+func semaphoreMissing(t *testing.T, s Stores) {
+	ctx, pool, c := t.Context(), ref("a"), claim("h", 1, 0, 1)
+	wantLine(t, s, "a pool that is not there", pool, host.Line{})
+	must(t, s.Semaphore.LeaveLine(ctx, pool, c))
+	must(t, s.Semaphore.FreeSlots(ctx, pool, "h", []int{0}))
+	must(t, s.Semaphore.JoinLine(ctx, pool, c))
+	if l := got(s.Semaphore.Line(ctx, pool, 0))(t); l.Slots != 0 {
+		t.Errorf("who joins its line makes it: %+v", l)
+	}
+	must(t, s.Semaphore.LeaveLine(ctx, pool, c))
+	got(s.Pools.SetPool(ctx, host.PoolRef{Site: 1, Project: 3, Name: "a"}, 1, instant(0)))(t)
+	must(t, s.Semaphore.TakeSlots(ctx, host.PoolRef{Site: 1, Project: 3, Name: "a"}, c, []int{0}, false, instant(0)))
+	wantLine(t, s, "the pool of a project is another one", pool, host.Line{})
+}

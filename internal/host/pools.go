@@ -1,0 +1,128 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of pools.
+const (
+	// MaxPoolSlots is how many slots a pool may have.
+	MaxPoolSlots = 1000
+	// MaxClaimSlots is how many slots of a pool one task may ask for.
+	MaxClaimSlots = 10
+)
+
+// PoolRef names a pool: one of a site, or one of a project of it.
+type PoolRef struct {
+	Site    int64
+	Project int64 // 0: the pool belongs to the site
+	Name    string
+}
+
+// Pool is a number of slots that tasks share: who has none of them waits in a line.
+type Pool struct {
+	ID int64
+	PoolRef
+	Slots     int
+	Held      bool // nobody is given a slot
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Pools keeps which pools there are.
+type Pools interface {
+	// SetPool makes a pool, or changes how many slots it has. Who has a slot of one that was made smaller
+	// keeps it.
+	SetPool(ctx context.Context, ref PoolRef, slots int, at time.Time) (Pool, error)
+	// HoldPool sets whether a pool is held. ErrNotFound.
+	HoldPool(ctx context.Context, ref PoolRef, held bool, at time.Time) (Pool, error)
+	// Pool returns a pool. ErrNotFound.
+	Pool(ctx context.Context, ref PoolRef) (Pool, error)
+	// Pools lists pools, ascending by id.
+	Pools(ctx context.Context, q PoolQuery) ([]Pool, error)
+	// DeletePool removes a pool. ErrConflict: somebody has a slot of it, or waits for one. ErrNotFound.
+	// Who asks for a slot in the same moment may be told later, by the next read of the line, that there is no such pool.
+	DeletePool(ctx context.Context, ref PoolRef) error
+}
+
+// PoolQuery selects pools of a site: those of the site itself and those of its projects.
+type PoolQuery struct {
+	Site  int64 // AnySite: all
+	After int64 // ids above this
+	Count int   // 0 is all
+}
+
+// Claim is what one try of a task asks of a pool. The claims that wait form the line of the pool.
+type Claim struct {
+	Holder   string // names attempt, task and try, and so never comes again
+	Slots    int    // 1 to MaxClaimSlots: all of them or none
+	Priority int    // -9 to 9: the higher one goes first
+	Since    int64  // in milliseconds since 1970: of one priority the earlier one goes first
+}
+
+// Compare orders claims as they stand in a line.
+func (c Claim) Compare(other Claim) int {
+	return cmp.Or(cmp.Compare(other.Priority, c.Priority), cmp.Compare(c.Since, other.Since), strings.Compare(c.Holder, other.Holder))
+}
+
+// TakenSlot is a slot that somebody has.
+type TakenSlot struct {
+	Number int // from 0
+	Holder string
+	At     time.Time // when it was taken
+}
+
+// Line is a pool as it is: who has its slots, and who waits for them.
+type Line struct {
+	Slots   int // 0: there is no such pool
+	Held    bool
+	Taken   []TakenSlot // ascending by number; after the pool was made smaller there may be more of them than slots
+	Waiting []Claim     // in order, and at least as many of them as the pool has slots
+}
+
+// Semaphore keeps who has the slots of a pool, and who waits for them. It decides nothing: package pool does. Each
+// method may be repeated, and all but FreeSlots change all that they say or nothing.
+type Semaphore interface {
+	// Line reads a pool with at least the first n claims of its line, if it has as many. All that was acknowledged before the call is
+	// seen; what others do meanwhile may be seen in part.
+	Line(ctx context.Context, ref PoolRef, n int) (Line, error)
+	// TakeSlots gives slots to the holder of a claim and, where inLine, takes the claim out of the line. ErrConflict: one of
+	// them is taken, maybe by the same holder in a call whose answer was lost.
+	TakeSlots(ctx context.Context, ref PoolRef, c Claim, numbers []int, inLine bool, at time.Time) error
+	// JoinLine puts a claim into the line.
+	JoinLine(ctx context.Context, ref PoolRef, c Claim) error
+	// LeaveLine takes a claim out of the line.
+	LeaveLine(ctx context.Context, ref PoolRef, c Claim) error
+	// FreeSlots frees those of the slots that holder has.
+	FreeSlots(ctx context.Context, ref PoolRef, holder string, numbers []int) error
+}
+
+// Holder is one try of a task, as a claim names it.
+type Holder struct {
+	Attempt int64
+	Task    int // its place in the attempt
+	Try     int
+}
+
+func (h Holder) String() string { return fmt.Sprintf("%d/%d/%d", h.Attempt, h.Task, h.Try) }
+
+// ParseHolder reads what Holder.String wrote.
+func ParseHolder(s string) (Holder, error) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 3 {
+		return Holder{}, fmt.Errorf("%q does not name a try of a task", s)
+	}
+	attempt, err := strconv.ParseInt(parts[0], 10, 64)
+	task, badTask := strconv.Atoi(parts[1])
+	try, badTry := strconv.Atoi(parts[2])
+	if err := errors.Join(err, badTask, badTry); err != nil {
+		return Holder{}, fmt.Errorf("%q does not name a try of a task: %w", s, err)
+	}
+	return Holder{attempt, task, try}, nil
+}

@@ -1,0 +1,294 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest"
+	"zerodag/internal/node"
+	"zerodag/operators"
+)
+
+// desk counts who works at once.
+type desk struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (d *desk) use(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now += n
+	d.most = max(d.most, d.now)
+}
+
+// busy is work at a desk that takes a time.
+func (d *desk) busy(long time.Duration) work {
+	return func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+		d.use(1)
+		defer d.use(-1)
+		return lasting(long)(ctx, t)
+	}
+}
+
+func (p *process) pool(slots int64) host.PoolRef {
+	p.w.t.Helper()
+	ref := host.PoolRef{Name: "warehouse"}
+	_, err := p.SetPool(p.w.t.Context(), ref, slots)
+	p.w.must(err)
+	return ref
+}
+
+// wantPool checks how many have slots and how many wait.
+func (p *process) wantPool(ref host.PoolRef, taken, waiting int) {
+	p.w.t.Helper()
+	_, l, err := p.Pool(p.w.t.Context(), ref, 100)
+	p.w.must(err)
+	if len(l.Taken) != taken || len(l.Waiting) != waiting {
+		p.w.t.Errorf("the pool has %v taken, %v waiting, want %d and %d", l.Taken, l.Waiting, taken, waiting)
+	}
+}
+
+// three tasks that need a slot each.
+const three = "zerodag: 1\n_parallel: true\n+a: {_pool: warehouse, work>: long}\n+b: {_pool: warehouse, work>: long}\n+c: {_pool: warehouse, work>: long}\n"
+
+// TestPool proves that tasks of several attempts share a pool: no more run at once than there are slots, all of them run, once,
+// and nothing is left.
+func TestPool(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		d := &desk{}
+		w.on("long", d.busy(10*time.Minute))
+		p := w.serve()
+		ref := p.pool(2)
+		a := p.run(three)
+		b := p.start(2)
+		pass(time.Minute)
+		p.wantPool(ref, 2, 4)
+		want(t, "status", p.end(a), "success")
+		want(t, "status", p.end(b), "success")
+		want(t, "at once", d.most, 2)
+		want(t, "runs", len(w.ran()), 6)
+		want(t, "time", p.row(b).FinishedAt.Sub(a.CreatedAt).Round(time.Minute), 30*time.Minute)
+		p.wantPool(ref, 0, 0)
+	})
+}
+
+// TestPoolPriority proves that of those who wait the one of highest priority goes first, and that slots of a poll are kept and
+// those of a failed try are not.
+func TestPoolPriority(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var mu sync.Mutex
+		var order []string
+		note := func(ctx context.Context, task *operators.Task) (operators.Result, error) {
+			mu.Lock()
+			order = append(order, strings.TrimPrefix(task.TaskName, "+main+"))
+			mu.Unlock()
+			return lasting(time.Minute)(ctx, task)
+		}
+		polls, fails := 0, 0
+		w.on("note", note)
+		w.on("polls", func(ctx context.Context, task *operators.Task) (operators.Result, error) {
+			if _, err := note(ctx, task); err != nil || polls > 0 {
+				return operators.Result{}, err
+			}
+			polls++
+			return operators.Result{}, &operators.Later{After: time.Hour}
+		})
+		w.on("fails", func(ctx context.Context, task *operators.Task) (operators.Result, error) {
+			if _, err := note(ctx, task); err != nil || fails > 0 {
+				return operators.Result{}, err
+			}
+			fails++
+			return operators.Result{}, operators.Failf("no")
+		})
+		p := w.serve()
+		ref := p.pool(1)
+		_, err := p.HoldPool(t.Context(), ref, true)
+		w.must(err)
+		a := p.run("zerodag: 1\n_parallel: true\n+low: {_pool: {name: warehouse, priority: low}, work>: note}\n+fails: {_pool: warehouse, _retry: {limit: 1, interval: 30}, work>: fails}\n" +
+			"+high: {_pool: {name: '${\"ware\" + \"house\"}', priority: high}, work>: polls}\n")
+		pass(time.Hour)
+		want(t, "runs while it is held", len(w.ran()), 0)
+		p.wantPool(ref, 0, 3)
+		_, err = p.HoldPool(t.Context(), ref, false)
+		w.must(err)
+		want(t, "status", p.end(a), "success")
+		want(t, "order", fmt.Sprint(order), "[high high fails low fails]")
+		p.wantPool(ref, 0, 0)
+	})
+}
+
+// TestPoolKill proves that a kill ends tasks that wait at once, and that the slots go to others.
+func TestPoolKill(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(10*time.Minute))
+		p := w.serve()
+		ref := p.pool(1)
+		a := p.run(three)
+		pass(time.Minute)
+		b := p.start(2)
+		pass(time.Minute)
+		p.wantPool(ref, 1, 5)
+		_, err := p.Kill(t.Context(), a.Site, a.ID)
+		w.must(err)
+		pass(time.Second)
+		row := p.row(a)
+		want(t, "status", row.Status(), "killed")
+		p.wantPool(ref, 1, 2)
+		want(t, "status", p.end(b), "success")
+		p.wantPool(ref, 0, 0)
+	})
+}
+
+// TestPoolMissing proves what is said where a task can never have its slots.
+func TestPoolMissing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve()
+		a := p.run("zerodag: 1\n+a: {_pool: warehouse, work>: x}\n")
+		want(t, "status", p.end(a), "error")
+		p.pool(1)
+		p.push("main.dig", "zerodag: 1\n+a: {_pool: {name: warehouse, slots: 2}, work>: x}\n")
+		b := p.start(2)
+		want(t, "status", p.end(b), "error")
+		want(t, "runs", len(w.ran()), 0)
+		p.wantPool(host.PoolRef{Name: "warehouse"}, 0, 0)
+	})
+}
+
+// TestPoolOfProject proves that a pool of the project goes before one of the site.
+func TestPoolOfProject(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(10*time.Minute))
+		p := w.serve()
+		site := p.pool(5)
+		p.push("main.dig", three)
+		of := host.PoolRef{Project: p.workflow("main").Project.ID, Name: "warehouse"}
+		_, err := p.SetPool(t.Context(), of, 1)
+		w.must(err)
+		a := p.start(1)
+		pass(time.Minute)
+		p.wantPool(site, 0, 0)
+		p.wantPool(of, 1, 2)
+		want(t, "status", p.end(a), "success")
+		p.wantPool(of, 0, 0)
+	})
+}
+
+// TestPoolCrashes cuts the server off again and again, while one call in five about pools fails or has no answer: no more tasks than slots are ever under way, all end, and nothing is left.
+func TestPoolCrashes(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		d := &desk{}
+		w.on("long", d.busy(10*time.Minute))
+		faults := hosttest.NewFaults(1, hosttest.Rates{Refuse: .1, LoseAnswer: .1})
+		limits := func(o *node.Options) {
+			o.Limits = host.Limits{ReapInterval: time.Minute, Crashes: -1}
+			o.Semaphore = faults.Process().Semaphore(w.db)
+		}
+		p := w.serve(limits)
+		ref := p.pool(2)
+		a := p.run(three)
+		b := p.start(2)
+		for i := range 12 {
+			pass(time.Duration(i*37) * time.Second / 3)
+			p.crash()
+			p = w.serve(limits)
+		}
+		p.end(a)
+		p.end(b)
+		want(t, "at once", d.most, 2)
+		pass(5 * time.Minute)
+		p.wantPool(ref, 0, 0)
+	})
+}
+
+// TestPoolCheck proves that a look finds a slot whose task is over, and one that was freed without a word.
+func TestPoolCheck(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve(func(o *node.Options) { o.Limits.ReapInterval = time.Minute })
+		ref := p.pool(1)
+		a := p.run("zerodag: 1\n+a: {_pool: warehouse, work>: x}\n")
+		want(t, "status", p.end(a), "success")
+		left := host.Claim{Holder: host.Holder{Attempt: a.ID, Task: 2, Try: 1}.String(), Slots: 1}
+		w.must(w.db.TakeSlots(t.Context(), ref, left, []int{0}, false, w.now()))
+		b := p.start(2)
+		pass(time.Second)
+		p.wantPool(ref, 1, 1)
+		want(t, "status", p.end(b), "success")
+		want(t, "it took at most three minutes", p.row(b).FinishedAt.Sub(b.CreatedAt) < 3*time.Minute, true)
+		p.wantPool(ref, 0, 0)
+	})
+}
+
+// stormOfPools has its tasks share two pools.
+const stormOfPools = `zerodag: 1
+_parallel: true
++a: {_pool: warehouse, work>: slow}
++b: {_pool: {name: warehouse, slots: 2}, work>: later}
++c: {_pool: {name: warehouse, slots: 3, priority: high}, _retry: 3, work>: fails}
++d: {_pool: api, work>: w}
++e:
+  loop>: 2
+  _do:
+    _parallel: true
+    +x: {_pool: api, work>: w}
+    +y: {_pool: warehouse, echo>: x}
+`
+
+// TestStormOfPools proves that hosts over a store that fails, with messages that are lost, doubled and reordered and processes that
+// crash, bring every attempt to its end without a task that runs before it has its slots, and that no slot is lost.
+func TestStormOfPools(t *testing.T) {
+	t.Parallel()
+	first, runs := setting("SEED", 1), min(setting("RUNS", 12), 200)
+	for seed := first; seed < first+runs; seed++ {
+		t.Run(fmt.Sprint("SEED=", seed), func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				w.on("w", w.withSlots("api"))
+				w.on("fails", func(ctx context.Context, o *operators.Task) (operators.Result, error) {
+					if r, err := w.withSlots("warehouse")(ctx, o); o.RetryCount > 1 {
+						return r, err
+					}
+					return operators.Result{}, operators.Failf("no")
+				})
+				for name, slots := range map[string]int{"warehouse": 3, "api": 2} {
+					_, err := w.db.SetPool(t.Context(), host.PoolRef{Name: name}, slots, w.now())
+					w.must(err)
+				}
+				w.storm(uint64(seed), stormOfPools)
+				p := w.serve()
+				pass(20 * time.Minute) // what crashes left is found
+				for _, name := range []string{"warehouse", "api"} {
+					p.wantPool(host.PoolRef{Name: name}, 0, 0)
+				}
+			})
+		})
+	}
+}
+
+// withSlots is work that looks whether its task has slots of a pool.
+func (w *world) withSlots(name string) work {
+	return func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+		l, err := w.db.Line(ctx, host.PoolRef{Name: name}, 0)
+		if err != nil {
+			return operators.Result{}, err
+		}
+		for _, s := range l.Taken {
+			if strings.HasPrefix(s.Holder, fmt.Sprintf("%d/%d/", t.AttemptID, t.TaskID)) {
+				return operators.Result{}, nil
+			}
+		}
+		w.t.Errorf("task %s of attempt %d runs without slots: %v", t.TaskName, t.AttemptID, l.Taken)
+		return operators.Result{}, nil
+	}
+}

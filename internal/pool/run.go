@@ -1,0 +1,94 @@
+package pool
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// Runner runs turns on a store.
+type Runner struct {
+	Semaphore host.Semaphore
+	// Wake tells claims to try again. Telling one twice, or one that is over, is harmless; one that is not told
+	// may wait for ever.
+	Wake func(ctx context.Context, pool host.PoolRef, claims []host.Claim) error
+	Now  func() time.Time
+}
+
+// NewRunner makes a runner that wakes by messages for the attempts of those who wait.
+func NewRunner(s host.Semaphore, q host.Queue, now func() time.Time) Runner {
+	return Runner{Semaphore: s, Now: now, Wake: func(ctx context.Context, ref host.PoolRef, claims []host.Claim) error {
+		list := make([]host.Message, len(claims))
+		for i, c := range claims {
+			h, err := host.ParseHolder(c.Holder)
+			if err != nil {
+				return err
+			}
+			list[i] = host.SlotsMessage(h.Attempt, rand.Text(), events.SlotsAsk{Task: engine.TaskID(h.Task), Try: h.Try, Pool: ref.Name, Slots: c.Slots,
+				Priority: c.Priority, Since: c.Since, Woken: true, Site: ref.Site, Project: ref.Project})
+		}
+		return q.Send(ctx, list...)
+	}}
+}
+
+// Run runs a turn to its end. After an error nobody knows what was done of it: the turn must be run anew, from its
+// beginning, until it succeeds.
+func (r Runner) Run(ctx context.Context, pool host.PoolRef, t Turn) (Outcome, error) {
+	for {
+		call := t.Next()
+		if call.Kind == End {
+			return call.Outcome, nil
+		}
+		next, err := r.call(ctx, pool, t, call)
+		if err != nil {
+			return 0, fmt.Errorf("pool %s: %w", pool.Name, err)
+		}
+		t = next
+	}
+}
+
+func (r Runner) call(ctx context.Context, pool host.PoolRef, t Turn, c Call) (Turn, error) {
+	var err error
+	switch c.Kind {
+	case Read:
+		l, err := r.Semaphore.Line(ctx, pool, 0)
+		if err != nil {
+			return t, err
+		}
+		return t.Saw(l), nil
+	case Take:
+		err = r.Semaphore.TakeSlots(ctx, pool, t.claim, c.Numbers, c.InLine, r.Now())
+		if errors.Is(err, host.ErrConflict) {
+			return t.Refused(), nil
+		}
+	case Join:
+		err = r.Semaphore.JoinLine(ctx, pool, t.claim)
+	case Leave:
+		err = r.Semaphore.LeaveLine(ctx, pool, t.claim)
+	case Free:
+		err = r.Semaphore.FreeSlots(ctx, pool, t.claim.Holder, c.Numbers)
+	case Wake:
+		err = r.Wake(ctx, pool, c.Wake)
+	}
+	return t.Done(), err
+}
+
+// Stir wakes those at the head of a line who fit: after a pool was made larger, or is not held any more.
+func (r Runner) Stir(ctx context.Context, pool host.PoolRef) error {
+	l, err := r.Semaphore.Line(ctx, pool, 0)
+	if err == nil {
+		if heads := Heads(l, "", maxWakes); len(heads) > 0 {
+			err = r.Wake(ctx, pool, heads)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("pool %s: %w", pool.Name, err)
+	}
+	return nil
+}

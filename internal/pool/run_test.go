@@ -1,0 +1,176 @@
+package pool_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest"
+	"zerodag/internal/pool"
+	"zerodag/internal/sqlite"
+)
+
+// shop is a pool with tasks that want slots of it, on a store that fails, with workers that crash.
+type shop struct {
+	t      *testing.T
+	ref    host.PoolRef
+	faults *hosttest.Faults
+	store  *sqlite.DB
+
+	mu      sync.Mutex
+	running int // slots in use
+	most    int
+	woken   map[string]chan struct{}
+}
+
+func (s *shop) wake(_ context.Context, _ host.PoolRef, claims []host.Claim) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range claims {
+		select {
+		case s.woken[c.Holder] <- struct{}{}:
+		default: // it was told already, and has not begun yet
+		}
+	}
+	return nil
+}
+
+// do runs a turn, with another process after each crash, until it succeeds.
+func (s *shop) do(turn pool.Turn) pool.Outcome {
+	for {
+		w := pool.Runner{Semaphore: s.faults.Process().Semaphore(s.store), Wake: s.wake, Now: time.Now}
+		o, err := w.Run(s.t.Context(), s.ref, turn)
+		if err == nil {
+			return o
+		}
+		if !errors.Is(err, host.ErrUnavailable) && !errors.Is(err, hosttest.ErrCrashed) {
+			s.t.Error(err)
+			return o
+		}
+	}
+}
+
+// task runs one try: it gets its slots, uses them for a while, and gives them up.
+func (s *shop) task(c host.Claim) {
+	for s.do(pool.Acquire(c)) != pool.Granted {
+		<-s.woken[c.Holder]
+	}
+	s.use(c.Slots)
+	time.Sleep(time.Second) // of the simulated clock
+	s.use(-c.Slots)
+	s.do(pool.Release(c, false))
+}
+
+func (s *shop) use(slots int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running += slots
+	s.most = max(s.most, s.running)
+}
+
+// TestRun has sixty tasks of one to three slots share a pool of four, while one call in five fails, is done without an
+// answer, or ends its worker: all of them run, never more than fit at once, and the pool is empty at the end.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { runShop(t, seed) })
+		})
+	}
+}
+
+func runShop(t *testing.T, seed uint64) {
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := &shop{t: t, ref: host.PoolRef{Site: 1, Name: "warehouse"}, store: db, woken: map[string]chan struct{}{},
+		faults: hosttest.NewFaults(seed, hosttest.Rates{Delay: .3, MaxDelay: time.Second, Refuse: .05, LoseAnswer: .05, CrashBefore: .05, CrashAfter: .05})}
+	if _, err := db.SetPool(t.Context(), s.ref, 4, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var claims []host.Claim
+	for i := range 60 {
+		c := host.Claim{Holder: fmt.Sprint(i), Slots: 1 + i%3, Priority: i % 2, Since: int64(i)}
+		claims, s.woken[c.Holder] = append(claims, c), make(chan struct{}, 1)
+	}
+	var all sync.WaitGroup
+	for _, c := range claims {
+		all.Go(func() { s.task(c) })
+	}
+	all.Wait()
+	if s.most > 4 || s.most < 3 {
+		t.Errorf("at most %d slots were in use at once, want 3 or 4", s.most)
+	}
+	l, err := db.Line(t.Context(), s.ref, 0)
+	if err != nil || len(l.Taken)+len(l.Waiting) > 0 {
+		t.Errorf("left at the end: %+v, %v", l, err)
+	}
+}
+
+// TestHeld proves that a pool that is held grants nothing, and that Stir wakes those who fit once it is not held any more.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db, err := sqlite.Open(ctx, sqlite.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ref := host.PoolRef{Site: 1, Name: "warehouse"}
+	var woken []string
+	w := pool.Runner{Semaphore: db, Now: time.Now, Wake: func(_ context.Context, _ host.PoolRef, claims []host.Claim) error {
+		for _, c := range claims {
+			woken = append(woken, c.Holder)
+		}
+		return nil
+	}}
+	run := func(turn pool.Turn, want pool.Outcome) {
+		t.Helper()
+		if o, err := w.Run(ctx, ref, turn); o != want || err != nil {
+			t.Errorf("outcome %v, %v, want %v", o, err, want)
+		}
+	}
+	hold := func(held bool) {
+		t.Helper()
+		if _, err := db.HoldPool(ctx, ref, held, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Stir(ctx, ref); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two, three := host.Claim{Holder: "one", Slots: 1, Since: 1}, host.Claim{Holder: "two", Slots: 2, Since: 2}, host.Claim{Holder: "three", Slots: 3, Since: 3}
+	run(pool.Acquire(one), pool.Missing)
+	if _, err := db.SetPool(ctx, ref, 2, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	run(pool.Acquire(three), pool.TooLarge)
+	hold(true)
+	run(pool.Acquire(two), pool.Waiting)
+	run(pool.Acquire(one), pool.Waiting)
+	if len(woken) > 0 {
+		t.Errorf("%v were woken while the pool was held", woken)
+	}
+	hold(false)
+	if fmt.Sprint(woken) != "[one]" {
+		t.Errorf("%v were woken", woken)
+	}
+	run(pool.Acquire(two), pool.Waiting) // one is before it
+	run(pool.Acquire(one), pool.Granted)
+	run(pool.Tidy(one), pool.Granted)
+	woken = nil
+	run(pool.Release(one, false), pool.Released)
+	if fmt.Sprint(woken) != "[two]" {
+		t.Errorf("%v were woken", woken)
+	}
+	run(pool.Acquire(two), pool.Granted)
+	run(pool.Release(two, true), pool.Released)
+}

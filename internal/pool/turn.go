@@ -1,0 +1,268 @@
+package pool
+
+import (
+	"hash/fnv"
+
+	"zerodag/internal/host"
+)
+
+// Kind is a call that a turn asks for.
+type Kind uint8
+
+// The calls. After each but End the worker tells the turn what was answered.
+const (
+	Read  Kind = iota + 1 // read the pool; then Turn.Saw
+	Take                  // take slots Numbers, if all are free, and the claim out of the line if InLine; then Turn.Done or Turn.Refused
+	Join                  // put the claim into the line, where it may be already; then Turn.Done
+	Leave                 // take the claim out of the line, where it may not be; then Turn.Done
+	Free                  // free those of the slots Numbers that the holder has; then Turn.Done
+	Wake                  // tell those of Wake to try again; then Turn.Done
+	End                   // nothing is left to do; see Outcome
+)
+
+// Outcome is how a turn ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Granted  Outcome = iota + 1 // the holder has its slots
+	Waiting                     // the claim is in the line; somebody will wake it
+	Missing                     // there is no such pool
+	TooLarge                    // the pool has fewer slots than the claim asks for
+	Released                    // what was to be given up is given up
+)
+
+// Call is what comes next.
+type Call struct {
+	Kind    Kind
+	Numbers []int        // of Take and Free
+	InLine  bool         // of Take
+	Wake    []host.Claim // of Wake
+	Outcome Outcome      // of End
+}
+
+// aim is what a turn is for.
+type aim uint8
+
+const (
+	acquire aim = iota
+	release     // give up slots and place in the line
+	tidy        // keep the slots, give up the place in the line
+)
+
+// maxWakes is how many claims one turn wakes: each of them wakes others when it has taken its slots.
+const maxWakes = 2
+
+// Turn is one worker's go at a claim. Turns can be compared with ==.
+type Turn struct {
+	claim   host.Claim
+	aim     aim
+	next    Kind
+	inLine  bool // the claim is in the line as far as is known, and was before the next read begins
+	crowded bool // others may be in the line
+	outcome Outcome
+	numbers [host.MaxClaimSlots]int16 // one more than the number; 0 is none
+	wake    [maxWakes]host.Claim
+}
+
+// Acquire begins a turn that wants the slots of a claim. It may be repeated until the slots are released.
+func Acquire(c host.Claim) Turn { return Turn{claim: c, aim: acquire, next: Read} }
+
+// Release begins a turn that gives up the slots of a claim that is over. inLine says that the claim may be in the
+// line: it was never granted, or nobody knows.
+func Release(c host.Claim, inLine bool) Turn {
+	t := Turn{claim: c, aim: release, next: Read, outcome: Released}
+	if inLine {
+		t.next = Leave
+	}
+	return t
+}
+
+// Tidy begins a turn for a claim that was granted and is asked for again, as after a crash: it keeps its slots and
+// must not stay in the line, where it would be in the way.
+func Tidy(c host.Claim) Turn { return Turn{claim: c, aim: tidy, next: Read, outcome: Granted} }
+
+// Claim is what the turn is about.
+func (t Turn) Claim() host.Claim { return t.claim }
+
+// Next is the call to make.
+func (t Turn) Next() Call {
+	c := Call{Kind: t.next}
+	switch t.next {
+	case Take, Free:
+		for _, n := range t.numbers {
+			if n > 0 {
+				c.Numbers = append(c.Numbers, int(n)-1)
+			}
+		}
+		c.InLine = t.next == Take && t.inLine
+	case Wake:
+		for _, w := range t.wake {
+			if w != (host.Claim{}) {
+				c.Wake = append(c.Wake, w)
+			}
+		}
+	case End:
+		c.Outcome = t.outcome
+	}
+	return c
+}
+
+// Saw goes on with what a Read has found.
+func (t Turn) Saw(l host.Line) Turn {
+	own, row := t.has(l), inLine(l, t.claim)
+	switch {
+	case row && (t.aim != acquire || len(own) > 0):
+		t.next = Leave
+	case t.aim == acquire && len(own) == 0:
+		t = t.claimed(l, row)
+	case t.aim == release && len(own) > 0:
+		t.next = Free
+		t.numbers = [host.MaxClaimSlots]int16{}
+		copy(t.numbers[:], own)
+	default:
+		if t.aim == acquire {
+			t.outcome = Granted
+		}
+		t = t.waking(l)
+	}
+	return t
+}
+
+// claimed is Saw for a claim that has no slots yet.
+func (t Turn) claimed(l host.Line, row bool) Turn {
+	numbers, fits := t.choose(l)
+	switch {
+	case l.Slots == 0:
+		return t.giveUp(l, row, Missing)
+	case t.claim.Slots > l.Slots:
+		return t.giveUp(l, row, TooLarge)
+	case fits:
+		t.next, t.numbers = Take, numbers
+		t.inLine, t.crowded = t.inLine || row, len(l.Waiting) > 0
+	case row || t.inLine:
+		t.outcome = Waiting
+		return t.waking(l)
+	default:
+		t.next, t.inLine = Join, true
+	}
+	return t
+}
+
+// giveUp ends a claim that can never be granted; who stood behind it may fit now.
+func (t Turn) giveUp(l host.Line, row bool, o Outcome) Turn {
+	t.aim, t.outcome = release, o
+	if row || t.inLine {
+		t.next = Leave
+		return t
+	}
+	return t.waking(l)
+}
+
+// Done goes on after a call that was made.
+func (t Turn) Done() Turn {
+	switch t.next {
+	case Take:
+		if !t.inLine && !t.crowded { // who joins the line from now on reads it after that, and decides for itself
+			t.next, t.outcome = End, Granted
+			return t
+		}
+		t.next, t.inLine = Read, false
+	case Wake:
+		t.next = End
+	case Leave:
+		t.next, t.inLine = Read, false
+	default:
+		t.next = Read
+	}
+	return t
+}
+
+// Refused goes on after a Take that found one of the slots taken.
+func (t Turn) Refused() Turn {
+	t.next = Read
+	return t
+}
+
+// has lists the slots of the holder, as a turn stores them: at most as many as one Free takes.
+func (t Turn) has(l host.Line) []int16 {
+	var own []int16
+	for _, s := range l.Taken {
+		if s.Holder == t.claim.Holder && len(own) < host.MaxClaimSlots {
+			own = append(own, int16(s.Number+1)) // #nosec G115 -- below MaxPoolSlots
+		}
+	}
+	return own
+}
+
+func inLine(l host.Line, c host.Claim) bool {
+	for _, w := range l.Waiting {
+		if w.Holder == c.Holder {
+			return true
+		}
+	}
+	return false
+}
+
+// choose picks free slots, if the claim and all before it fit.
+func (t Turn) choose(l host.Line) (numbers [host.MaxClaimSlots]int16, fits bool) {
+	free := l.Slots - len(l.Taken)
+	for _, w := range l.Waiting {
+		if w.Slots <= l.Slots && w.Compare(t.claim) < 0 {
+			free -= w.Slots
+		}
+	}
+	if l.Held || t.claim.Slots > free {
+		return numbers, false
+	}
+	taken := map[int]bool{}
+	first := start(t.claim, l.Slots)
+	for _, s := range l.Taken {
+		taken[s.Number] = true
+		if s.Number >= l.Slots {
+			first = 0 // the pool was made smaller: all begin with the same slot, so that two never take more than there are
+		}
+	}
+	n := 0
+	for i := 0; i < l.Slots && n < t.claim.Slots; i++ {
+		if at := (first + i) % l.Slots; !taken[at] {
+			numbers[n] = int16(at + 1) // #nosec G115 -- below MaxPoolSlots
+			n++
+		}
+	}
+	return numbers, true
+}
+
+// start is the slot with which a claim begins to look for a free one: many that come at once do not all try the same.
+func start(c host.Claim, slots int) int {
+	h := fnv.New32a()
+	h.Write([]byte(c.Holder)) // it never fails
+	return int(h.Sum32() % uint32(slots))
+}
+
+// waking ends the turn, after those were woken who are at the head of the line and fit.
+func (t Turn) waking(l host.Line) Turn {
+	t.next, t.wake = End, [maxWakes]host.Claim{}
+	for i, w := range Heads(l, t.claim.Holder, maxWakes) {
+		t.next, t.wake[i] = Wake, w
+	}
+	return t
+}
+
+// Heads lists up to n claims other than one of holder that would be granted, or refused for good, if they tried now.
+func Heads(l host.Line, holder string, n int) []host.Claim {
+	var heads []host.Claim
+	free := l.Slots - len(l.Taken)
+	for _, w := range l.Waiting {
+		hopeless := w.Slots > l.Slots
+		if !hopeless {
+			if free -= w.Slots; l.Held || free < 0 {
+				break
+			}
+		}
+		if w.Holder != holder && len(heads) < n {
+			heads = append(heads, w)
+		}
+	}
+	return heads
+}

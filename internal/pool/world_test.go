@@ -1,0 +1,355 @@
+package pool
+
+import (
+	"fmt"
+	"slices"
+
+	"zerodag/internal/host"
+)
+
+// Bounds of the spaces that are explored.
+const (
+	maxTasks   = 4
+	maxSlots   = 3
+	maxWorkers = maxTasks + 1 // one for each task, and one that works on a message which another worker has, too
+)
+
+// fault is a defect that is planted around the turns: an exploration must find it.
+type fault uint8
+
+const (
+	none     fault = iota
+	noReread       // who has joined the line stops without another look
+	noPump         // nobody is ever woken
+	notSeen        // who has slots does not see that they are its own
+	byClock        // slots are freed when their holder was slow
+)
+
+// space says which worlds there are.
+type space struct {
+	slots                   int
+	claims                  []int // slots that each task asks for; in the line a task stands before those behind it here
+	kills, crashes, doubles int8
+	torn                    tearing
+	repaired                bool // the minute check may be needed
+	fault                   fault
+}
+
+// tearing is how a read of the pool may be torn by what others do meanwhile.
+type tearing uint8
+
+const (
+	whole     tearing = iota
+	lineLast          // slots are read before the line
+	slotsLast         // the line is read before the slots
+)
+
+// life is what the log of a task's attempt says.
+type life uint8
+
+const (
+	wants life = iota
+	runs
+	ended
+	killed
+)
+
+// message is what a worker works on.
+type message uint8
+
+const (
+	ask  message = 1 << iota // the task has become ready
+	wake                     // try again
+	over                     // the try has ended
+)
+
+// phase is where a worker is.
+type phase uint8
+
+const (
+	idle    phase = iota // there is no such worker
+	loading              // it reads the log
+	turning              // it runs a turn
+	reading              // it has read half of the pool
+	granted              // it appends that the task has its slots
+)
+
+type worker struct {
+	phase   phase
+	task    int8
+	message message
+	owner   bool // the message is there for as long as this worker has not finished it
+	turn    Turn
+	taken   [maxSlots]int8 // what was read of the pool
+	line    uint8
+}
+
+// world is everything there is: logs, the pool, messages and workers. Worlds can be compared with ==.
+type world struct {
+	lives                   [maxTasks]life
+	taken                   [maxSlots]int8 // one more than the task that has the slot; 0: free
+	line                    uint8          // a bit for each task
+	messages                [maxTasks]message
+	workers                 [maxWorkers]worker
+	kills, crashes, doubles int8
+}
+
+// move is something that can happen next.
+type move struct {
+	name string
+	to   world
+}
+
+func (s space) start() world {
+	var w world
+	for t := range s.claims {
+		w.messages[t] = ask
+	}
+	return w
+}
+
+func (s space) claim(t int) host.Claim {
+	return host.Claim{Holder: string(rune('a' + t)), Slots: s.claims[t], Since: int64(t)}
+}
+
+func taskOf(holder string) int8 { return int8(holder[0] - 'a') }
+
+// pool makes a Line of what was read.
+func (s space) pool(taken [maxSlots]int8, line uint8) host.Line {
+	l := host.Line{Slots: s.slots}
+	for i, t := range taken {
+		if t > 0 {
+			l.Taken = append(l.Taken, host.TakenSlot{Number: i, Holder: s.claim(int(t - 1)).Holder})
+		}
+	}
+	for t := range s.claims {
+		if line&(1<<t) != 0 && len(l.Waiting) < s.slots {
+			l.Waiting = append(l.Waiting, s.claim(t))
+		}
+	}
+	return l
+}
+
+// moves lists what can happen next.
+func (s space) moves(w world) []move {
+	var out []move
+	add := func(to world, format string, args ...any) { out = append(out, move{fmt.Sprintf(format, args...), to}) }
+	for t := range s.claims {
+		switch {
+		case w.lives[t] == runs:
+			to := w
+			to.lives[t] = ended
+			to.messages[t] |= over
+			add(to, "%c ends", 'a'+t)
+			if s.fault == byClock {
+				to = w
+				to.free(int8(t), []int{0, 1, 2})
+				add(to, "the clock frees the slots of %c", 'a'+t)
+			}
+		case w.lives[t] == wants && w.kills < s.kills:
+			to := w
+			to.kills++
+			to.lives[t] = killed
+			to.messages[t] |= over
+			add(to, "%c is killed", 'a'+t)
+		}
+		for _, m := range []message{ask, wake, over} {
+			if w.messages[t]&m != 0 && w.workers[t].phase == idle { // messages of one attempt are received one after the other
+				to := w
+				to.messages[t] &^= m
+				to.workers[t] = worker{phase: loading, task: int8(t), message: m, owner: true}
+				add(to, "%c receives %d", 'a'+t, m)
+			}
+		}
+	}
+	for i, x := range w.workers {
+		if x.phase == idle {
+			continue
+		}
+		to := w
+		add(s.work(to, i), "worker %d (%c): %d %d", i, 'a'+rune(x.task), x.phase, x.turn.next)
+		if w.crashes < s.crashes {
+			to := w
+			to.crashes++
+			to.workers[i] = worker{}
+			if x.owner {
+				to.messages[x.task] |= x.message
+			}
+			add(to, "worker %d crashes", i)
+		}
+		if w.doubles < s.doubles && w.workers[maxTasks].phase == idle && x.phase != loading {
+			to := w
+			to.doubles++
+			again := worker{phase: loading, task: x.task, message: x.message}
+			to.workers[maxTasks] = again
+			add(to, "worker %d has a double", i)
+			again.owner, to.workers[maxTasks], to.workers[maxTasks].owner = true, x, false
+			to.workers[i] = again
+			add(to, "worker %d has a double, which the message now belongs to", i)
+		}
+	}
+	return out
+}
+
+// work is the next step of a worker.
+func (s space) work(w world, i int) world {
+	x := &w.workers[i]
+	switch x.phase {
+	case loading:
+		x.phase, x.turn = turning, s.begin(w, *x)
+	case turning:
+		w = s.call(w, i)
+	case reading:
+		if s.torn == lineLast {
+			x.line = w.line
+		} else {
+			x.taken = w.taken
+		}
+		s.saw(x)
+	case granted:
+		switch w.lives[x.task] {
+		case wants:
+			w.lives[x.task] = runs
+			w.workers[i] = worker{}
+		case runs:
+			w.workers[i] = worker{}
+		default:
+			x.phase, x.turn = turning, Release(s.claim(int(x.task)), true)
+		}
+	}
+	return w
+}
+
+// begin is the turn that a message asks for, as the log is.
+func (s space) begin(w world, x worker) Turn {
+	c := s.claim(int(x.task))
+	switch life := w.lives[x.task]; {
+	case x.message == over:
+		return Release(c, life == killed)
+	case life == wants:
+		return Acquire(c)
+	case life == runs:
+		return Tidy(c)
+	}
+	return Release(c, true)
+}
+
+// call makes the call that a worker's turn asks for.
+func (s space) call(w world, i int) world {
+	x := &w.workers[i]
+	switch c := x.turn.Next(); c.Kind {
+	case Read:
+		x.taken, x.line = w.taken, w.line
+		if s.torn != whole {
+			x.phase = reading
+			return w
+		}
+		s.saw(x)
+	case Take:
+		for _, n := range c.Numbers {
+			if w.taken[n] != 0 {
+				x.turn = x.turn.Refused()
+				return w
+			}
+		}
+		for _, n := range c.Numbers {
+			w.taken[n] = x.task + 1
+		}
+		if c.InLine {
+			w.line &^= 1 << x.task
+		}
+		x.turn = x.turn.Done()
+	case Join:
+		w.line |= 1 << x.task
+		x.turn = x.turn.Done()
+		if s.fault == noReread {
+			w.workers[i] = worker{}
+		}
+	case Leave:
+		w.line &^= 1 << x.task
+		x.turn = x.turn.Done()
+	case Free:
+		w.free(x.task, c.Numbers)
+		x.turn = x.turn.Done()
+	case Wake:
+		for _, claim := range c.Wake {
+			if s.fault != noPump {
+				w.messages[taskOf(claim.Holder)] |= wake
+			}
+		}
+		x.turn = x.turn.Done()
+	case End:
+		switch {
+		case x.turn.aim == acquire && c.Outcome == Granted:
+			x.phase = granted
+			return w
+		case c.Outcome == TooLarge && w.lives[x.task] == wants:
+			w.lives[x.task] = killed // it fails
+		}
+		w.workers[i] = worker{}
+	}
+	return w
+}
+
+func (w *world) free(task int8, numbers []int) {
+	for _, n := range numbers {
+		if w.taken[n] == task+1 {
+			w.taken[n] = 0
+		}
+	}
+}
+
+// saw gives a turn what its worker has read.
+func (s space) saw(x *worker) {
+	taken := x.taken
+	if s.fault == notSeen && x.turn.aim == acquire {
+		for i, t := range taken {
+			if t == x.task+1 {
+				taken[i] = (t-1+1)%int8(len(s.claims)) + 1 // as if another task had it
+			}
+		}
+	}
+	x.turn, x.phase = x.turn.Saw(s.pool(taken, x.line)), turning
+	x.taken, x.line = [maxSlots]int8{}, 0
+}
+
+// wrong says what no world may be.
+func (s space) wrong(w world) string {
+	for t, k := range s.claims {
+		if n := count(w.taken, t); w.lives[t] == runs && n < k {
+			return fmt.Sprintf("%c runs with %d of %d slots", 'a'+t, n, k)
+		}
+	}
+	return ""
+}
+
+func count(taken [maxSlots]int8, task int) int {
+	n := 0
+	for _, t := range taken {
+		if int(t) == task+1 {
+			n++
+		}
+	}
+	return n
+}
+
+// quiet says that nothing happens by itself but the ends of those who run.
+func (w world) quiet() bool {
+	return w.workers == [maxWorkers]worker{} && w.messages == [maxTasks]message{}
+}
+
+// check is what the minute check does in a quiet world: nothing, where all is well. A claim that is over may stay in
+// the line until its turn comes.
+func (s space) check(w world) []move {
+	var out []move
+	for t := range s.claims {
+		c, own := s.claim(t), count(w.taken, t) > 0
+		fits := slices.ContainsFunc(Heads(s.pool(w.taken, w.line), "", maxTasks), func(h host.Claim) bool { return h.Holder == c.Holder })
+		if own && w.lives[t] != runs || fits {
+			to := w
+			to.messages[t] |= wake
+			out = append(out, move{fmt.Sprintf("the check wakes %c", 'a'+t), to})
+		}
+	}
+	return out
+}
