@@ -10,7 +10,7 @@ import (
 type Pool struct {
 	ID        ID        `json:"id"`
 	Name      string    `json:"name"`
-	Project   *Ref   `json:"project"` // nil: it belongs to the site
+	Project   *Ref      `json:"project"` // nil: it belongs to the site
 	Slots     int       `json:"slots"`
 	Held      bool      `json:"held"`
 	CreatedAt time.Time `json:"createdAt"`
