@@ -44,10 +44,10 @@ func (p *process) pool(slots int64) host.PoolRef {
 	return ref
 }
 
-// wantPool checks how many have slots and how many wait.
+// wantPool checks how many have slots and how many wait. It asks the store, past the faults of a process.
 func (p *process) wantPool(ref host.PoolRef, taken, waiting int) {
 	p.w.t.Helper()
-	_, l, err := p.Pool(p.w.t.Context(), ref, 100)
+	l, err := p.w.db.Line(p.w.t.Context(), ref, 100)
 	p.w.must(err)
 	if len(l.Taken) != taken || len(l.Waiting) != waiting {
 		p.w.t.Errorf("the pool has %v taken, %v waiting, want %d and %d", l.Taken, l.Waiting, taken, waiting)
@@ -195,8 +195,10 @@ func TestPoolCrashes(t *testing.T) {
 			o.Limits = host.Limits{ReapInterval: time.Minute, Crashes: -1}
 			o.Semaphore = faults.Process().Semaphore(w.db)
 		}
+		ref := host.PoolRef{Name: "warehouse"}
+		_, err := w.db.SetPool(t.Context(), ref, 2, w.now())
+		w.must(err)
 		p := w.serve(limits)
-		ref := p.pool(2)
 		a := p.run(three)
 		b := p.start(2)
 		for i := range 12 {
