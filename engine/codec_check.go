@@ -70,6 +70,9 @@ func (p Progress) check() error {
 	if u := p.Pool; u != nil && (u.Slots < 1 || u.Try < 1) {
 		return fmt.Errorf("try %d of a task cannot have %d slots", u.Try, u.Slots)
 	}
+	if t := p.Timeout; t != nil && (t.Try < 0 || t.Total < 0 || t.Grace < 0 || t.Timer < 0) {
+		return fmt.Errorf("a task cannot have %v for a try and %v in all", t.Try, t.Total)
+	}
 	return nil
 }
 

@@ -39,6 +39,12 @@ type Release struct {
 	Project int64     `json:"project,omitempty"` // that the pool belongs to which granted it
 }
 
+// TimeoutTimer asks for a TimedOut event at At.
+type TimeoutTimer struct {
+	Expiry
+	At time.Time `json:"at"`
+}
+
 // SLATimer asks for an SLADue event at At.
 type SLATimer struct {
 	At time.Time `json:"at"`
@@ -52,13 +58,14 @@ type End struct {
 	Success bool `json:"success"`
 }
 
-func (Dispatch) effect() {}
-func (Timer) effect()    {}
-func (Acquire) effect()  {}
-func (Release) effect()  {}
-func (SLATimer) effect() {}
-func (Continue) effect() {}
-func (End) effect()      {}
+func (Dispatch) effect()     {}
+func (Timer) effect()        {}
+func (Acquire) effect()      {}
+func (Release) effect()      {}
+func (TimeoutTimer) effect() {}
+func (SLATimer) effect()     {}
+func (Continue) effect()     {}
+func (End) effect()          {}
 
 // debt is the tasks whose run or timer one guard owes, and some that it no longer owes or that
 // are there twice: it is swept when these are the most.
@@ -95,6 +102,7 @@ func (s *State) Outstanding(guard string) []Effect {
 			list = append(list, s.effectOf(s.task(id)))
 		}
 	}
+	list = append(list, s.timersOf(guard)...)
 	if !s.slaAt.IsZero() && s.slaGuard == guard {
 		list = append(list, SLATimer{At: s.slaAt})
 	}
@@ -114,6 +122,9 @@ func (s *State) Owed() []Effect {
 	for _, t := range s.tasks {
 		if t != nil && t.owes() {
 			list = append(list, s.effectOf(t))
+		}
+		if t != nil && t.timerOwed() {
+			list = append(list, TimeoutTimer{t.expiry(), t.Timeout.At})
 		}
 	}
 	if !s.slaAt.IsZero() {
@@ -150,6 +161,7 @@ func (s *State) effectOf(t *Task) Effect {
 // owe and acquit keep the index by guard, after and before a change of the task.
 func (s *State) owe(t *Task) {
 	s.noteFreed(t)
+	s.noteTimer(t)
 	if !t.owes() {
 		return
 	}
@@ -163,6 +175,7 @@ func (s *State) owe(t *Task) {
 }
 
 func (s *State) acquit(t *Task) {
+	s.dropTimer(t)
 	if !t.owes() {
 		return
 	}

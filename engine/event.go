@@ -47,6 +47,8 @@ type Prepared struct {
 	Run
 	Skip string     `json:"skip,omitempty"` // why the task and all below it are not to be run
 	Pool *PoolClaim `json:"pool,omitempty"` // the slots that the task needs; nil for none
+
+	Timeout *TimeoutClaim `json:"timeout,omitempty"` // how long the task may take; nil for any time
 }
 
 // Granted says that a task that waits for slots of a pool has them.
@@ -70,6 +72,7 @@ type Later struct {
 	Run
 	After time.Duration `json:"after"`
 	State *param.Map    `json:"state"`
+	Until time.Time     `json:"until,omitzero"`  // when the try must be over, as who ran it has bounded it
 	Retry bool          `json:"retry,omitempty"` // the try has failed, and the next one is another
 }
 
@@ -104,6 +107,18 @@ type Kill struct{ By }
 
 // GoOn asks to make the next portion of what is being made in portions.
 type GoOn struct{ By }
+
+// TimedOut says that the time of a timer of `_timeout` has come.
+type TimedOut struct {
+	By
+	Expiry
+}
+
+// Expiry names a timer of `_timeout`. Only the task's last one counts.
+type Expiry struct {
+	Task  TaskID `json:"task"`
+	Timer int    `json:"timer"`
+}
 
 // SLADue says that the time of `sla:` has come.
 type SLADue struct{ By }

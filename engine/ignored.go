@@ -67,11 +67,7 @@ func exitCode(message string) (int64, bool) {
 // ignored is the outcome of a task whose error is ignored: the error stays, and later tasks find it as
 // `failed.NAME`, by the last part of the task's name.
 func (t *Task) ignored(failure *param.Map) *Outcome {
-	out := &Outcome{}
-	if t.Outcome != nil {
-		*out = *t.Outcome
-	}
-	out.Error = failure
+	out := t.withError(failure)
 	told := param.New()
 	if message, ok := failure.Get("message"); ok {
 		told.Set("message", param.Data(message))

@@ -76,13 +76,16 @@ func (u *PoolUse) freed(guard string) *PoolUse {
 // needsSlots says that the task has to wait for slots before its next run.
 func (t *Task) needsSlots() bool { return t.Pool != nil && !t.Pool.Has && !t.Cancel }
 
-// acquire has a task wait for the slots of its next try.
-func (d *decision) acquire(t *Task, claim PoolClaim) {
+// acquire has a task wait for the slots of its next try; edit, unless nil, may set more of its progress.
+func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
 	next := PoolUse{PoolClaim: claim, Try: 1, Since: d.now, Waits: true}
 	if old := t.Pool; old != nil {
 		next.Try, next.Freed = old.Try+1, old.Freed
 	}
 	d.move(t, Running, nil, func(p *Progress) {
+		if edit != nil {
+			edit(p)
+		}
 		p.Dispatch++
 		p.Guard, p.Preparing, p.Pool = d.guard, false, &next
 	})

@@ -96,7 +96,8 @@ type Progress struct {
 	Skipped   string `json:"skipped,omitempty"` // why it was not run, and is a success all the same
 	Ignored   bool   `json:"ignored,omitempty"` // it failed, and is a success all the same
 
-	Pool *PoolUse `json:"pool,omitempty"` // nil: it needs no slots
+	Pool    *PoolUse `json:"pool,omitempty"`    // nil: it needs no slots
+	Timeout *Timeout `json:"timeout,omitempty"` // nil: it may take any time
 }
 
 // Outcome is what runs of a task returned.
@@ -180,6 +181,7 @@ type State struct {
 	growing []growth
 	owed    map[string]*debt
 	freeing map[string][]TaskID // tasks whose slots a guard gives up; nil: none
+	timers  map[string][]TaskID // tasks of whose `_timeout` a guard owes the timer; nil: none
 }
 
 // New returns the state of an attempt that was not started. defaults are parameters
@@ -197,11 +199,11 @@ func (s *State) Task(id TaskID) *Task {
 }
 
 // Failure is the first task that failed for good, and what is said of that; "" when none did. Groups only
-// contain such a task.
+// contain such a task, but for those whose time was over.
 func (s *State) Failure() (task, message string) {
 	var first *Task
 	for _, t := range s.tasks {
-		if t != nil && t.State == Failed && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.withinIgnored(t) {
+		if t != nil && t.failedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.withinIgnored(t) {
 			first = t
 		}
 	}
@@ -211,6 +213,11 @@ func (s *State) Failure() (task, message string) {
 	text, _ := first.Error.Get("message")
 	message, _ = text.(string)
 	return first.Name, message
+}
+
+// failedItself says whether a task failed, and not only one below it.
+func (t *Task) failedItself() bool {
+	return t.State == Failed || t.State == GroupError && t.Outcome != nil && t.Error.Len() > 0
 }
 
 // withinIgnored says that a group around a task failed and is a success all the same.

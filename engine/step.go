@@ -50,6 +50,8 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 		d.kill()
 	case GoOn:
 		d.goOn()
+	case TimedOut:
+		d.timedOut(s.task(e.Task))
 	case SLADue:
 		d.slaDue()
 	default:
@@ -95,6 +97,8 @@ func (s *State) refuse(e Event) Refusal {
 		return s.stale(e.Run)
 	case Fenced:
 		return s.noFence(e)
+	case TimedOut:
+		return s.noTimeout(e.Expiry)
 	case Kill:
 		if s.canceled {
 			return Again
@@ -178,6 +182,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 	if to != Running && to != RetryWaiting {
 		p.Pool = p.Pool.freed(d.guard)
 	}
+	p.Timeout = d.timed(&p, t.State)
 	d.apply(TaskChanged{Task: t.ID, Progress: p, Outcome: out})
 	d.look = append(d.look, t.ID)
 }
@@ -239,13 +244,16 @@ func (d *decision) ready(t *Task) {
 	case t.Cancel:
 		d.move(t, Canceled, nil, nil)
 	default:
-		d.dispatch(t)
+		d.dispatch(t, nil)
 	}
 }
 
-// dispatch sends a task to be run now.
-func (d *decision) dispatch(t *Task) {
+// dispatch sends a task to be run now; edit, unless nil, may set more of its progress.
+func (d *decision) dispatch(t *Task, edit func(*Progress)) {
 	d.move(t, Running, nil, func(p *Progress) {
+		if edit != nil {
+			edit(p)
+		}
 		p.Dispatch++
 		p.Guard, p.Preparing = d.guard, false
 		if p.StartedAt.IsZero() {

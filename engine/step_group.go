@@ -13,24 +13,30 @@ func (d *decision) childrenDone(t *Task) {
 		d.move(t, Canceled, nil, nil)
 	case t.Ending != Blocked:
 		d.move(t, t.Ending, nil, nil)
+	case t.Timeout != nil && t.Timeout.Expired != "":
+		d.roundTimedOut(t)
 	case t.failed == 0:
 		d.move(t, Success, nil, nil)
 	case d.tryAgain(t):
 	default:
-		d.groupFailed(t)
+		d.groupFailed(t, nil)
 	}
 }
 
-// groupFailed ends a task whose children failed for good, behind its `_error` if it has one.
-func (d *decision) groupFailed(t *Task) {
+// groupFailed ends a task whose children failed for good, behind its `_error` if it has one. own, unless nil, is an
+// error of the task itself.
+func (d *decision) groupFailed(t *Task, own *param.Map) {
 	end, ignored := GroupError, false
 	var out *Outcome
+	if own != nil {
+		out = t.withError(own)
+	}
 	if t.Level > 0 {
-		if failure := d.failureOf(t); t.ignores(failure) {
+		if failure := param.Merge(d.failureOf(t), own); t.ignores(failure) {
 			end, ignored, out = Success, true, t.ignored(failure)
 		}
 	}
-	if d.handleFailure(t, ignored) {
+	if d.handleFailure(t, own, ignored) {
 		d.move(t, Planned, out, func(p *Progress) { p.Ending, p.Ignored = end, ignored })
 		return
 	}
@@ -67,6 +73,9 @@ func (d *decision) tryAgain(t *Task) bool {
 		return false
 	}
 	at := d.now.Add(wait)
+	if t.Timeout != nil && !t.Timeout.TotalEnds.IsZero() && t.Timeout.TotalEnds.Before(at) {
+		at = t.Timeout.TotalEnds
+	}
 	d.move(t, GroupRetryWaiting, nil, func(p *Progress) {
 		p.Dispatch++
 		p.RetryCount++
@@ -93,7 +102,7 @@ const FailureAlert = "^failure-alert"
 
 // handleFailure adds `^failure-alert`, unless the failure is ignored, and `^error` below a group that failed; the final
 // state waits for them. False when there is nothing to add.
-func (d *decision) handleFailure(t *Task, ignored bool) bool {
+func (d *decision) handleFailure(t *Task, own *param.Map, ignored bool) bool {
 	before := len(d.tasks)
 	if t.Parent == 0 && !ignored {
 		alert, err := compile(t, FailureAlert, param.New("_type", "notify", "_command", "Workflow session attempt failed"))
@@ -102,7 +111,7 @@ func (d *decision) handleFailure(t *Task, ignored bool) bool {
 		}
 	}
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
-		return d.failureExport(export, t)
+		return d.failureExport(export, t, own)
 	})
 	if nodes, err := compile(t, "^error", handler); err == nil && d.checkLimit(0, len(nodes)) == nil {
 		d.addTasks(t, nodes, nil, false)
@@ -111,8 +120,8 @@ func (d *decision) handleFailure(t *Task, ignored bool) bool {
 }
 
 // failureExport lays on a handler's export what all tasks below the failed group stored,
-// and one `error` merged of all of theirs.
-func (d *decision) failureExport(export *param.Map, t *Task) *param.Map {
+// and one `error` merged of all of theirs, under its own.
+func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *param.Map {
 	failure := param.New()
 	for _, c := range d.descendants(t, nil) {
 		if c.Outcome == nil {
@@ -122,19 +131,21 @@ func (d *decision) failureExport(export *param.Map, t *Task) *param.Map {
 		failure = param.Merge(failure, c.Error)
 	}
 	c := export.Clone()
-	c.Set("error", failure)
+	c.Set("error", param.Merge(failure, own))
 	return c
 }
 
 // due continues a task whose waiting time is over.
 func (d *decision) due(t *Task) {
 	switch {
+	case t.State == GroupRetryWaiting && t.totalOver(d.now):
+		d.groupFailed(t, t.Timeout.Error(ByTotal))
 	case t.Group && t.State == GroupRetryWaiting:
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
 		d.move(t, Planned, nil, nil)
 	case t.State == Running:
 	case t.needsSlots():
-		d.acquire(t, t.Pool.PoolClaim)
+		d.acquire(t, t.Pool.PoolClaim, nil)
 	default: // its run was sent when it began to wait: it goes on under the same dispatch, and under who woke it
 		d.move(t, Running, nil, func(p *Progress) { p.Guard, p.RetryAt = d.guard, time.Time{} })
 	}

@@ -4,7 +4,7 @@ import "zerodag/engine/param"
 
 // toPrepare says that keys of the task must be evaluated before it may start.
 func (t *Task) toPrepare() bool {
-	return t.Level > 0 && !t.Cancel && (t.Config.Has("_if") || !t.Group && t.Config.Has("_pool"))
+	return t.Level > 0 && !t.Cancel && (t.Config.Has("_if") || t.Config.Has("_timeout") || !t.Group && t.Config.Has("_pool"))
 }
 
 // prepare sends a task to have its gate keys evaluated. That is a run as any other: who has it owes it, and it is
@@ -24,12 +24,24 @@ func (d *decision) prepared(t *Task, e Prepared) {
 	case e.Skip != "":
 		d.skip(t, e.Skip)
 	case t.Group:
-		d.move(t, Planned, nil, nil)
+		d.move(t, Planned, nil, d.bounded(e.Timeout))
 	case e.Pool != nil:
-		d.acquire(t, *e.Pool)
+		d.acquire(t, *e.Pool, d.bounded(e.Timeout))
 	default:
-		d.dispatch(t)
+		d.dispatch(t, d.bounded(e.Timeout))
 	}
+}
+
+// bounded gives a task that starts the time that it may take.
+func (d *decision) bounded(claim *TimeoutClaim) func(*Progress) {
+	if claim == nil {
+		return nil
+	}
+	t := Timeout{TimeoutClaim: *claim}
+	if t.Total > 0 {
+		t.TotalEnds = d.now.Add(t.Total)
+	}
+	return func(p *Progress) { p.Timeout = &t }
 }
 
 // failsFast says whether the first error among the children of a task ends the others. That of a loop is said at its task,
@@ -46,10 +58,10 @@ func (s *State) failsFast(t *Task) bool {
 	return on(t) || t.Parent != 0 && t.Name == s.task(t.Parent).Name+"^sub" && on(s.task(t.Parent))
 }
 
-// FailsFast says whether any task of the attempt may end others of its group.
-func (s *State) FailsFast() bool {
+// EndsTasks says whether any task of the attempt may end others that run.
+func (s *State) EndsTasks() bool {
 	for _, t := range s.tasks {
-		if t != nil && t.Level > 0 && t.Config.Has("_fail_fast") {
+		if t != nil && t.Level > 0 && (t.Config.Has("_fail_fast") || t.Config.Has("_timeout")) {
 			return true
 		}
 	}

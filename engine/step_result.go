@@ -49,11 +49,7 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 		d.move(t, Canceled, nil, nil)
 		return
 	}
-	out := &Outcome{Error: failure}
-	if t.Outcome != nil { // what an earlier try stored stays
-		*out = *t.Outcome
-		out.Error = failure
-	}
+	out := t.withError(failure)
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
 		return param.Merge(export.Without("error"), param.New("error", failure))
 	})
@@ -71,6 +67,16 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 	}
 	d.move(t, Planned, out, func(p *Progress) { p.Ending, p.Ignored = end, ignored })
 	d.addTasks(t, nodes, nil, false)
+}
+
+// withError is the outcome of a task that failed: what an earlier try stored stays.
+func (t *Task) withError(failure *param.Map) *Outcome {
+	out := &Outcome{}
+	if t.Outcome != nil {
+		*out = *t.Outcome
+	}
+	out.Error = failure
+	return out
 }
 
 // setting returns a mapping that a task's config holds, or its `_export` below that: the
@@ -106,6 +112,10 @@ func (d *decision) later(t *Task, e Later) {
 	if e.After%time.Second > 0 {
 		at = at.Add(time.Second) // the original knows whole seconds only
 	}
+	limits := t.Timeout.heard(e)
+	if limits != nil {
+		at = limits.within(at, d.now)
+	}
 	to := RetryWaiting
 	if !at.After(d.now) {
 		to, at = Running, time.Time{}
@@ -114,13 +124,13 @@ func (d *decision) later(t *Task, e Later) {
 		p.Dispatch++
 		p.RetryCount++
 		p.Losses, p.Crashes = 0, 0 // it was heard of
-		p.Guard, p.Params, p.RetryAt = d.guard, e.State, at
+		p.Guard, p.Params, p.RetryAt, p.Timeout = d.guard, e.State, at, limits
 		if e.Retry {
 			p.Pool = p.Pool.freed(d.guard)
 		}
 	})
 	if to == Running && t.needsSlots() {
-		d.acquire(t, t.Pool.PoolClaim)
+		d.acquire(t, t.Pool.PoolClaim, nil)
 	}
 }
 
@@ -164,7 +174,7 @@ func (d *decision) lost(t *Task, e Lost) {
 	d.move(t, t.State, nil, func(p *Progress) {
 		count(p)
 		p.Dispatch++
-		p.Guard, p.RetryAt = d.guard, t.RetryAt
+		p.Guard, p.RetryAt, p.Timeout = d.guard, t.RetryAt, t.Timeout.begun()
 	})
 }
 

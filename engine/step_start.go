@@ -26,7 +26,7 @@ func (d *decision) start(e Start) {
 	case root.Group:
 		d.move(root, Planned, nil, nil)
 	default:
-		d.dispatch(root)
+		d.dispatch(root, nil)
 	}
 }
 

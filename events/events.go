@@ -89,6 +89,8 @@ type Event struct {
 	Results []Result    `json:"results,omitempty"`
 	Logs    []Log       `json:"logs,omitempty"`  // of Results: short ones, which are not stored yet
 	Guard   string      `json:"guard,omitempty"` // of TakeOver: that which fenced the runs
+	// Expiry, of TimedOut, is the timer whose time has come.
+	Expiry *engine.Expiry `json:"expiry,omitempty"`
 	// Blameless: of Lost: nobody had begun with the run, or a stop of the server took it.
 	Blameless bool `json:"blameless,omitempty"`
 	// Slots, of Slots, says who is to try for the slots of which pool.
@@ -122,9 +124,12 @@ type Result struct {
 	Outcome engine.Outcome    `json:"outcome,omitzero"` // of Succeeded and Failed
 	Skip    string            `json:"skip,omitempty"`   // of Prepared
 	Pool    *engine.PoolClaim `json:"pool,omitempty"`   // of Prepared
-	Retry   bool              `json:"retry,omitempty"`  // of Later
-	After   time.Duration     `json:"after,omitempty"`  // of Later: nanoseconds
-	State   *param.Map        `json:"state,omitempty"`
+	Until   time.Time         `json:"until,omitzero"`   // of Later
+
+	Timeout *engine.TimeoutClaim `json:"timeout,omitempty"` // of Prepared
+	Retry   bool                 `json:"retry,omitempty"`   // of Later
+	After   time.Duration        `json:"after,omitempty"`   // of Later: nanoseconds
+	State   *param.Map           `json:"state,omitempty"`
 }
 
 // Kind says what happened.
@@ -137,6 +142,7 @@ const (
 	Kill      Kind = "kill"
 	Due       Kind = "due"
 	SLADue    Kind = "sla_due"
+	TimedOut  Kind = "timed_out" // the time that `_timeout` gives a task is over
 	Lost      Kind = "lost"
 	Succeeded Kind = "succeeded"
 	Prepared  Kind = "prepared" // it is known what the gate keys of a task come to
@@ -162,6 +168,8 @@ func Of(e engine.Event) Event {
 		return Event{Kind: Kill}
 	case engine.SLADue:
 		return Event{Kind: SLADue}
+	case engine.TimedOut:
+		return Event{Kind: TimedOut, Expiry: &e.Expiry}
 	case engine.Due:
 		return Event{Kind: Due, Run: &e.Run}
 	case engine.Lost:
@@ -193,6 +201,8 @@ func (e Event) Engine(guard string) []engine.Event {
 		return []engine.Event{engine.Kill{By: by}}
 	case SLADue:
 		return []engine.Event{engine.SLADue{By: by}}
+	case TimedOut:
+		return []engine.Event{engine.TimedOut{By: by, Expiry: *e.Expiry}}
 	case Due:
 		return []engine.Event{engine.Due{By: by, Run: *e.Run}}
 	}
@@ -209,11 +219,11 @@ func ResultOf(e engine.Event) Result {
 	case engine.Succeeded:
 		return Result{Kind: Succeeded, Run: e.Run, Outcome: e.Result}
 	case engine.Prepared:
-		return Result{Kind: Prepared, Run: e.Run, Skip: e.Skip, Pool: e.Pool}
+		return Result{Kind: Prepared, Run: e.Run, Skip: e.Skip, Pool: e.Pool, Timeout: e.Timeout}
 	case engine.Errored:
 		return Result{Kind: Failed, Run: e.Run, Outcome: engine.Outcome{Error: e.Error}}
 	case engine.Later:
-		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State, Retry: e.Retry}
+		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State, Retry: e.Retry, Until: e.Until}
 	}
 	panic(fmt.Sprintf("events: %T is not the end of a run", e))
 }
@@ -223,11 +233,11 @@ func (r Result) engine(by engine.By) engine.Event {
 	case Succeeded:
 		return engine.Succeeded{By: by, Run: r.Run, Result: r.Outcome}
 	case Prepared:
-		return engine.Prepared{By: by, Run: r.Run, Skip: r.Skip, Pool: r.Pool}
+		return engine.Prepared{By: by, Run: r.Run, Skip: r.Skip, Pool: r.Pool, Timeout: r.Timeout}
 	case Failed:
 		return engine.Errored{By: by, Run: r.Run, Error: r.Outcome.Error}
 	}
-	return engine.Later{By: by, Run: r.Run, After: r.After, State: r.State, Retry: r.Retry}
+	return engine.Later{By: by, Run: r.Run, After: r.After, State: r.State, Retry: r.Retry, Until: r.Until}
 }
 
 func (e Event) check() error {
@@ -249,6 +259,11 @@ func (e Event) check() error {
 			if r.Kind != Succeeded && r.Kind != Prepared && r.Kind != Failed && r.Kind != Later {
 				return fmt.Errorf("%q is not the end of a run", r.Kind)
 			}
+		}
+		return nil
+	case TimedOut:
+		if e.Expiry == nil {
+			return fmt.Errorf("event %q names no timer", e.Kind)
 		}
 		return nil
 	case Due:

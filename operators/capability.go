@@ -80,6 +80,7 @@ type Command struct {
 	Sandbox Sandbox           // where it runs, and within which limits
 	Secrets map[string]string // secrets that may be in Args, Env or Files: they are stored nowhere
 	Status  *param.Map        // of the Pending that an earlier run of the task ended with; nil at first
+	Grace   time.Duration     // see GraceFor
 }
 
 // Exit says how a command ended.

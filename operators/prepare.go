@@ -11,6 +11,8 @@ import (
 type Prepared struct {
 	Skip string    // why the task is not to be run; "" when it is
 	Pool *dig.Pool // whose slots it needs; nil for none
+
+	Timeout *dig.Timeout // how long it may take; nil for any time
 }
 
 // prepare evaluates the gate keys of a task, which may be a group: its other keys are not looked at.
@@ -31,12 +33,30 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 			return &Prepared{Skip: "_if is " + param.Text(value)}, nil
 		}
 	}
-	value, there, err := j.gate(ctx, e, vars, "_pool")
-	if err != nil || !there || dig.OperatorOf(j.Own) == "" {
-		return &Prepared{}, err
+	prepared := &Prepared{}
+	value, there, err := j.gate(ctx, e, vars, "_timeout")
+	if err != nil {
+		return nil, err
 	}
-	p, err := dig.ParsePool(value)
-	return &Prepared{Pool: &p}, err
+	if there {
+		t, err := dig.ParseTimeout(value)
+		if err != nil {
+			return nil, err
+		}
+		prepared.Timeout = &t
+	}
+	value, there, err = j.gate(ctx, e, vars, "_pool")
+	if err != nil {
+		return nil, err
+	}
+	if there && dig.OperatorOf(j.Own) != "" {
+		p, err := dig.ParsePool(value)
+		if err != nil {
+			return nil, err
+		}
+		prepared.Pool = &p
+	}
+	return prepared, nil
 }
 
 // gate evaluates one key of the task, and says whether it is there.

@@ -31,8 +31,9 @@ type Job struct {
 	Level  int  // of the language that it is written in, see dig.Language
 	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
 	Prepare bool
-	Away    int         // how often this run was postponed, see Resume
-	Vault   SecretStore // all secrets of the project; `_secrets` is applied here
+	Timeout *engine.Timeout // how long the run may take; nil for any time
+	Away    int             // how often this run was postponed, see Resume
+	Vault   SecretStore     // all secrets of the project; `_secrets` is applied here
 
 	// EvalStored evaluates what operators stored as the original does: again before each task,
 	// secrets included. Else it is data.
@@ -78,12 +79,16 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 	}
 	if later := j.postponed(err, before); later != nil {
 		j.Log.Line(Warn, "OperatorManager", "Task waits for the deployment and is run again: "+err.Error())
+		later.Until, _ = j.Timeout.Deadline(j.Now)
 		return Outcome{Later: later}
 	}
 	var later *Later
 	if errors.As(err, &later) {
 		if later.Err != nil {
 			j.Log.Line(Error, "OperatorManager", "Task failed, retrying: "+later.Err.Error())
+		}
+		if !later.Retry {
+			later.Until, _ = j.Timeout.Deadline(j.Now)
 		}
 		return Outcome{Later: later}
 	}
@@ -146,7 +151,7 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	if j.Cancel {
 		return Result{}, j.clean(ctx, op)
 	}
-	result, err := j.try(ctx, op)
+	result, err := j.inTime(ctx, op)
 	if err == nil {
 		j.reportUnused(key)
 	}
@@ -293,35 +298,54 @@ func (j *Job) try(ctx context.Context, op Operator) (Result, error) {
 	if !op.Retries {
 		return op.Run(ctx, &j.Task)
 	}
-	var policy engine.RetryPolicy
-	if value, ok := j.Params.Get("_retry"); ok {
-		var err error
-		if policy, err = engine.ParseRetry(value); err != nil {
-			return Result{}, err
-		}
+	policy, err := j.retries()
+	if err != nil {
+		return Result{}, err
 	}
 	result, err := op.Run(ctx, &j.Task)
 	var later *Later
 	if err == nil || errors.As(err, &later) || errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
 		return result, err
 	}
-	if next, wait, ok := policy.Next(j.State); ok {
-		return Result{}, &Later{After: wait, State: next, Err: err, Retry: true}
+	return Result{}, j.again(policy, err)
+}
+
+// retries is `_retry` of the task.
+func (j *Job) retries() (engine.RetryPolicy, error) {
+	value, ok := j.Params.Get("_retry")
+	if !ok {
+		return engine.RetryPolicy{}, nil
 	}
-	return Result{}, err
+	return engine.ParseRetry(value)
+}
+
+// again is a failure, or the request for another try where one is left.
+func (j *Job) again(policy engine.RetryPolicy, failure error) error {
+	if next, wait, ok := policy.Next(j.State); ok {
+		return &Later{After: wait, State: next, Err: failure, Retry: true}
+	}
+	return failure
 }
 
 // clean ends what earlier runs left behind after a kill.
 func (j *Job) clean(ctx context.Context, op Operator) error {
+	if err := j.end(ctx, op); err != nil {
+		return fmt.Errorf("%w after the kill", err)
+	}
+	return j.canceled()
+}
+
+// end ends what earlier runs of the task left running elsewhere.
+func (j *Job) end(ctx context.Context, op Operator) error {
 	if err := j.stopCommand(ctx); err != nil {
-		return fmt.Errorf("stop the command after the kill: %w", err)
+		return fmt.Errorf("stop the command: %w", err)
 	}
 	if op.Clean != nil {
 		if err := op.Clean(ctx, &j.Task); err != nil {
-			return fmt.Errorf("clean up after the kill: %w", err)
+			return fmt.Errorf("clean up: %w", err)
 		}
 	}
-	return j.canceled()
+	return nil
 }
 
 func (j *Job) canceled() error {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"zerodag/engine/dig"
 	"zerodag/engine/schedule"
 	"zerodag/operators"
 )
@@ -96,7 +95,11 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, s
 }
 
 func (r *localRun) schedule(zone *time.Location) (*schedule.Schedule, error) {
-	return dig.ScheduleHere(r.workflow.Config, zone)
+	config := r.workflow.Config.Map("schedule")
+	if config == nil {
+		return nil, nil
+	}
+	return schedule.ParseHere(config, zone)
 }
 
 // sessionForm is how the folder of a session's state is named.

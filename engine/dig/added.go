@@ -34,6 +34,7 @@ func additions() []addition {
 		{defaultsKey, AtTop, checkDefaults},
 		{"_env", AtTop | AtGroup, checkEnv},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
+		{"_timeout", AtTop | AtGroup | AtTask, checkTimeout},
 		{"_pool", AtTask, checkPool},
 		{"_ignore_error", AtTop | AtGroup | AtTask, checkIgnore},
 	}

@@ -190,9 +190,10 @@ func Loop(rounds int, parallel param.Value) *param.Map {
 	return sub
 }
 
-// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME] [slots=N] [d=N]
+// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME] [slots=N]
+// [try=30m] [total=2h] [d=N]
 func (in *interpreter) prepared(a args, _ Step) (string, error) {
-	if err := a.only(1, "d", "skip", "pool", "slots", "guard"); err != nil {
+	if err := a.only(1, "d", "skip", "pool", "slots", "try", "total", "guard"); err != nil {
 		return "", err
 	}
 	run, err := in.run(a.word(0), a)
@@ -211,8 +212,19 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	limits := engine.TimeoutClaim{}
+	for key, to := range map[string]*time.Duration{"try": &limits.Try, "total": &limits.Total} {
+		if _, there := a.keys[key]; there {
+			if *to, err = a.duration(key); err != nil {
+				return "", err
+			}
+		}
+	}
 	by := in.by(a)
 	e := engine.Prepared{By: by, Run: run, Skip: skip}
+	if limits != (engine.TimeoutClaim{}) {
+		e.Timeout = &limits
+	}
 	if name != "" {
 		e.Pool = &engine.PoolClaim{Name: name, Slots: slots}
 	}
@@ -230,6 +242,27 @@ func (in *interpreter) granted(a args, _ Step) (string, error) {
 	}
 	by := in.by(a)
 	return in.step(engine.Granted{By: by, Run: run}, by.Guard)
+}
+
+// timeout says that the time of the last timer of a task's `_timeout` has come: timeout +task [timer=N]
+func (in *interpreter) timeout(a args, _ Step) (string, error) {
+	if err := a.only(1, "timer", "guard"); err != nil {
+		return "", err
+	}
+	t := in.find(a.word(0))
+	if t == nil {
+		return "", fmt.Errorf("no task %q", a.word(0))
+	}
+	last := 0
+	if t.Timeout != nil {
+		last = t.Timeout.Timer
+	}
+	number, err := a.number("timer", last)
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(engine.TimedOut{By: by, Expiry: engine.Expiry{Task: t.ID, Timer: number}}, by.Guard)
 }
 
 // fail ends a run badly: fail +task [d=N] [message=...]
@@ -253,9 +286,9 @@ func (in *interpreter) fail(a args, _ Step) (string, error) {
 	return in.step(engine.Errored{By: by, Run: run, Error: param.Merge(param.New("message", message), failure)}, by.Guard)
 }
 
-// later asks to be run again: later +task after=10s [state={...}] [retry=1] [d=N]
+// later asks to be run again: later +task after=10s [state={...}] [retry=1] [until=90s] [d=N]
 func (in *interpreter) later(a args, _ Step) (string, error) {
-	if err := a.only(1, "d", "after", "state", "retry", "guard"); err != nil {
+	if err := a.only(1, "d", "after", "state", "retry", "until", "guard"); err != nil {
 		return "", err
 	}
 	run, err := in.run(a.word(0), a)
@@ -275,7 +308,15 @@ func (in *interpreter) later(a args, _ Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return in.step(engine.Later{By: by, Run: run, After: after, State: state, Retry: retry != 0}, by.Guard)
+	e := engine.Later{By: by, Run: run, After: after, State: state, Retry: retry != 0}
+	if _, there := a.keys["until"]; there {
+		since, err := a.duration("until")
+		if err != nil {
+			return "", err
+		}
+		e.Until = in.epoch.Add(since)
+	}
+	return in.step(e, by.Guard)
 }
 
 // due says that the time of a waiting task has come: due +task [d=N]

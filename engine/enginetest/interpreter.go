@@ -35,7 +35,7 @@ type handler func(*interpreter, args, Step) (string, error)
 func handlers() map[string]handler {
 	return map[string]handler{
 		"workflow": (*interpreter).workflow, "start": (*interpreter).start, "resume": (*interpreter).resume,
-		"succeed": (*interpreter).succeed, "prepared": (*interpreter).prepared, "granted": (*interpreter).granted, "fail": (*interpreter).fail, "later": (*interpreter).later,
+		"succeed": (*interpreter).succeed, "prepared": (*interpreter).prepared, "granted": (*interpreter).granted, "timeout": (*interpreter).timeout, "fail": (*interpreter).fail, "later": (*interpreter).later,
 		"due": (*interpreter).due, "lost": (*interpreter).lost, "fence": (*interpreter).fence, "kill": (*interpreter).kill,
 		"goon": (*interpreter).goOn, "sladue": (*interpreter).slaDue, "advance": (*interpreter).advance,
 		"reload": (*interpreter).reload, "outstanding": (*interpreter).outstanding,

@@ -153,6 +153,17 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 			say("freed")
 		}
 	}
+	if t := p.Timeout; t != nil && t != before.Timeout {
+		end, kind := t.Deadline(in.now)
+		switch {
+		case t.Expired != "":
+			say("its %s is over", t.Expired)
+		case !end.IsZero() && t.Fresh:
+			say("%s has %v", kind, t.Try)
+		case !end.IsZero():
+			say("%s ends %s", kind, in.since(end))
+		}
+	}
 	if p.Ending != before.Ending {
 		say("then %v", p.Ending)
 	}
@@ -203,6 +214,8 @@ func (in *interpreter) effect(guard string, e engine.Effect) line {
 		return line{"> " + in.name(e.Task), text}
 	case engine.Timer:
 		return line{"> " + in.name(e.Task), fmt.Sprintf("timer of %s, d=%d%s", guard, e.Dispatch, at(e.At))}
+	case engine.TimeoutTimer:
+		return line{"> " + in.name(e.Task), fmt.Sprintf("timeout of %s, timer %d%s", guard, e.Timer, at(e.At))}
 	case engine.SLATimer:
 		return line{text: fmt.Sprintf("> sla timer of %s%s", guard, at(e.At))}
 	case engine.Continue:

@@ -105,6 +105,9 @@ func (c Choose) gated(config *param.Map) *param.Map {
 	if c.one("if", 4) {
 		m.Set("_if", "${x}")
 	}
+	if c.one("timeout", 4) {
+		m.Set("_timeout", "1m")
+	}
 	if c.one("fast", 4) {
 		m.Set("_fail_fast", true)
 	}

@@ -158,6 +158,8 @@ func (s *Simulation) carryOut(wild bool) error {
 			return s.feed(engine.Lost{By: s.by(), Run: e.Run})
 		}
 		return s.feed(engine.Due{By: s.by(), Run: e.Run})
+	case engine.TimeoutTimer:
+		return s.feed(engine.TimedOut{By: s.by(), Expiry: e.Expiry})
 	case engine.SLATimer:
 		return s.feed(engine.SLADue{By: s.by()})
 	case engine.Continue:
@@ -174,6 +176,9 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 			e.Skip = "_if is false"
 		} else if !t.Group && s.one("pool", 2) {
 			e.Pool = &engine.PoolClaim{Name: "p", Slots: 1 + s.Choose("slots", 2)}
+		}
+		if t.Config.Has("_timeout") {
+			e.Timeout = &engine.TimeoutClaim{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute}
 		}
 		return e
 	}
@@ -221,6 +226,9 @@ func again(e engine.Event, by engine.By) engine.Event {
 		e.By = by
 		return e
 	case engine.Lost:
+		e.By = by
+		return e
+	case engine.TimedOut:
 		e.By = by
 		return e
 	case engine.SLADue:

@@ -223,8 +223,10 @@ func (s *Simulation) compare() error {
 			return err
 		}
 	}
-	if err := s.slots(); err != nil {
-		return err
+	for _, check := range []func() error{s.slots, s.timers} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	for _, state := range []*engine.State{s.state, s.mirror} {
 		if s.Check != nil {
@@ -316,6 +318,39 @@ func (s *Simulation) slots() error {
 		}
 	}
 	return nil
+}
+
+// timers: a task below which something runs, or that waits for slots, has the timer of its next deadline, and no other one has.
+func (s *Simulation) timers() error {
+	owed := map[engine.TaskID]int{}
+	for _, g := range s.guards {
+		for _, e := range s.state.Outstanding(g) {
+			if x, ok := e.(engine.TimeoutTimer); ok {
+				owed[x.Task]++
+			}
+		}
+	}
+	for _, t := range s.state.Tasks() {
+		want := 0
+		if x := t.Timeout; x != nil && !t.Cancel && x.Expired == "" {
+			below := t.State == engine.Planned && t.Ending == engine.Blocked
+			want = max(asInt(below && x.Try > 0), asInt((below || t.Waits()) && x.Total > 0))
+		}
+		if owed[t.ID] != want && !s.Ended() {
+			return fmt.Errorf("%s is %v and has %d timers of %+v", t.Name, t.State, owed[t.ID], t.Timeout)
+		}
+		if x := t.Timeout; x != nil && t.State == engine.RetryWaiting && !x.TotalEnds.IsZero() && t.UpdatedAt.Before(x.TotalEnds) && t.RetryAt.After(x.TotalEnds) {
+			return fmt.Errorf("%s waits until %v, past the end of all its time at %v", t.Name, t.RetryAt, x.TotalEnds)
+		}
+	}
+	return nil
+}
+
+func asInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // afterEnd: only End is owed, once, and slots that are to be given up; nothing applies any more.

@@ -35,9 +35,6 @@ func ParseHere(config *param.Map, zone *time.Location) (*Schedule, error) {
 	if err := s.readBounds(config, kind); err != nil {
 		return nil, err
 	}
-	if err := s.readAdded(config); err != nil {
-		return nil, err
-	}
 	if command == nil {
 		command, _ = config.Get("at")
 	}
@@ -71,11 +68,10 @@ type Unused struct {
 	Near []string // keys that it may be a misspelling of
 }
 
-// UnusedKeys lists the keys that are never read; none when the type of the schedule is not known. added says that the
-// file may have those that zerodag adds.
+// UnusedKeys lists the keys that are never read; none when the type of the schedule is not known.
 // The original lists `delay` and `at` too, by mistake: its documentation has them, so they are
 // read here.
-func UnusedKeys(config *param.Map, added bool) (list []Unused) {
+func UnusedKeys(config *param.Map) (list []Unused) {
 	kind, _, err := kindOf(config)
 	if _, known := reader(kind); err != nil || !known {
 		return nil
@@ -85,9 +81,6 @@ func UnusedKeys(config *param.Map, added bool) (list []Unused) {
 		used = []string{"_type", "_command"}
 	}
 	used = append(used, Keys(kind)...)
-	if added {
-		used = append(used, AddedKeys()...)
-	}
 	for _, key := range config.Keys() {
 		if !slices.Contains(used, key) {
 			list = append(list, Unused{key, param.Suggest(key, used)})
@@ -96,11 +89,11 @@ func UnusedKeys(config *param.Map, added bool) (list []Unused) {
 	return list
 }
 
-// Keys are those that a schedule of a kind may have beside the key of the kind, such as "daily>", and AddedKeys.
+// Keys are those that a schedule of a kind may have beside the key of the kind, such as "daily>".
 func Keys(kind string) []string {
 	keys := []string{"skip_on_overtime", "skip_delayed_by", "start", "end"}
 	switch kind {
-	case "cron", "crontab", "once", "minutes_interval", "seconds_interval":
+	case "cron", "crontab", "minutes_interval", "seconds_interval":
 		return append(keys, "delay")
 	}
 	return append(keys, "at")
@@ -108,7 +101,7 @@ func Keys(kind string) []string {
 
 func unusedKeys(config *param.Map) error {
 	var b strings.Builder
-	for _, u := range UnusedKeys(config, true) {
+	for _, u := range UnusedKeys(config) {
 		b.WriteString("Parameter '" + u.Key + "' is not used at schedule. ")
 		if len(u.Near) > 0 {
 			b.WriteString("> Did you mean '[" + strings.Join(u.Near, ", ") + "]'?")

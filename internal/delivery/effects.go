@@ -10,7 +10,6 @@ import (
 
 	"zerodag/engine"
 	"zerodag/events"
-	"zerodag/internal/execution"
 	"zerodag/internal/host"
 	"zerodag/internal/retry"
 )
@@ -61,7 +60,7 @@ func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) (
 	} else {
 		*s = out
 		if len(s.kept) > h.keep {
-			w.pack(a, h.guard, s)
+			s.pack(a, h.guard, w.Limits.Pack)
 		}
 	}
 	if err := w.send(ctx, a, h, s); err != nil {
@@ -85,13 +84,16 @@ func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 		switch e := e.(type) {
 		case engine.Dispatch:
 			if !e.At.IsZero() {
-				out.add(w.typed(a, w.waiting(a, host.RunName(e.Run), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At), e.Run))
+				out.add(w.waiting(a, host.RunName(e.Run), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
 			} else if !h.passed[e.Run] {
 				out.kept = append(out.kept, e.Run)
 			}
 		case engine.Timer:
 			then := events.Event{Kind: events.Due, Run: &e.Run}
 			out.add(w.waiting(a, "t"+host.RunName(e.Run), events.Task{Then: &then}, e.At))
+		case engine.TimeoutTimer:
+			then := events.Event{Kind: events.TimedOut, Expiry: &e.Expiry}
+			out.add(w.waiting(a, timeoutName(e.Expiry), events.Task{Then: &then}, e.At))
 		case engine.SLATimer:
 			out.add(a.message("sla", events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
 		case engine.Continue:
@@ -106,13 +108,13 @@ func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 func (s *outbox) add(m host.Message, runs ...engine.Run) { s.list = append(s.list, outgoing{m, runs}) }
 
 // pack puts the tasks that were kept into messages.
-func (w *Worker) pack(a *attempt, guard string, s *outbox) {
+func (s *outbox) pack(a *attempt, guard string, size int) {
 	mark := ""
 	if strings.HasPrefix(guard, host.WakeMark) {
 		mark = nowMark
 	}
-	for some := range slices.Chunk(s.kept, w.Limits.Pack) {
-		s.add(w.typed(a, a.message(mark+packName(some), events.Task{Runs: some}, time.Time{}), some...), some...)
+	for some := range slices.Chunk(s.kept, size) {
+		s.add(a.message(mark+packName(some), events.Task{Runs: some}, time.Time{}), some...)
 	}
 	s.kept = nil
 }
@@ -150,6 +152,9 @@ func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 	return nil
 }
 
+// timeoutName names the message of a timer of `_timeout`.
+func timeoutName(x engine.Expiry) string { return fmt.Sprintf("x%d.%d", x.Task, x.Timer) }
+
 // packName names exactly these runs.
 func packName(runs []engine.Run) string {
 	names := make([]string, len(runs))
@@ -157,14 +162,6 @@ func packName(runs []engine.Run) string {
 		names[i] = host.RunName(r)
 	}
 	return host.ListName(names)
-}
-
-// typed says which operator a message needs, where it asks for one run: packs are of queues whose receivers run all tasks.
-func (w *Worker) typed(a *attempt, m host.Message, runs ...engine.Run) host.Message {
-	if len(runs) == 1 {
-		m.Type = execution.Type(w.Runtime.Registry, a.state.Task(runs[0].Task))
-	}
-	return m
 }
 
 // message is a message of the queue "tasks".
@@ -208,7 +205,7 @@ func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []
 		times, _ := strconv.Atoi(strings.TrimPrefix(guard, name+"-")) // 0 for another one
 		m := a.message(name+"-"+strconv.Itoa(times+1), events.Task{Runs: []engine.Run{run}, Wait: true}, w.Now().Add(retry.BackOff(times)))
 		m.Waits = true
-		if err := w.Tasks.Send(ctx, w.typed(a, m, run)); err != nil {
+		if err := w.Tasks.Send(ctx, m); err != nil {
 			return fmt.Errorf("wake task %d of attempt %d later: %w", run.Task, a.id, err)
 		}
 	}

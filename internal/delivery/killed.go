@@ -25,7 +25,7 @@ func (w *Worker) StopKilled(ctx context.Context) error {
 }
 
 // stopKilled believes the log, not the row: until the kill is in the log, a run that is cut off would have failed. Of a
-// group that fails fast only the log knows.
+// group that fails fast or has taken too long only the log knows.
 func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	row, err := w.Rows.Attempt(ctx, host.AnySite, a.id)
 	if err != nil {
@@ -33,8 +33,8 @@ func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	fast := a.state != nil && a.state.FailsFast()
-	if !row.Canceled && !row.Done && !fast {
+	ends := a.state != nil && a.state.EndsTasks()
+	if !row.Canceled && !row.Done && !ends {
 		return nil
 	}
 	if !row.Done {

@@ -97,7 +97,7 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	}
 	lineage.Set(r.client.Process.Pid, lineage.Client) // its monitors are left by no command
 	defer r.remove()
-	stop := context.AfterFunc(ctx, r.stop)
+	stop := context.AfterFunc(ctx, func() { r.stop(ctx) })
 	watched := make(chan struct{})
 	go func() { defer close(watched); r.watch() }()
 	err = r.client.Wait()

@@ -76,13 +76,17 @@ func (r *run) end(why string) {
 }
 
 // stop asks the container to end and, after the grace time, forces it.
-func (r *run) stop() {
-	if !r.driver.options.KillNow {
+func (r *run) stop(ctx context.Context) {
+	grace := r.driver.options.Grace
+	if r.driver.options.KillNow {
+		grace = 0
+	}
+	if grace = r.command.GraceFor(ctx, grace); grace > 0 {
 		if _, err := ask(context.Background(), r.settings.program, "kill", "--signal", "TERM", r.name); err == nil {
 			select {
 			case <-r.over:
 				return
-			case <-time.After(r.driver.options.Grace):
+			case <-time.After(grace):
 			}
 		}
 	}

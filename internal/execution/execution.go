@@ -19,28 +19,17 @@ func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || W
 
 // Written is a task's operator as far as its text tells: what the registry has for its name, or
 // nothing.
-func Written(r operators.Registry, t *engine.Task) operators.Operator { return r[written(t)] }
-
-// written is the name of a task's operator as its text has it; "" for none.
-func written(t *engine.Task) string {
+func Written(r operators.Registry, t *engine.Task) operators.Operator {
 	for k, v := range t.Config.All() {
 		if k == "_type" {
 			name, _ := v.(string)
-			return name
+			return r[name]
 		}
 		if strings.HasSuffix(k, ">") {
-			return k[:len(k)-1]
+			return r[k[:len(k)-1]]
 		}
 	}
-	return ""
-}
-
-// Type is the name of the operator that a task's run needs; "" where any program can make the run, since it does no I/O.
-func Type(r operators.Registry, t *engine.Task) string {
-	if Inline(r, t) {
-		return ""
-	}
-	return written(t)
+	return operators.Operator{}
 }
 
 // Seed makes Math.random repeatable for a run (invariants.md 4.6): one that is tried again after a crash computes the
@@ -55,11 +44,14 @@ func Seed(id operators.Identity) uint64 {
 func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	switch {
 	case o.Later != nil:
-		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry}
+		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry, Until: o.Later.Until}
 	case o.Prepared != nil:
 		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip}
 		if p := o.Prepared.Pool; p != nil {
 			e.Pool = &engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority}
+		}
+		if t := o.Prepared.Timeout; t != nil {
+			e.Timeout = &engine.TimeoutClaim{Try: t.Try, Total: t.Total, Grace: t.Grace}
 		}
 		return e
 	case o.Error != nil:

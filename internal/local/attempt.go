@@ -142,6 +142,8 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 		a.step(ctx, engine.Granted{By: a.guard(), Run: e.Run}) // pools are those of a server
 	case engine.Timer:
 		a.at(e.At, func() { a.step(ctx, engine.Due{By: a.guard(), Run: e.Run}) })
+	case engine.TimeoutTimer:
+		a.at(e.At, func() { a.step(ctx, engine.TimedOut{By: a.guard(), Expiry: e.Expiry}) })
 	case engine.SLATimer:
 		a.at(e.At, func() { a.step(ctx, engine.SLADue{By: a.guard()}) })
 	case engine.Continue:

@@ -48,7 +48,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		Env:    a.State.EnvOf(t.ID),
 		Vars:   vars,
 		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
-		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing,
+		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing, Timeout: t.Timeout,
 
 		EvalStored: a.evalStored,
 	}

@@ -278,3 +278,28 @@ func TestRefused(t *testing.T) {
 		t.Error(w.done)
 	}
 }
+
+// TestTimeout proves that tasks and groups end when their time is over.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, local.Options{}, map[string]string{"main.dig": `
+zerodag: 1
++a: {_timeout: 1m, _ignore_error: true, slow>: 100d}
++b: {_timeout: 2m, _ignore_error: true, wait>: 100d}
++g:
+  _timeout: 3m
+  _ignore_error: true
+  +a: {slow>: 100d}
++c: {_timeout: {total: 4m}, _retry: {limit: 3, interval: 86400}, do>: fail}
+`})
+		began := time.Now()
+		s := w.run(t, t.Context(), "main")
+		if took := time.Since(began); took != 10*time.Minute {
+			t.Errorf("took %v", took)
+		}
+		if _, why := s.Failure(); why != "timed out after 4m" {
+			t.Error(why, states(s))
+		}
+	})
+}

@@ -50,7 +50,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	d.started(p.Pid, number)
 	g := newGroup(p)
 	w.group = g
-	defer context.AfterFunc(ctx, func() { g.stop(d.options) })()
+	defer context.AfterFunc(ctx, func() { g.stop(c.GraceFor(ctx, d.grace())) })()
 	if c.Sandbox.Time > 0 {
 		defer time.AfterFunc(c.Sandbox.Time, func() { w.end(operators.TooLong(c.Sandbox.Time)) }).Stop()
 	}
@@ -158,10 +158,18 @@ func (d *Driver) wait(p *os.Process, g *group) (syscall.WaitStatus, error) {
 	return status, nil
 }
 
-func (g *group) stop(o Options) {
-	if !o.KillNow {
+// grace is how long a command that is cancelled has to end by itself.
+func (d *Driver) grace() time.Duration {
+	if d.options.KillNow {
+		return 0
+	}
+	return d.options.Grace
+}
+
+func (g *group) stop(grace time.Duration) {
+	if grace > 0 {
 		g.signal(syscall.SIGTERM)
-		timer := time.NewTimer(o.Grace)
+		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
 		case <-g.over:

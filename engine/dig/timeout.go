@@ -1,0 +1,84 @@
+package dig
+
+import (
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Timeout is what `_timeout` of a task or group asks for, evaluated. Zero is no bound.
+type Timeout struct {
+	Try   time.Duration // for each run of an operator and each round of a group
+	Total time.Duration // from the first start on, with everything that it waits for
+	Grace time.Duration // between the request to end and the force, for commands
+}
+
+// usualGrace is the one of who writes none.
+const usualGrace = 10 * time.Second
+
+const timeoutForm = "write `_timeout: 30m`, or {try: 30m, total: 2h, grace: 10s}"
+
+// ParseTimeout reads an evaluated `_timeout`.
+func ParseTimeout(v param.Value) (Timeout, error) {
+	t := Timeout{Grace: usualGrace}
+	fault := ""
+	readTimeout(v, &t, false, func(_ []string, message, _ string) {
+		if fault == "" {
+			fault = message
+		}
+	})
+	if fault != "" {
+		return Timeout{}, param.Errorf("%s: %s", fault, timeoutForm)
+	}
+	return t, nil
+}
+
+// checkTimeout wants bounds that a task can have, as far as the text tells.
+func checkTimeout(_ string, v param.Value, report func([]string, string, string)) {
+	readTimeout(v, &Timeout{}, true, report)
+}
+
+// readTimeout reads what is there; with open, `${...}` may stand for anything.
+func readTimeout(v param.Value, t *Timeout, open bool, report func(below []string, message, hint string)) {
+	m, isMap := v.(*param.Map)
+	if !isMap {
+		m = param.New("try", v)
+	}
+	at := func(key string) []string {
+		if !isMap {
+			return nil
+		}
+		return []string{key}
+	}
+	sound := true
+	for key, v := range m.All() {
+		text, isText := v.(string)
+		if open && isText && strings.Contains(text, "${") {
+			continue
+		}
+		to := map[string]*time.Duration{"try": &t.Try, "total": &t.Total, "grace": &t.Grace}[key]
+		if to == nil {
+			report(at(key), "'"+key+"' of _timeout is not read by anybody", timeoutForm)
+			sound = false
+			continue
+		}
+		d, ok := param.ParseDuration(text)
+		if !isText || !ok || d == 0 && key != "grace" {
+			what := "'_timeout'"
+			if isMap {
+				what = key + " of _timeout"
+			}
+			report(at(key), what+" must be a duration, such as 1h 30m: "+sample(v), timeoutForm)
+			sound = false
+		}
+		*to = d
+	}
+	switch {
+	case !sound:
+	case !m.Has("try") && !m.Has("total"):
+		report(nil, "'_timeout' bounds nothing", timeoutForm)
+	case t.Total > 0 && t.Total < t.Try:
+		report(at("total"), "the total of _timeout is shorter than one try", timeoutForm)
+	}
+}

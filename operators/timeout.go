@@ -1,0 +1,69 @@
+package operators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zerodag/engine"
+)
+
+// errTime is why a run is cut off whose time is over.
+var errTime = errors.New("the time of the task is over")
+
+// inTime is a try that ends when the time of the task is over, with all that it left running elsewhere. `_retry` may
+// repeat it, whatever the operator; when the time for all tries is over nothing is repeated.
+func (j *Job) inTime(ctx context.Context, op Operator) (Result, error) {
+	end, kind := j.Timeout.Deadline(j.Now)
+	if end.IsZero() {
+		return j.try(ctx, op)
+	}
+	if left := end.Sub(j.Now); left > 0 {
+		j.Commands = graceful{j.Commands, j.Timeout.Grace}
+		within, stop := context.WithTimeoutCause(ctx, left, errTime)
+		defer stop()
+		result, err := j.try(within, op)
+		if err == nil || within.Err() == nil || ctx.Err() != nil {
+			return result, err
+		}
+		var later *Later
+		if errors.As(err, &later) && !later.Retry {
+			j.State = later.State // which names what the run has started elsewhere
+		}
+	}
+	if err := j.end(ctx, op); err != nil {
+		return Result{}, fmt.Errorf("%w after the time of the task was over", err)
+	}
+	text, _ := j.Timeout.Error(kind).Get("message")
+	failure := &Failure{Message: fmt.Sprint(text), Properties: j.Timeout.Error(kind).Without("message")}
+	if kind == engine.ByTotal {
+		return Result{}, failure
+	}
+	policy, err := j.retries()
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{}, j.again(policy, failure)
+}
+
+// GraceFor is how long the command has between the request to end and the force, once ctx is over: its own grace if its
+// time is over, else the usual one of the executor.
+func (c Command) GraceFor(ctx context.Context, usual time.Duration) time.Duration {
+	if errors.Is(context.Cause(ctx), errTime) {
+		return c.Grace
+	}
+	return usual
+}
+
+// graceful gives commands their time to end.
+type graceful struct {
+	Commands
+	grace time.Duration
+}
+
+// Run implements Commands.
+func (g graceful) Run(ctx context.Context, c Command) (Exit, error) {
+	c.Grace = g.grace
+	return g.Commands.Run(ctx, c)
+}
