@@ -171,7 +171,7 @@ func (s schema) schedule() object {
 	properties, kinds, choice := object{"_type": object{}, "_command": object{}}, []any{}, []any{}
 	for _, kind := range slices.Concat(schedule.Kinds(), schedule.AddedKinds()) {
 		properties[kind] = object{"description": s.meaning(kind)}
-		keys := schedule.Keys(strings.TrimSuffix(kind, ">"))
+		keys := slices.Concat(schedule.Keys(strings.TrimSuffix(kind, ">")), schedule.AddedKeys())
 		for _, key := range keys {
 			properties[key] = object{"description": s.meaning(key)}
 		}
@@ -181,6 +181,8 @@ func (s schema) schedule() object {
 	for _, key := range []string{"start", "end"} {
 		properties[key] = object{"type": []any{"string", "null"}, "pattern": `^\d{4}-\d{2}-\d{2}$`, "description": s.meaning(key)}
 	}
+	properties["catch_up"] = object{"enum": []any{"all", "latest", "none"}, "description": s.meaning("catch_up")}
+	properties["skip_if_successful"] = object{"type": "boolean", "description": s.meaning("skip_if_successful")}
 	return object{"type": "object", "properties": properties, "additionalProperties": false, "anyOf": append(choice, object{"required": []any{"_type"}}), "allOf": kinds}
 }
 

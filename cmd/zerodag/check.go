@@ -133,7 +133,7 @@ func (c *checkCommand) showSchedules(workflows []dig.Workflow) ([]scheduled, err
 		if err != nil {
 			return nil, err
 		}
-		s, err := schedule.ParseHere(config, zone)
+		s, err := dig.ScheduleHere(w.Config, zone)
 		if err != nil {
 			continue // it is among the warnings: another workflow is looked at
 		}

@@ -158,7 +158,7 @@ func expected(before state, workflows []dig.Workflow, from time.Time) (map[strin
 		if err != nil {
 			return nil, err
 		}
-		s, err := schedule.Parse(config, zone)
+		s, err := dig.Schedule(w.Config, zone)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/schedule"
 	"zerodag/operators"
 )
@@ -95,11 +96,7 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, s
 }
 
 func (r *localRun) schedule(zone *time.Location) (*schedule.Schedule, error) {
-	config := r.workflow.Config.Map("schedule")
-	if config == nil {
-		return nil, nil
-	}
-	return schedule.ParseHere(config, zone)
+	return dig.ScheduleHere(r.workflow.Config, zone)
 }
 
 // sessionForm is how the folder of a session's state is named.

@@ -193,6 +193,9 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 		o.Limits.Lease = r.seconds("agent.lock-retention-time", sharedLease)
 		o.Limits.Heartbeat = min(r.seconds("agent.heartbeat-interval", sharedLease/3), max(time.Second, o.Limits.Lease/3))
 	}
+	if o.Limits.Types = taskTypes(r); len(o.Limits.Types) > 0 && !shares && r.err == nil {
+		return o, errors.New("agent.task-types leaves tasks to other servers, and this one is alone: use it with database.type = postgresql, or leave it out")
+	}
 	o.Stored, o.Network = storedSetting(r), r.network()
 	if o.Defaults, err = c.defaults(r); err != nil || r.err != nil {
 		return o, errors.Join(err, r.err)
@@ -204,6 +207,22 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 		r.notes = append(r.notes, "secrets can neither be stored nor read, and who signs in at the page is signed in at this server only: set digdag.secret-encryption-key, the same for all servers of this database")
 	}
 	return o, nil
+}
+
+// taskTypes are the operators whose tasks the server runs; nil is all.
+func taskTypes(r *reading) []string {
+	var list []string
+	for name := range strings.SplitSeq(r.text("agent.task-types", ""), ",") {
+		name = strings.TrimSuffix(strings.TrimSpace(name), ">")
+		if name == "" {
+			continue
+		}
+		if strings.ContainsAny(name, " \t>:;") {
+			r.wrong("agent.task-types", "a list of operators with commas, such as sh, py")
+		}
+		list = append(list, name)
+	}
+	return list
 }
 
 // sharedLease is how long a server that shares its database may be silent until others go on with its tasks.

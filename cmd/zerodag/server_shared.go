@@ -48,6 +48,7 @@ func sharedOptions(r *reading, own embedded.Options) (shared.Options, error) {
 		return shared.Options{}, err
 	}
 	database.Migrate, database.SecretKey, database.Now = own.Migrate, own.SecretKey, own.Now
+	database.Types = own.Limits.Types
 	o := shared.Options{Database: database, AgentID: own.AgentID}
 	switch r.oneOf("archive.type", inDatabase, inS3, inFolder) {
 	case inS3:

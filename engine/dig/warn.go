@@ -154,7 +154,7 @@ func (c *critic) schedule(config *param.Map) {
 
 // lateStart warns of a time that lies beyond the hour or day that it is a time of: numbers are not bounded.
 func (c *critic) lateStart(config *param.Map) {
-	s, err := schedule.ParseHere(config, time.UTC)
+	s, err := schedule.ParseHere(config.Without(schedule.AddedKeys()...), time.UTC)
 	if err != nil || config.Has("delay") {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
@@ -35,19 +36,20 @@ func scheduleFaults(w Workflow) (unused, wrong []problem) {
 		return nil, []problem{{path: at, Error: Error{
 			Message: fmt.Sprintf("Expected object type for key 'schedule' but got %s (%s)", sample(v), param.KindOf(v)), Hint: keyHint("")}}}
 	}
-	for _, u := range schedule.UnusedKeys(config) {
+	gated := w.Config.Has(levelKey)
+	for _, u := range schedule.UnusedKeys(config, gated) {
 		if len(unused) < maxListed {
 			unused = append(unused, problem{path: append(at[:1:1], u.Key), Error: Error{
 				Message: "Parameter '" + u.Key + "' is not used at schedule.", Hint: unusedHint(u)}})
 		}
 	}
-	if kind := addedKind(config); kind != "" && !w.Config.Has(levelKey) {
+	if kind := addedKind(config); kind != "" && !gated {
 		return nil, []problem{{path: append(at[:1:1], kind), Error: Error{
 			Message: "Unknown scheduler type: " + strings.TrimSuffix(kind, ">"), Hint: gateHint(kind)}}}
 	}
 	zone, err := schedule.Zone(w.Zone)
 	if err == nil {
-		_, err = schedule.ParseHere(config, zone)
+		_, err = ScheduleHere(w.Config, zone)
 	}
 	if err != nil {
 		message := strings.TrimSpace(err.Error())
@@ -68,6 +70,8 @@ func addedKind(config *param.Map) string {
 
 func unusedHint(u schedule.Unused) string {
 	switch {
+	case slices.Contains(schedule.AddedKeys(), u.Key):
+		return gateHint(u.Key)
 	case strings.HasPrefix(u.Key, "+"), strings.HasPrefix(u.Key, "_"), u.Key == "!include":
 		return "tasks and _export do not belong below schedule: check the indentation"
 	case len(u.Near) > 0:
@@ -100,6 +104,10 @@ func keyHint(key string) string {
 		return "write true or false"
 	case "skip_delayed_by":
 		return "write a duration, such as 10m or 1h 30m"
+	case "catch_up":
+		return "write all, latest or none: which sessions run whose times have passed"
+	case "skip_if_successful":
+		return "write true or false"
 	case "delay":
 		return "write a whole number of seconds, such as 600"
 	case "start":
@@ -114,4 +122,26 @@ func keyHint(key string) string {
 		return "did you mean " + near + "?"
 	}
 	return "the types of schedules are " + strings.Join(schedule.Kinds(), ", ")
+}
+
+// Schedule reads the schedule of a workflow as a push does; nil when it has none. zone is the workflow's.
+func Schedule(workflow *param.Map, zone *time.Location) (*schedule.Schedule, error) {
+	return readSchedule(workflow, zone, schedule.Parse)
+}
+
+// ScheduleHere reads it as a run on this machine does, which passes over keys that are never read.
+func ScheduleHere(workflow *param.Map, zone *time.Location) (*schedule.Schedule, error) {
+	return readSchedule(workflow, zone, schedule.ParseHere)
+}
+
+// readSchedule leaves out what zerodag adds where the file does not ask for it.
+func readSchedule(workflow *param.Map, zone *time.Location, parse func(*param.Map, *time.Location) (*schedule.Schedule, error)) (*schedule.Schedule, error) {
+	config := workflow.Map("schedule")
+	if config == nil {
+		return nil, nil
+	}
+	if !workflow.Has(levelKey) {
+		config = config.Without(schedule.AddedKeys()...)
+	}
+	return parse(config, zone)
 }

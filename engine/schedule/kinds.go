@@ -28,6 +28,8 @@ func reader(kind string) (func(*Schedule, param.Value) error, bool) {
 		return readCron, true
 	case "crontab":
 		return readCrontab, true
+	case "once":
+		return readOnce, true
 	}
 	return nil, false
 }
@@ -38,7 +40,7 @@ func Kinds() []string {
 }
 
 // AddedKinds are those that zerodag adds, for files with `zerodag: 1`.
-func AddedKinds() []string { return []string{"crontab>"} }
+func AddedKinds() []string { return []string{"crontab>", "once>"} }
 
 // Form says how the value of a kind of schedule is written, with an example. It is "" for a kind that there
 // is not.
@@ -60,6 +62,8 @@ func Form(kind string) string {
 		return "write minute (0-59), hour (0-23), day of month (1-31 or L), month (1-12 or jan-dec) and weekday (0-7 or sun-sat), such as `cron>: \"30 7 * * mon-fri\"`"
 	case "crontab":
 		return "write minute (0-59), hour (0-23), day of month (1-31), month (1-12 or jan-dec) and weekday (0-6 or sun-sat), such as `crontab>: \"30 7 * * mon-fri\"`, or @hourly, @daily, @weekly, @monthly or @yearly"
+	case "once":
+		return "write a time, such as `once>: 2026-05-01T09:00:00`, or a list of times; it is in the zone of the workflow"
 	}
 	return ""
 }

@@ -35,6 +35,9 @@ func ParseHere(config *param.Map, zone *time.Location) (*Schedule, error) {
 	if err := s.readBounds(config, kind); err != nil {
 		return nil, err
 	}
+	if err := s.readAdded(config); err != nil {
+		return nil, err
+	}
 	if command == nil {
 		command, _ = config.Get("at")
 	}
@@ -68,10 +71,11 @@ type Unused struct {
 	Near []string // keys that it may be a misspelling of
 }
 
-// UnusedKeys lists the keys that are never read; none when the type of the schedule is not known.
+// UnusedKeys lists the keys that are never read; none when the type of the schedule is not known. added says that the
+// file may have those that zerodag adds.
 // The original lists `delay` and `at` too, by mistake: its documentation has them, so they are
 // read here.
-func UnusedKeys(config *param.Map) (list []Unused) {
+func UnusedKeys(config *param.Map, added bool) (list []Unused) {
 	kind, _, err := kindOf(config)
 	if _, known := reader(kind); err != nil || !known {
 		return nil
@@ -81,6 +85,9 @@ func UnusedKeys(config *param.Map) (list []Unused) {
 		used = []string{"_type", "_command"}
 	}
 	used = append(used, Keys(kind)...)
+	if added {
+		used = append(used, AddedKeys()...)
+	}
 	for _, key := range config.Keys() {
 		if !slices.Contains(used, key) {
 			list = append(list, Unused{key, param.Suggest(key, used)})
@@ -89,11 +96,11 @@ func UnusedKeys(config *param.Map) (list []Unused) {
 	return list
 }
 
-// Keys are those that a schedule of a kind may have beside the key of the kind, such as "daily>".
+// Keys are those that a schedule of a kind may have beside the key of the kind, such as "daily>", and AddedKeys.
 func Keys(kind string) []string {
 	keys := []string{"skip_on_overtime", "skip_delayed_by", "start", "end"}
 	switch kind {
-	case "cron", "crontab", "minutes_interval", "seconds_interval":
+	case "cron", "crontab", "once", "minutes_interval", "seconds_interval":
 		return append(keys, "delay")
 	}
 	return append(keys, "at")
@@ -101,7 +108,7 @@ func Keys(kind string) []string {
 
 func unusedKeys(config *param.Map) error {
 	var b strings.Builder
-	for _, u := range UnusedKeys(config) {
+	for _, u := range UnusedKeys(config, true) {
 		b.WriteString("Parameter '" + u.Key + "' is not used at schedule. ")
 		if len(u.Near) > 0 {
 			b.WriteString("> Did you mean '[" + strings.Join(u.Near, ", ") + "]'?")

@@ -35,12 +35,17 @@ type Schedule struct {
 	SkipOnOvertime bool          // skip while an attempt of the workflow runs
 	SkipDelayedBy  time.Duration // skip what is later than this after its run time
 	HasSkipDelayed bool          // whether skip_delayed_by was given
-	zone           *time.Location
-	times          walker        // of session times; unused when seconds is set
-	exact          bool          // the session before is the true one: not as the original finds it
-	seconds        int64         // seconds_interval: session times are its multiples
-	delay          time.Duration // from session time to run time, elapsed time
-	start, end     time.Time     // bounds of run times, the end excluded; zero = none
+	// CatchUp and SkipIfSuccessful are what zerodag adds. The latter leaves a session out if a run by hand has succeeded
+	// since the session before it was due.
+	CatchUp          CatchUp
+	SkipIfSuccessful bool
+
+	zone       *time.Location
+	times      walker        // of session times; unused when seconds is set
+	exact      bool          // the session before is the true one: not as the original finds it
+	seconds    int64         // seconds_interval: session times are its multiples
+	delay      time.Duration // from session time to run time, elapsed time
+	start, end time.Time     // bounds of run times, the end excluded; zero = none
 }
 
 // walker finds session times.

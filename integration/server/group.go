@@ -13,7 +13,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -68,13 +67,25 @@ type group struct {
 
 const groupSize = 2
 
+// Join makes a server of those that share the place, which is not started yet.
+func (p Place) Join(t testing.TB, program string, options ...string) *Server {
+	return join(t, program, append(p.Options(), options...))
+}
+
+func join(t testing.TB, program string, options []string) *Server {
+	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
+	s.keeps = []string{"-X", "server.folder=" + s.Data()}
+	t.Cleanup(func() { s.Kill() })
+	return s
+}
+
+// Replace has the server be of another program from its next start on.
+func (s *Server) Replace(program string) { s.program = program }
+
 func newGroup(t testing.TB, program string, options []string) *group {
 	g := &group{}
 	for range groupSize {
-		s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
-		s.keeps = []string{"-X", "server.folder=" + filepath.Join(s.folder, "data")}
-		t.Cleanup(func() { s.Kill() })
-		g.servers = append(g.servers, s)
+		g.servers = append(g.servers, join(t, program, options))
 	}
 	g.proxy = httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(*httputil.ProxyRequest) {}, Transport: g,
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }}) // a client gets no answer, as of a server that is killed

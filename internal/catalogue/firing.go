@@ -156,6 +156,9 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	if err != nil || there { // fired before, and then we were cut off
 		return started, err
 	}
+	if to := times.CaughtUp(t.Session, t.Run, c.o.Now()); !to.Time.Equal(t.Session) {
+		return host.Times{Run: to.RunTime.UTC(), Session: to.Time.UTC(), Last: t.Last}, nil
+	}
 	if skip, err := c.skips(ctx, s, times); err != nil || skip {
 		return skipped, err
 	}
@@ -183,10 +186,16 @@ func (c scheduling) isThere(ctx context.Context, s host.Schedule) (bool, error) 
 // atOnce is how many rows are read together.
 const atOnce = 200
 
-// skips says whether this session is left out, by `skip_delayed_by` or `skip_on_overtime` (engine.md 2.9).
+// skips says whether this session is left out, by `skip_delayed_by` or `skip_on_overtime` (engine.md 2.9), or by
+// `skip_if_successful`.
 func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	if times.HasSkipDelayed && c.o.Now().After(s.Times.Run.Add(times.SkipDelayedBy)) {
 		return true, nil
+	}
+	if times.SkipIfSuccessful {
+		if done, err := c.doneByHand(ctx, s, times); err != nil || done {
+			return done, err
+		}
 	}
 	if !times.SkipOnOvertime {
 		return false, nil
@@ -206,4 +215,23 @@ func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.
 			return false, nil
 		}
 	}
+}
+
+// doneByHand says whether the workflow has succeeded since the session before this one was due, in an attempt that is not
+// of one of the schedule's own sessions. Those say nothing of this session: each stands for its own time, and when it
+// ends depends on how long it takes, on retries, and on how many are caught up at once. Only the newest attempts of the
+// workflow are looked at.
+func (c scheduling) doneByHand(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
+	since := times.Before(s.Times.Session)
+	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: s.Site, Project: s.Project.ID, Workflow: s.Workflow.Name, Retried: true, Count: atOnce})
+	if err != nil {
+		return false, fmt.Errorf("read attempts: %w", err)
+	}
+	for _, a := range list {
+		own := times.Has(a.SessionTime) || a.SessionTime.Equal(s.Times.Last)
+		if a.Success && !own && (since.IsEnded() || a.FinishedAt.After(since.RunTime)) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

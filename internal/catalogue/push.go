@@ -213,15 +213,11 @@ func (c pushing) publish(ctx context.Context, push host.Push, key string, sum []
 
 // scheduleOf returns a workflow's schedule, nil when it has none.
 func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
-	c := config.Map("schedule")
-	if c == nil {
-		return nil, nil
-	}
 	location, err := schedule.Zone(zone)
 	if err != nil {
 		return nil, err
 	}
-	return schedule.Parse(c, location)
+	return dig.Schedule(config, location)
 }
 
 // timesAfterPush says what a schedule becomes with a new revision (engine.md 2.9): one that

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/engine/schedule"
 	"zerodag/events"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
@@ -182,16 +182,15 @@ func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted
 	if params == nil {
 		params = param.New()
 	}
-	c := config.Map("schedule")
-	if c == nil {
-		return params, nil
-	}
-	s, err := schedule.ParseHere(c, zone)
-	if err != nil {
-		return nil, err
+	s, err := dig.ScheduleHere(config, zone)
+	if s == nil || err != nil {
+		return params, err
 	}
 	iso := func(t time.Time) string { return operators.FormatTime(t.In(zone)) }
-	params = param.Merge(params, param.New("last_session_time", iso(s.Last(session).Time), "next_session_time", iso(s.Next(session).Time)))
+	if last := s.Last(session); !last.IsEnded() { // the first time of once> has none before it
+		params = param.Merge(params, param.New("last_session_time", iso(last.Time)))
+	}
+	params = param.Merge(params, param.New("next_session_time", iso(s.Next(session).Time)))
 	if !lastExecuted.IsZero() {
 		params = param.Merge(params, param.New("last_executed_session_time", iso(lastExecuted)))
 	}

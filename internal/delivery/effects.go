@@ -10,6 +10,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/events"
+	"zerodag/internal/execution"
 	"zerodag/internal/host"
 	"zerodag/internal/retry"
 )
@@ -60,7 +61,7 @@ func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) (
 	} else {
 		*s = out
 		if len(s.kept) > h.keep {
-			s.pack(a, h.guard, w.Limits.Pack)
+			w.pack(a, h.guard, s)
 		}
 	}
 	if err := w.send(ctx, a, h, s); err != nil {
@@ -84,7 +85,7 @@ func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 		switch e := e.(type) {
 		case engine.Dispatch:
 			if !e.At.IsZero() {
-				out.add(w.waiting(a, host.RunName(e.Run), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
+				out.add(w.typed(a, w.waiting(a, host.RunName(e.Run), events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At), e.Run))
 			} else if !h.passed[e.Run] {
 				out.kept = append(out.kept, e.Run)
 			}
@@ -108,13 +109,13 @@ func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 func (s *outbox) add(m host.Message, runs ...engine.Run) { s.list = append(s.list, outgoing{m, runs}) }
 
 // pack puts the tasks that were kept into messages.
-func (s *outbox) pack(a *attempt, guard string, size int) {
+func (w *Worker) pack(a *attempt, guard string, s *outbox) {
 	mark := ""
 	if strings.HasPrefix(guard, host.WakeMark) {
 		mark = nowMark
 	}
-	for some := range slices.Chunk(s.kept, size) {
-		s.add(a.message(mark+packName(some), events.Task{Runs: some}, time.Time{}), some...)
+	for some := range slices.Chunk(s.kept, w.Limits.Pack) {
+		s.add(w.typed(a, a.message(mark+packName(some), events.Task{Runs: some}, time.Time{}), some...), some...)
 	}
 	s.kept = nil
 }
@@ -164,6 +165,14 @@ func packName(runs []engine.Run) string {
 	return host.ListName(names)
 }
 
+// typed says which operator a message needs, where it asks for one run: packs are of queues whose receivers run all tasks.
+func (w *Worker) typed(a *attempt, m host.Message, runs ...engine.Run) host.Message {
+	if len(runs) == 1 {
+		m.Type = execution.Type(w.Runtime.Registry, a.state.Task(runs[0].Task))
+	}
+	return m
+}
+
 // message is a message of the queue "tasks".
 func (a *attempt) message(name string, t events.Task, due time.Time) host.Message {
 	return host.Message{ID: host.MessageID(a.id, name), Share: strconv.FormatInt(a.row.Project.ID, 10), Body: events.EncodeTask(t), Due: due}
@@ -205,7 +214,7 @@ func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []
 		times, _ := strconv.Atoi(strings.TrimPrefix(guard, name+"-")) // 0 for another one
 		m := a.message(name+"-"+strconv.Itoa(times+1), events.Task{Runs: []engine.Run{run}, Wait: true}, w.Now().Add(retry.BackOff(times)))
 		m.Waits = true
-		if err := w.Tasks.Send(ctx, m); err != nil {
+		if err := w.Tasks.Send(ctx, w.typed(a, m, run)); err != nil {
 			return fmt.Errorf("wake task %d of attempt %d later: %w", run.Task, a.id, err)
 		}
 	}

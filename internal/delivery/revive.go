@@ -95,7 +95,7 @@ func (d *delivery) sentAgain() []host.Message {
 				// Each receive of the revival sends wakes of its own: of two with one guard the second would
 				// take over what the first has woken.
 				wake := again(d.guard, host.RunName(e.Run)) + "-" + strconv.Itoa(d.message.Count)
-				list = append(list, d.waiting(a, wake, events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At))
+				list = append(list, d.typed(a, d.waiting(a, wake, events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At), e.Run))
 			}
 		case engine.Timer:
 			list = append(list, d.waiting(a, again(d.guard, "t"+host.RunName(e.Run)), events.Task{Then: &events.Event{Kind: events.Due, Run: &e.Run}}, e.At))

@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	"zerodag/engine"
 	"zerodag/events"
 	"zerodag/internal/host"
 )
+
+// handedMark begins the guards of messages for runs that another message had: one of the run's own name may be there, or have been.
+const handedMark = "on"
 
 // task handles a message of the queue "tasks".
 func (d *delivery) task(ctx context.Context) error {
@@ -51,7 +56,7 @@ func (d *delivery) task(ctx context.Context) error {
 func (d *delivery) reenqueue(ctx context.Context, m events.Task) error {
 	m.Unbegun = unbegun(d.message, m)
 	m.From = append(m.From, d.guard)
-	next := host.Message{ID: host.MessageID(d.attempt.id, d.guard+"~"+strconv.Itoa(d.message.Count)), Share: d.message.Share, Body: events.EncodeTask(m)}
+	next := host.Message{ID: host.MessageID(d.attempt.id, d.guard+"~"+strconv.Itoa(d.message.Count)), Share: d.message.Share, Type: d.message.Type, Body: events.EncodeTask(m)}
 	// It is not given back where the queue is away: a message that comes back soon was begun with.
 	if err := d.Retry.Do(ctx, "send a message on", func() error { return d.Tasks.Send(ctx, next) }); err != nil {
 		return fmt.Errorf("send message %s on: %w", d.message.ID, err)
@@ -65,6 +70,9 @@ func (d *delivery) chain(ctx context.Context, run engine.Run) error {
 	h := holder{guard: d.guard, keep: 1}
 	began := d.Now()
 	for {
+		if away, err := d.handOn(ctx, run); away || err != nil {
+			return err
+		}
 		var outcome engine.Event
 		err := d.Retry.Do(ctx, "run a task", func() (err error) {
 			outcome, err = d.run(ctx, run)
@@ -85,4 +93,41 @@ func (d *delivery) chain(ctx context.Context, run engine.Run) error {
 		}
 		run = next[0]
 	}
+}
+
+// handOn leaves a run whose operator this process does not run to those who do, in place of the message that is held:
+// there is no moment in which nobody has the run, or two. false: it is to be run here.
+func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err error) {
+	queue, some := d.Tasks.(host.Forwarder)
+	if !some || len(d.Limits.Types) == 0 {
+		return false, nil
+	}
+	err = d.Retry.Do(ctx, "hand a task on", func() error {
+		m, err := d.forOthers(ctx, run)
+		if away = err == nil && m.Type != "" && !slices.Contains(d.Limits.Types, m.Type); !away {
+			return err
+		}
+		if err = queue.Forward(ctx, d.message, m); errors.Is(err, host.ErrLeaseLost) {
+			return nil // whoever has the message now goes on with the run
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("hand a task of attempt %d on: %w", d.attempt.id, err)
+	}
+	return away, nil
+}
+
+// forOthers is the message for a run with which others begin.
+func (d *delivery) forOthers(ctx context.Context, run engine.Run) (host.Message, error) {
+	a := d.attempt
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.ensure(ctx); err != nil {
+		return host.Message{}, err
+	}
+	if !current(a.state)(run) {
+		return host.Message{}, nil // running it shows what became of it
+	}
+	return d.typed(a, a.message(handedMark+host.RunName(run), events.Task{Runs: []engine.Run{run}}, time.Time{}), run), nil
 }

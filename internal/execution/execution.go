@@ -19,17 +19,28 @@ func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || W
 
 // Written is a task's operator as far as its text tells: what the registry has for its name, or
 // nothing.
-func Written(r operators.Registry, t *engine.Task) operators.Operator {
+func Written(r operators.Registry, t *engine.Task) operators.Operator { return r[written(t)] }
+
+// written is the name of a task's operator as its text has it; "" for none.
+func written(t *engine.Task) string {
 	for k, v := range t.Config.All() {
 		if k == "_type" {
 			name, _ := v.(string)
-			return r[name]
+			return name
 		}
 		if strings.HasSuffix(k, ">") {
-			return r[k[:len(k)-1]]
+			return k[:len(k)-1]
 		}
 	}
-	return operators.Operator{}
+	return ""
+}
+
+// Type is the name of the operator that a task's run needs; "" where any program can make the run, since it does no I/O.
+func Type(r operators.Registry, t *engine.Task) string {
+	if Inline(r, t) {
+		return ""
+	}
+	return written(t)
 }
 
 // Seed makes Math.random repeatable for a run (invariants.md 4.6): one that is tried again after a crash computes the

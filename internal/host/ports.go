@@ -59,8 +59,11 @@ type Message struct {
 	// Share: where a queue is fair, messages of a share that has many wait behind those of
 	// others; "" is no share.
 	Share string
-	Body  []byte
-	Due   time.Time // not received before; zero is now
+	// Type is the operator that whoever receives it needs, where a queue has receivers that run tasks of some operators
+	// only (Forwarder); "" is for all.
+	Type string
+	Body []byte
+	Due  time.Time // not received before; zero is now
 	// Waits: Due only means a time from now on. A clock that is set back meanwhile need not delay
 	// the message.
 	Waits bool
@@ -116,6 +119,14 @@ type Queue interface {
 	// Release gives a message back, to be received again after a delay; a restart may cut that
 	// short.
 	Release(ctx context.Context, d Delivery, delay time.Duration) error
+}
+
+// Forwarder is a Queue whose receivers may be some that take messages of some types only.
+type Forwarder interface {
+	Queue
+	// Forward replaces a message that is held by another one, which is received by whoever takes its type: both or nothing.
+	// ErrLeaseLost: somebody else has the message by now. Repeated it may say so of what the call before has done.
+	Forward(ctx context.Context, d Delivery, m Message) error
 }
 
 // Projects keeps projects and revisions. Things of other sites are ErrNotFound.

@@ -32,6 +32,7 @@ type Options struct {
 	SecretKey   []byte           // 16 bytes; nil: there are no secrets
 	Migrate     bool             // bring an older schema up to date, or make it; else it is refused
 	Connections int              // at most, with the one that listens; 0: 10
+	Types       []string         // the queue of tasks gives out only messages of these types, and those for all; nil: all messages
 
 	tracer pgx.QueryTracer // sees all statements, in tests
 	poll   time.Duration   // how often a receiver looks that nobody wakes; 0: pollEvery
@@ -83,6 +84,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	for _, name := range queueNames() {
 		db.queues[name] = newQueue(db, name, o.poll)
 	}
+	db.queues["tasks"].only(o.Types)
 	err = db.alone(ctx, func(c *conn) error { return prepare(c, schema, o.Migrate, db.now()) })
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", place(config.ConnConfig), err), db.Close())

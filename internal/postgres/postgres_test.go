@@ -25,7 +25,7 @@ var (
 	_ host.Audit     = (*DB)(nil)
 	_ host.Pools     = (*DB)(nil)
 	_ host.Semaphore = (*DB)(nil)
-	_ host.Queue     = (*Queue)(nil)
+	_ host.Forwarder = (*Queue)(nil)
 )
 
 var testKey = []byte("0123456789abcdef")
@@ -43,7 +43,7 @@ func TestPostgres(t *testing.T) {
 	l := &lab{Server: postgres.Start(t), room: make(chan struct{}, 5)}
 	for name, test := range map[string]func(*testing.T, *lab){
 		"contract": testContract, "contract of two servers": testTwo, "faults": testFaults,
-		"cuts": testCuts, "listener": testListener, "a server that was killed": testKilled, "receivers that leave": testLeaving, "groups": testGroups, "doubt": testDoubt, "outage": testOutage,
+		"cuts": testCuts, "listener": testListener, "a server that was killed": testKilled, "receivers that leave": testLeaving, "groups": testGroups, "types": testTypes, "doubt": testDoubt, "outage": testOutage,
 		"open at once": testOpenAtOnce, "versions": testVersions, "options": testOptions, "keys": testKeys, "beside Digdag": testBeside,
 		"texts": testTexts, "logs that grow": testLogs, "depths": testDepths, "plans": testPlans,
 	} {

@@ -21,6 +21,7 @@ type Queue struct {
 	name   string
 	number int // of it in queued_messages
 	poll   time.Duration
+	types  [][]byte // only messages of these are received, and those of none; nil is all
 
 	mu      sync.Mutex
 	waiters []chan struct{} // of Receive, in their order; closed to wake one
@@ -34,6 +35,17 @@ func queueNames() []string { return []string{"events", "tasks"} }
 
 func newQueue(db *DB, name string, poll time.Duration) *Queue {
 	return &Queue{db: db, name: name, number: slices.Index(queueNames(), name) + 1, poll: cmp.Or(poll, pollEvery)}
+}
+
+// only has a queue of tasks receive messages of some types, and those that are for all.
+func (q *Queue) only(types []string) {
+	if len(types) == 0 {
+		return
+	}
+	q.types = [][]byte{{}}
+	for _, t := range types {
+		q.types = append(q.types, []byte(t))
+	}
 }
 
 // clock is the time of queues, in microseconds: that of the server, when a statement reaches it. All processes share it.
@@ -60,10 +72,10 @@ func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 	}
 	now := q.db.now()
 	n := len(messages)
-	ids, names, shares, bodies := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
+	ids, names, shares, types, bodies := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
 	due, waits := make([]*int64, n), make([]bool, n)
 	for i, m := range messages {
-		ids[i], names[i], shares[i], bodies[i], waits[i] = []byte(m.ID), []byte(m.Group), []byte(m.Share), append([]byte{}, m.Body...), m.Waits
+		ids[i], names[i], shares[i], types[i], bodies[i], waits[i] = []byte(m.ID), []byte(m.Group), []byte(m.Share), []byte(m.Type), append([]byte{}, m.Body...), m.Waits
 		if at := m.Due; !at.IsZero() {
 			micros := at.UnixMicro()
 			if m.Waits {
@@ -72,11 +84,11 @@ func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 			due[i] = &micros
 		}
 	}
-	list = append(list, statement{"INSERT INTO queued_messages (queue, unique_name, message_group, share, body, due, sent_at, free_at)" +
-		" SELECT $1, id, message_group, share, body, due, now, CASE WHEN message_group = '' THEN greatest(due, now) END FROM (" +
-		"SELECT m.*, CASE WHEN waits THEN now + wanted ELSE wanted END AS due, now FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[], $7::boolean[])" +
-		" WITH ORDINALITY AS m (id, message_group, share, body, wanted, waits, place), (SELECT " + clock + " AS now) AS c) AS x ORDER BY place ON CONFLICT (queue, unique_name) DO NOTHING",
-		[]any{q.number, ids, names, shares, bodies, due, waits}})
+	list = append(list, statement{"INSERT INTO queued_messages (queue, unique_name, message_group, share, task_type, body, due, sent_at, free_at)" +
+		" SELECT $1, id, message_group, share, task_type, body, due, now, CASE WHEN message_group = '' THEN greatest(due, now) END FROM (" +
+		"SELECT m.*, CASE WHEN waits THEN now + wanted ELSE wanted END AS due, now FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::boolean[])" +
+		" WITH ORDINALITY AS m (id, message_group, share, task_type, body, wanted, waits, place), (SELECT " + clock + " AS now) AS c) AS x ORDER BY place ON CONFLICT (queue, unique_name) DO NOTHING",
+		[]any{q.number, ids, names, shares, types, bodies, due, waits}})
 	if len(groups) > 0 {
 		list = append(list, q.promote(groups))
 	}
@@ -170,10 +182,8 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 		if err != nil {
 			return err
 		}
-		taken, err := collect(c, scanLeased, "WITH picked AS MATERIALIZED (SELECT id, free_at FROM queued_messages WHERE queue = $1 AND free_at <= "+clock+
-			" AND (receipt = 0 OR "+clock+" < $5) ORDER BY free_at, id LIMIT $2 FOR UPDATE SKIP LOCKED)"+
-			" UPDATE queued_messages m SET free_at = "+clock+" + $3, receipt = $4, receive_count = m.receive_count + 1 FROM picked WHERE m.id = picked.id"+
-			" RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.body, m.due, m.receive_count", q.number, n, lease.Microseconds(), receipt, until)
+		text, args := q.take()
+		taken, err := collect(c, scanLeased, text, append([]any{n, lease.Microseconds(), receipt, until}, args...)...)
 		if err != nil {
 			return err
 		}
@@ -198,6 +208,22 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 	return list, next, nil
 }
 
+// take is a statement that leases up to $1 messages for $2 microseconds under receipt $3, those whose lease has ended only before
+// $4, with its further arguments. Of each of several types the first ones are looked at, so that it costs the same however
+// many others wait before them.
+func (q *Queue) take() (text string, args []any) {
+	free := "free_at <= " + clock + " AND (receipt = 0 OR " + clock + " < $4) ORDER BY free_at, id LIMIT $1 FOR UPDATE SKIP LOCKED"
+	picked := "SELECT id, free_at FROM queued_messages WHERE queue = $5 AND " + free
+	args = []any{q.number}
+	if q.types != nil {
+		picked = "SELECT x.id, x.free_at FROM unnest($5::bytea[]) AS t (task_type), LATERAL (SELECT id, free_at FROM queued_messages m WHERE queue = " +
+			strconv.Itoa(q.number) + " AND m.task_type = t.task_type AND " + free + ") AS x ORDER BY x.free_at, x.id LIMIT $1"
+		args = []any{q.types}
+	}
+	return "WITH picked AS MATERIALIZED (" + picked + ") UPDATE queued_messages m SET free_at = " + clock + " + $2, receipt = $3, receive_count = m.receive_count + 1" +
+		" FROM picked WHERE m.id = picked.id RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.task_type, m.body, m.due, m.receive_count", args
+}
+
 // giveBack undoes what a try has leased that nobody is told of.
 func (q *Queue) giveBack(c *conn, receipt int64) error {
 	_, err := c.together(statement{"UPDATE queued_messages SET free_at = " + clock + ", receipt = 0, receive_count = receive_count - 1 WHERE queue = $1 AND receipt = $2",
@@ -212,7 +238,7 @@ type leased struct {
 }
 
 func scanLeased(r *row) leased {
-	return leased{row: r.id(), free: r.id(), Delivery: host.Delivery{Message: host.Message{ID: r.text(), Group: r.text(), Share: r.text(), Body: r.blob(), Due: r.time()}, Count: r.int()}}
+	return leased{row: r.id(), free: r.id(), Delivery: host.Delivery{Message: host.Message{ID: r.text(), Group: r.text(), Share: r.text(), Type: r.text(), Body: r.blob(), Due: r.time()}, Count: r.int()}}
 }
 
 // parseReceipt finds the row of a message and the proof of its lease; false for what is none.
@@ -260,6 +286,24 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 		next.args = append(next.args, q.db.channel, q.name)
 		_, err := c.together(append(q.locks(groups), remove, next)...)
 		return err
+	})
+}
+
+// Forward replaces a message by another one: see host.Forwarder. Messages of groups are not forwarded.
+func (q *Queue) Forward(ctx context.Context, d host.Delivery, m host.Message) error {
+	id, receipt, ok := parseReceipt(d.Receipt)
+	if !ok {
+		return host.ErrLeaseLost
+	}
+	return q.db.write(ctx, func(c *conn) error {
+		n, err := c.exec("DELETE FROM queued_messages"+held, id, receipt)
+		if err == nil && n == 0 {
+			err = host.ErrLeaseLost
+		}
+		if err != nil {
+			return err
+		}
+		return q.send(c, true, m)
 	})
 }
 

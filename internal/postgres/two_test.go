@@ -159,15 +159,15 @@ func testGroups(t *testing.T, l *lab) {
 				for _, d := range list {
 					mu.Lock()
 					delete(held, d.Group)
-					left--
-					done := left == 0
 					mu.Unlock()
 					if err := q.Delete(ctx, d); err != nil {
 						t.Errorf("delete: %v", err)
 					}
-					if done {
+					mu.Lock()
+					if left--; left == 0 {
 						over()
 					}
+					mu.Unlock()
 				}
 			}
 		})

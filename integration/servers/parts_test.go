@@ -1,0 +1,195 @@
+package servers
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"zerodag/integration/server"
+)
+
+// place is a new schema of a new database.
+func place(t *testing.T) server.Place {
+	t.Helper()
+	_, variables := database(t)
+	name, value, _ := strings.Cut(variables[len(variables)-1], "=")
+	t.Setenv(name, value)
+	p, ok := server.Found()
+	if !ok {
+		t.Fatal("the environment names no database")
+	}
+	return p
+}
+
+// begin pushes a project and returns what starts an attempt of its workflow "main" and names it.
+func begin(t *testing.T, s *server.Server, files map[string]string) (start func(s *server.Server) string) {
+	t.Helper()
+	must(t, s, http.MethodPut, "/api/projects?project=p&revision=1", "application/gzip", server.Pack(files))
+	var list struct{ Workflows []struct{ ID, Name string } }
+	s.Get("/api/projects/1/workflows?name=main", &list)
+	session := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	started := 0
+	return func(s *server.Server) string {
+		t.Helper()
+		session = session.Add(time.Hour)
+		started++
+		must(t, s, http.MethodPut, "/api/attempts", "application/json", fmt.Appendf(nil, `{"workflowId":%q,"sessionTime":%q,"params":{}}`, list.Workflows[0].ID, session.Format(time.RFC3339)))
+		return fmt.Sprint(started)
+	}
+}
+
+// wantSuccess waits for the end of an attempt.
+func wantSuccess(t *testing.T, s *server.Server, attempt string) {
+	t.Helper()
+	var a struct{ Done, Success bool }
+	for begin := time.Now(); !a.Done; time.Sleep(50 * time.Millisecond) {
+		s.Get("/api/attempts/"+attempt, &a)
+		if time.Since(begin) > 2*time.Minute {
+			t.Fatalf("attempt %s does not end:\n%s", attempt, s.Log())
+		}
+	}
+	if !a.Success {
+		t.Errorf("attempt %s has failed:\n%s", attempt, s.Log())
+	}
+}
+
+// TestTaskTypes proves that servers run tasks of the operators that `agent.task-types` names and leave others to others, also
+// where one task comes after the other, where a try has failed, and where the only one that runs a task is killed at it; and
+// that each task runs once apart from that.
+func TestTaskTypes(t *testing.T) {
+	in := place(t)
+	program := server.Build(t)
+	shell := in.Join(t, program, "-X", "agent.task-types=sh")
+	python := in.Join(t, program, "-X", "agent.task-types=py, ssh")
+	shell.Start()
+	python.Start()
+	out := t.TempDir()
+	note := func(task string) string { return fmt.Sprintf("sh>: pwd >> %s/%s", out, task) }
+	start := begin(t, shell, map[string]string{
+		"note.py": fmt.Sprintf("import os\ndef there(task):\n    open('%s/' + task, 'a').write(os.getcwd() + '\\n')\n", out),
+		"main.dig": "+sh1:\n  " + note("sh1") + "\n+py1:\n  py>: note.there\n  task: py1\n+echo:\n  echo>: x\n+py2:\n  py>: note.there\n  task: py2\n" +
+			"+loop:\n  loop>: 4\n  _parallel: true\n  _do:\n    +sh2:\n      " + note("sh2") + "\n    +py3:\n      py>: note.there\n      task: py3\n" +
+			"+again:\n  _retry: 1\n  sh>: pwd >> " + out + "/again; test $(wc -l < " + out + "/again) -gt 1\n" +
+			"+killed:\n  sh>: pwd >> " + out + "/killed; if [ $(wc -l < " + out + "/killed) = 1 ]; then sleep 600; fi\n+py4:\n  py>: note.there\n  task: py4\n",
+	})
+	a := start(python)
+	for begin := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(out, "killed")); err == nil {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("the task does not begin:\n%s\n%s", shell.Log(), python.Log())
+		}
+	}
+	shell.Kill()
+	shell.Start()
+	wantSuccess(t, python, a)
+	for task, runs := range map[string]int{"sh1": 1, "sh2": 4, "again": 2, "killed": 2, "py1": 1, "py2": 1, "py3": 4, "py4": 1} {
+		text, _ := os.ReadFile(filepath.Join(out, task))
+		lines := strings.Fields(string(text))
+		if len(lines) != runs {
+			t.Errorf("task %s ran %d times, want %d", task, len(lines), runs)
+		}
+		of := shell
+		if strings.HasPrefix(task, "py") {
+			of = python
+		}
+		for _, at := range lines {
+			if !strings.HasPrefix(at, of.Data()) {
+				t.Errorf("task %s ran in %s, want below %s", task, at, of.Data())
+			}
+		}
+	}
+	if t.Failed() {
+		t.Log(shell.Log(), python.Log())
+	}
+}
+
+// releaseBefore is a commit of an earlier state of the project that several servers ran, with an older schema.
+const releaseBefore = "c4b688a6"
+
+// buildBefore builds the program of before, with the assets of today.
+func buildBefore(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	root, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `set -e; cd "$1"; git archive "$2" | tar -x -C "$3"
+mkdir -p "$3/engine/expr/assets/dist" "$3/ui/dist"; cp -r engine/expr/assets/dist/. "$3/engine/expr/assets/dist"; cp -r ui/dist/. "$3/ui/dist"
+cd "$3"; go build -o before ./cmd/zerodag`
+	if text, err := exec.CommandContext(t.Context(), "bash", "-c", script, "build", strings.TrimSpace(string(root)), releaseBefore, folder).CombinedOutput(); err != nil {
+		t.Fatalf("build what was before: %v\n%s", err, text)
+	}
+	return filepath.Join(folder, "before")
+}
+
+// TestRollingUpgrade proves that servers of before are replaced one after the other under load, while the first new one migrates the database
+// beside them: all attempts succeed, and each task runs once; and that a server of before does not start on what it does not know.
+func TestRollingUpgrade(t *testing.T) {
+	in := place(t)
+	program, before := server.Build(t), buildBefore(t)
+	servers := []*server.Server{in.Join(t, before), in.Join(t, before)}
+	for _, s := range servers {
+		s.Start()
+	}
+	out := t.TempDir()
+	start := begin(t, servers[0], map[string]string{
+		"main.dig": "+a:\n  sh>: echo a >> " + out + "/${session_unixtime}; sleep 0.3\n+retry:\n  _retry: 1\n  if>: ${Math.random() < 2}\n  _do:\n    +x:\n      sh>: echo x >> " + out + "/${session_unixtime}\n" +
+			"+side:\n  loop>: 3\n  _parallel: true\n  _do:\n    +y:\n      sh>: sleep 0.2; echo y$i >> " + out + "/${session_unixtime}\n+wait:\n  wait>: 1s\n+z:\n  call>: last\n",
+		"last.dig": "+end:\n  sh>: echo z >> " + out + "/${session_unixtime}\n",
+	})
+	const rounds = 5 // before, between and after the two changes
+	var attempts []string
+	load := func(of *server.Server) {
+		for range rounds {
+			attempts = append(attempts, start(of))
+		}
+	}
+	load(servers[1])
+	for i, s := range servers {
+		if err := s.Process().Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Wait(); err != nil {
+			t.Errorf("server %d ended with %v:\n%s", i, err, s.Log())
+		}
+		load(servers[1-i])
+		s.Replace(program)
+		s.Start()
+		load(servers[1-i])
+		load(s)
+	}
+	for _, a := range attempts {
+		wantSuccess(t, servers[0], a)
+	}
+	files, err := os.ReadDir(out)
+	if err != nil || len(files) != len(attempts) {
+		t.Errorf("%d attempts of %d ran: %v", len(files), len(attempts), err)
+	}
+	for _, f := range files {
+		text, _ := os.ReadFile(filepath.Join(out, f.Name()))
+		for _, line := range []string{"a", "x", "z"} {
+			if n := strings.Count(string(text), line+"\n"); n != 1 {
+				t.Errorf("task %s of %s ran %d times", line, f.Name(), n)
+			}
+		}
+		if n := strings.Count(string(text), "y"); n != 3 {
+			t.Errorf("the tasks of the loop of %s ran %d times, want 3", f.Name(), n)
+		}
+	}
+	late := exec.CommandContext(t.Context(), before, append([]string{"server", "-n", "0", "-X", "server.folder=" + t.TempDir()}, in.Options()...)...)
+	if text, err := late.CombinedOutput(); err == nil || !strings.Contains(string(text), "a later one") {
+		t.Errorf("a server of before says of a newer schema: %v\n%s", err, text)
+	}
+	if t.Failed() {
+		t.Log(servers[0].Log(), servers[1].Log())
+	}
+}
