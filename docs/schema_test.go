@@ -182,6 +182,11 @@ func (s schema) schedule() object {
 		properties[key] = object{"type": []any{"string", "null"}, "pattern": `^\d{4}-\d{2}-\d{2}$`, "description": s.meaning(key)}
 	}
 	properties["catch_up"] = object{"enum": []any{"all", "latest", "none"}, "description": s.meaning("catch_up")}
+	days := object{"type": "array", "items": object{"type": "string", "pattern": `^\d{4}-\d{2}-\d{2}$`}}
+	weekend := object{"type": "array", "items": object{"enum": []any{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}}}
+	properties["calendar"] = object{"description": s.meaning("calendar"), "anyOf": []any{object{"type": "string"}, object{"type": "object",
+		"properties": object{"weekend": weekend, "holidays": days, "workdays": days}, "additionalProperties": false}}}
+	properties["on_holiday"] = object{"enum": []any{"skip", "next", "previous"}, "description": s.meaning("on_holiday")}
 	properties["skip_if_successful"] = object{"type": "boolean", "description": s.meaning("skip_if_successful")}
 	return object{"type": "object", "properties": properties, "additionalProperties": false, "anyOf": append(choice, object{"required": []any{"_type"}}), "allOf": kinds}
 }

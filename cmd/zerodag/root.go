@@ -36,7 +36,7 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(wrongFlag)
-	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newDocs(s), newSchema(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s), newAWS(s))
+	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newDocs(s), newSchema(s), newCalendar(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s), newAWS(s))
 	root.AddCommand(clientCommands(s)...)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Usage:{{if .Runnable}}\n  {{.UseLine}}", "Usage:{{if .Runnable}} {{.UseLine}}", 1)) // as the original writes it
 	if program != ourName {

@@ -11,7 +11,7 @@ import (
 // Define checks one raw workflow and rebuilds it as it is stored: the keys of the top
 // level, all tasks, the time zone and the schedule. Errors is what is wrong with it.
 func Define(name string, raw *param.Map) (Workflow, error) {
-	d := define(name, "", raw)
+	d := define(name, "", raw, nil)
 	return d.Workflow, unplaced(slices.Concat(d.problems, d.wrong, d.unused))
 }
 
@@ -21,8 +21,10 @@ type defined struct {
 	problems, wrong, unused []problem
 }
 
-func define(name, folder string, raw *param.Map) defined {
+// define is Define for a file in a folder, with the calendar that its schedule names; nil is none.
+func define(name, folder string, raw, calendar *param.Map) defined {
 	w, problems := rebuild(name, folder, raw)
+	w.Config = withCalendar(w.Config, calendar)
 	if fault := WorkflowNameFault(name); fault != "" && taskNameFault("+"+name) == "" {
 		problems = append(problems, problem{Error: Error{
 			Message: fmt.Sprintf("name %s: %q", fault, name), Hint: "rename the file"}})

@@ -66,7 +66,7 @@ func load(read Source, names []string) (l loaded) {
 		p := newProject(read)
 		p.seen = all
 		if raw := p.file(name); raw != nil && !p.lost {
-			d := define(workflowName(name), folderOf(name), raw)
+			d := define(workflowName(name), folderOf(name), raw, p.calendarOf(name, raw))
 			l.wrong = append(l.wrong, p.located(name, raw, d.wrong)...)
 			l.unused = append(l.unused, p.located(name, raw, d.unused)...)
 			p.errs = append(p.errs, p.located(name, raw, d.problems)...)

@@ -40,6 +40,8 @@ type Known struct {
 	// Syntax says what is wrong with the expressions in a text. May be nil.
 	Syntax func(text string) error
 	Only   string // the one file to look at; "" for all
+	// Now is when the project is looked at; zero: nothing is said of what comes to its end.
+	Now time.Time
 	// Given are the parameters that a run was given, over which an _export wins. May be nil.
 	Given *param.Map
 }
@@ -67,7 +69,7 @@ func Warnings(read Source, names []string, known Known) Errors {
 		if raw == nil || len(p.errs) > 0 {
 			continue
 		}
-		d := define(workflowName(name), folderOf(name), raw)
+		d := define(workflowName(name), folderOf(name), raw, p.calendarOf(name, raw))
 		if len(d.problems)+len(d.wrong) > 0 {
 			continue
 		}
@@ -119,6 +121,7 @@ func (c *critic) workflow(w Workflow) {
 	c.root, c.name, c.level = w.Config, w.Name, language.Level
 	c.placeholders(w.Config)
 	c.schedule(w.Config.Map("schedule"))
+	c.calendar(w)
 	c.sla(w.Config.Map("sla"))
 	c.task(nil, "+"+w.Name, w.Config, false)
 	if c.tasks+1 > taskLimit {
@@ -150,6 +153,27 @@ func (c *critic) schedule(config *param.Map) {
 		}
 	}
 	c.lateStart(config)
+}
+
+// calendarEnds is how long before its end a calendar is to be told of.
+const calendarEnds = 60 * 24 * time.Hour
+
+// calendar warns of one whose holidays will soon be behind, and knows the variables that it brings.
+func (c *critic) calendar(w Workflow) {
+	zone, err := schedule.Zone(w.Zone)
+	if err != nil {
+		return
+	}
+	s, err := ScheduleHere(w.Config, zone)
+	if s == nil || err != nil {
+		return
+	}
+	if _, _, has := s.BusinessDates(time.Unix(0, 0)); has {
+		c.known.Variables = slices.Concat(c.known.Variables, schedule.BusinessVariables())
+	}
+	if end := s.CalendarEnd(); !c.known.Now.IsZero() && !end.IsZero() && end.Sub(c.known.Now) < calendarEnds {
+		c.warn([]string{"schedule", "calendar"}, "", "add those that come after it, and push the project again", "the last day that the calendar names is %s", end.Format(time.DateOnly))
+	}
 }
 
 // lateStart warns of a time that lies beyond the hour or day that it is a time of: numbers are not bounded.

@@ -108,6 +108,10 @@ func keyHint(key string) string {
 		return "write all, latest or none: which sessions run whose times have passed"
 	case "skip_if_successful":
 		return "write true or false"
+	case "calendar":
+		return "write the name of a file of the project, such as calendars/jp.yml, or the calendar itself: " + schedule.CalendarForm
+	case "on_holiday":
+		return "write skip, next or previous beside `calendar: FILE`"
 	case "delay":
 		return "write a whole number of seconds, such as 600"
 	case "start":

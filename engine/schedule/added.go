@@ -8,7 +8,9 @@ import (
 )
 
 // AddedKeys are the keys of a schedule of any kind that zerodag adds, for files with `zerodag: 1`.
-func AddedKeys() []string { return []string{"catch_up", "skip_if_successful"} }
+func AddedKeys() []string {
+	return []string{"catch_up", "skip_if_successful", "calendar", "on_holiday"}
+}
 
 // CatchUp says which of the sessions run whose times passed while nothing ran them, since the server was down or
 // the schedule was disabled.

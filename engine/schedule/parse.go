@@ -47,7 +47,10 @@ func ParseHere(config *param.Map, zone *time.Location) (*Schedule, error) {
 	if err := read(s, command); err != nil {
 		return nil, err
 	}
-	return s, s.readDelay(config)
+	if err := s.readDelay(config); err != nil {
+		return nil, err
+	}
+	return s, s.readCalendar(config, kind)
 }
 
 // kindOf finds the type of the schedule and its value.

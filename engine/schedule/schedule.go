@@ -40,6 +40,7 @@ type Schedule struct {
 	CatchUp          CatchUp
 	SkipIfSuccessful bool
 
+	calendar   *Calendar // nil: every day is a business day
 	zone       *time.Location
 	times      walker        // of session times; unused when seconds is set
 	exact      bool          // the session before is the true one: not as the original finds it

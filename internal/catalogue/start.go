@@ -191,6 +191,9 @@ func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted
 		params = param.Merge(params, param.New("last_session_time", iso(last.Time)))
 	}
 	params = param.Merge(params, param.New("next_session_time", iso(s.Next(session).Time)))
+	if last, next, ok := s.BusinessDates(session); ok {
+		params = param.Merge(params, param.New("last_business_date", last, "next_business_date", next))
+	}
 	if !lastExecuted.IsZero() {
 		params = param.Merge(params, param.New("last_executed_session_time", iso(lastExecuted)))
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
@@ -130,7 +131,7 @@ func Known() dig.Known {
 	builtIn := operators.Named()
 	once, types := map[string][]string{}, map[string]map[string]string{}
 	return dig.Known{
-		Operators: slices.Clone(builtIn), BuiltIn: builtIn, Missing: operators.Missing, Takes: operators.Takes,
+		Now: time.Now(), Operators: slices.Clone(builtIn), BuiltIn: builtIn, Missing: operators.Missing, Takes: operators.Takes,
 		Variables: operators.VariableNames(), Exported: operators.ExportedNames(),
 		Below: map[string][]string{"docker": operators.DockerKeys(), "sandbox": operators.SandboxKeys()},
 		Misread: func(operator, key string, v param.Value) string {

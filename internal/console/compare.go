@@ -11,6 +11,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
+	"zerodag/engine/schedule"
 	"zerodag/internal/host"
 )
 
@@ -154,7 +155,7 @@ func compareParams(from, to *param.Map) (list []ParamChange) {
 
 // ofSession says whether a parameter comes from the session's time.
 func ofSession(name string) bool {
-	return slices.Contains([]string{"last_session_time", "next_session_time", "last_executed_session_time"}, name)
+	return slices.Contains([]string{"last_session_time", "next_session_time", "last_executed_session_time"}, name) || slices.Contains(schedule.BusinessVariables(), name)
 }
 
 // took says how long the tasks of an attempt took that are over, by their full names, and gives what hides its secrets.

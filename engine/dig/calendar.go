@@ -1,0 +1,55 @@
+package dig
+
+import (
+	"path"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+)
+
+// calendarOf reads the calendar that the schedule of a file names, which is stored in the place of its name: a schedule
+// goes on for years, and needs no file then. It is nil where there is none, and empty where that was told as an error.
+func (p *project) calendarOf(file string, raw *param.Map) *param.Map {
+	name, ok := valueOf(raw.Map("schedule"), "calendar").(string)
+	if !ok || !raw.Has(levelKey) {
+		return nil
+	}
+	own := newProject(p.read)
+	own.seen = p.seen
+	at := []string{"schedule", "calendar"}
+	if clean := path.Clean(name); clean != name || path.IsAbs(name) || strings.HasPrefix(name, "..") || name == "" || name == "." {
+		p.errs = append(p.errs, p.located(file, raw, []problem{{path: at, Error: Error{
+			Message: "'calendar' names no file of the project: " + sample(name), Hint: "write its path from the folder of the project on, such as calendars/jp.yml"}}})...)
+		return param.New()
+	}
+	m := own.file(name)
+	if m != nil && len(own.errs) == 0 {
+		if _, key, err := schedule.ReadCalendar(m); err != nil {
+			own.errs = append(own.errs, own.located(name, m, []problem{{path: []string{key}, Error: Error{Message: err.Error(), Hint: "write " + schedule.CalendarForm}}})...)
+		}
+	}
+	if m == nil || len(own.errs) > 0 {
+		for _, e := range own.errs {
+			if e.Line == 0 { // the file itself is not there
+				here := p.located(file, raw, []problem{{path: at, Error: Error{Message: e.Message, Hint: "a calendar is a file of the project, by its path from the folder of the project on"}}})
+				e = here[0]
+			}
+			p.errs = append(p.errs, e)
+		}
+		return param.New()
+	}
+	return m
+}
+
+// withCalendar puts a calendar that was read in the place of the name of its file.
+func withCalendar(config, calendar *param.Map) *param.Map {
+	if calendar == nil {
+		return config
+	}
+	scheduled := config.Map("schedule").Clone()
+	scheduled.Set("calendar", calendar)
+	config = config.Clone()
+	config.Set("schedule", scheduled)
+	return config
+}

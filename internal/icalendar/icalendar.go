@@ -1,0 +1,215 @@
+// Package icalendar reads the days of the events of an iCalendar file (RFC 5545): what calendars of public holidays are
+// handed out as.
+package icalendar
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Day is a day of an event.
+type Day struct {
+	Date time.Time // midnight UTC
+	Name string    // of the event; of several they are joined
+}
+
+// mostDays bounds the days of one event: longer than any holiday, and short of one that somebody got wrong.
+const mostDays = 366
+
+// Days lists the days of all events, in their order and once each. Of an event with times these are the days as it
+// writes them, whatever its zone. Events that were cancelled are left out. An event that repeats is an error: it would
+// have to be known until when.
+func Days(text string) ([]Day, error) {
+	byDate := map[time.Time]*Day{}
+	var dates []time.Time
+	r := reader{}
+	for _, l := range unfolded(text) {
+		done, err := r.line(l)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", l.number, err)
+		}
+		for _, d := range done {
+			if known := byDate[d.Date]; known == nil {
+				byDate[d.Date] = &d
+				dates = append(dates, d.Date)
+			} else if !slices.Contains(strings.Split(known.Name, ", "), d.Name) {
+				known.Name += ", " + d.Name
+			}
+		}
+	}
+	switch {
+	case !r.calendar:
+		return nil, fmt.Errorf("there is no BEGIN:VCALENDAR: this is no iCalendar file")
+	case len(r.within) > 0:
+		return nil, fmt.Errorf("the file ends within %s: a part of it is missing", r.within[len(r.within)-1])
+	}
+	slices.SortFunc(dates, time.Time.Compare)
+	days := make([]Day, len(dates))
+	for i, date := range dates {
+		days[i] = *byDate[date]
+	}
+	return days, nil
+}
+
+// line is a logical line: long ones are folded into several.
+type line struct {
+	number int // of its first part, from 1
+	text   string
+}
+
+func unfolded(text string) (lines []line) {
+	for i, part := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
+		part = strings.TrimSuffix(part, "\r")
+		switch {
+		case (strings.HasPrefix(part, " ") || strings.HasPrefix(part, "\t")) && len(lines) > 0:
+			lines[len(lines)-1].text += part[1:]
+		case strings.TrimSpace(part) != "":
+			lines = append(lines, line{i + 1, part})
+		}
+	}
+	return lines
+}
+
+// reader is what was read so far.
+type reader struct {
+	calendar bool
+	within   []string // components that have begun, the innermost last
+	event    event
+}
+
+type event struct {
+	name              string
+	start, end        time.Time
+	timed             bool // the end is a time of a day, which counts unless it is midnight
+	length            int  // in days, in the place of an end; 0: there is none
+	cancelled, exists bool
+}
+
+// line takes a line, and returns the days of an event that it ends.
+func (r *reader) line(l line) ([]Day, error) {
+	head, value, ok := strings.Cut(l.text, ":")
+	if quoted := strings.Count(head, `"`); ok && quoted%2 == 1 { // a colon within a quoted parameter
+		if i := strings.Index(l.text, `":`); i >= 0 {
+			head, value = l.text[:i+1], l.text[i+2:]
+		}
+	}
+	if !ok {
+		return nil, fmt.Errorf("a name and a value are wanted, with : between them")
+	}
+	name, _, _ := strings.Cut(strings.ToUpper(head), ";")
+	component := strings.ToUpper(strings.TrimSpace(value))
+	switch name {
+	case "BEGIN":
+		r.within = append(r.within, component)
+		r.calendar = r.calendar || component == "VCALENDAR"
+		if component == "VEVENT" {
+			r.event = event{exists: true}
+		}
+		return nil, nil
+	case "END":
+		if len(r.within) == 0 || r.within[len(r.within)-1] != component {
+			return nil, fmt.Errorf("END:%s has no BEGIN", component)
+		}
+		r.within = r.within[:len(r.within)-1]
+		if component != "VEVENT" {
+			return nil, nil
+		}
+		return r.event.days()
+	}
+	if len(r.within) == 0 || r.within[len(r.within)-1] != "VEVENT" {
+		return nil, nil // of a time zone, an alarm ...
+	}
+	return nil, r.event.property(name, value)
+}
+
+// property takes a property of an event.
+func (e *event) property(name, value string) (err error) {
+	switch name {
+	case "SUMMARY":
+		e.name = unescaped(value)
+	case "STATUS":
+		e.cancelled = strings.EqualFold(strings.TrimSpace(value), "CANCELLED")
+	case "DTSTART":
+		e.start, _, err = dateOf(value)
+	case "DTEND":
+		e.end, e.timed, err = dateOf(value)
+	case "DURATION":
+		e.length, err = daysOf(value)
+	case "RRULE", "RDATE":
+		err = fmt.Errorf("the event repeats (%s), which is not read: have the calendar written with each event of its own", name)
+	}
+	return err
+}
+
+// days are the days of an event; its end is excluded.
+func (e *event) days() (days []Day, err error) {
+	switch {
+	case e.cancelled:
+		return nil, nil
+	case e.start.IsZero():
+		return nil, fmt.Errorf("the event %q has no DTSTART", e.name)
+	case e.end.IsZero():
+		e.end = e.start.AddDate(0, 0, max(1, e.length))
+	case e.timed || !e.end.After(e.start):
+		e.end = e.end.AddDate(0, 0, 1)
+	}
+	for date := e.start; date.Before(e.end); date = date.AddDate(0, 0, 1) {
+		if len(days) == mostDays {
+			return nil, fmt.Errorf("the event %q has more than %d days", e.name, mostDays)
+		}
+		days = append(days, Day{date, e.name})
+	}
+	if len(days) == 0 {
+		return nil, fmt.Errorf("the event %q ends before it begins", e.name)
+	}
+	return days, nil
+}
+
+// dateOf reads 20260101 or 20260101T090000, with Z or without; timed says that it is a time after midnight.
+func dateOf(value string) (date time.Time, timed bool, err error) {
+	day, clock, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(value), "Z"), "T")
+	date, err = time.Parse("20060102", day)
+	if err == nil && clock != "" {
+		_, err = time.Parse("150405", clock)
+	}
+	if err != nil {
+		return date, false, fmt.Errorf("%q is no date", value)
+	}
+	return date, strings.Trim(clock, "0") != "", nil
+}
+
+// daysOf reads a duration in days or weeks; hours and less are a part of one day.
+func daysOf(value string) (int, error) {
+	text, ok := strings.CutPrefix(strings.TrimSpace(value), "P")
+	number, rest := text, ""
+	unit := 1
+	if i := strings.IndexAny(text, "DW"); i >= 0 {
+		number, rest = text[:i], text[i+1:]
+		if text[i] == 'W' {
+			unit = 7
+		}
+	} else if strings.HasPrefix(text, "T") {
+		number, rest = "1", text
+	}
+	n, err := strconv.ParseUint(number, 10, 16)
+	if !ok || err != nil || rest != "" && !strings.HasPrefix(rest, "T") {
+		return 0, fmt.Errorf("%q is no duration", value)
+	}
+	return int(n) * unit, nil
+}
+
+// unescaped is a text as people read it, in one line and without what no terminal shows.
+func unescaped(value string) string {
+	value = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(value, ""))
+	text := strings.NewReplacer(`\\`, `\`, `\n`, " ", `\N`, " ", `\,`, ",", `\;`, ";").Replace(value)
+	return strings.Join(strings.Fields(text), " ")
+}
