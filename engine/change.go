@@ -19,6 +19,14 @@ type AttemptStarted struct {
 	At       time.Time  `json:"at"`
 	SLAAt    time.Time  `json:"slaAt,omitzero"`
 	SLAGuard string     `json:"slaGuard,omitempty"`
+	// Slot is what the attempt waits for before its first task, and SlotGuard who owes that it is asked for.
+	Slot      *PoolUse `json:"slot,omitempty"`
+	SlotGuard string   `json:"slotGuard,omitempty"`
+}
+
+// Admitted says that the attempt has the slot that it waited for.
+type Admitted struct {
+	Project int64 `json:"project,omitempty"` // that the pool belongs to
 }
 
 // TasksAdded puts generated tasks below a parent. Ids count from First; when only a
@@ -88,6 +96,7 @@ type AttemptEnded struct {
 }
 
 func (AttemptStarted) change()  {}
+func (Admitted) change()        {}
 func (TasksAdded) change()      {}
 func (TaskChanged) change()     {}
 func (Skipped) change()         {}

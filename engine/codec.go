@@ -34,6 +34,8 @@ func kindOf(c Change) string {
 	switch c.(type) {
 	case AttemptStarted:
 		return "start"
+	case Admitted:
+		return "admit"
 	case TasksAdded:
 		return "add"
 	case TaskChanged:
@@ -81,6 +83,8 @@ func decodeChange(t taggedChange) (Change, error) {
 	switch t.Kind {
 	case "start":
 		return decodeAs[AttemptStarted](t.Body)
+	case "admit":
+		return decodeAs[Admitted](t.Body)
 	case "add":
 		return decodeAs[TasksAdded](t.Body)
 	case "task":
@@ -121,6 +125,8 @@ type snapshot struct {
 	SLAGuard string         `json:"slaGuard,omitempty"`
 	StartAt  time.Time      `json:"startAt"`
 	EndAt    time.Time      `json:"endAt,omitzero"`
+	Slot     *PoolUse       `json:"slot,omitempty"`
+	SlotBy   string         `json:"slotGuard,omitempty"`
 	Size     int            `json:"size"` // ids given out
 	Tasks    []snapshotTask `json:"tasks"`
 	Growing  []growth       `json:"growing,omitempty"`
@@ -140,7 +146,7 @@ type snapshotTask struct {
 // EncodeState writes a started attempt as a snapshot.
 func EncodeState(s *State) ([]byte, error) {
 	snap := snapshot{Params: s.params, Limit: s.limit, Canceled: s.canceled, Ended: s.ended, EndGuard: s.endGuard,
-		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartAt: s.startAt, EndAt: s.endAt, Size: len(s.tasks), Growing: s.growing}
+		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartAt: s.startAt, EndAt: s.endAt, Slot: s.slot, SlotBy: s.slotGuard, Size: len(s.tasks), Growing: s.growing}
 	for _, name := range slices.Sorted(maps.Keys(s.carried)) {
 		snap.Carried = append(snap.Carried, s.carried[name])
 	}
@@ -168,6 +174,10 @@ func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, err
 	s.started, s.params, s.limit = true, snap.Params, snap.Limit
 	s.canceled, s.ended, s.endGuard = snap.Canceled, snap.Ended, snap.EndGuard
 	s.slaAt, s.slaGuard, s.startAt, s.endAt = snap.SLAAt, snap.SLAGuard, snap.StartAt, snap.EndAt
+	s.slot, s.slotGuard = snap.Slot, snap.SlotBy
+	if err := s.slot.check(); err != nil {
+		return nil, fmt.Errorf("decode attempt: %w", err)
+	}
 	for _, c := range snap.Carried {
 		if s.carried == nil {
 			s.carried = map[string]Carried{}

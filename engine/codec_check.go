@@ -13,6 +13,8 @@ const maxSize = 10_000_000
 // attempt it is applied to is known only there: see Apply.
 func checkChange(c Change) error {
 	switch c := c.(type) {
+	case AttemptStarted:
+		return c.Slot.check()
 	case TasksAdded:
 		if c.Parent < Root || c.First <= c.Parent || c.From < 0 || c.From+len(c.Nodes) > maxSize || c.First > maxSize {
 			return fmt.Errorf("tasks below %d cannot have ids from %d", c.Parent, c.First)
@@ -67,11 +69,15 @@ func (p Progress) check() error {
 	if int(p.State) >= len(stateNames) || int(p.Ending) >= len(stateNames) {
 		return fmt.Errorf("there is no state %d or %d", p.State, p.Ending)
 	}
-	if u := p.Pool; u != nil && (u.Slots < 1 || u.Try < 1) {
-		return fmt.Errorf("try %d of a task cannot have %d slots", u.Try, u.Slots)
-	}
 	if t := p.Timeout; t != nil && (t.Try < 0 || t.Total < 0 || t.Grace < 0 || t.Timer < 0) {
 		return fmt.Errorf("a task cannot have %v for a try and %v in all", t.Try, t.Total)
+	}
+	return p.Pool.check()
+}
+
+func (u *PoolUse) check() error {
+	if u != nil && (u.Slots < 1 || u.Try < 1) {
+		return fmt.Errorf("try %d cannot have %d slots", u.Try, u.Slots)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type Timer struct {
 	At time.Time `json:"at"`
 }
 
-// Acquire asks for the slots that a task waits for; Granted is the answer. It is owed for as long as the task waits.
+// Acquire asks for the slots that a task, or the Whole attempt, waits for; Granted is the answer. It is owed for as long as the task waits.
 type Acquire struct {
 	Run
 	Pool PoolUse `json:"pool"`
@@ -95,6 +95,9 @@ func (s *State) Outstanding(guard string) []Effect {
 		return list
 	}
 	list := s.releases(guard)
+	if s.slotGuard == guard && s.Waits() {
+		list = append(list, Acquire{Run: slotRun(), Pool: *s.slot})
+	}
 	if d := s.owed[guard]; d != nil {
 		ids := s.stillOwed(make([]TaskID, 0, len(d.tasks)), d, guard)
 		list = slices.Grow(list, len(ids))
@@ -119,6 +122,9 @@ func (s *State) Owed() []Effect {
 		return []Effect{End{Success: s.Succeeded()}}
 	}
 	var list []Effect
+	if s.Waits() {
+		list = append(list, Acquire{Run: slotRun(), Pool: *s.slot})
+	}
 	for _, t := range s.tasks {
 		if t != nil && t.owes() {
 			list = append(list, s.effectOf(t))

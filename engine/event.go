@@ -25,6 +25,8 @@ type Start struct {
 	Carried []Carried  `json:"carried,omitempty"`
 	RunAt   time.Time  `json:"runAt,omitzero"` // what sla: counts from; zero is now
 	NoSLA   bool       `json:"noSLA,omitempty"`
+	// Slot is that of a pool which the attempt needs before its first task and has until its end (`concurrency`). nil: none.
+	Slot *PoolClaim `json:"slot,omitempty"`
 }
 
 // Run names one run of one task. Only the task's current dispatch counts.
@@ -51,7 +53,7 @@ type Prepared struct {
 	Timeout *TimeoutClaim `json:"timeout,omitempty"` // how long the task may take; nil for any time
 }
 
-// Granted says that a task that waits for slots of a pool has them.
+// Granted says that a task, or the Whole attempt, that waits for slots of a pool has them.
 type Granted struct {
 	By
 	Run
@@ -103,7 +105,10 @@ type Fenced struct {
 }
 
 // Kill requests the end of the attempt: nothing further runs, and no `_error`.
-type Kill struct{ By }
+type Kill struct {
+	By
+	Why string `json:"why,omitempty"` // where nobody asked for it
+}
 
 // GoOn asks to make the next portion of what is being made in portions.
 type GoOn struct{ By }

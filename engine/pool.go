@@ -10,7 +10,17 @@ type PoolClaim struct {
 	Name     string `json:"name"`
 	Slots    int    `json:"slots"`
 	Priority int    `json:"priority,omitempty"` // the higher one goes first
+	// Size, of a pool that nobody has to make: it is there as soon as somebody asks, with so many slots. 0: it must be there.
+	Size int `json:"size,omitempty"`
+	// OnLimit, of an attempt (see Start.Slot), is what is done while there is no slot, as dig.Concurrency has it.
+	OnLimit string `json:"onLimit,omitempty"`
 }
+
+// Whole stands in place of a task where an attempt as a whole asks for a slot, has it or gives it up: see Start.Slot.
+const Whole TaskID = 0
+
+// slotRun is the run under which an attempt asks for its slot: it asks once.
+func slotRun() Run { return Run{Task: Whole, Dispatch: 1} }
 
 // PoolUse is what a task has of its pool. It is replaced as a whole, never changed.
 type PoolUse struct {
@@ -48,18 +58,48 @@ const (
 
 // TryOf says how a try of a task stands with its pool. Once over it stays so.
 func (s *State) TryOf(task TaskID, try int) Standing {
-	t := s.Task(task)
+	use, _ := s.UseOf(task)
 	switch {
 	case s.ended:
 		return TryOver
-	case t == nil || t.Pool == nil || try > t.Pool.Try:
+	case use == nil || try > use.Try:
 		return NotKnown
-	case try == t.Pool.Try && t.Waits():
+	case try == use.Try && use.Waits && (task == Whole || s.Task(task).Waits()):
 		return TryWaits
-	case try == t.Pool.Try && t.Pool.Has:
+	case try == use.Try && use.Has:
 		return TryHas
 	}
 	return TryOver
+}
+
+// UseOf is what a task, or the attempt as a Whole, has of its pool, nil for nothing, and the run that waits for it.
+func (s *State) UseOf(task TaskID) (*PoolUse, Run) {
+	if task == Whole {
+		return s.slot, slotRun()
+	}
+	if t := s.Task(task); t != nil {
+		return t.Pool, Run{Task: task, Dispatch: t.Dispatch}
+	}
+	return nil, Run{}
+}
+
+// Waits says whether the attempt waits for its turn (see Start.Slot): none of its workflow's tasks has begun.
+func (s *State) Waits() bool { return !s.ended && s.slot != nil && s.slot.Waits }
+
+// holdsBack says whether a task has to wait since the attempt does. What `sla:` has added does not: it is about the wait, too.
+func (s *State) holdsBack(t *Task) bool {
+	return s.slot != nil && s.slot.Waits && !t.Cancel && int(t.ID) <= len(s.def.Nodes)
+}
+
+// admitted lets the attempt begin, which has its slot.
+func (d *decision) admitted(project int64) {
+	d.apply(Admitted{Project: project})
+	if root := d.task(Root); root.State == Planned && root.Timeout != nil {
+		d.move(root, Planned, nil, nil)
+	}
+	for _, t := range d.tasks[:len(d.def.Nodes)] {
+		d.look = append(d.look, t.ID)
+	}
 }
 
 // freed is what is left of a use once the try is over.
@@ -106,6 +146,15 @@ func (d *decision) granted(t *Task, project int64) {
 
 // noGrant says why a task is not granted slots.
 func (s *State) noGrant(r Run) Refusal {
+	if r.Task == Whole {
+		if s.slot == nil {
+			return NoTask
+		}
+		if r != slotRun() || !s.slot.Waits {
+			return Stale
+		}
+		return ""
+	}
 	if t := s.Task(r.Task); t != nil && !t.Waits() {
 		return Stale
 	}
@@ -130,6 +179,9 @@ func (s *State) noteFreed(t *Task) {
 // releases lists the slots that a guard owes to give up.
 func (s *State) releases(guard string) []Effect {
 	var list []Effect
+	if s.ended && s.slot != nil && guard == s.endGuard {
+		list = append(list, Release{Task: Whole, Pool: s.slot.PoolClaim, Try: s.slot.Try, Since: s.slot.Since, Waited: s.slot.Waits, Project: s.slot.Project})
+	}
 	for _, id := range s.freeing[guard] {
 		t := s.task(id)
 		for _, f := range t.Pool.Freed {

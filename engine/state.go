@@ -176,6 +176,9 @@ type State struct {
 	startAt  time.Time
 	endAt    time.Time
 
+	slot      *PoolUse // that the attempt needs to begin; nil: none. It is replaced as a whole, never changed
+	slotGuard string   // who owes that it is asked for
+
 	secret  bool    // some Outcome says so
 	tasks   []*Task // by id - 1; nil where a portion is not made yet
 	growing []growth

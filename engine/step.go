@@ -35,7 +35,11 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 	case Prepared:
 		d.prepared(s.task(e.Task), e)
 	case Granted:
-		d.granted(s.task(e.Task), e.Project)
+		if e.Task == Whole {
+			d.admitted(e.Project)
+		} else {
+			d.granted(s.task(e.Task), e.Project)
+		}
 	case Errored:
 		d.errored(s.task(e.Task), e.Error)
 	case Later:
@@ -47,7 +51,7 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 	case Fenced:
 		d.fenced(s.task(e.Task))
 	case Kill:
-		d.kill()
+		d.kill(e.Why)
 	case GoOn:
 		d.goOn()
 	case TimedOut:
@@ -182,7 +186,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 	if to != Running && to != RetryWaiting {
 		p.Pool = p.Pool.freed(d.guard)
 	}
-	p.Timeout = d.timed(&p, t.State)
+	p.Timeout = d.timed(&p, t)
 	d.apply(TaskChanged{Task: t.ID, Progress: p, Outcome: out})
 	d.look = append(d.look, t.ID)
 }
@@ -223,7 +227,7 @@ func (d *decision) settle() {
 func (d *decision) unblock(ids []TaskID) {
 	for _, id := range ids {
 		t := d.task(id)
-		if t.State != Blocked || t.waiting > 0 {
+		if t.State != Blocked || t.waiting > 0 || d.holdsBack(t) {
 			continue
 		}
 		if p := d.task(t.Parent); p.State == Planned || p.State == Success {

@@ -3,9 +3,12 @@ package engine
 import "zerodag/engine/param"
 
 // kill flags everything that is not done and calls waiting tasks back at once, so that
-// they are cleaned up. Runs that go on end when their host meets this entry.
-func (d *decision) kill() {
+// they are cleaned up. Runs that go on end when their host meets this entry. Why, unless empty, becomes the error of the root.
+func (d *decision) kill(why string) {
 	d.apply(KillRequested{At: d.now})
+	if root := d.task(Root); why != "" {
+		d.apply(TaskChanged{Task: Root, Progress: root.Progress, Outcome: &Outcome{Error: param.New("message", why)}})
+	}
 	for _, t := range d.tasks {
 		if t != nil {
 			d.callBack(t)

@@ -17,6 +17,9 @@ func (d *decision) start(e Start) {
 		}
 		c.SLAAt, c.SLAGuard = d.def.SLA.Due(run, d.def.Zone), d.guard
 	}
+	if e.Slot != nil {
+		c.Slot, c.SlotGuard = &PoolUse{PoolClaim: *e.Slot, Try: 1, Since: d.now, Waits: true}, d.guard
+	}
 	d.apply(c)
 	d.lookAtResumed(Root)
 	root := d.task(Root)

@@ -81,19 +81,20 @@ func written(d time.Duration) string {
 	return strings.TrimSpace(b.String())
 }
 
-// timed is how a task stands with its `_timeout` once its progress is p. It begins tries and rounds and sets the timer.
-func (d *decision) timed(p *Progress, was TaskState) *Timeout {
+// timed is how a task stands with its `_timeout` once its progress is p. It begins tries and rounds and sets the timer. The
+// first round of the root begins when the attempt has its turn.
+func (d *decision) timed(p *Progress, of *Task) *Timeout {
 	if p.Timeout == nil {
 		return nil
 	}
 	t := *p.Timeout
 	below := p.State == Planned && p.Ending == Blocked && t.Expired == ""
-	waits := p.State == Running && p.Pool != nil && p.Pool.Waits
+	waits := p.State == Running && p.Pool != nil && p.Pool.Waits || below && of.Parent == 0 && d.Waits()
 	switch {
 	case waits, p.State == GroupRetryWaiting, p.State.Done():
 		t.TryEnds, t.Fresh, t.Expired = time.Time{}, false, ""
 	case p.Preparing || p.Cancel || t.Try == 0:
-	case below && was != Planned:
+	case below && (of.State != Planned || t.TryEnds.IsZero()):
 		t.TryEnds, t.Fresh = d.now.Add(t.Try), false
 	case p.State == Running && t.TryEnds.IsZero():
 		t.TryEnds, t.Fresh = d.now.Add(t.Try), true

@@ -97,7 +97,7 @@ type Event struct {
 	Slots *SlotsAsk `json:"slots,omitempty"`
 }
 
-// SlotsAsk names a try of a task that waits for slots, or waited for them once.
+// SlotsAsk names a try of a task, or an attempt as a whole, that waits for slots, or waited for them once.
 type SlotsAsk struct {
 	Task     engine.TaskID `json:"task"`
 	Try      int           `json:"try"`
@@ -109,6 +109,10 @@ type SlotsAsk struct {
 	Woken   bool  `json:"woken,omitempty"`
 	Site    int64 `json:"site"`
 	Project int64 `json:"project,omitempty"`
+	// By, unless 0, is an attempt that waits for the slot of this one (Task is engine.Whole) and is to have it, by
+	// OnLimit of its workflow. Priority and Since are those of that attempt.
+	By      int64  `json:"by,omitempty"`
+	OnLimit string `json:"onLimit,omitempty"`
 }
 
 // Log is the log of a run, gzip, by the name of its file.
@@ -250,7 +254,7 @@ func (e Event) check() error {
 		}
 		return nil
 	case Slots:
-		if s := e.Slots; s == nil || s.Task < 1 || s.Try < 1 || s.Slots < 1 || s.Pool == "" {
+		if s := e.Slots; s == nil || s.Task < engine.Whole || s.Try < 1 || s.Slots < 1 || s.Pool == "" {
 			return fmt.Errorf("event %q names no try of a task", e.Kind)
 		}
 		return nil

@@ -43,6 +43,13 @@ func (j *Job) variables() *param.Map {
 	return m
 }
 
+// SessionTimes are the built-in variables that say which session it is, in the zone of the time.
+func SessionTimes(session time.Time) *param.Map {
+	m := param.New("session_time", FormatTime(session))
+	setTimes(m, "session_", session)
+	return m
+}
+
 // VariableNames are the names of all built-in variables.
 func VariableNames() []string {
 	j := &Job{Vars: param.New()}

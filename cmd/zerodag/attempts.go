@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -90,14 +91,39 @@ func newAttempt(s streams) *cobra.Command {
 				return err
 			}
 		}
+		var waiting []string
+		if r.ours() && !a.Done {
+			if waiting, err = r.waiting(ctx, a); err != nil {
+				return err
+			}
+		}
 		return r.show(a, func(p printer) {
 			p.attempt(a)
+			for _, text := range waiting {
+				p.line("  %s", text)
+			}
 			if r.ours() && a.Done {
 				_, ink := look(r.out)
 				p.WriteString(outcomeText(a, failed, ink))
 			}
 		})
 	})
+}
+
+// waiting says what an attempt and its tasks wait for that could run otherwise.
+func (r *remote) waiting(ctx context.Context, a client.Attempt) ([]string, error) {
+	tasks, err := r.Tasks(ctx, a.ID)
+	var list []string
+	for _, t := range tasks {
+		switch w := t.Waiting; {
+		case w == nil:
+		case t.ParentID == nil:
+			list = append(list, fmt.Sprintf("the attempt waits for its turn since %s: as many run as `concurrency` of the workflow allows", shortTime(&w.Since)))
+		default:
+			list = append(list, fmt.Sprintf("%s waits since %s for %d of pool %s", t.FullName, shortTime(&w.Since), w.Slots, w.Pool))
+		}
+	}
+	return list, err
 }
 
 func (p printer) attempt(a client.Attempt) {

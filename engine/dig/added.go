@@ -33,6 +33,7 @@ func additions() []addition {
 		{"_if", AtTop | AtGroup | AtTask, checkIf},
 		{defaultsKey, AtTop, checkDefaults},
 		{"_env", AtTop | AtGroup, checkEnv},
+		{concurrencyKey, AtTop, checkConcurrency},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
 		{"_timeout", AtTop | AtGroup | AtTask, checkTimeout},
 		{"_pool", AtTask, checkPool},

@@ -59,9 +59,9 @@ func (in *interpreter) fresh() {
 	in.guards = nil
 }
 
-// start begins the attempt: start [params={...}] [limit=N] [nosla=true]
+// start begins the attempt: start [params={...}] [limit=N] [nosla=true] [slot=POOL]
 func (in *interpreter) start(a args, _ Step) (string, error) {
-	if err := a.only(0, "params", "limit", "nosla", "guard"); err != nil {
+	if err := a.only(0, "params", "limit", "nosla", "slot", "guard"); err != nil {
 		return "", err
 	}
 	params, err := a.mapping("params")
@@ -73,7 +73,11 @@ func (in *interpreter) start(a args, _ Step) (string, error) {
 		return "", err
 	}
 	by := in.by(a)
-	return in.step(engine.Start{By: by, Params: params, Limit: limit, Carried: in.carried, NoSLA: a.keys["nosla"] == "true"}, by.Guard)
+	e := engine.Start{By: by, Params: params, Limit: limit, Carried: in.carried, NoSLA: a.keys["nosla"] == "true"}
+	if name := a.keys["slot"]; name != "" {
+		e.Slot = &engine.PoolClaim{Name: name, Slots: 1, Size: 1}
+	}
+	return in.step(e, by.Guard)
 }
 
 // resume takes over tasks of the attempt so far into a new one of the same workflow, or
@@ -231,10 +235,15 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	return in.step(e, by.Guard)
 }
 
-// granted says that a task has the slots that it waits for: granted +task [d=N]
+// granted says that a task, or the attempt, has the slots that it waits for: granted +task [d=N] | granted attempt
 func (in *interpreter) granted(a args, _ Step) (string, error) {
 	if err := a.only(1, "d", "guard"); err != nil {
 		return "", err
+	}
+	if a.word(0) == "attempt" {
+		_, run := in.state.UseOf(engine.Whole)
+		by := in.by(a)
+		return in.step(engine.Granted{By: by, Run: run}, by.Guard)
 	}
 	run, err := in.run(a.word(0), a)
 	if err != nil {

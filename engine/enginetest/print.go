@@ -65,7 +65,12 @@ func (in *interpreter) apply(c engine.Change) line {
 		if !c.SLAAt.IsZero() {
 			text += ", sla at " + in.since(c.SLAAt)
 		}
+		if c.Slot != nil {
+			text += ", waits for pool " + c.Slot.Name
+		}
 		return line{text: text}
+	case engine.Admitted:
+		return line{text: "the attempt has its slot"}
 	case engine.TasksAdded:
 		return line{text: in.added(c)}
 	case engine.TaskChanged:
@@ -90,6 +95,9 @@ func (in *interpreter) apply(c engine.Change) line {
 
 // name is a task's full name, with its id when several have that name.
 func (in *interpreter) name(id engine.TaskID) string {
+	if id == engine.Whole {
+		return "the attempt"
+	}
 	t := in.mirror.Task(id)
 	if in.named[t.Name] > 1 {
 		return fmt.Sprintf("%s#%d", t.Name, id)

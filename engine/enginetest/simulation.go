@@ -63,7 +63,7 @@ func (s *Simulation) Start() error {
 	if !s.Large && !s.Gated {
 		s.model = NewModel(s.def, limit)
 	}
-	return s.feed(engine.Start{By: s.by(), Params: s.Params(), Limit: limit})
+	return s.feed(s.start(limit, nil))
 }
 
 // Resume starts a new attempt of the same workflow from the one that is over, which is
@@ -76,7 +76,15 @@ func (s *Simulation) Resume() (bool, error) {
 	s.model, s.past, s.guards = nil, nil, nil
 	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}
 	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
-	return true, s.feed(engine.Start{By: s.by(), Params: s.Params(), Limit: 1000, Carried: carried})
+	return true, s.feed(s.start(1000, carried))
+}
+
+func (s *Simulation) start(limit int, carried []engine.Carried) engine.Start {
+	e := engine.Start{By: s.by(), Params: s.Params(), Limit: limit, Carried: carried}
+	if s.Gated && s.one("slot", 3) {
+		e.Slot = &engine.PoolClaim{Name: "whole", Slots: 1, Size: 1}
+	}
+	return e
 }
 
 // Ended says whether the attempt is over.

@@ -92,7 +92,14 @@ func (s *Simulation) follow(text []byte, guard string) error {
 				delete(s.owed, id)
 			}
 		}
-		if _, over := c.(engine.AttemptEnded); over {
+		switch c := c.(type) {
+		case engine.AttemptStarted:
+			if c.Slot != nil {
+				s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
+			}
+		case engine.Admitted:
+			delete(s.owed, engine.Whole)
+		case engine.AttemptEnded:
 			clear(s.owed)
 		}
 		if !ok {
@@ -106,13 +113,16 @@ func (s *Simulation) follow(text []byte, guard string) error {
 	return nil
 }
 
-// transition checks a move of one task: done is for ever, and nothing starts early.
+// transition checks a move of one task: done is for ever, and nothing starts early, or while the attempt waits.
 func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
 	if was.Done() {
 		return fmt.Errorf("%s left %v", t.Name, was)
 	}
 	if was != engine.Blocked || t.ID == engine.Root {
 		return nil
+	}
+	if s.mirror.Waits() && int(t.ID) <= len(s.def.Nodes) && t.State != engine.Canceled && !t.Cancel {
+		return fmt.Errorf("%s starts although the attempt waits", t.Name)
 	}
 	if p := s.mirror.Task(t.Parent); p.State != engine.Planned && p.State != engine.Success {
 		return fmt.Errorf("%s starts below a parent that is %v", t.Name, p.State)
@@ -334,7 +344,8 @@ func (s *Simulation) timers() error {
 		want := 0
 		if x := t.Timeout; x != nil && !t.Cancel && x.Expired == "" {
 			below := t.State == engine.Planned && t.Ending == engine.Blocked
-			want = max(asInt(below && x.Try > 0), asInt((below || t.Waits()) && x.Total > 0))
+			turn := t.ID != engine.Root || !s.state.Waits() // its first round begins with it
+			want = max(asInt(below && turn && x.Try > 0), asInt((below || t.Waits()) && x.Total > 0))
 		}
 		if owed[t.ID] != want && !s.Ended() {
 			return fmt.Errorf("%s is %v and has %d timers of %+v", t.Name, t.State, owed[t.ID], t.Timeout)
@@ -355,13 +366,16 @@ func asInt(b bool) int {
 
 // afterEnd: only End is owed, once, and slots that are to be given up; nothing applies any more.
 func (s *Simulation) afterEnd() error {
-	ends := 0
+	ends, slots := 0, 0
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
-			switch e.(type) {
+			switch e := e.(type) {
 			case engine.End:
 				ends++
 			case engine.Release:
+				if e.Task == engine.Whole {
+					slots++
+				}
 			default:
 				return fmt.Errorf("after the end %s owes %+v", g, e)
 			}
@@ -369,6 +383,9 @@ func (s *Simulation) afterEnd() error {
 	}
 	if ends != 1 {
 		return fmt.Errorf("the end is owed %d times", ends)
+	}
+	if use, _ := s.state.UseOf(engine.Whole); use != nil && slots != 1 {
+		return fmt.Errorf("the slot of the attempt is given up %d times", slots)
 	}
 	for _, e := range append(s.past, engine.Kill{}, engine.GoOn{}, engine.SLADue{}) {
 		if changes, why := s.state.Step(e, s.now); why == "" || len(changes) > 0 {

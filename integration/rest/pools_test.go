@@ -92,3 +92,54 @@ func TestPoolInUse(t *testing.T) {
 		t.Errorf("delete a pool in use: %d %s", a.status, a.content)
 	}
 }
+
+// TestConcurrency proves what the API says of an attempt that waits for its turn and of a start that is refused, and that a kill ends
+// one that waits.
+func TestConcurrency(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	c := caller{server, t, server.token(t, 1, "admin")}
+	text := "zerodag: 1\nconcurrency: {attempts: 1, on_limit: %s}\n+a:\n  wait>: 600s\n"
+	c.push(archive(map[string]string{"line.dig": fmt.Sprintf(text, "wait"), "only.dig": fmt.Sprintf(text, "skip")}))
+	running := c.start("p", "line", "2024-01-02T00:00:00Z")
+	c.until("/api/attempts/"+running+"/tasks", `"state":"retry_waiting"`)
+	waiting := c.start("p", "line", "2024-01-03T00:00:00Z")
+	tasks := c.must(http.MethodGet, "/api/attempts/"+waiting+"/tasks", nil)["tasks"].([]any)
+	root, child := tasks[0].(map[string]any), tasks[1].(map[string]any)
+	if w, _ := root["waiting"].(map[string]any); root["state"] != "ready" || w["pool"] != "concurrency:line" || child["state"] != "blocked" {
+		t.Errorf("an attempt that waits shows %v and %v", root, child)
+	}
+	for _, id := range []string{waiting, running} {
+		c.must(http.MethodPost, "/api/attempts/"+id+"/kill", nil)
+		if a := c.ended(id); a["status"] != "killed" {
+			t.Errorf("a killed attempt is %v", a["status"])
+		}
+	}
+	only := c.start("p", "only", "2024-01-02T00:00:00Z")
+	w := c.must(http.MethodGet, "/api/workflow?project=p&name=only", nil)
+	start := func(session string) answer {
+		return c.call(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":%q,"params":{}}`, w["id"], session))
+	}
+	if a := start("2024-01-03T00:00:00Z"); a.status != http.StatusBadRequest || !strings.Contains(string(a.content), "already running: attempt "+only) {
+		t.Errorf("one more attempt: %d %s", a.status, a.content)
+	}
+	if a := start("2024-01-02T00:00:00Z"); a.status != http.StatusConflict || !strings.Contains(string(a.content), `"id":"`+only+`"`) {
+		t.Errorf("the same session again: %d %s", a.status, a.content)
+	}
+	if pools := c.must(http.MethodGet, "/api/pools", nil)["pools"].([]any); len(pools) != 0 {
+		t.Errorf("pools that nobody has made are listed: %v", pools)
+	}
+	c.must(http.MethodPost, "/api/attempts/"+only+"/kill", nil)
+	c.ended(only)
+}
+
+// until asks until an answer has a text.
+func (c caller) until(path, text string) {
+	c.t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // polls, as clients of this API do
+		if a := c.call(http.MethodGet, path, nil); strings.Contains(string(a.content), text) {
+			return
+		}
+	}
+	c.t.Fatalf("%s never has %s", path, text)
+}

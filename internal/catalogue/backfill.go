@@ -153,7 +153,7 @@ func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r
 		n := host.NewAttempt{Site: w.Site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: t.UTC(), RetryName: r.Name,
 			Zone: w.Zone, Params: params, CreatedAt: c.o.Now().UTC(), WaitsFor: i - 1}
 		if i == 0 {
-			if n.First, err = c.attempts.first(d, params, n.CreatedAt, engine.Start{NoSLA: true}); err != nil {
+			if n.First, err = c.attempts.first(d, params, t, n.CreatedAt, engine.Start{NoSLA: true}); err != nil {
 				return nil, err
 			}
 			n.Message = host.StartMessage()

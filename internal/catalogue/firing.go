@@ -167,6 +167,9 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	switch {
 	case errors.As(err, &e) && e.Existing != nil:
 		return started, nil
+	case errors.Is(err, host.ErrAtLimit):
+		c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", e.Message)
+		return skipped, nil
 	case errors.Is(err, host.ErrForgotten):
 		c.o.Logger.Warn("schedule passes a session that was removed", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session))
 		return started, nil
@@ -200,21 +203,8 @@ func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.
 	if !times.SkipOnOvertime {
 		return false, nil
 	}
-	for after := int64(0); ; {
-		active, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: s.Site, After: after, Count: atOnce})
-		if err != nil {
-			return false, err
-		}
-		for _, a := range active {
-			if a.Project.ID == s.Project.ID && a.Workflow.Name == s.Workflow.Name {
-				return true, nil
-			}
-			after = a.ID
-		}
-		if len(active) < atOnce {
-			return false, nil
-		}
-	}
+	active, err := c.activeOf(ctx, host.Workflow{Site: s.Site, Project: s.Project, Name: s.Workflow.Name}, 1, func(host.Attempt) bool { return true })
+	return len(active) > 0, err
 }
 
 // doneByHand says whether the workflow has succeeded since the session before this one was due, in an attempt that is not

@@ -39,7 +39,9 @@ func (c pooling) SetPool(ctx context.Context, ref host.PoolRef, slots int64) (ho
 }
 
 // slots runs turns on the pools of the deployment.
-func (c *stores) slots() pool.Runner { return pool.NewRunner(c.o.Semaphore, c.o.Events, c.o.Now) }
+func (c *stores) slots() pool.Runner {
+	return pool.NewRunner(c.o.Semaphore, c.o.Pools, c.o.Events, c.o.Now)
+}
 
 // HoldPool sets whether a pool is held: then nobody is given a slot, and who has one keeps it.
 func (c pooling) HoldPool(ctx context.Context, ref host.PoolRef, held bool) (host.Pool, error) {
@@ -60,9 +62,25 @@ func (c pooling) Pool(ctx context.Context, ref host.PoolRef, n int) (host.Pool, 
 	return p, l, err
 }
 
-// Pools lists pools of a site and of its projects, ascending by id.
-func (c pooling) Pools(ctx context.Context, q host.PoolQuery) ([]host.Pool, error) {
-	return c.o.Pools.Pools(ctx, q)
+// Pools lists pools of a site and of its projects that somebody has made, ascending by id.
+func (c pooling) Pools(ctx context.Context, q host.PoolQuery) (made []host.Pool, err error) {
+	for {
+		list, err := c.o.Pools.Pools(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range list {
+			if q.After = p.ID; !p.Implicit() {
+				made = append(made, p)
+			}
+			if q.Count > 0 && len(made) == q.Count {
+				return made, nil
+			}
+		}
+		if q.Count == 0 || len(list) < q.Count {
+			return made, nil
+		}
+	}
 }
 
 // DeletePool removes a pool that nobody uses, and returns what it was.
@@ -101,7 +119,7 @@ func (c *stores) checkPools(ctx context.Context) error {
 			return errors.Join(append(failed, err)...)
 		}
 		for _, p := range list {
-			if err := c.checkPool(ctx, p.PoolRef); err != nil {
+			if err := c.checkPool(ctx, p); err != nil {
 				failed = append(failed, err)
 			}
 			after = p.ID
@@ -109,10 +127,20 @@ func (c *stores) checkPools(ctx context.Context) error {
 	}
 }
 
-func (c *stores) checkPool(ctx context.Context, ref host.PoolRef) error {
+// idle is how long a pool that nobody has made is kept without a change of its size: it costs a write to make it anew.
+const idle = 24 * time.Hour
+
+func (c *stores) checkPool(ctx context.Context, p host.Pool) error {
+	ref := p.PoolRef
 	l, err := c.o.Semaphore.Line(ctx, ref, 0)
 	if err != nil {
 		return fmt.Errorf("look after pool %s: %w", ref.Name, err)
+	}
+	if p.Implicit() && len(l.Taken)+len(l.Waiting) == 0 && c.o.Now().Sub(p.UpdatedAt) > idle {
+		if err := c.o.Pools.DeletePool(ctx, ref); err != nil && !errors.Is(err, host.ErrConflict) && !errors.Is(err, host.ErrNotFound) {
+			return fmt.Errorf("remove pool %s: %w", ref.Name, err)
+		}
+		return nil
 	}
 	r, looked := c.slots(), map[string]bool{}
 	for _, s := range l.Taken {
@@ -143,7 +171,7 @@ func (c *stores) checkHolder(ctx context.Context, r pool.Runner, ref host.PoolRe
 	case err == nil:
 		task := engine.TaskID(h.Task)
 		if stands = loaded.State.TryOf(task, h.Try); stands == engine.TryWaits {
-			u := loaded.State.Task(task).Pool
+			u, _ := loaded.State.UseOf(task)
 			claim.Slots, claim.Priority, claim.Since = u.Slots, u.Priority, u.Since.UnixMilli()
 		}
 	case !errors.Is(err, host.ErrGone) && !errors.Is(err, host.ErrNotFound):

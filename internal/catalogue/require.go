@@ -25,7 +25,7 @@ func (c *Catalogue) Require(ctx context.Context, from host.Attempt, q operators.
 	case errors.As(err, &e) && e.Existing != nil:
 		x := e.Existing
 		return operators.StartedAttempt{SessionID: x.SessionID, AttemptID: x.ID, Done: x.Done, Success: x.Success}, nil
-	case errors.Is(err, host.ErrTooManyAttempts):
+	case errors.Is(err, host.ErrTooManyAttempts), errors.Is(err, host.ErrAtLimit):
 		return operators.StartedAttempt{}, operators.ErrTooManyAttempts
 	}
 	return operators.StartedAttempt{}, err

@@ -101,7 +101,10 @@ func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest
 	if err := c.mayStart(ctx, q.Site, d, 1); err != nil {
 		return RerunPlan{}, err
 	}
-	if _, err := c.given(ctx, d.Workflow, q); err != nil {
+	if q.Params, err = c.given(ctx, d.Workflow, q); err != nil {
+		return RerunPlan{}, err
+	}
+	if err := c.mayBeOneMore(ctx, d, q); err != nil {
 		return RerunPlan{}, err
 	}
 	p := RerunPlan{Workflow: d.Workflow}

@@ -79,6 +79,9 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 			return host.Attempt{}, err
 		}
 	}
+	if err := c.mayBeOneMore(ctx, d, r); err != nil {
+		return host.Attempt{}, err
+	}
 	n, err := c.newAttempt(d, r)
 	if err != nil {
 		return host.Attempt{}, err
@@ -148,7 +151,7 @@ func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAtte
 		return host.NewAttempt{}, userError(err)
 	}
 	now := c.o.Now().UTC()
-	first, err := c.first(d, params, now, engine.Start{Carried: r.carried, RunAt: r.runTime})
+	first, err := c.first(d, params, r.SessionTime, now, engine.Start{Carried: r.carried, RunAt: r.runTime})
 	if err != nil {
 		return host.NewAttempt{}, err
 	}
@@ -162,7 +165,11 @@ func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAtte
 // first is the entry that begins an attempt's log: what the engine makes of the start, decided here
 // so that the attempt exists with its first tasks or not at all. What entry 1 orders is carried out
 // by the message with its guard.
-func (c lifecycle) first(d replay.Definition, params *param.Map, now time.Time, start engine.Start) (host.Entry, error) {
+func (c lifecycle) first(d replay.Definition, params *param.Map, session, now time.Time, start engine.Start) (host.Entry, error) {
+	var err error
+	if start.Slot, err = c.slotOf(d, params, session, start.NoSLA); err != nil {
+		return host.Entry{}, userError(err)
+	}
 	start.By, start.Params, start.Limit = engine.By{Guard: host.StartGuard}, params, c.o.Limits.Tasks
 	state := engine.New(d.Compiled, c.o.Defaults)
 	changes, why := state.Step(start, now)

@@ -137,6 +137,14 @@ type Task struct {
 	RetryAt         *time.Time `json:"retryAt"`
 	StartedAt       *time.Time `json:"startedAt"`
 	Error           *param.Map `json:"error"`
+	Waiting         *Waiting   `json:"waiting,omitempty"`
+}
+
+// Waiting is what a task waits for that could run otherwise; that of the root is about the whole attempt.
+type Waiting struct {
+	Pool  string    `json:"pool"`
+	Slots int       `json:"slots"`
+	Since time.Time `json:"since"`
 }
 
 // LogFile is a log file of an attempt; Direct is empty when only the server has it.

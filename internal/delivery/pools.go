@@ -75,7 +75,7 @@ func (w *Worker) release(ctx context.Context, a *attempt, r engine.Release) erro
 	c := claimOf(a.id, a.ask(r.Task, r.Pool, r.Try, r.Since))
 	refs := []host.PoolRef{{Site: a.row.Site, Project: r.Project, Name: r.Pool.Name}}
 	if r.Waited {
-		refs = poolsOf(a.row, r.Pool.Name)
+		refs = poolsOf(a.row, r.Pool)
 	}
 	for _, ref := range refs {
 		if _, err := w.Slots.Run(ctx, ref, pool.Release(c, r.Waited)); err != nil {
@@ -85,9 +85,14 @@ func (w *Worker) release(ctx context.Context, a *attempt, r engine.Release) erro
 	return nil
 }
 
-// poolsOf are the pools that a name may mean in an attempt: that of its project goes before that of the site.
-func poolsOf(row host.Attempt, name string) []host.PoolRef {
-	return []host.PoolRef{{Site: row.Site, Project: row.Project.ID, Name: name}, {Site: row.Site, Name: name}}
+// poolsOf are the pools that a claim may mean in an attempt: that of its project goes before that of the site. One that nobody
+// has to make is of the project.
+func poolsOf(row host.Attempt, c engine.PoolClaim) []host.PoolRef {
+	of := host.PoolRef{Site: row.Site, Project: row.Project.ID, Name: c.Name}
+	if c.Size > 0 || of.Implicit() {
+		return []host.PoolRef{of}
+	}
+	return []host.PoolRef{of, {Site: row.Site, Name: c.Name}}
 }
 
 // askAgain sends again what has tasks ask for slots, since a revival knows of no message. The lock is held.
@@ -107,15 +112,18 @@ func (d *delivery) askAgain(ctx context.Context) error {
 // slots handles a message that has a task try for its slots. The state was forgotten: what is done here follows from the log
 // as it is.
 func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
-	row, now, err := d.standing(ctx, ask)
+	row, now, use, err := d.standing(ctx, ask)
 	if err != nil {
 		return err
 	}
-	claim, refs := claimOf(d.attempt.id, ask), poolsOf(row, ask.Pool)
+	if ask.By != 0 {
+		return d.displaced(ctx, ask)
+	}
+	claim, refs := claimOf(d.attempt.id, ask), poolsOf(row, use.PoolClaim)
 	woken := host.PoolRef{Site: ask.Site, Project: ask.Project, Name: ask.Pool}
 	switch now {
 	case engine.TryWaits:
-		ref, outcome, err := d.acquire(ctx, refs, claim)
+		ref, outcome, err := d.acquire(ctx, refs, claim, d.Slots.Sized(use.Size, !ask.Woken))
 		if err != nil {
 			return err
 		}
@@ -125,7 +133,7 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 			}
 		}
 		if outcome == pool.Waiting {
-			return nil
+			return d.atLimit(ctx, use, ref, claim)
 		}
 		return d.settle(ctx, ask, ref, outcome, refs)
 	case engine.TryHas:
@@ -143,7 +151,8 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 }
 
 // standing reads what the log says of a try. Of an attempt that is gone all is over, and its row says Done.
-func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, engine.Standing, error) {
+func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, engine.Standing, engine.PoolUse, error) {
+	use := engine.PoolUse{PoolClaim: engine.PoolClaim{Name: ask.Pool}}
 	a := d.attempt
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -154,18 +163,21 @@ func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Atte
 			row, err = host.Attempt{Site: ask.Site, Project: host.Ref{ID: ask.Project}}, nil // retention has removed it
 		}
 		row.Done = true
-		return row, engine.TryOver, err
+		return row, engine.TryOver, use, err
 	}
 	if err != nil {
-		return host.Attempt{}, engine.NotKnown, err
+		return host.Attempt{}, engine.NotKnown, use, err
 	}
-	return a.row, a.state.TryOf(ask.Task, ask.Try), nil
+	if u, _ := a.state.UseOf(ask.Task); u != nil {
+		use = *u
+	}
+	return a.row, a.state.TryOf(ask.Task, ask.Try), use, nil
 }
 
 // acquire tries for the slots of the first pool that there is.
-func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Claim) (host.PoolRef, pool.Outcome, error) {
+func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Claim, slots pool.Runner) (host.PoolRef, pool.Outcome, error) {
 	for _, ref := range refs {
-		o, err := d.Slots.Run(ctx, ref, pool.Acquire(c))
+		o, err := slots.Run(ctx, ref, pool.Acquire(c))
 		if err != nil || o != pool.Missing {
 			return ref, o, err
 		}
@@ -189,7 +201,8 @@ func (d *delivery) settle(ctx context.Context, ask events.SlotsAsk, ref host.Poo
 		if s.TryOf(ask.Task, ask.Try) != engine.TryWaits {
 			return nil, false
 		}
-		by, run := engine.By{Guard: d.guard}, engine.Run{Task: ask.Task, Dispatch: s.Task(ask.Task).Dispatch}
+		_, run := s.UseOf(ask.Task)
+		by := engine.By{Guard: d.guard}
 		if o == pool.Granted {
 			return []engine.Event{engine.Granted{By: by, Run: run, Project: ref.Project}}, true
 		}
@@ -202,7 +215,7 @@ func (d *delivery) settle(ctx context.Context, ask events.SlotsAsk, ref host.Poo
 		return nil
 	}
 	d.attempt.forget()
-	_, now, err := d.standing(ctx, ask)
+	_, now, _, err := d.standing(ctx, ask)
 	switch {
 	case err != nil:
 		return err

@@ -24,6 +24,9 @@ var (
 	ErrUnavailable = operators.ErrUnavailable
 )
 
+// ErrAtLimit says that so many attempts of the workflow run, or wait, that no other one may start (`concurrency`).
+var ErrAtLimit = errors.New("the workflow runs as often as it may")
+
 // ErrTooManyAttempts says that the site has all the unfinished attempts that it may have.
 var ErrTooManyAttempts = errors.New("too many attempts running")
 

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strconv"
@@ -24,6 +25,28 @@ type PoolRef struct {
 	Project int64 // 0: the pool belongs to the site
 	Name    string
 }
+
+// implicitPool begins the names of pools that nobody makes: a `:` is in no name that somebody gives.
+const implicitPool = "concurrency:"
+
+// longestKey is how much of the text of a key is in the name of a pool.
+const longestKey = 100
+
+// ConcurrencyPool names the pool whose slots attempts of a workflow have which run at once, those with one key.
+func ConcurrencyPool(workflow, key string) string {
+	name := implicitPool + workflow
+	if key == "" {
+		return name
+	}
+	plain := func(r rune) bool { return r > ' ' && r <= '~' }
+	if len(key) > longestKey || strings.ContainsFunc(key, func(r rune) bool { return !plain(r) }) {
+		key = fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
+	}
+	return name + ":" + key
+}
+
+// Implicit says that nobody has made the pool: it is there since attempts or tasks asked for slots of it.
+func (r PoolRef) Implicit() bool { return strings.HasPrefix(r.Name, implicitPool) }
 
 // Pool is a number of slots that tasks share: who has none of them waits in a line.
 type Pool struct {
@@ -103,10 +126,10 @@ type Semaphore interface {
 	FreeSlots(ctx context.Context, ref PoolRef, holder string, numbers []int) error
 }
 
-// Holder is one try of a task, as a claim names it.
+// Holder is one try of a task, or an attempt as a whole, as a claim names it.
 type Holder struct {
 	Attempt int64
-	Task    int // its place in the attempt
+	Task    int // its place in the attempt; 0: the attempt
 	Try     int
 }
 

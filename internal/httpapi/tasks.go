@@ -27,7 +27,7 @@ type restTask struct {
 	IsGroup         bool         `json:"isGroup"`
 	Skipped         string       `json:"skipped,omitempty"` // why it was not run
 	IgnoredError    bool         `json:"ignoredError,omitempty"`
-	Waiting         *restWaiting `json:"waiting,omitempty"` // for slots of a pool; its state is "ready" meanwhile
+	Waiting         *restWaiting `json:"waiting,omitempty"` // for slots of a pool, the root also for those of `concurrency`; its state is "ready" meanwhile
 }
 
 // restWaiting is what a task waits for that could run otherwise.
@@ -63,6 +63,9 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 	}
 	if t.Waits() {
 		r.State, r.Waiting = engine.Ready.String(), &restWaiting{t.Pool.Name, t.Pool.Slots, moment(t.Pool.Since)}
+	}
+	if slot, _ := s.UseOf(engine.Whole); t.Parent == 0 && s.Waits() {
+		r.State, r.Waiting = engine.Ready.String(), &restWaiting{slot.Name, slot.Slots, moment(slot.Since)}
 	}
 	if t.Outcome != nil {
 		r.ExportParams = object{param.Merge(export, mask(t.Exports))}

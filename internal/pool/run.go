@@ -19,11 +19,15 @@ type Runner struct {
 	// may wait for ever.
 	Wake func(ctx context.Context, pool host.PoolRef, claims []host.Claim) error
 	Now  func() time.Time
+
+	pools  host.Pools
+	size   int // of a pool that is made by who asks; 0: it must be there
+	resize bool
 }
 
 // NewRunner makes a runner that wakes by messages for the attempts of those who wait.
-func NewRunner(s host.Semaphore, q host.Queue, now func() time.Time) Runner {
-	return Runner{Semaphore: s, Now: now, Wake: func(ctx context.Context, ref host.PoolRef, claims []host.Claim) error {
+func NewRunner(s host.Semaphore, p host.Pools, q host.Queue, now func() time.Time) Runner {
+	return Runner{Semaphore: s, pools: p, Now: now, Wake: func(ctx context.Context, ref host.PoolRef, claims []host.Claim) error {
 		list := make([]host.Message, len(claims))
 		for i, c := range claims {
 			h, err := host.ParseHolder(c.Holder)
@@ -35,6 +39,25 @@ func NewRunner(s host.Semaphore, q host.Queue, now func() time.Time) Runner {
 		}
 		return q.Send(ctx, list...)
 	}}
+}
+
+// Sized is the runner for a pool that is there as soon as somebody asks, with so many slots. With resize it also gets that
+// size where it had another one: of several who ask for different sizes the last one who began to ask is heard.
+func (r Runner) Sized(size int, resize bool) Runner {
+	r.size, r.resize = size, resize
+	return r
+}
+
+// line reads a pool.
+func (r Runner) line(ctx context.Context, ref host.PoolRef) (host.Line, error) {
+	l, err := r.Semaphore.Line(ctx, ref, 0)
+	if err != nil || r.size == 0 || l.Slots == r.size || l.Slots > 0 && !r.resize {
+		return l, err
+	}
+	if _, err := r.pools.SetPool(ctx, ref, r.size, r.Now()); err != nil {
+		return l, err
+	}
+	return r.Semaphore.Line(ctx, ref, 0)
 }
 
 // Run runs a turn to its end. After an error nobody knows what was done of it: the turn must be run anew, from its
@@ -57,7 +80,7 @@ func (r Runner) call(ctx context.Context, pool host.PoolRef, t Turn, c Call) (Tu
 	var err error
 	switch c.Kind {
 	case Read:
-		l, err := r.Semaphore.Line(ctx, pool, 0)
+		l, err := r.line(ctx, pool)
 		if err != nil {
 			return t, err
 		}
