@@ -102,6 +102,8 @@ func (s schema) key(name string) object {
 		o = object{"type": []any{"string", "object"}}
 	case "_ignore_error":
 		o = object{"type": []any{"boolean", "string", "object"}}
+	case "_store", "_repeat":
+		o = object{"type": "object"}
 	case "_if":
 		o = object{"type": []any{"boolean", "number", "string", "null"}}
 	case "_after":

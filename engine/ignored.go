@@ -37,20 +37,17 @@ func (t *Task) ignores(failure *param.Map) bool {
 			return true
 		}
 	}
-	pattern, _ := conditions.Get("message")
-	part, _ := pattern.(string)
-	return part != "" && fits(part, message)
+	if conditions.Has("output") && failure.Has(OutputKey) {
+		return true
+	}
+	wanted, _ := conditions.Get("message")
+	part, _ := wanted.(string)
+	pattern, err := param.ParsePattern(part)
+	return part != "" && err == nil && pattern.In(message) // files with a wrong expression are refused
 }
 
-// fits says whether a text has what is looked for in it: `/a+b/` is a regular expression, anything else a part of the text.
-// A wrong expression fits nothing: files with one are refused.
-func fits(pattern, text string) bool {
-	if inner, ok := strings.CutPrefix(pattern, "/"); ok && strings.HasSuffix(inner, "/") {
-		re, err := regexp.Compile(strings.TrimSuffix(inner, "/"))
-		return err == nil && re.MatchString(text)
-	}
-	return strings.Contains(text, pattern)
-}
+// OutputKey is the key of an error with the line of a command's output that `_ignore_error: {output}` looks for.
+const OutputKey = "output"
 
 var codePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:failed|ended) with code (\d+)`) })
 

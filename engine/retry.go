@@ -76,6 +76,15 @@ func scalarRetry(v param.Value) (RetryPolicy, error) {
 // retryCount is the key in state params that counts retries of every kind.
 const retryCount = "retry_count"
 
+// RetryState is what of the state of a task counts retries, without what an operator keeps in it.
+func RetryState(state *param.Map) *param.Map {
+	out := param.New()
+	if n, there := state.Get(retryCount); there {
+		out.Set(retryCount, n)
+	}
+	return out
+}
+
 // jobState is the key in state params of what a try has started elsewhere: the next try must
 // not take it for its own.
 const jobState = "commandStatus"

@@ -120,6 +120,7 @@ type Task struct {
 	// Template evaluates `${...}` in text, a file's content say, with Params as variables.
 	Template func(text string) (string, error)
 
+	captures   *captures   // what the command is to leave; nil: its file does not ask for anything
 	references *references // nil: nothing is data, every `${secret:key}` was written
 }
 

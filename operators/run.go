@@ -98,6 +98,9 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 		return Outcome{Later: &Later{State: j.State}}
 	}
 	failure := report(j, err)
+	if line := j.captures.line(); line != "" {
+		failure = param.Merge(failure, param.New(engine.OutputKey, line))
+	}
 	if !j.EvalStored {
 		failure = param.DataMap(failure)
 	}
@@ -151,7 +154,10 @@ func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) 
 	if j.Cancel {
 		return Result{}, j.clean(ctx, op)
 	}
-	result, err := j.inTime(ctx, op)
+	if j.captures, err = j.capturesOf(); err != nil {
+		return Result{}, err
+	}
+	result, err := j.inTime(ctx, e, op)
 	if err == nil {
 		j.reportUnused(key)
 	}
@@ -294,15 +300,15 @@ func commandText(v param.Value) string {
 }
 
 // try runs the operator and turns its own failure into a retry while `_retry` allows.
-func (j *Job) try(ctx context.Context, op Operator) (Result, error) {
+func (j *Job) try(ctx context.Context, e Evaluator, op Operator) (Result, error) {
 	if !op.Retries {
-		return op.Run(ctx, &j.Task)
+		return j.once(ctx, e, op)
 	}
 	policy, err := j.retries()
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := op.Run(ctx, &j.Task)
+	result, err := j.once(ctx, e, op)
 	var later *Later
 	if err == nil || errors.As(err, &later) || errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
 		return result, err
@@ -321,10 +327,19 @@ func (j *Job) retries() (engine.RetryPolicy, error) {
 
 // again is a failure, or the request for another try where one is left.
 func (j *Job) again(policy engine.RetryPolicy, failure error) error {
-	if next, wait, ok := policy.Next(j.State); ok {
+	if next, wait, ok := policy.Next(j.State.Without(repeatKey)); ok {
 		return &Later{After: wait, State: next, Err: failure, Retry: true}
 	}
 	return failure
+}
+
+// once runs the operator, with what its command leaves, and says whether `_repeat` wants another run.
+func (j *Job) once(ctx context.Context, e Evaluator, op Operator) (Result, error) {
+	result, err := op.Run(ctx, &j.Task)
+	if err == nil {
+		err = j.captures.store(&result)
+	}
+	return j.repeat(ctx, e, result, err)
 }
 
 // clean ends what earlier runs left behind after a kill.

@@ -35,6 +35,9 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 	if err != nil {
 		return Exit{}, err
 	}
+	if t.captures != nil {
+		s = t.captures.around(s)
+	}
 	scratch := t.scratch(s.Operator)
 	args := s.Args(workdir, func(name string) string {
 		return path.Join(upwards(workdir), scratch, name)
@@ -55,6 +58,9 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 		return Exit{}, t.pending(err)
 	}
 	t.State = t.State.Without(commandKey)
+	if t.captures != nil {
+		t.captures.left(exit)
+	}
 	if exit.Why != "" {
 		return Exit{}, Failf("%s", exit.Why)
 	}

@@ -14,16 +14,16 @@ var errTime = errors.New("the time of the task is over")
 
 // inTime is a try that ends when the time of the task is over, with all that it left running elsewhere. `_retry` may
 // repeat it, whatever the operator; when the time for all tries is over nothing is repeated.
-func (j *Job) inTime(ctx context.Context, op Operator) (Result, error) {
+func (j *Job) inTime(ctx context.Context, e Evaluator, op Operator) (Result, error) {
 	end, kind := j.Timeout.Deadline(j.Now)
 	if end.IsZero() {
-		return j.try(ctx, op)
+		return j.try(ctx, e, op)
 	}
 	if left := end.Sub(j.Now); left > 0 {
 		j.Commands = graceful{j.Commands, j.Timeout.Grace}
 		within, stop := context.WithTimeoutCause(ctx, left, errTime)
 		defer stop()
-		result, err := j.try(within, op)
+		result, err := j.try(within, e, op)
 		if err == nil || within.Err() == nil || ctx.Err() != nil {
 			return result, err
 		}

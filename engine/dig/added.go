@@ -1,7 +1,6 @@
 package dig
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,6 +37,8 @@ func additions() []addition {
 		{"_timeout", AtTop | AtGroup | AtTask, checkTimeout},
 		{"_pool", AtTask, checkPool},
 		{"_ignore_error", AtTop | AtGroup | AtTask, checkIgnore},
+		{"_store", AtTask, checkStore},
+		{"_repeat", AtTask, checkRepeat},
 	}
 }
 
@@ -137,6 +138,9 @@ func checkIf(key string, v param.Value, report func([]string, string, string)) {
 	}
 }
 
+// expressionHint is the remedy for a wrong regular expression.
+const expressionHint = "see https://pkg.go.dev/regexp/syntax for what one may have"
+
 // checkIgnore wants true or false, or what an error must be like.
 func checkIgnore(key string, v param.Value, report func([]string, string, string)) {
 	m, ok := v.(*param.Map)
@@ -144,7 +148,7 @@ func checkIgnore(key string, v param.Value, report func([]string, string, string
 		checkYes(key, v, report)
 		return
 	}
-	const form = "write `_ignore_error: true`, or {exit_code: [3, 4], message: part of it or /regular expression/}"
+	const form = "write `_ignore_error: true`, or {exit_code: [3, 4], message: part of it or /regular expression/, output: the same of a line that the command printed}"
 	for k, v := range m.All() {
 		switch k {
 		case "exit_code":
@@ -158,15 +162,14 @@ func checkIgnore(key string, v param.Value, report func([]string, string, string
 					break
 				}
 			}
-		case "message":
+		case "message", "output":
 			text, ok := v.(string)
-			inner, isPattern := strings.CutPrefix(text, "/")
-			_, err := regexp.Compile(strings.TrimSuffix(inner, "/"))
+			_, err := param.ParsePattern(text)
 			switch {
 			case !ok || text == "":
-				report([]string{k}, "message must be a text: "+sample(v), form)
-			case isPattern && strings.HasSuffix(inner, "/") && err != nil:
-				report([]string{k}, "message is no regular expression: "+err.Error(), "see https://pkg.go.dev/regexp/syntax for what one may have")
+				report([]string{k}, k+" must be a text: "+sample(v), form)
+			case err != nil:
+				report([]string{k}, k+" is no regular expression: "+err.Error(), expressionHint)
 			}
 		default:
 			report([]string{k}, "'"+k+"' is not read by anybody", form)

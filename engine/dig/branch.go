@@ -1,11 +1,6 @@
 package dig
 
-import (
-	"regexp"
-	"strings"
-
-	"zerodag/engine/param"
-)
+import "zerodag/engine/param"
 
 // BranchKeys are the keys of `switch>` that hold tasks: those of each case, and those of none.
 func BranchKeys() []string { return []string{"_cases", "_default"} }
@@ -29,11 +24,8 @@ func (c *compiler) branches(index int, config *param.Map) {
 		return
 	}
 	for name, v := range cases.All() {
-		inner, begins := strings.CutPrefix(name, "/")
-		if pattern, ends := strings.CutSuffix(inner, "/"); begins && ends {
-			if _, err := regexp.Compile(pattern); err != nil {
-				c.fail(index, []string{"_cases", name}, "see https://pkg.go.dev/regexp/syntax for what one may have", "The case '%s' is no regular expression: %v", name, err)
-			}
+		if _, err := param.ParsePattern(name); err != nil {
+			c.fail(index, []string{"_cases", name}, expressionHint, "The case '%s' is no regular expression: %v", name, err)
 		}
 		c.branch(index, []string{"_cases", name}, v, form)
 	}

@@ -14,7 +14,7 @@ const defaultsKey = "_defaults"
 func DefaultableKeys() []string {
 	keys := []string{"_retry", "_error", "_check", "_env", "_workdir", "_secrets"}
 	for _, key := range AddedKeys(AtTask) {
-		if key != "_if" { // which is about one task, or about a group of them
+		if !slices.Contains([]string{"_if", "_store", "_repeat"}, key) { // which are about one task
 			keys = append(keys, key)
 		}
 	}

@@ -4,8 +4,6 @@ package switchcase
 
 import (
 	"context"
-	"regexp"
-	"strings"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -30,11 +28,11 @@ func run(_ context.Context, t *operators.Task) (operators.Result, error) {
 		return operators.Result{}, err
 	}
 	for name, v := range cases.All() {
-		fits, err := fits(name, value)
+		pattern, err := param.ParsePattern(name)
 		if err != nil {
-			return operators.Result{}, err
+			return operators.Result{}, param.Errorf("The case '%s' is no regular expression: %v", name, err)
 		}
-		if fits {
+		if pattern.Is(value) {
 			tasks, err := param.AsMap(name, v)
 			return chosen(tasks), err
 		}
@@ -47,18 +45,4 @@ func chosen(tasks *param.Map) operators.Result {
 		return operators.Result{}
 	}
 	return operators.Result{Subtasks: tasks}
-}
-
-// fits says whether a value is that of a case, or has what the regular expression between the slashes looks for.
-func fits(name, value string) (bool, error) {
-	inner, begins := strings.CutPrefix(name, "/")
-	pattern, ends := strings.CutSuffix(inner, "/")
-	if !begins || !ends {
-		return name == value, nil
-	}
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return false, param.Errorf("The case '%s' is no regular expression: %v", name, err)
-	}
-	return re.MatchString(value), nil
 }

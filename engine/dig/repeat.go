@@ -1,0 +1,114 @@
+package dig
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// Repeat is `_repeat`: how often and until when a task is run again that has succeeded.
+type Repeat struct {
+	Until, While param.Value // expressions, unevaluated; nil for none
+	ExitCodes    []int64     // with one of these the command is done; nil for none
+	Policy       *param.Map  // limit, interval, interval_type and max_interval, as `_retry` has them
+	Succeed      bool        // a task that has been repeated often enough is a success
+}
+
+// repeatLimit is how often a task is run at most unless it says otherwise.
+const repeatLimit = 1000
+
+const repeatForm = "write `_repeat: {until: \"${status == 'ready'}\", interval: 60}`, with while or exit_code in place of until"
+
+// ParseRepeat reads `_repeat`.
+func ParseRepeat(v param.Value) (Repeat, error) {
+	fault := ""
+	r := readRepeat(v, func(_ []string, message, _ string) {
+		if fault == "" {
+			fault = message
+		}
+	})
+	if fault != "" {
+		return Repeat{}, param.Errorf("_repeat: %s", fault)
+	}
+	return r, nil
+}
+
+func checkRepeat(_ string, v param.Value, report func([]string, string, string)) {
+	readRepeat(v, report)
+}
+
+func readRepeat(v param.Value, report func(below []string, message, hint string)) Repeat {
+	r := Repeat{Policy: param.New("limit", int64(repeatLimit))}
+	m, ok := v.(*param.Map)
+	if !ok {
+		report(nil, "'_repeat' must say until when: "+sample(v), repeatForm)
+		return r
+	}
+	ends := 0
+	for key, v := range m.All() {
+		at := []string{key}
+		switch key {
+		case "until", "while":
+			ends++
+			checkIf("_repeat."+key, v, func(_ []string, message, hint string) {
+				report(at, message, strings.ReplaceAll(hint, "`_if: ${session_date > '2026-01-01'}`", "`"+key+": ${rows == 0}`"))
+			})
+			if text, isText := v.(string); !isText || !strings.Contains(text, "${") {
+				report(at, key+" of _repeat is the same each time: "+sample(v), repeatForm)
+			}
+			if key == "until" {
+				r.Until = v
+			} else {
+				r.While = v
+			}
+		case "exit_code":
+			ends++
+			r.ExitCodes = exitCodes(v)
+			if r.ExitCodes == nil {
+				report(at, "exit_code must be a number from 0 to 255, or a list of them: "+sample(v), repeatForm)
+			}
+		case "limit", "interval", "max_interval":
+			least := int64(0)
+			if key == "limit" {
+				least = 1
+			}
+			if n, ok := v.(int64); !ok || n < least {
+				report(at, key+" of _repeat must be a number, at least "+param.Text(least)+": "+sample(v), repeatForm)
+			}
+			r.Policy.Set(key, v)
+		case "interval_type":
+			if text, _ := v.(string); !slices.Contains([]string{"constant", "exponential"}, text) {
+				report(at, "there is no interval_type "+sample(v), "write constant or exponential")
+			}
+			r.Policy.Set(key, v)
+		case "on_limit":
+			text, _ := v.(string)
+			if r.Succeed = text == "succeed"; !r.Succeed && text != "fail" {
+				report(at, "there is no on_limit "+sample(v), "write fail or succeed")
+			}
+		default:
+			report(at, "'"+key+"' of _repeat is not read by anybody", "it may have until, while or exit_code, and limit, interval, interval_type, max_interval and on_limit")
+		}
+	}
+	if ends != 1 {
+		report(nil, "'_repeat' must have one of until, while and exit_code", repeatForm)
+	}
+	return r
+}
+
+// exitCodes reads a number or a list of numbers of ends of commands; nil for anything else.
+func exitCodes(v param.Value) (codes []int64) {
+	list, isList := v.([]param.Value)
+	if !isList {
+		list = []param.Value{v}
+	}
+	for _, n := range list {
+		code, ok := n.(int64)
+		if !ok || code < 0 || code > 255 {
+			return nil
+		}
+		codes = append(codes, code)
+	}
+	return codes
+}

@@ -1,0 +1,59 @@
+package operators
+
+import (
+	"errors"
+	"testing"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// FuzzStored proves that whatever a command leaves is read to values or to an error, and never to more than was there.
+func FuzzStored(f *testing.F) {
+	for _, text := range []string{"a=1\nb=x = y\n", `{"a": {"b": [1, null]}}`, "no pair", "\x00=\xff", `{"a":`, "id=1\nid=2"} {
+		f.Add([]byte(text), "json", "integer")
+	}
+	specs := map[string]string{"stdout": `{a: stdout}`, "match": `{a: {from: stdout, match: "id=(.*)"}}`}
+	f.Fuzz(func(t *testing.T, text []byte, decode, kind string) {
+		if m, err := storedPairs(text); err == nil && m == nil {
+			t.Error("neither values nor an error")
+		}
+		for _, spec := range specs {
+			v, err := dig.ParseYAML("spec", []byte(spec))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := dig.ParseStore(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := list[0]
+			s.Decode, s.Type = decode, kind
+			s.Select = []string{"a", "0"}
+			_, err = storedValue(s, text, true)
+			if failure := (*Failure)(nil); err != nil && !errors.As(err, &failure) {
+				t.Errorf("%v is no failure of the task", err)
+			}
+		}
+	})
+}
+
+// TestTypes proves which texts and values are of which type.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind string
+		v    param.Value
+		want string // as JSON; "" is refused
+	}{
+		{"", "x", `"x"`}, {"string", "12", `"12"`}, {"string", int64(12), ""},
+		{"integer", " 12 ", "12"}, {"integer", "12.0", "12"}, {"integer", "1.5", ""}, {"integer", "x", ""}, {"integer", "", ""}, {"integer", true, ""},
+		{"number", "1.5", "1.5"}, {"number", "1e3", "1000.0"}, {"number", "NaN", ""}, {"boolean", "true", "true"}, {"boolean", "yes", ""},
+		{"array", "[1]", "[1]"}, {"array", "{}", ""}, {"object", `{"a":1}`, `{"a":1}`}, {"object", "[]", ""},
+	} {
+		v, err := asType(c.kind, c.v)
+		if got := param.Text(v); err == nil && got != c.want || err != nil && c.want != "" {
+			t.Errorf("%v as %q is %s, %v, want %s", c.v, c.kind, got, err, c.want)
+		}
+	}
+}

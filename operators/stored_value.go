@@ -1,0 +1,183 @@
+package operators
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// storedPairs reads what a command wrote into $DIGDAG_STORE: one JSON object, or a line KEY=VALUE for each value.
+func storedPairs(text []byte) (*param.Map, error) {
+	out := param.New()
+	trimmed := strings.TrimSpace(string(text))
+	switch {
+	case len(text) > maxCaptured:
+		return nil, Failf("$DIGDAG_STORE has %d bytes, more than %d", len(text), maxStored)
+	case !utf8.Valid(text):
+		return nil, Failf("$DIGDAG_STORE is no text in UTF-8")
+	case strings.HasPrefix(trimmed, "{"):
+		v, err := param.ParseJSON(trimmed)
+		m, ok := v.(*param.Map)
+		if err != nil || !ok {
+			return nil, Failf("$DIGDAG_STORE begins as a JSON object and is none: %v", err)
+		}
+		return m, nil
+	}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, Failf("line %d of $DIGDAG_STORE is not KEY=VALUE: %q", number, shortened(line))
+		}
+		out.Set(name, value)
+	}
+	return out, nil
+}
+
+// shortened is the beginning of a text for a message.
+func shortened(text string) string {
+	const most = 60
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most]) + "..."
+}
+
+// storedValue reads a value of `_store` out of a text; nil: there is none, and none is needed.
+func storedValue(s dig.Stored, text []byte, there bool) (param.Value, error) {
+	v, missing, err := findStored(s, text, there)
+	switch {
+	case err != nil:
+	case missing == "":
+		v, err = asType(s.Type, v)
+	case s.Optional:
+		return nil, nil
+	default:
+		err = errors.New(missing)
+	}
+	if err != nil {
+		return nil, Failf("_store: '%s' %v", s.Name, err)
+	}
+	return v, nil
+}
+
+// findStored looks a value up in a text, or says why it is not there.
+func findStored(s dig.Stored, text []byte, there bool) (v param.Value, missing string, err error) {
+	switch {
+	case !there && s.From == "file":
+		return nil, "has no file " + s.Path, nil
+	case s.From == "file" && len(text) > maxCaptured:
+		return nil, "", fmt.Errorf("comes from a file of more than %d bytes", maxCaptured)
+	}
+	found := strings.ToValidUTF8(string(text), "\uFFFD")
+	if s.Match != nil {
+		all := s.Match.FindAllStringSubmatch(found, -1)
+		if all == nil {
+			return nil, "did not match", nil
+		}
+		last := all[len(all)-1]
+		found = last[min(1, len(last)-1)]
+	}
+	if v, err = decoded(s.Decode, found); err != nil {
+		return nil, "", err
+	}
+	for _, name := range s.Select {
+		if v = below(v, name); v == nil {
+			return nil, "has nothing at ." + strings.Join(s.Select, "."), nil
+		}
+	}
+	return v, "", nil
+}
+
+func decoded(as, text string) (param.Value, error) {
+	switch as {
+	case "lines":
+		list := []param.Value{}
+		for line := range strings.Lines(text) {
+			list = append(list, strings.TrimRight(line, "\r\n"))
+		}
+		return list, nil
+	case "json":
+		v, err := param.ParseJSON(text)
+		if err != nil {
+			return nil, fmt.Errorf("is no JSON: %w", err)
+		}
+		return v, nil
+	case "yaml":
+		v, err := dig.ParseYAML("the text", []byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("is no YAML: %w", err)
+		}
+		return v, nil
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// below is what a value has under a name or an index; nil is nothing.
+func below(v param.Value, name string) param.Value {
+	switch x := v.(type) {
+	case *param.Map:
+		found, _ := x.Get(name)
+		return found
+	case []param.Value:
+		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(x) {
+			return x[i]
+		}
+	}
+	return nil
+}
+
+// asType turns text into a value of a type, and refuses a value of another one. "" is any type.
+func asType(kind string, v param.Value) (param.Value, error) {
+	text, isText := v.(string)
+	if isText && kind != "string" && kind != "" {
+		parsed, err := param.ParseJSON(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("is of type %s, and this is none: %q", kind, shortened(text))
+		}
+		v = parsed
+	}
+	fits := true
+	switch kind {
+	case "string":
+		fits = isText
+	case "integer":
+		switch x := v.(type) {
+		case int64, *big.Int:
+		case float64:
+			if fits = x == math.Trunc(x) && math.Abs(x) < 1<<53; fits {
+				v = int64(x)
+			}
+		default:
+			fits = false
+		}
+	case "number":
+		switch v.(type) {
+		case int64, *big.Int, float64:
+		default:
+			fits = false
+		}
+	case "boolean":
+		_, fits = v.(bool)
+	case "array":
+		_, fits = v.([]param.Value)
+	case "object":
+		_, fits = v.(*param.Map)
+	}
+	if !fits {
+		return nil, fmt.Errorf("is of type %s, and this is none: %s", kind, shortened(param.Text(v)))
+	}
+	return v, nil
+}
