@@ -49,7 +49,7 @@ func (s *State) Apply(changes ...Change) {
 func (s *State) start(c AttemptStarted) {
 	s.started, s.params, s.limit, s.startAt = true, c.Params, c.Limit, c.At
 	s.slaAt, s.slaGuard = c.SLAAt, c.SLAGuard
-	s.slot, s.slotGuard = c.Slot, c.SlotGuard
+	s.priority, s.slot, s.slotGuard = c.Priority, c.Slot, c.SlotGuard
 	if len(c.Carried) > 0 {
 		s.carried = make(map[string]Carried, len(c.Carried))
 		for _, x := range c.Carried {

@@ -19,6 +19,7 @@ type AttemptStarted struct {
 	At       time.Time  `json:"at"`
 	SLAAt    time.Time  `json:"slaAt,omitzero"`
 	SLAGuard string     `json:"slaGuard,omitempty"`
+	Priority int        `json:"priority,omitempty"`
 	// Slot is what the attempt waits for before its first task, and SlotGuard who owes that it is asked for.
 	Slot      *PoolUse `json:"slot,omitempty"`
 	SlotGuard string   `json:"slotGuard,omitempty"`

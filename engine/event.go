@@ -25,6 +25,8 @@ type Start struct {
 	Carried []Carried  `json:"carried,omitempty"`
 	RunAt   time.Time  `json:"runAt,omitzero"` // what sla: counts from; zero is now
 	NoSLA   bool       `json:"noSLA,omitempty"`
+	// Priority is that of the attempt, -2 to 2, where no `_priority` says another one.
+	Priority int `json:"priority,omitempty"`
 	// Slot is that of a pool which the attempt needs before its first task and has until its end (`concurrency`). nil: none.
 	Slot *PoolClaim `json:"slot,omitempty"`
 }

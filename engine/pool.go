@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"zerodag/engine/dig"
 )
 
 // PoolClaim is what `_pool` of a task came to: how many slots of which pool it needs while it runs.
@@ -10,6 +12,8 @@ type PoolClaim struct {
 	Name     string `json:"name"`
 	Slots    int    `json:"slots"`
 	Priority int    `json:"priority,omitempty"` // the higher one goes first
+	// Inherits, of Prepared: the priority is the nearest `_priority`, or that of the attempt.
+	Inherits bool `json:"inherits,omitempty"`
 	// Size, of a pool that nobody has to make: it is there as soon as somebody asks, with so many slots. 0: it must be there.
 	Size int `json:"size,omitempty"`
 	// OnLimit, of an attempt (see Start.Slot), is what is done while there is no slot, as dig.Concurrency has it.
@@ -118,6 +122,9 @@ func (t *Task) needsSlots() bool { return t.Pool != nil && !t.Pool.Has && !t.Can
 
 // acquire has a task wait for the slots of its next try; edit, unless nil, may set more of its progress.
 func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
+	if claim.Inherits {
+		claim.Priority, claim.Inherits = d.priorityOf(t), false
+	}
 	next := PoolUse{PoolClaim: claim, Try: 1, Since: d.now, Waits: true}
 	if old := t.Pool; old != nil {
 		next.Try, next.Freed = old.Try+1, old.Freed
@@ -130,6 +137,20 @@ func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
 		p.Guard, p.Preparing, p.Pool = d.guard, false, &next
 	})
 }
+
+// priorityOf is how important a task is among those that wait: what the nearest `_priority` says, else what its start said. A
+// file that `call>` runs without a level of its own says nothing.
+func (s *State) priorityOf(t *Task) int {
+	for ; t != nil; t = s.Task(t.Parent) {
+		if p, there := dig.PriorityOf(t.Config); there && t.Level > 0 {
+			return p
+		}
+	}
+	return s.priority
+}
+
+// Priority is what the start of the attempt said: -2 to 2, the higher one goes first.
+func (s *State) Priority() int { return s.priority }
 
 // granted runs a task that has its slots. What earlier tries had was given up before this one asked.
 func (d *decision) granted(t *Task, project int64) {

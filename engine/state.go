@@ -176,6 +176,7 @@ type State struct {
 	startAt  time.Time
 	endAt    time.Time
 
+	priority  int      // that the start said
 	slot      *PoolUse // that the attempt needs to begin; nil: none. It is replaced as a whole, never changed
 	slotGuard string   // who owes that it is asked for
 

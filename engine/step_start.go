@@ -17,8 +17,16 @@ func (d *decision) start(e Start) {
 		}
 		c.SLAAt, c.SLAGuard = d.def.SLA.Due(run, d.def.Zone), d.guard
 	}
+	c.Priority = e.Priority
 	if e.Slot != nil {
-		c.Slot, c.SlotGuard = &PoolUse{PoolClaim: *e.Slot, Try: 1, Since: d.now, Waits: true}, d.guard
+		use := PoolUse{PoolClaim: *e.Slot, Try: 1, Since: d.now, Waits: true}
+		use.Priority = e.Priority
+		if root := d.def.Nodes[0]; root.Level > 0 {
+			if own, there := dig.PriorityOf(root.Config); there {
+				use.Priority = own
+			}
+		}
+		c.Slot, c.SlotGuard = &use, d.guard
 	}
 	d.apply(c)
 	d.lookAtResumed(Root)

@@ -16,6 +16,7 @@ import (
 type retryCommand struct {
 	remote
 	name, revision, from      string
+	priority                  string
 	latest, keep, all, resume bool
 	waiting                   waitFlags
 	failed, dryRun            bool
@@ -38,6 +39,7 @@ func newRetry(s streams) *cobra.Command {
 	flags.StringVar(&c.since, "from", "", "--all-failed: the first session `TIME`, yyyy-MM-dd[ HH:mm:ss] in the zone of each session")
 	flags.StringVar(&c.until, "to", "", "--all-failed: the session `TIME` before which it ends (default: none)")
 	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "--all-failed: show the sessions, and retry none")
+	flags.StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest (default: with --resume that of the attempt)")
 	c.waiting.register(cmd)
 	c.registerParams(cmd)
 	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
@@ -119,7 +121,7 @@ func (c *retryCommand) again(ctx context.Context, id client.ID, name string) (cl
 	if err != nil {
 		return client.Attempt{}, err
 	}
-	start := client.Start{Workflow: workflow, SessionTime: old.SessionTime, RetryName: name, Params: param.Merge(old.Params, params), From: c.from}
+	start := client.Start{Workflow: workflow, SessionTime: old.SessionTime, RetryName: name, Params: param.Merge(old.Params, params), From: c.from, Priority: c.priority}
 	if c.resume || c.from != "" {
 		start.Resume = id
 	}

@@ -14,9 +14,9 @@ import (
 
 type startCommand struct {
 	remote
-	session, revision, retry string
-	dryRun                   bool
-	waiting                  waitFlags
+	session, revision, retry, priority string
+	dryRun                             bool
+	waiting                            waitFlags
 }
 
 // newStart starts a session of a workflow.
@@ -32,6 +32,7 @@ func newStart(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&c.session, "session", "", "session `TIME`: hourly, daily, now, yyyy-MM-dd or \"yyyy-MM-dd HH:mm:ss\" (required)")
 	cmd.Flags().StringVar(&c.revision, "revision", "", "use this `REVISION` instead of the latest")
 	cmd.Flags().StringVar(&c.retry, "retry", "", "`NAME` of a further attempt of the same session")
+	cmd.Flags().StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest")
 	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
 	c.waiting.register(cmd)
 	c.registerParams(cmd)
@@ -91,7 +92,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if c.dryRun {
 		return c.showDryRun(w, at, params)
 	}
-	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params})
+	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority})
 	var exists *client.ExistsError
 	if errors.As(err, &exists) {
 		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time",

@@ -32,6 +32,7 @@ func additions() []addition {
 		{"_if", AtTop | AtGroup | AtTask, checkIf},
 		{defaultsKey, AtTop, checkDefaults},
 		{"_env", AtTop | AtGroup, checkEnv},
+		{priorityKey, AtTop | AtGroup | AtTask, checkPriority},
 		{concurrencyKey, AtTop, checkConcurrency},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
 		{"_timeout", AtTop | AtGroup | AtTask, checkTimeout},

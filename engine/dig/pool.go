@@ -3,7 +3,6 @@ package dig
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"zerodag/engine/param"
@@ -17,10 +16,9 @@ type Pool struct {
 	Name     string
 	Slots    int // 1 to MaxPoolSlots
 	Priority int // -2 to 2: the higher one goes first
+	// Given: the pool's own priority counts, and not the nearest `_priority`.
+	Given bool
 }
-
-// priorities are the words for them, the lowest first.
-func priorities() []string { return []string{"lowest", "low", "normal", "high", "highest"} }
 
 const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high}"
 
@@ -69,11 +67,9 @@ func readPool(v param.Value, p *Pool, open bool, report func(below []string, mes
 			}
 			p.Slots = int(n)
 		case "priority":
-			at := slices.Index(priorities(), text)
-			if at < 0 {
-				report([]string{key}, "there is no priority "+sample(v), "write one of "+strings.Join(priorities(), ", "))
+			if p.Priority, p.Given = ParsePriority(text); !p.Given {
+				report([]string{key}, "there is no priority "+sample(v), priorityForm)
 			}
-			p.Priority = at - len(priorities())/2
 		default:
 			report([]string{key}, "'"+key+"' of _pool is not read by anybody", poolForm)
 		}

@@ -59,9 +59,9 @@ func (in *interpreter) fresh() {
 	in.guards = nil
 }
 
-// start begins the attempt: start [params={...}] [limit=N] [nosla=true] [slot=POOL]
+// start begins the attempt: start [params={...}] [limit=N] [nosla=true] [slot=POOL] [priority=N]
 func (in *interpreter) start(a args, _ Step) (string, error) {
-	if err := a.only(0, "params", "limit", "nosla", "slot", "guard"); err != nil {
+	if err := a.only(0, "params", "limit", "nosla", "slot", "priority", "guard"); err != nil {
 		return "", err
 	}
 	params, err := a.mapping("params")
@@ -76,6 +76,10 @@ func (in *interpreter) start(a args, _ Step) (string, error) {
 	e := engine.Start{By: by, Params: params, Limit: limit, Carried: in.carried, NoSLA: a.keys["nosla"] == "true"}
 	if name := a.keys["slot"]; name != "" {
 		e.Slot = &engine.PoolClaim{Name: name, Slots: 1, Size: 1}
+	}
+	e.Priority, err = a.number("priority", 0)
+	if err != nil {
+		return "", err
 	}
 	return in.step(e, by.Guard)
 }
@@ -230,7 +234,7 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 		e.Timeout = &limits
 	}
 	if name != "" {
-		e.Pool = &engine.PoolClaim{Name: name, Slots: slots}
+		e.Pool = &engine.PoolClaim{Name: name, Slots: slots, Inherits: true}
 	}
 	return in.step(e, by.Guard)
 }

@@ -197,6 +197,13 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	return text
 }
 
+func important(priority int) string {
+	if priority == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", priority %d", priority)
+}
+
 // effect says what a guard owes.
 func (in *interpreter) effect(guard string, e engine.Effect) line {
 	at := func(t time.Time) string {
@@ -213,7 +220,7 @@ func (in *interpreter) effect(guard string, e engine.Effect) line {
 		}
 		return line{"> " + in.name(e.Task), text}
 	case engine.Acquire:
-		return line{"> " + in.name(e.Task), fmt.Sprintf("asks for %d of pool %s by %s, try %d, d=%d", e.Pool.Slots, e.Pool.Name, guard, e.Pool.Try, e.Dispatch)}
+		return line{"> " + in.name(e.Task), fmt.Sprintf("asks for %d of pool %s by %s, try %d, d=%d%s", e.Pool.Slots, e.Pool.Name, guard, e.Pool.Try, e.Dispatch, important(e.Pool.Priority))}
 	case engine.Release:
 		text := fmt.Sprintf("gives up %d of pool %s by %s, try %d", e.Pool.Slots, e.Pool.Name, guard, e.Try)
 		if e.Waited {

@@ -108,6 +108,9 @@ func (c Choose) gated(config *param.Map) *param.Map {
 	if c.one("timeout", 4) {
 		m.Set("_timeout", "1m")
 	}
+	if c.one("important", 6) {
+		m.Set("_priority", "high")
+	}
 	if c.one("fast", 4) {
 		m.Set("_fail_fast", true)
 	}

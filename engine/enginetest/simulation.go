@@ -81,6 +81,9 @@ func (s *Simulation) Resume() (bool, error) {
 
 func (s *Simulation) start(limit int, carried []engine.Carried) engine.Start {
 	e := engine.Start{By: s.by(), Params: s.Params(), Limit: limit, Carried: carried}
+	if s.Gated {
+		e.Priority = s.Choose("priority", 5) - 2
+	}
 	if s.Gated && s.one("slot", 3) {
 		e.Slot = &engine.PoolClaim{Name: "whole", Slots: 1, Size: 1}
 	}
@@ -183,7 +186,7 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 		if s.one("skip", 3) {
 			e.Skip = "_if is false"
 		} else if !t.Group && s.one("pool", 2) {
-			e.Pool = &engine.PoolClaim{Name: "p", Slots: 1 + s.Choose("slots", 2)}
+			e.Pool = &engine.PoolClaim{Name: "p", Slots: 1 + s.Choose("slots", 2), Inherits: s.one("inherits", 2)}
 		}
 		if t.Config.Has("_timeout") {
 			e.Timeout = &engine.TimeoutClaim{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute}

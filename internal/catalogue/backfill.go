@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
@@ -153,7 +154,7 @@ func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r
 		n := host.NewAttempt{Site: w.Site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: t.UTC(), RetryName: r.Name,
 			Zone: w.Zone, Params: params, CreatedAt: c.o.Now().UTC(), WaitsFor: i - 1}
 		if i == 0 {
-			if n.First, err = c.attempts.first(d, params, t, n.CreatedAt, engine.Start{NoSLA: true}); err != nil {
+			if n.First, err = c.attempts.first(d, params, t, n.CreatedAt, backfilling()); err != nil {
 				return nil, err
 			}
 			n.Message = host.StartMessage()
@@ -161,6 +162,12 @@ func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r
 		list = append(list, n)
 	}
 	return list, nil
+}
+
+// backfilling is how an attempt of a backfill starts: behind others, where something has to wait.
+func backfilling() engine.Start {
+	low, _ := dig.ParsePriority("low")
+	return engine.Start{NoSLA: true, Priority: low}
 }
 
 // dryAttempts shows what a backfill would start: attempts without ids and parameters.

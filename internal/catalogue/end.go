@@ -118,7 +118,7 @@ func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 		c.o.Logger.Error("backfill attempt cannot start", "attempt", a.ID, "error", err)
 		return c.endUnasked(ctx, a, host.End{At: c.o.Now().UTC()})
 	}
-	first, err := c.first(d, a.Params, a.SessionTime, c.o.Now().UTC(), engine.Start{NoSLA: true})
+	first, err := c.first(d, a.Params, a.SessionTime, c.o.Now().UTC(), backfilling())
 	if err != nil {
 		return err
 	}

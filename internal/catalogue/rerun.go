@@ -23,6 +23,7 @@ type RerunRequest struct {
 	// Workflow is the definition; 0 is that of the attempt.
 	Workflow  int64
 	RetryName string     // required
+	Priority  string     // as in StartRequest
 	Params    *param.Map // over those of the attempt
 	Outside   bool       // of Params, as in StartRequest
 }
@@ -38,7 +39,7 @@ func (c lifecycle) Rerun(ctx context.Context, a host.Attempt, r RerunRequest) (h
 
 // again makes the start of a rerun. The attempt's own parameters were looked at when it started.
 func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (StartRequest, error) {
-	q := StartRequest{Site: a.Site, Workflow: r.Workflow, SessionTime: a.SessionTime, RetryName: r.RetryName, Params: a.Params}
+	q := StartRequest{Site: a.Site, Workflow: r.Workflow, SessionTime: a.SessionTime, RetryName: r.RetryName, Priority: r.Priority, Params: a.Params}
 	if q.Workflow == 0 {
 		q.Workflow = a.Workflow.ID
 	}
@@ -60,11 +61,11 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 		return q, nil
 	case "failed", "from":
 		var err error
-		q.carried, err = c.carried(ctx, a.Site, Resume{Mode: r.Mode, Attempt: a.ID, From: r.From})
+		q.carried, q.priority, err = c.carried(ctx, a.Site, Resume{Mode: r.Mode, Attempt: a.ID, From: r.From})
 		return q, err
 	case "fork":
 		var err error
-		q.carried, err = c.carriedAt(ctx, a, r.Seq)
+		q.carried, q.priority, err = c.carriedAt(ctx, a, r.Seq)
 		return q, err
 	}
 	return q, host.Invalidf("unknown mode %q: use failed, from, all or fork", r.Mode)

@@ -30,6 +30,9 @@ type StartRequest struct {
 	RetryName string
 	Params    *param.Map
 	Resume    *Resume // nil: from the beginning
+	// Priority is a word for how important the attempt is among those that wait (`_priority`); "" is that of the attempt
+	// that Resume names, else "normal".
+	Priority string
 	// Outside says that the caller who gives Params may not push, or is not known at all: they are
 	// data, and none of them may decide what a task does.
 	Outside bool
@@ -40,6 +43,7 @@ type StartRequest struct {
 	runTime      time.Time // of a schedule; zero is now
 	lastExecuted time.Time // session time of the schedule's last start
 	carried      []engine.Carried
+	priority     int // of the attempt that results are taken over from
 }
 
 // Resume says which earlier attempt's results are taken over.
@@ -75,8 +79,14 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 		return host.Attempt{}, err
 	}
 	if r.Resume != nil {
-		if r.carried, err = c.carried(ctx, r.Site, *r.Resume); err != nil {
+		if r.carried, r.priority, err = c.carried(ctx, r.Site, *r.Resume); err != nil {
 			return host.Attempt{}, err
+		}
+	}
+	if r.Priority != "" {
+		known := false
+		if r.priority, known = dig.ParsePriority(r.Priority); !known {
+			return host.Attempt{}, host.Invalidf("unknown priority %q: use highest, high, normal, low or lowest", r.Priority)
 		}
 	}
 	if err := c.mayBeOneMore(ctx, d, r); err != nil {
@@ -151,7 +161,7 @@ func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAtte
 		return host.NewAttempt{}, userError(err)
 	}
 	now := c.o.Now().UTC()
-	first, err := c.first(d, params, r.SessionTime, now, engine.Start{Carried: r.carried, RunAt: r.runTime})
+	first, err := c.first(d, params, r.SessionTime, now, engine.Start{Carried: r.carried, RunAt: r.runTime, Priority: r.priority})
 	if err != nil {
 		return host.NewAttempt{}, err
 	}
@@ -207,15 +217,17 @@ func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted
 	return params, nil
 }
 
-// carried lists what a resumed attempt takes over.
-func (c lifecycle) carried(ctx context.Context, site int64, r Resume) ([]engine.Carried, error) {
+// carried lists what a resumed attempt takes over, and the priority of the earlier one.
+func (c lifecycle) carried(ctx context.Context, site int64, r Resume) (list []engine.Carried, priority int, err error) {
 	a, err := c.attempt(ctx, site, r.Attempt)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var list []engine.Carried
 	var wrong error
 	err = c.View(ctx, a, func(s *engine.State) {
+		if s != nil {
+			priority = s.Priority()
+		}
 		switch {
 		case s == nil:
 			wrong = host.Invalidf("Attempt id=%d was not started yet: nothing to resume from", a.ID)
@@ -228,9 +240,9 @@ func (c lifecycle) carried(ctx context.Context, site int64, r Resume) ([]engine.
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return list, userError(wrong)
+	return list, priority, userError(wrong)
 }
 
 // userError makes an error of a project's text one of the caller's.

@@ -86,23 +86,23 @@ func (c lifecycle) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (hos
 	if r.RetryName == "" {
 		return host.Attempt{}, host.Invalidf("retryAttemptName is required")
 	}
-	carried, err := c.carriedAt(ctx, a, r.Seq)
+	carried, priority, err := c.carriedAt(ctx, a, r.Seq)
 	if err != nil {
 		return host.Attempt{}, err
 	}
 	q := StartRequest{Site: a.Site, Workflow: a.Workflow.ID, SessionTime: a.SessionTime, RetryName: r.RetryName,
-		Params: r.Params, Outside: r.Outside, carried: carried}
+		Params: r.Params, Outside: r.Outside, carried: carried, priority: priority}
 	if r.Params == nil {
 		q.Params, q.Outside = a.Params, false // they were looked at when the attempt started
 	}
 	return c.Start(ctx, q)
 }
 
-// carriedAt is what an attempt that is forked after an entry takes over.
-func (c lifecycle) carriedAt(ctx context.Context, a host.Attempt, seq int64) ([]engine.Carried, error) {
+// carriedAt is what an attempt that is forked after an entry takes over, and its priority.
+func (c lifecycle) carriedAt(ctx context.Context, a host.Attempt, seq int64) ([]engine.Carried, int, error) {
 	state, err := c.o.Reader.At(ctx, a, seq)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return state.CarryDone(), nil
+	return state.CarryDone(), state.Priority(), nil
 }

@@ -62,6 +62,8 @@ type Start struct {
 	// with From, of those before a task. "" is none.
 	Resume ID
 	From   string
+	// Priority is a word for how important the attempt is among those that wait; "" is none.
+	Priority string
 }
 
 // ExistsError is that the session has an attempt of that name already.
@@ -83,7 +85,8 @@ func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 		RetryName   *string    `json:"retryAttemptName"`
 		Params      *param.Map `json:"params"`
 		Resume      *resume    `json:"resume"`
-	}{Workflow: s.Workflow, SessionTime: instant(s.SessionTime), Params: s.Params}
+		Priority    string     `json:"priority,omitempty"`
+	}{Workflow: s.Workflow, SessionTime: instant(s.SessionTime), Params: s.Params, Priority: s.Priority}
 	if s.RetryName != "" {
 		body.RetryName = &s.RetryName
 	}

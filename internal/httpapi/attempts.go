@@ -81,6 +81,7 @@ type startBody struct {
 	RetryAttemptName *words      `json:"retryAttemptName"`
 	Params           *param.Map  `json:"params"`
 	Resume           *resumeBody `json:"resume"`
+	Priority         *string     `json:"priority"`
 }
 
 type resumeBody struct {
@@ -157,6 +158,9 @@ func startAttempt(c *call) (any, error) {
 		Params: b.Params, Resume: b.Resume.request(), Outside: c.outside()}
 	if b.RetryAttemptName != nil {
 		r.RetryName = string(*b.RetryAttemptName)
+	}
+	if b.Priority != nil {
+		r.Priority = *b.Priority
 	}
 	c.target = "workflow " + strconv.FormatInt(r.Workflow, 10)
 	a, err := c.Node.Start(c.ctx(), r)

@@ -15,6 +15,7 @@ type rerunBody struct {
 	Revision         *string    `json:"revision"`
 	RetryAttemptName *words     `json:"retryAttemptName"`
 	Params           *param.Map `json:"params"`
+	Priority         *string    `json:"priority"`
 	DryRun           choice     `json:"dryRun"`
 }
 
@@ -32,6 +33,9 @@ func (b *rerunBody) request() (catalogue.RerunRequest, error) {
 		return r, invalid("from goes with mode from, seq with mode fork")
 	}
 	r.Mode = *b.Mode
+	if b.Priority != nil {
+		r.Priority = *b.Priority
+	}
 	if b.From != nil {
 		r.From = string(*b.From)
 	}

@@ -366,3 +366,63 @@ func TestConcurrencyCrashes(t *testing.T) {
 		})
 	}
 }
+
+// TestPriority proves that those who wait go by the nearest `_priority`, then by that of their start, and that a resume keeps it.
+func TestPriority(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var order []string
+		fails := true
+		w.on("long", func(ctx context.Context, o *operators.Task) (operators.Result, error) {
+			order = append(order, fmt.Sprint(o.AttemptID, strings.TrimPrefix(o.TaskName, "+main")))
+			if r, err := lasting(time.Minute)(ctx, o); !fails {
+				return r, err
+			}
+			return operators.Result{}, operators.Failf("no")
+		})
+		p := w.serve()
+		ref := p.pool(1)
+		_, err := p.HoldPool(t.Context(), ref, true)
+		w.must(err)
+		p.push("main.dig", "zerodag: 1\n_parallel: true\n+g:\n  _priority: low\n  _parallel: true\n  +x: {_pool: warehouse, work>: long}\n  +y: {_pool: {name: warehouse, priority: highest}, work>: long}\n+z: {_pool: warehouse, work>: long}\n")
+		a := p.start(1)
+		pass(time.Second)
+		b := p.start(2, func(r *catalogue.StartRequest) { r.Priority = "high" })
+		pass(time.Second)
+		_, err = p.HoldPool(t.Context(), ref, false)
+		w.must(err)
+		want(t, "status", p.end(a)+" "+p.end(b), "error error")
+		want(t, "order", fmt.Sprint(order), "[1+g+y 2+g+y 2+z 1+z 1+g+x 2+g+x]")
+		order, fails = nil, false
+		again, err := p.Rerun(t.Context(), p.row(b), catalogue.RerunRequest{Mode: "failed", RetryName: "again"})
+		w.must(err)
+		w.must(p.View(t.Context(), p.row(again), func(s *engine.State) { want(t, "priority of a resume", s.Priority(), 1) }))
+		want(t, "resume", p.end(again), "success")
+		_, err = p.Start(t.Context(), catalogue.StartRequest{Workflow: p.workflow("main").ID, SessionTime: time.Unix(9, 0), Params: param.New(), Priority: "urgent"})
+		if code(err) != host.Invalid {
+			t.Errorf("a start with an unknown priority says %v", err)
+		}
+	})
+	inBubble(t, func(w *world) {
+		var order []int64
+		w.on("long", func(ctx context.Context, o *operators.Task) (operators.Result, error) {
+			order = append(order, o.AttemptID)
+			return lasting(time.Minute)(ctx, o)
+		})
+		p := w.serve()
+		p.push("main.dig", limited("attempts: 1"))
+		var last host.Attempt
+		for i, word := range []string{"", "low", "", "high"} {
+			last, _ = p.another(i, func(r *catalogue.StartRequest) { r.Priority = word })
+			pass(time.Second)
+		}
+		want(t, "last", p.end(last), "success")
+		pass(time.Hour)
+		want(t, "order of turns", fmt.Sprint(order), "[1 4 3 2]")
+		p.push("main.dig", limited("attempts: 1, on_limit: replace"))
+		a, _ := p.another(5, func(r *catalogue.StartRequest) { r.Priority = "high" })
+		pass(time.Second)
+		b, _ := p.another(6)
+		want(t, "what is more important is not replaced", p.end(a)+" "+p.end(b), "success success")
+	})
+}
