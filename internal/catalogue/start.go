@@ -84,10 +84,11 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 		}
 	}
 	if r.Priority != "" {
-		known := false
-		if r.priority, known = dig.ParsePriority(r.Priority); !known {
+		p, known := dig.ParsePriority(r.Priority)
+		if !known {
 			return host.Attempt{}, host.Invalidf("unknown priority %q: use highest, high, normal, low or lowest", r.Priority)
 		}
+		r.priority = p
 	}
 	if err := c.mayBeOneMore(ctx, d, r); err != nil {
 		return host.Attempt{}, err
