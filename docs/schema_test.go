@@ -164,9 +164,10 @@ func (s schema) retry() object {
 func (s schema) parallel() object {
 	properties := object{}
 	for _, key := range dig.ParallelKeys() {
-		properties[key] = ref("number")
+		properties[key] = ref("yes")
 	}
-	return object{"anyOf": []any{ref("yes"), object{"type": "object", "properties": properties, "required": strs(dig.ParallelKeys()), "additionalProperties": false}}}
+	properties["limit"] = ref("number")
+	return object{"anyOf": []any{ref("yes"), object{"type": "object", "properties": properties, "required": []any{"limit"}, "additionalProperties": false}}}
 }
 
 func (s schema) schedule() object {

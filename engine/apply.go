@@ -111,6 +111,8 @@ func (s *State) insert(t *Task) {
 			t.waiting++
 		}
 	}
+	t.sliding = slidingOf(t)
+	s.count(t, 1)
 	if t.Parent != 0 {
 		p := s.task(t.Parent)
 		p.overtaken = p.overtaken || t.State == Success && t.waiting > 0
@@ -128,7 +130,9 @@ func (s *State) insert(t *Task) {
 func (s *State) set(t *Task, c TaskChanged) {
 	counted, was := t.counted(), t.State
 	s.acquit(t)
+	s.count(t, -1)
 	t.Progress = c.Progress
+	s.count(t, 1)
 	if c.Outcome != nil {
 		before := t.Outcome
 		t.Outcome, t.inner = c.Outcome, nil

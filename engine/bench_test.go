@@ -47,13 +47,17 @@ func sizes() []int { return []int{1_000, 10_000, 100_000} }
 // step must not depend on the size.
 func BenchmarkStepEcho(b *testing.B) {
 	for _, size := range sizes() {
-		for _, order := range []string{"sequence", "parallel"} {
+		for _, order := range []string{"sequence", "parallel", "sliding"} {
 			b.Run(fmt.Sprintf("%s/%d", order, size), func(b *testing.B) {
 				var parallel param.Value
 				if order == "parallel" {
 					parallel = true
 				}
+				if order == "sliding" {
+					parallel = param.New("limit", int64(8), "sliding", true)
+				}
 				config := enginetest.Loop(size, parallel)
+				config.Set("zerodag", int64(1))
 				var s *engine.State
 				next := size
 				for b.Loop() {

@@ -8,10 +8,44 @@ func Recount(s *State) error {
 		if t == nil {
 			continue
 		}
+		if busy, occupied := s.recountedUnderWay(t); busy != t.busy || occupied != s.occupied {
+			return fmt.Errorf("%s #%d has %d children under way and the attempt %d tasks, but they are %d and %d", t.Name, t.ID, t.busy, s.occupied, busy, occupied)
+		}
+		if err := s.abreast(t); err != nil {
+			return err
+		}
 		if want := s.recounted(t); want != [4]int{t.waiting, t.active, t.failed, asInt(t.storing)} {
 			return fmt.Errorf("%s #%d counts waiting, active, failed, storing %d %d %d %v, but they are %v",
 				t.Name, t.ID, t.waiting, t.active, t.failed, t.storing, want)
 		}
+	}
+	return nil
+}
+
+// recountedUnderWay looks at all tasks for the numbers that limits are about, and at the limits.
+func (s *State) recountedUnderWay(t *Task) (busy, occupied int) {
+	for _, c := range s.tasks {
+		if c != nil {
+			busy += asInt(c.Parent == t.ID && c.State >= Ready && c.State <= Planned)
+			occupied += asInt(s.occupies(c))
+		}
+	}
+	return busy, occupied
+}
+
+// abreast says where a limit is exceeded, or a task held back for which there is room.
+func (s *State) abreast(t *Task) error {
+	p := s.Task(t.Parent)
+	switch {
+	case s.canceled || s.ended:
+	case t.sliding > 0 && t.busy > t.sliding:
+		return fmt.Errorf("%s has %d children under way, and may have %d", t.Name, t.busy, t.sliding)
+	case s.def.Tasks > 0 && s.occupied > s.def.Tasks:
+		return fmt.Errorf("%d tasks run, and only %d may", s.occupied, s.def.Tasks)
+	case t.Held && !s.noPlace(t):
+		return fmt.Errorf("%s is not tried again although there is a place", t.Name)
+	case p != nil && p.opensChildren() && t.State == Blocked && t.waiting == 0 && !s.holdsBack(t) && !s.crowded(t):
+		return fmt.Errorf("%s does not start although nothing holds it back", t.Name)
 	}
 	return nil
 }

@@ -69,6 +69,9 @@ type Task struct {
 	waiting    int    // upstreams that are not success
 	active     int    // children that can still move
 	failed     int    // children in an error state, older copies left out
+	busy       int    // children under way
+	begun      int    // so many of the first children are known to have begun, where sliding is not 0
+	sliding    int    // how many children may be under way at once; 0: any number
 	overtaken  bool   // a child was taken over although one before it was not
 	storing    bool   // it or a descendant stored parameters
 	scope      *scope // what it sees; set when it starts
@@ -96,6 +99,9 @@ type Progress struct {
 	Skipped   string `json:"skipped,omitempty"` // why it was not run, and is a success all the same
 	Ignored   bool   `json:"ignored,omitempty"` // it failed, and is a success all the same
 
+	// Held, of a task that waits for its next try: it waits for a place of `concurrency: {tasks: N}`, and nobody owes it.
+	Held bool `json:"held,omitempty"`
+
 	Pool    *PoolUse `json:"pool,omitempty"`    // nil: it needs no slots
 	Timeout *Timeout `json:"timeout,omitempty"` // nil: it may take any time
 }
@@ -121,6 +127,7 @@ const HardLimit = 100_000
 type Definition struct {
 	Name  string
 	Nodes []dig.Node // compiled, the root first
+	Tasks int        // how many tasks may run at once; 0: any number
 	SLA   *schedule.SLA
 	Zone  *time.Location // of the workflow
 }
@@ -135,7 +142,7 @@ func Define(w dig.Workflow) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Definition{Name: w.Name, Nodes: nodes, Zone: zone}
+	d := &Definition{Name: w.Name, Nodes: nodes, Zone: zone, Tasks: dig.ConcurrencyOf(w.Config).Tasks}
 	if v, _ := w.Config.Get("sla"); v != nil {
 		sla, err := param.AsMap("sla", v)
 		if err != nil {
@@ -179,6 +186,8 @@ type State struct {
 	priority  int      // that the start said
 	slot      *PoolUse // that the attempt needs to begin; nil: none. It is replaced as a whole, never changed
 	slotGuard string   // who owes that it is asked for
+
+	occupied int // tasks that take a place of `concurrency: {tasks: N}`; derived
 
 	secret  bool    // some Outcome says so
 	tasks   []*Task // by id - 1; nil where a portion is not made yet

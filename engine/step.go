@@ -173,7 +173,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 		panic(fmt.Sprintf("engine: invalid transition of %s [%v -> %v]", t.Name, t.State, to))
 	}
 	p := t.Progress
-	p.State, p.UpdatedAt, p.RetryAt = to, d.now, time.Time{}
+	p.State, p.UpdatedAt, p.RetryAt, p.Held = to, d.now, time.Time{}, false
 	if edit != nil {
 		edit(&p)
 	}
@@ -197,7 +197,8 @@ func (d *decision) settle() {
 		id := d.look[0]
 		d.look = d.look[1:]
 		t := d.task(id)
-		if t.State == Planned || t.Resumed && !t.Ignored && t.Skipped == "" {
+		d.makeRoom(t)
+		if t.opensChildren() {
 			d.unblock(t.children)
 		}
 		if t.State == Success {
@@ -227,7 +228,7 @@ func (d *decision) settle() {
 func (d *decision) unblock(ids []TaskID) {
 	for _, id := range ids {
 		t := d.task(id)
-		if t.State != Blocked || t.waiting > 0 || d.holdsBack(t) {
+		if t.State != Blocked || t.waiting > 0 || d.holdsBack(t) || d.crowded(t) {
 			continue
 		}
 		if p := d.task(t.Parent); p.State == Planned || p.State == Success {

@@ -144,6 +144,8 @@ func (d *decision) due(t *Task) {
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
 		d.move(t, Planned, nil, nil)
 	case t.State == Running:
+	case t.State == GroupRetryWaiting && d.noPlace(t):
+		d.hold(t)
 	case t.needsSlots():
 		d.acquire(t, t.Pool.PoolClaim, nil)
 	default: // its run was sent when it began to wait: it goes on under the same dispatch, and under who woke it

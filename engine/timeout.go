@@ -89,7 +89,7 @@ func (d *decision) timed(p *Progress, of *Task) *Timeout {
 	}
 	t := *p.Timeout
 	below := p.State == Planned && p.Ending == Blocked && t.Expired == ""
-	waits := p.State == Running && p.Pool != nil && p.Pool.Waits || below && of.Parent == 0 && d.Waits()
+	waits := p.State == Running && p.Pool != nil && p.Pool.Waits || p.Held || below && of.Parent == 0 && d.Waits()
 	switch {
 	case waits, p.State == GroupRetryWaiting, p.State.Done():
 		t.TryEnds, t.Fresh, t.Expired = time.Time{}, false, ""
@@ -160,6 +160,10 @@ func (t *Task) totalOver(now time.Time) bool {
 func (d *decision) timedOut(t *Task) {
 	if t.Waits() {
 		d.errored(t, t.Timeout.Error(ByTotal))
+		return
+	}
+	if t.Held {
+		d.groupFailed(t, t.Timeout.Error(ByTotal))
 		return
 	}
 	over := *t.Timeout

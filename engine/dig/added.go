@@ -75,6 +75,8 @@ func (c *compiler) added(index int, config *param.Map) {
 	for key, v := range config.All() {
 		a, isAdded := additionOf(key)
 		switch {
+		case key == "_parallel":
+			c.checkParallel(index, v)
 		case isAdded && a.where&at == 0:
 			if at != AtTask || slices.Contains(TaskKeys(), key) {
 				continue // which is told with other unknown keys of a group, or is a key of Digdag here

@@ -23,9 +23,14 @@ const (
 // MaxConcurrency is the highest `attempts` of `concurrency`: an attempt has a slot of a pool.
 const MaxConcurrency = 1000
 
-// Concurrency is `concurrency` of a file: how many attempts of the workflow may run at once, and what becomes of one more.
+// maxTasksAtOnce is more than any attempt has.
+const maxTasksAtOnce = 1_000_000
+
+// Concurrency is `concurrency` of a file: how many attempts of the workflow may run at once, and what becomes of one more, and
+// how many tasks of each attempt.
 type Concurrency struct {
 	Attempts   int    // 1 to MaxConcurrency; 0: any number
+	Tasks      int    // how many tasks of one attempt may run at once; 0: any number
 	OnLimit    string // one of the words above
 	Key        string // attempts with the same text of this count together; it may name parameters
 	MaxWaiting int    // a start is refused while so many wait; 0: any number may
@@ -62,6 +67,8 @@ func readConcurrency(v param.Value, c *Concurrency, report func(below []string, 
 		switch key {
 		case "attempts":
 			c.Attempts = wholeFrom1(v, MaxConcurrency, "attempts of concurrency", fault)
+		case "tasks":
+			c.Tasks = wholeFrom1(v, maxTasksAtOnce, "tasks of concurrency", fault)
 		case "max_waiting":
 			c.MaxWaiting = wholeFrom1(v, 1_000_000, "max_waiting of concurrency", fault)
 		case "on_limit":
@@ -78,8 +85,10 @@ func readConcurrency(v param.Value, c *Concurrency, report func(below []string, 
 		}
 	}
 	switch {
-	case !m.Has("attempts"):
-		report(nil, "concurrency does not say how many attempts may run", concurrencyForm)
+	case !m.Has("attempts") && !m.Has("tasks"):
+		report(nil, "concurrency says neither how many attempts may run nor how many tasks", concurrencyForm)
+	case !m.Has("attempts") && m.Len() > 1:
+		report(nil, "concurrency does not say how many attempts may run, which its other keys are about", concurrencyForm)
 	case m.Has("max_waiting") && c.OnLimit != LimitWait:
 		report([]string{"max_waiting"}, "max_waiting of concurrency is not read by anybody: with `on_limit: "+c.OnLimit+"` there is no line of attempts", "remove it, or write `on_limit: wait`")
 	}

@@ -27,6 +27,8 @@ func (c *compiler) group(index int, config, local *param.Map, s shape) {
 	switch {
 	case err != nil:
 		c.fail(index, []string{"_parallel"}, "write true, false or {limit: N}; ${...} is not evaluated in a group", "%s", err)
+	case mode.on && c.language.Level > 0 && Sliding(local) > 0:
+		c.parallel(children, 0)
 	case mode.on:
 		c.parallel(children, mode.limit)
 	default:

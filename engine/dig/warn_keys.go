@@ -18,7 +18,7 @@ func TaskKeys() []string {
 func RetryKeys() []string { return []string{"limit", "interval", "max_interval", "interval_type"} }
 
 // ParallelKeys are those of the mapping that _parallel may be.
-func ParallelKeys() []string { return []string{"limit"} }
+func ParallelKeys() []string { return []string{"limit", slidingKey} }
 
 // keys warns of keys of a task that are never read although they look like some that are read: a
 // misspelt _retry or timeout is lost in silence. Any other key may be a parameter of its author.
@@ -119,6 +119,10 @@ func (c *critic) steering(place []string, task, key string, v param.Value, own [
 	case key == "_retry":
 		c.retry(place, task, v)
 	case key == "_parallel":
+		if m, ok := v.(*param.Map); ok && c.level == 0 && m.Has(slidingKey) {
+			c.warn(append(slices.Clone(place), slidingKey), task, gateHint(slidingKey), "sliding of _parallel is not read by anybody here")
+			v = m.Without(slidingKey)
+		}
 		c.unknownKeys(place, task, v, ParallelKeys())
 		c.whole(place, task, v, "limit", 1, "write how many may run at once, such as `_parallel: {limit: 2}`")
 	case slices.Contains(TaskKeys(), key):

@@ -147,6 +147,9 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	if p.Crashes != before.Crashes {
 		say("crashes=%d", p.Crashes)
 	}
+	if p.Held != before.Held {
+		say("held=%v", p.Held)
+	}
 	if p.Preparing != before.Preparing {
 		say("preparing=%v", p.Preparing)
 	}

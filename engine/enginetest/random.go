@@ -114,6 +114,9 @@ func (c Choose) gated(config *param.Map) *param.Map {
 	if c.one("fast", 4) {
 		m.Set("_fail_fast", true)
 	}
+	if parallel := m.Map("_parallel"); parallel != nil && c.one("sliding", 2) {
+		m.Set("_parallel", param.New("limit", int64(1+c("abreast", 3)), "sliding", true))
+	}
 	switch c("ignore", 8) {
 	case 6:
 		m.Set("_ignore_error", true)

@@ -45,6 +45,9 @@ func (s *Simulation) Start() error {
 	if s.Gated {
 		raw = s.gated(raw)
 		raw.Set("zerodag", int64(1))
+		if s.one("tasks", 4) {
+			raw.Set("concurrency", param.New("tasks", int64(1+s.Choose("places", 3))))
+		}
 	}
 	w, err := dig.Define("wf", raw)
 	if err != nil {

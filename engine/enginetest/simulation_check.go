@@ -137,6 +137,10 @@ func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
 
 // book keeps what the changes say is owed, by whom.
 func (s *Simulation) book(c engine.TaskChanged, guard string) {
+	if c.Progress.Held {
+		delete(s.owed, c.Task)
+		return
+	}
 	switch c.Progress.State {
 	case engine.Running, engine.RetryWaiting, engine.GroupRetryWaiting:
 		waits, was := c.Progress.State != engine.Running, s.owed[c.Task]
