@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -104,6 +105,13 @@ func (s schema) key(name string) object {
 		o = object{"type": []any{"boolean", "string", "object"}}
 	case "_store", "_repeat":
 		o = object{"type": "object"}
+	case "params":
+		o = object{"type": "object", "properties": object{"additional": object{"anyOf": []any{object{"type": "boolean"}, s.rule("default", "required", "fixed", "secret")}}},
+			"additionalProperties": s.rule("default", "required", "fixed", "secret")}
+	case "outputs":
+		value := s.rule("value")
+		value["required"] = []any{"value"}
+		o = object{"type": "object", "additionalProperties": object{"anyOf": []any{object{"type": []any{"string", "number", "boolean", "array"}}, value}}}
 	case "_if":
 		o = object{"type": []any{"boolean", "number", "string", "null"}}
 	case "_after":
@@ -113,6 +121,24 @@ func (s schema) key(name string) object {
 	}
 	o["description"] = s.meaning(name)
 	return o
+}
+
+// rule is what may be said of a parameter or an output, with some more words.
+func (s schema) rule(more ...string) object {
+	properties := object{}
+	for _, word := range dig.RuleWords() {
+		properties[word] = object{"description": s.meaning(word)}
+	}
+	properties["type"].(object)["enum"] = strs(param.Types())
+	properties["format"].(object)["enum"] = strs(dig.Formats())
+	properties["description"] = object{"type": "string"}
+	for _, word := range more {
+		properties[word] = object{}
+		if word != "value" {
+			properties[word] = object{"description": s.meaning(word)}
+		}
+	}
+	return object{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
 // body is a task: a group, or an operator with its parameters.

@@ -53,6 +53,8 @@ type Prepared struct {
 	Pool *PoolClaim `json:"pool,omitempty"` // the slots that the task needs; nil for none
 
 	Timeout *TimeoutClaim `json:"timeout,omitempty"` // how long the task may take; nil for any time
+	Exports *param.Map    `json:"export,omitempty"`  // what `params` of a called file give the tasks below; nil for nothing
+	Outputs *param.Map    `json:"outputs,omitempty"` // of a run that ends the attempt, see Progress.Ends
 }
 
 // Granted says that a task, or the Whole attempt, that waits for slots of a pool has them.

@@ -26,13 +26,18 @@ func (c *scope) link(t *Task, export bool) *scope {
 }
 
 // ParamsOf returns the parameters of a task that runs, steps 1 to 5 of language.md 1.5:
-// everything but run-time variables and its own keys. The result is shared.
+// everything but run-time variables and its own keys. The result is shared. Of a run for `outputs` it is what a task after all
+// others would see.
 func (s *State) ParamsOf(id TaskID) *param.Map {
 	t := s.task(id)
 	if t.scope == nil {
 		t.scope = s.scopeOf(t)
 	}
-	return param.Merge(s.merged(t.scope), t.Export)
+	seen := param.Merge(s.merged(t.scope), t.Export)
+	if t.Ends { // `outputs` come after all tasks
+		return s.storesInto(seen, t)
+	}
+	return seen
 }
 
 // EnvOf returns the variables that the groups around a task give to the commands of all tasks below them, the nearest

@@ -96,6 +96,7 @@ type Progress struct {
 
 	// Of tasks of a file with `zerodag: 1` only.
 	Preparing bool   `json:"prep,omitempty"`    // the current run finds out what its gate keys come to, see Prepared
+	Ends      bool   `json:"ends,omitempty"`    // of such a run: all below has succeeded, and it finds out what `outputs` come to
 	Skipped   string `json:"skipped,omitempty"` // why it was not run, and is a success all the same
 	Ignored   bool   `json:"ignored,omitempty"` // it failed, and is a success all the same
 
@@ -113,6 +114,8 @@ type Outcome struct {
 	Stores     *param.Map `json:"store,omitempty"`
 	ResetStore [][]string `json:"reset,omitempty"`
 	Error      *param.Map `json:"error,omitempty"` // {message, stacktrace?}
+	// Outputs are what `outputs` of the file came to, of the root of an attempt that is a success.
+	Outputs *param.Map `json:"outputs,omitempty"`
 	// Secret says that the run was given secrets, which may be in what it returned.
 	Secret bool `json:"secret,omitempty"`
 }
@@ -290,6 +293,14 @@ func (s *State) Params() *param.Map { return s.params }
 
 // Definition returns what the attempt runs.
 func (s *State) Definition() *Definition { return s.def }
+
+// Outputs are those of an attempt that is over and a success; nil when its file has none.
+func (s *State) Outputs() *param.Map {
+	if !s.Succeeded() || s.tasks[0].Outcome == nil {
+		return nil
+	}
+	return s.tasks[0].Outputs
+}
 
 // Canceled says whether a kill was requested.
 func (s *State) Canceled() bool { return s.canceled }

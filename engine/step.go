@@ -178,7 +178,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 		edit(&p)
 	}
 	if to.Done() || to == Planned {
-		p.Preparing = false
+		p.Preparing, p.Ends = false, false
 	}
 	if to != Running && to != RetryWaiting && to != GroupRetryWaiting {
 		p.Guard = ""

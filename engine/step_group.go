@@ -16,7 +16,7 @@ func (d *decision) childrenDone(t *Task) {
 	case t.Timeout != nil && t.Timeout.Expired != "":
 		d.roundTimedOut(t)
 	case t.failed == 0:
-		d.move(t, Success, nil, nil)
+		d.succeed(t)
 	case d.tryAgain(t):
 	default:
 		d.groupFailed(t, nil)

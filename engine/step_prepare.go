@@ -1,11 +1,18 @@
 package engine
 
-import "zerodag/engine/param"
+import (
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
 
 // toPrepare says that keys of the task must be evaluated before it may start.
 func (t *Task) toPrepare() bool {
-	return t.Level > 0 && !t.Cancel && (t.Config.Has("_if") || t.Config.Has("_timeout") || !t.Group && t.Config.Has("_pool"))
+	return t.Level > 0 && !t.Cancel && (t.Config.Has("_if") || t.Config.Has("_timeout") || !t.Group && t.Config.Has("_pool") || t.takesParams())
 }
+
+// takesParams says whether a task is a file that another one calls, and says which parameters it takes. Those of the attempt's
+// own file were looked at before it started.
+func (t *Task) takesParams() bool { return t.Group && t.Parent != 0 && t.Config.Has("params") }
 
 // prepare sends a task to have its gate keys evaluated. That is a run as any other: who has it owes it, and it is
 // taken over when that one is lost. It is none that people count, so the task has not started.
@@ -21,8 +28,19 @@ func (d *decision) prepared(t *Task, e Prepared) {
 	switch {
 	case t.Cancel:
 		d.move(t, Canceled, nil, nil)
+	case t.Ends && t.active > 0: // `sla:` has made tasks meanwhile
+		d.move(t, Planned, nil, nil)
+	case t.Ends:
+		out := &Outcome{}
+		if t.Outcome != nil {
+			*out = *t.Outcome
+		}
+		out.Outputs = e.Outputs
+		d.move(t, Success, out, nil)
 	case e.Skip != "":
 		d.skip(t, e.Skip)
+	case t.Group && e.Exports != nil:
+		d.move(t, Planned, &Outcome{Exports: e.Exports}, d.bounded(e.Timeout))
 	case t.Group:
 		d.move(t, Planned, nil, d.bounded(e.Timeout))
 	case e.Pool != nil:
@@ -42,6 +60,19 @@ func (d *decision) bounded(claim *TimeoutClaim) func(*Progress) {
 		t.TotalEnds = d.now.Add(t.Total)
 	}
 	return func(p *Progress) { p.Timeout = &t }
+}
+
+// succeed ends a group below which all has succeeded. The root of a file with `outputs` has them evaluated first, in a run as
+// that which prepares a task.
+func (d *decision) succeed(t *Task) {
+	if t.Parent != 0 || t.Level == 0 || !t.Config.Has(dig.OutputsKey) {
+		d.move(t, Success, nil, nil)
+		return
+	}
+	d.move(t, Running, nil, func(p *Progress) {
+		p.Dispatch++
+		p.Guard, p.Preparing, p.Ends = d.guard, true, true
+	})
 }
 
 // failsFast says whether the first error among the children of a task ends the others. That of a loop is said at its task,

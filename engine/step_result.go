@@ -49,6 +49,10 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 		d.move(t, Canceled, nil, nil)
 		return
 	}
+	if t.Ends {
+		d.groupFailed(t, failure)
+		return
+	}
 	out := t.withError(failure)
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
 		return param.Merge(export.Without("error"), param.New("error", failure))

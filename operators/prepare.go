@@ -2,7 +2,9 @@ package operators
 
 import (
 	"context"
+	"strings"
 
+	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
@@ -13,6 +15,8 @@ type Prepared struct {
 	Pool *dig.Pool // whose slots it needs; nil for none
 
 	Timeout *dig.Timeout // how long it may take; nil for any time
+	Exports *param.Map   // what `params` give the tasks below; nil for nothing
+	Outputs *param.Map   // what `outputs` came to; nil of a run that was for something else
 }
 
 // prepare evaluates the gate keys of a task, which may be a group: its other keys are not looked at.
@@ -21,6 +25,9 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 		return nil, j.canceled()
 	}
 	vars := j.seen()
+	if j.Ends {
+		return j.outputs(ctx, e, vars)
+	}
 	if value, there, err := j.gate(ctx, e, vars, "_if"); there {
 		if err != nil {
 			return nil, err
@@ -56,7 +63,52 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 		}
 		prepared.Pool = &p
 	}
-	return prepared, nil
+	prepared.Exports, err = j.called(ctx, e, vars)
+	return prepared, err
+}
+
+// called holds what a file that call> runs sees against its `params`; nil when it has none.
+func (j *Job) called(ctx context.Context, e Evaluator, vars *param.Map) (*param.Map, error) {
+	if !j.Own.Has("params") || j.TaskID == int64(engine.Root) || dig.OperatorOf(j.Own) != "" {
+		return nil, nil
+	}
+	seen, err := e.Eval(ctx, vars, vars, j.Scope)
+	if err != nil {
+		return nil, err
+	}
+	declared, given := dig.ReadParams(j.Own), param.New()
+	declared.Closed = false // it sees all that the caller does
+	for _, p := range declared.List {
+		if v, there := seen.Get(p.Name); there {
+			given.Set(p.Name, v)
+		}
+	}
+	filled, faults := declared.Fill(given, false)
+	if len(faults) > 0 {
+		return nil, param.Errorf("params of the called file: %s", strings.Join(faults, "; "))
+	}
+	return filled, nil
+}
+
+// outputs evaluates `outputs` of the file.
+func (j *Job) outputs(ctx context.Context, e Evaluator, vars *param.Map) (*Prepared, error) {
+	list, written := dig.ReadOutputs(j.Own), param.New()
+	for _, o := range list {
+		written.Set(o.Name, o.Value)
+	}
+	seen, err := e.Eval(ctx, vars, vars, j.Scope)
+	if err != nil {
+		return nil, err
+	}
+	values, err := e.Eval(ctx, written, seen, j.Scope)
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := dig.OutputsOf(list, values)
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{Outputs: param.DataMap(outputs)}, nil
 }
 
 // gate evaluates one key of the task, and says whether it is there.

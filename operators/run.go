@@ -31,6 +31,7 @@ type Job struct {
 	Level  int  // of the language that it is written in, see dig.Language
 	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
 	Prepare bool
+	Ends    bool            // of such a run: it finds out what `outputs` of the file come to, after all tasks
 	Timeout *engine.Timeout // how long the run may take; nil for any time
 	Away    int             // how often this run was postponed, see Resume
 	Vault   SecretStore     // all secrets of the project; `_secrets` is applied here

@@ -3,8 +3,6 @@ package operators
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -39,20 +37,11 @@ func storedPairs(text []byte) (*param.Map, error) {
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, Failf("line %d of $DIGDAG_STORE is not KEY=VALUE: %q", number, shortened(line))
+			return nil, Failf("line %d of $DIGDAG_STORE is not KEY=VALUE: %q", number, param.Shortened(line))
 		}
 		out.Set(name, value)
 	}
 	return out, nil
-}
-
-// shortened is the beginning of a text for a message.
-func shortened(text string) string {
-	const most = 60
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most]) + "..."
 }
 
 // storedValue reads a value of `_store` out of a text; nil: there is none, and none is needed.
@@ -61,7 +50,7 @@ func storedValue(s dig.Stored, text []byte, there bool) (param.Value, error) {
 	switch {
 	case err != nil:
 	case missing == "":
-		v, err = asType(s.Type, v)
+		v, err = param.AsType(s.Type, v)
 	case s.Optional:
 		return nil, nil
 	default:
@@ -137,47 +126,4 @@ func below(v param.Value, name string) param.Value {
 		}
 	}
 	return nil
-}
-
-// asType turns text into a value of a type, and refuses a value of another one. "" is any type.
-func asType(kind string, v param.Value) (param.Value, error) {
-	text, isText := v.(string)
-	if isText && kind != "string" && kind != "" {
-		parsed, err := param.ParseJSON(strings.TrimSpace(text))
-		if err != nil {
-			return nil, fmt.Errorf("is of type %s, and this is none: %q", kind, shortened(text))
-		}
-		v = parsed
-	}
-	fits := true
-	switch kind {
-	case "string":
-		fits = isText
-	case "integer":
-		switch x := v.(type) {
-		case int64, *big.Int:
-		case float64:
-			if fits = x == math.Trunc(x) && math.Abs(x) < 1<<53; fits {
-				v = int64(x)
-			}
-		default:
-			fits = false
-		}
-	case "number":
-		switch v.(type) {
-		case int64, *big.Int, float64:
-		default:
-			fits = false
-		}
-	case "boolean":
-		_, fits = v.(bool)
-	case "array":
-		_, fits = v.([]param.Value)
-	case "object":
-		_, fits = v.(*param.Map)
-	}
-	if !fits {
-		return nil, fmt.Errorf("is of type %s, and this is none: %s", kind, shortened(param.Text(v)))
-	}
-	return v, nil
 }

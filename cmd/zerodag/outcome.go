@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/param"
 	"zerodag/internal/client"
 	"zerodag/internal/tasklog"
 )
@@ -91,6 +92,7 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 		end += " after " + wholeDuration(a.FinishedAt.Sub(a.CreatedAt))
 	}
 	fmt.Fprintf(&b, "Attempt %s of %s/%s: %s%s%s\n", a.ID, a.Project.Name, a.Workflow.Name, statusInk(ink, a.Status), end, ink.reset)
+	b.WriteString(outputsText(a.Outputs))
 	for i, f := range failed {
 		if i == mostFailures {
 			fmt.Fprintf(&b, "  ... and %d more: zerodag tasks %s\n", len(failed)-i, a.ID)
@@ -111,6 +113,15 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 		fmt.Fprintf(&b, "Mend it, push it, and go on with: zerodag retry %s --latest-revision --resume\n", a.ID)
 	}
 	return asCalled(b.String())
+}
+
+// outputsText lists what an attempt came to, a line each; "" for none.
+func outputsText(outputs *param.Map) string {
+	var b strings.Builder
+	for name, v := range outputs.All() {
+		fmt.Fprintf(&b, "  %s: %s\n", name, param.Text(v))
+	}
+	return b.String()
 }
 
 // briefly is a message without what says where in a program it came from.

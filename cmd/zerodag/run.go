@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -328,12 +329,22 @@ func (r *localRun) attempt(ctx context.Context) (*engine.State, error) {
 			"Starting a new session project id=1 workflow name=%s session_time=%s", r.workflow.Name, operators.FormatTime(r.sessionAt)))
 	}
 	a, err := host.Run(ctx, local.Request{Workflow: r.workflow.Name, SessionTime: r.sessionAt, Params: r.params,
-		Only: func(nodes []dig.Node) ([]dig.Node, error) { return subtree(nodes, r.pattern) }})
+		Only: r.only})
 	view.close()
 	if err != nil {
 		return nil, err
 	}
 	return a.State, nil
+}
+
+// only is what of a workflow is to be run. Where a part of it is not, its outputs could not be told.
+func (r *localRun) only(nodes []dig.Node) ([]dig.Node, error) {
+	nodes, err := subtree(nodes, r.pattern)
+	if err == nil && (r.dryRun || r.goal != "" || r.end != "") {
+		nodes = slices.Clone(nodes)
+		nodes[0].Config = nodes[0].Config.Without(dig.OutputsKey)
+	}
+	return nodes, err
 }
 
 // workspace is the project's own folder: locally tasks share their files.

@@ -86,7 +86,8 @@ type runOutcome struct {
 	leftOut     int // of them, whose _if was false
 	ignored     int // errors that are successes
 	saved       bool
-	again       string // the command that goes on where it stopped
+	again       string     // the command that goes on where it stopped
+	outputs     *param.Map // what the run came to; nil for none
 }
 
 // runFailure is a task that failed, why, where it is written, what may mend it, and the end of what it printed.
@@ -96,7 +97,7 @@ type runFailure struct {
 }
 
 func (r *localRun) outcome(s *engine.State) runOutcome {
-	o := runOutcome{took: time.Since(r.began), succeeded: s.Succeeded(), interrupted: s.Canceled(), dry: r.dryRun, saved: r.status != nil, again: r.again(r.sessionAt)}
+	o := runOutcome{took: time.Since(r.began), succeeded: s.Succeeded(), interrupted: s.Canceled(), dry: r.dryRun, saved: r.status != nil, again: r.again(r.sessionAt), outputs: s.Outputs()}
 	var rows []treeRow
 	for _, t := range s.Tasks() {
 		rows = append(rows, newTreeRow(t))
@@ -208,7 +209,7 @@ func (o runOutcome) success(ink palette) string {
 	if o.skipped > 0 {
 		text += fmt.Sprintf("%d had succeeded before and did not run again: --rerun runs all.\n", o.skipped)
 	}
-	return text
+	return text + outputsText(o.outputs)
 }
 
 // fitting breaks lines between words where they are wider than a terminal of so many columns; 0 breaks none.

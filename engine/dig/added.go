@@ -34,6 +34,8 @@ func additions() []addition {
 		{"_env", AtTop | AtGroup, checkEnv},
 		{priorityKey, AtTop | AtGroup | AtTask, checkPriority},
 		{concurrencyKey, AtTop, checkConcurrency},
+		{paramsKey, AtTop, checkParams},
+		{OutputsKey, AtTop, checkOutputs},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
 		{"_timeout", AtTop | AtGroup | AtTask, checkTimeout},
 		{"_pool", AtTask, checkPool},
@@ -78,8 +80,8 @@ func (c *compiler) added(index int, config *param.Map) {
 		case key == "_parallel":
 			c.checkParallel(index, v)
 		case isAdded && a.where&at == 0:
-			if at != AtTask || slices.Contains(TaskKeys(), key) {
-				continue // which is told with other unknown keys of a group, or is a key of Digdag here
+			if at != AtTask || slices.Contains(TaskKeys(), key) || !strings.HasPrefix(key, "_") {
+				continue // which is told with other unknown keys of a group, or is a key of Digdag or of an operator here
 			}
 			c.fail(index, []string{key}, "it may stand "+a.where.String(), "'%s' has no meaning here", key)
 		case isAdded:

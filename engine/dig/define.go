@@ -33,6 +33,7 @@ func define(name, folder string, raw, calendar *param.Map) defined {
 	c := &compiler{language: language}
 	c.task(noParent, "", "+"+name, config)
 	problems = append(problems, c.problems...)
+	problems = append(problems, paramFaults(w)...)
 	unused, wrong := scheduleFaults(w)
 	return defined{w, problems, wrong, unused}
 }

@@ -24,11 +24,6 @@ type Stored struct {
 func storedFrom() []string   { return []string{"stdout", "stderr", "file"} }
 func storedDecode() []string { return []string{"text", "lines", "json", "yaml"} }
 
-// ValueTypes are the types that a value may be asked to have.
-func ValueTypes() []string {
-	return []string{"string", "integer", "number", "boolean", "array", "object"}
-}
-
 const storeForm = "write names and where their values come from: `_store: {rows: stdout, id: {from: stderr, match: \"id=(\\\\d+)\", type: integer}}`"
 
 // ParseStore reads `_store`.
@@ -97,7 +92,7 @@ func (s *Stored) read(name string, m *param.Map, report func([]string, string, s
 		case "decode":
 			s.Decode = oneOf(key, v, storedDecode())
 		case "type":
-			s.Type = oneOf(key, v, ValueTypes())
+			s.Type = oneOf(key, v, param.Types())
 		case "match":
 			re, err := regexp.Compile(text)
 			if !isText || text == "" || err != nil {

@@ -199,9 +199,9 @@ func Loop(rounds int, parallel param.Value) *param.Map {
 }
 
 // prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME] [slots=N]
-// [try=30m] [total=2h] [d=N]
+// [try=30m] [total=2h] [export={a: 1}] [outputs={a: 1}] [d=N]
 func (in *interpreter) prepared(a args, _ Step) (string, error) {
-	if err := a.only(1, "d", "skip", "pool", "slots", "try", "total", "guard"); err != nil {
+	if err := a.only(1, "d", "skip", "pool", "slots", "try", "total", "export", "outputs", "guard"); err != nil {
 		return "", err
 	}
 	run, err := in.run(a.word(0), a)
@@ -230,6 +230,12 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	}
 	by := in.by(a)
 	e := engine.Prepared{By: by, Run: run, Skip: skip}
+	if e.Exports, err = a.mapping("export"); err != nil {
+		return "", err
+	}
+	if e.Outputs, err = a.mapping("outputs"); err != nil {
+		return "", err
+	}
 	if limits != (engine.TimeoutClaim{}) {
 		e.Timeout = &limits
 	}

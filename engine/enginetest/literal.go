@@ -27,7 +27,12 @@ func LiteralParams(s *engine.State, defaults *param.Map, t *engine.Task) *param.
 			w.stores(x)
 		}
 	}
-	return param.Merge(w.params, t.Export)
+	w.params = param.Merge(w.params, t.Export)
+	if t.Ends { // what `outputs` see: all that was stored
+		w.stores(t)
+		w.descendants(t)
+	}
+	return w.params
 }
 
 type walk struct {

@@ -153,6 +153,9 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	if p.Preparing != before.Preparing {
 		say("preparing=%v", p.Preparing)
 	}
+	if p.Ends != before.Ends {
+		say("ends=%v", p.Ends)
+	}
 	if u := p.Pool; u != nil && u != before.Pool {
 		say("pool=%s try=%d", u.Name, u.Try)
 		switch {
@@ -188,7 +191,7 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 		for _, part := range []struct {
 			name string
 			m    *param.Map
-		}{{"export", o.Exports}, {"store", o.Stores}, {"error", o.Error}} {
+		}{{"export", o.Exports}, {"store", o.Stores}, {"error", o.Error}, {"outputs", o.Outputs}} {
 			if part.m.Len() > 0 {
 				say("%s=%s", part.name, param.Text(part.m))
 			}

@@ -44,6 +44,9 @@ func (s *Simulation) Start() error {
 	raw := s.Workflow()
 	if s.Gated {
 		raw = s.gated(raw)
+		if s.one("outputs", 3) {
+			raw.Set("outputs", param.New("rows", "${rows}"))
+		}
 		raw.Set("zerodag", int64(1))
 		if s.one("tasks", 4) {
 			raw.Set("concurrency", param.New("tasks", int64(1+s.Choose("places", 3))))
@@ -186,7 +189,9 @@ func (s *Simulation) carryOut(wild bool) error {
 func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 	if t := s.state.Task(run.Task); t != nil && t.Preparing && (!wild || !s.one("unprepared", 4)) {
 		e := engine.Prepared{By: s.by(), Run: run}
-		if s.one("skip", 3) {
+		if t.Ends {
+			e.Outputs = param.New("rows", int64(s.Choose("rows", 3)))
+		} else if s.one("skip", 3) {
 			e.Skip = "_if is false"
 		} else if !t.Group && s.one("pool", 2) {
 			e.Pool = &engine.PoolClaim{Name: "p", Slots: 1 + s.Choose("slots", 2), Inherits: s.one("inherits", 2)}

@@ -101,13 +101,20 @@ func TestBad(t *testing.T) {
 	})
 }
 
-// run runs the first workflow of a project and says what it came to.
+// run runs the first workflow of a project, with the parameters of `params.json`, and says what it came to.
 func run(t *testing.T, a *txtar.Archive) string {
 	t.Helper()
 	folder, workflow := t.TempDir(), ""
+	var params map[string]any
 	for _, f := range a.Files[:len(a.Files)-1] {
 		if workflow == "" && strings.HasSuffix(f.Name, ".dig") {
 			workflow = strings.TrimSuffix(f.Name, ".dig")
+		}
+		if f.Name == "params.json" {
+			if err := json.Unmarshal(f.Data, &params); err != nil {
+				t.Fatal(err)
+			}
+			continue
 		}
 		path := filepath.Join(folder, filepath.FromSlash(f.Name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o755)); err != nil { //nolint:gosec // scripts are run
@@ -126,7 +133,10 @@ func run(t *testing.T, a *txtar.Archive) string {
 	if err := e.Push(t.Context(), folder, "p", "1"); err != nil {
 		t.Fatal(err)
 	}
-	id, err := e.Start(t.Context(), zerodag.Start{Project: "p", Workflow: workflow})
+	id, err := e.Start(t.Context(), zerodag.Start{Project: "p", Workflow: workflow, Params: params})
+	if err != nil && params != nil {
+		return "refused: " + err.Error() + "\n"
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +149,10 @@ func run(t *testing.T, a *txtar.Archive) string {
 		t.Fatal(err)
 	default:
 		b.WriteString("success\n")
+	}
+	var attempt struct{ Outputs json.RawMessage }
+	if get(t, e.Handler(), fmt.Sprintf("/api/attempts/%d", id), &attempt); attempt.Outputs != nil {
+		fmt.Fprintf(&b, "outputs: %s\n", attempt.Outputs)
 	}
 	for _, line := range tasks(t, e.Handler(), id) {
 		b.WriteString(line + "\n")

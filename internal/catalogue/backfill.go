@@ -147,7 +147,11 @@ func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r
 			}
 			q.lastExecuted = last
 		}
-		params, err := SessionParams(w.Config, d.Compiled.Zone, t, q.lastExecuted, param.New())
+		params, err := Declared(w.Name, w.Config, param.New(), false)
+		if err != nil {
+			return nil, err
+		}
+		params, err = SessionParams(w.Config, d.Compiled.Zone, t, q.lastExecuted, params)
 		if err != nil {
 			return nil, userError(err)
 		}

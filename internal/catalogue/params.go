@@ -3,15 +3,40 @@ package catalogue
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/operators"
 )
 
-// given are the parameters of a start as the attempt gets them. What comes from outside is
-// data, and stays so when a caller who may push starts the session again with it.
+// given are the parameters of a start as the attempt gets them, held against `params` of the workflow.
 func (c lifecycle) given(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
+	params, err := c.asData(ctx, w, r)
+	if err != nil {
+		return nil, err
+	}
+	return Declared(w.Name, w.Config, params, r.RetryName != "")
+}
+
+// Declared gives the parameters of a start the types that `params` of the workflow name, and adds defaults. All that breaks a
+// rule is one error. again: it is a further attempt of a session.
+func Declared(workflow string, config, params *param.Map, again bool) (*param.Map, error) {
+	declared := dig.ParamsOf(config)
+	if len(declared.List) == 0 && !declared.Closed {
+		return params, nil
+	}
+	filled, faults := declared.Fill(params, again)
+	if len(faults) > 0 {
+		return nil, host.Invalidf("Workflow '%s' cannot start with these parameters: %s", workflow, strings.Join(faults, "; "))
+	}
+	return filled, nil
+}
+
+// asData leaves the parameters of a start as they are but for what is data. What comes from outside is
+// data, and stays so when a caller who may push starts the session again with it.
+func (c lifecycle) asData(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
 	if r.Outside {
 		if err := checkSteering(r.Params); err != nil {
 			return nil, err

@@ -72,6 +72,22 @@ func (c lifecycle) Masker(ctx context.Context, a host.Attempt, s *engine.State) 
 	return v.MaskAll, err
 }
 
+// Outputs are those of an attempt, with secrets left out; nil when it has none.
+func (c lifecycle) Outputs(ctx context.Context, a host.Attempt) (*param.Map, error) {
+	if !a.HasOutputs {
+		return nil, nil
+	}
+	state, err := c.o.Reader.Archive(ctx, a)
+	if err != nil || state == nil {
+		return nil, err
+	}
+	mask, err := c.Masker(ctx, a, state)
+	if err != nil {
+		return nil, err
+	}
+	return mask(state.Outputs()), nil
+}
+
 // ForkRequest asks for a fork of an attempt.
 type ForkRequest struct {
 	Seq       int64  // entry of the log

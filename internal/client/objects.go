@@ -116,6 +116,7 @@ type Attempt struct {
 	CreatedAt        time.Time  `json:"createdAt"`
 	FinishedAt       *time.Time `json:"finishedAt"`
 	Status           string     `json:"status"`
+	Outputs          *param.Map `json:"outputs,omitempty"`
 }
 
 // Task is a task of an attempt.

@@ -44,7 +44,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		Env:    l.state.EnvOf(t.ID),
 		Vars:   l.state.ParamsOf(t.ID),
 		Scope:  expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: execution.Seed(id)},
-		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
+		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
 	}}
 }
 

@@ -80,6 +80,7 @@ func (db *DB) ending(ctx context.Context, id int64, e host.End) (where, error) {
 	}
 	set(aSuccess, func(it item) { it.setBool(aSuccess, e.Success) })
 	set(aCanceled, func(it item) { it.setBool(aCanceled, e.Canceled) })
+	set(aOutputs, func(it item) { it.setBool(aOutputs, e.HasOutputs) })
 	if len(e.Archive) > 0 {
 		state := pack(e.Archive)
 		if len(state) <= largestArchive {

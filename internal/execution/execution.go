@@ -57,7 +57,7 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	case o.Later != nil:
 		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry, Until: o.Later.Until}
 	case o.Prepared != nil:
-		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip}
+		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs}
 		if p := o.Prepared.Pool; p != nil {
 			e.Pool = &engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given}
 		}

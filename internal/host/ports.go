@@ -309,6 +309,8 @@ type End struct {
 	Success  bool
 	Canceled bool
 	Archive  []byte // the final state, engine.EncodeState
+	// HasOutputs: there are outputs in it.
+	HasOutputs bool
 	// GivenUp: it could not go on, and people are told. Stores need not keep that.
 	GivenUp bool
 	// Failed is the task because of which the attempt failed, and Why what is said of that; for people.

@@ -101,6 +101,7 @@ type Attempt struct {
 	Canceled    bool      // a kill was requested
 	Done        bool
 	Success     bool
+	HasOutputs  bool // its final state has outputs, which are read only where they are asked for
 	// Waits is the session that must have no unfinished attempt before this one starts
 	// (backfill); 0 once it was started.
 	Waits int64

@@ -59,7 +59,15 @@ func getAttempt(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return attempt(a), nil
+	shown := attempt(a)
+	outputs, err := c.Node.Outputs(c.ctx(), a)
+	if err != nil {
+		return nil, err
+	}
+	if outputs != nil {
+		shown.Outputs = &object{outputs}
+	}
+	return shown, nil
 }
 
 func getRetries(c *call) (any, error) {

@@ -196,6 +196,8 @@ type restAttempt struct {
 	Params           object    `json:"params"`
 	CreatedAt        moment    `json:"createdAt"`
 	FinishedAt       moment    `json:"finishedAt"`
+	// Outputs are there in the answer about one attempt, if it has any.
+	Outputs *object `json:"outputs,omitempty"`
 }
 
 func attempt(a host.Attempt) restAttempt {

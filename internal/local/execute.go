@@ -48,7 +48,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		Env:    a.State.EnvOf(t.ID),
 		Vars:   vars,
 		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
-		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing, Timeout: t.Timeout,
+		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
 
 		EvalStored: a.evalStored,
 	}
@@ -86,6 +86,9 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	if j.Prepare { // which needs no files
 		o := h.Registry.Run(ctx, h.Evaluator, j)
 		o.Error = h.vault.MaskAll(o.Error)
+		if o.Prepared != nil && o.Prepared.Outputs != nil {
+			o.Prepared.Outputs = h.vault.MaskAll(o.Prepared.Outputs)
+		}
 		return o
 	}
 	w, err := h.Workspace(j.Identity)

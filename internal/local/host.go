@@ -146,7 +146,11 @@ func (h *Host) start(ctx context.Context, r Request) (*Attempt, bool, error) {
 	if err := def.CheckLimit(limit); err != nil {
 		return nil, false, err
 	}
-	params, err := catalogue.SessionParams(w.Config, def.Zone, r.SessionTime, time.Time{}, r.Params)
+	params, err := catalogue.Declared(w.Name, w.Config, r.Params, r.RetryAttemptName != "")
+	if err != nil {
+		return nil, false, err
+	}
+	params, err = catalogue.SessionParams(w.Config, def.Zone, r.SessionTime, time.Time{}, params)
 	if err != nil {
 		return nil, false, err
 	}

@@ -12,6 +12,7 @@ const (
 	canceled = 1
 	done     = 2
 	success  = 4
+	outputs  = 8
 )
 
 const attemptColumns = "a.id, a.site_id, a.session_id, n.session_uuid, n.session_time, a.project_id, coalesce(p.name, p.deleted_name)," +
@@ -25,7 +26,7 @@ func scanAttempt(r *row) host.Attempt {
 	a := host.Attempt{ID: r.id(), Site: r.id(), SessionID: r.id(), SessionUUID: r.text(), SessionTime: r.time(), Project: scanRef(r), Workflow: scanRef(r),
 		Index: r.int(), RetryName: r.text(), Zone: r.text(), Params: r.tree(), CreatedAt: r.time(), FinishedAt: r.time()}
 	flags := r.int()
-	a.Canceled, a.Done, a.Success = flags&canceled != 0, flags&done != 0, flags&success != 0
+	a.Canceled, a.Done, a.Success, a.HasOutputs = flags&canceled != 0, flags&done != 0, flags&success != 0, flags&outputs != 0
 	a.Waits = r.id()
 	return a
 }
@@ -54,6 +55,9 @@ func (db *DB) Finish(ctx context.Context, id int64, e host.End) error {
 	}
 	if e.Canceled {
 		flags |= canceled
+	}
+	if e.HasOutputs {
+		flags |= outputs
 	}
 	return db.write(ctx, func(c *conn) error {
 		n, err := c.exec("UPDATE session_attempts SET state_flags = state_flags | $1, finished_at = $2, dependent_session_id = NULL WHERE id = $3 AND finished_at IS NULL", flags, e.At, id)

@@ -1,0 +1,215 @@
+package dig
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+)
+
+const (
+	// paramsKey is the key at the top of a file that says which parameters a start of the workflow may give.
+	paramsKey = "params"
+	// openKey is the word of `params` that says whether a start may give others. A parameter may have that name, too.
+	openKey = "additional"
+)
+
+// Params is `params` of a file.
+type Params struct {
+	List   []Param
+	Closed bool // a start may give no other parameters
+}
+
+// Param is a parameter that a start of the workflow may give.
+type Param struct {
+	Name        string
+	Description string
+	Rule        Rule
+	Default     param.Value // nil: none
+	Required    bool
+	Fixed       bool // it always has its default
+	Secret      bool // it is the name of a secret
+}
+
+const paramsForm = "write names and rules: `params: {days: {type: integer, minimum: 1, default: 7, description: how far back}}`"
+
+var (
+	paramName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`) })
+	secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
+)
+
+// ParamsOf reads `params` of a file as it is stored; the zero value where it says nothing.
+func ParamsOf(config *param.Map) Params {
+	var p Params
+	if language, _ := Gate(config); language.Level == 0 {
+		return p
+	}
+	return ReadParams(config)
+}
+
+// ReadParams reads `params` of a task of a file that has keys of zerodag.
+func ReadParams(config *param.Map) (p Params) {
+	if v, there := config.Get(paramsKey); there {
+		p.read(v, func([]string, string, string) {})
+	}
+	return p
+}
+
+// checkParams wants rules that a start can be held against.
+func checkParams(_ string, v param.Value, report func([]string, string, string)) {
+	new(Params).read(v, report)
+}
+
+func (p *Params) read(v param.Value, report func(below []string, message, hint string)) {
+	m, ok := v.(*param.Map)
+	if !ok || m.Len() == 0 {
+		report(nil, "'params' must name parameters: "+sample(v), paramsForm)
+		return
+	}
+	r := ruleReader{of: "params", report: report}
+	for name, v := range m.All() {
+		at := []string{name}
+		if open, isWord := v.(bool); isWord && name == openKey {
+			p.Closed = !open
+			continue
+		}
+		switch builtIn := slices.Contains(builtInNames(), name); {
+		case !paramName().MatchString(name):
+			r.fail(at, "write it with letters, digits and _, beginning with a letter", "'%s' is no name of a parameter", name)
+		case builtIn:
+			r.fail(at, "choose another name", "'%s' is a variable that every task has", name)
+		}
+		m, ok := v.(*param.Map)
+		if !ok {
+			r.fail(at, paramsForm, "the rule of '%s' must be an object: %s", name, sample(v))
+			continue
+		}
+		p.List = append(p.List, r.param(name, m, at))
+	}
+}
+
+// param reads one parameter.
+func (r ruleReader) param(name string, m *param.Map, at []string) Param {
+	p := Param{Name: name}
+	p.Default, _ = m.Get("default")
+	p.Description, _ = valueOf(m, "description").(string)
+	p.Rule = r.read(m, at, sortedWords("default", "description", "fixed", "required", "secret"), func(key string, v param.Value, at []string) bool {
+		return key == "default" || r.described(key, v, at) || r.yes("required", &p.Required, key, v, at) ||
+			r.yes("fixed", &p.Fixed, key, v, at) || r.yes("secret", &p.Secret, key, v, at)
+	})
+	under := func(key string) []string { return append(slices.Clone(at), key) }
+	if p.Secret && p.Rule.Type == "" {
+		p.Rule.Type = "string"
+	}
+	switch {
+	case p.Secret && p.Rule.Type != "string":
+		r.fail(under("secret"), "write `type: string`, or leave the type out", "secret is for values of type string: the name of a secret")
+	case p.Fixed && p.Default == nil:
+		r.fail(under("fixed"), "write the value as its default", "'%s' is fixed and has no default, so it can have no value", name)
+	case strings.Contains(param.Text(p.Default), "${"):
+		r.fail(under("default"), "put it into `_export` at the top, under another name", "a default is a plain value, and ${...} is not evaluated in it: %s", sample(p.Default))
+	case p.Default != nil:
+		if _, faults := p.fit(p.Default); len(faults) > 0 {
+			r.fail(under("default"), "change the default or the rule", "the default breaks its own rule: %s", strings.Join(faults, "; "))
+		}
+	}
+	return p
+}
+
+// fit is Rule.Fit for the parameter.
+func (p *Param) fit(v param.Value) (param.Value, []string) {
+	v, faults := p.Rule.Fit(p.Name, v)
+	if text, isText := v.(string); p.Secret && isText && !secretName().MatchString(text) {
+		faults = append(faults, fmt.Sprintf("'%s' must be the name of a secret, not its value", p.Name))
+	}
+	return v, faults
+}
+
+// Fill turns what was given into the declared types, adds defaults, and lists all that breaks a rule. again: a session is run once
+// more with what an earlier attempt had, so that a fixed parameter is what it is now.
+func (p Params) Fill(given *param.Map, again bool) (filled *param.Map, faults []string) {
+	filled = given.Clone()
+	for i := range p.List {
+		q := &p.List[i]
+		v, _ := given.Get(q.Name)
+		v = param.Code(v)
+		switch {
+		case v == nil && q.Default == nil:
+			if filled.Delete(q.Name); q.Required {
+				faults = append(faults, fmt.Sprintf("'%s' is required%s", q.Name, q.about()))
+			}
+			continue
+		case v == nil, again && q.Fixed:
+			v = q.Default
+		}
+		v, wrong := q.fit(v)
+		if of, _ := q.fit(q.Default); q.Fixed && len(wrong) == 0 && !param.Equal(v, of) {
+			wrong = []string{fmt.Sprintf("'%s' always is %s and cannot be given another value", q.Name, shown(q.Default))}
+		}
+		faults = append(faults, wrong...)
+		filled.Set(q.Name, param.Data(v))
+	}
+	if p.Closed {
+		faults = append(faults, p.others(given)...)
+	}
+	return filled, faults
+}
+
+// about is what a message adds of a parameter that nobody has given.
+func (p *Param) about() string {
+	if p.Description == "" {
+		return ""
+	}
+	return ": " + p.Description
+}
+
+// others lists what was given and is none of the parameters.
+func (p Params) others(given *param.Map) (faults []string) {
+	var names []string
+	for _, q := range p.List {
+		names = append(names, q.Name)
+	}
+	for _, name := range given.Keys() {
+		if slices.Contains(names, name) || slices.Contains(builtInNames(), name) || strings.HasPrefix(name, "_") {
+			continue
+		}
+		fault := fmt.Sprintf("'%s' is no parameter of the workflow", name)
+		if s := didYouMean(name, names); s != "" {
+			fault += ": " + s
+		}
+		faults = append(faults, fault)
+	}
+	return faults
+}
+
+// paramFaults is what is wrong with `params` besides the rest of the file.
+func paramFaults(w Workflow) (problems []problem) {
+	export := w.Config.Map("_export")
+	for _, p := range ParamsOf(w.Config).List {
+		fail := func(message, hint string) {
+			problems = append(problems, problem{path: []string{paramsKey, p.Name}, Error: Error{Message: message, Hint: hint}})
+		}
+		switch {
+		case export.Has(p.Name):
+			fail(fmt.Sprintf("'%s' is set by `_export` at the top, too, which would win over what a start gives", p.Name), "remove it there, and write its value as `default` here")
+		case p.Required && p.Default == nil && w.Config.Has("schedule"):
+			fail(fmt.Sprintf("the schedule would start the workflow without '%s', which is required", p.Name), "write a default, or remove `required`")
+		}
+	}
+	return problems
+}
+
+// builtInNames are the variables that every task has, or that a schedule gives.
+func builtInNames() []string {
+	names := []string{"timezone", "project_id", "task_name", "session_id", "session_uuid", "attempt_id", "retry_attempt_name",
+		"last_business_date", "next_business_date", "failed"}
+	for _, prefix := range []string{"session_", "last_session_", "next_session_", "last_executed_session_"} {
+		for _, part := range []string{"time", "date", "date_compact", "local_time", "tz_offset", "unixtime"} {
+			names = append(names, prefix+part)
+		}
+	}
+	return names
+}

@@ -1,0 +1,66 @@
+package param
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"unicode/utf8"
+)
+
+// Types are the types that a value may be asked to have.
+func Types() []string {
+	return []string{"string", "integer", "number", "boolean", "array", "object"}
+}
+
+// AsType turns text into a value of a type, and refuses a value of another one. "" is any type.
+func AsType(kind string, v Value) (Value, error) {
+	text, isText := v.(string)
+	if isText && kind != "string" && kind != "" {
+		parsed, err := ParseJSON(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("is of type %s, and this is none: %q", kind, Shortened(text))
+		}
+		v = parsed
+	}
+	fits := true
+	switch kind {
+	case "string":
+		fits = isText
+	case "integer":
+		switch x := v.(type) {
+		case int64, *big.Int:
+		case float64:
+			if fits = x == math.Trunc(x) && math.Abs(x) < 1<<53; fits {
+				v = int64(x)
+			}
+		default:
+			fits = false
+		}
+	case "number":
+		switch v.(type) {
+		case int64, *big.Int, float64:
+		default:
+			fits = false
+		}
+	case "boolean":
+		_, fits = v.(bool)
+	case "array":
+		_, fits = v.([]Value)
+	case "object":
+		_, fits = v.(*Map)
+	}
+	if !fits {
+		return nil, fmt.Errorf("is of type %s, and this is none: %s", kind, Shortened(Text(v)))
+	}
+	return v, nil
+}
+
+// Shortened is the beginning of a text for a message.
+func Shortened(text string) string {
+	const most = 60
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most]) + "..."
+}
