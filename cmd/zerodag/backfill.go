@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -16,45 +16,80 @@ type backfillCommand struct {
 	remote
 	from, name string
 	count      int
-	parallel   int
 	dryRun     bool
+	fill       client.Fill // of a backfill that is one thing
+	wait       bool
 }
 
-// newBackfill starts past sessions of a schedule.
+// newBackfill starts past sessions of a workflow: one after the other, as the original does, or as one thing.
 func newBackfill(s streams) *cobra.Command {
 	c := &backfillCommand{remote: remote{streams: s}}
-	cmd := &cobra.Command{Use: "backfill schedule-id | project-name name --from TIME", Short: "Start past sessions of a schedule"}
+	cmd := &cobra.Command{Use: "backfill schedule-id | project-name name --from TIME", Short: "Start past sessions of a workflow", Args: cobra.ArbitraryArgs,
+		Example: `  zerodag backfill shop nightly --from 2026-01-01                  # one after the other, up to the next session of the schedule
+  zerodag backfill shop nightly --from 2026-01-01 --to 2026-01-31 --parallel 5 --existing skip
+  zerodag backfill shop by_hand --from 2026-01-01 --to 2026-03-31 --every 1w
+  zerodag backfill shop nightly --dates 2026-01-03,2026-01-17 --existing retry -p full=true`}
 	flags := cmd.Flags()
-	flags.StringVarP(&c.from, "from", "f", "", "`TIME` of the first session: \"yyyy-MM-dd[ HH:mm:ss]\" (required)")
-	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all of them (default: a random one)")
-	flags.IntVar(&c.count, "count", 0, "`NUMBER` of sessions (default: all up to the next one of the schedule)")
-	flags.IntVar(&c.parallel, "parallel", 0, "run up to `NUMBER` sessions at once, and wait for all: exit code 0 only if each is a success (default: the server runs one after the other)")
+	flags.StringVarP(&c.from, "from", "f", "", "`TIME` of the first session: \"yyyy-MM-dd[ HH:mm:ss]\" (required without --dates)")
+	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all of them or, with the options below, name of the backfill: repeated it starts nothing twice (default: a random one)")
+	flags.IntVar(&c.count, "count", 0, "`NUMBER` of sessions (default: all up to the last one)")
 	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
+	flags.StringVar(&c.fill.To, "to", "", "`TIME` of the last session; a day is included whole (default: the one before the next session of the schedule)")
+	flags.StringSliceVar(&c.fill.Dates, "dates", nil, "the sessions of these `TIMES`, of days all that the schedule has on them")
+	flags.StringVar(&c.fill.Every, "every", "", "how far apart the sessions are: `STEP` 30m, 12h, 1d or 1w (default: as the schedule says)")
+	flags.IntVar(&c.fill.Parallel, "parallel", 0, "run up to `NUMBER` sessions at once (default: 1)")
+	flags.StringVar(&c.fill.Order, "order", "", "asc or desc, which `ORDER` of session times they begin in (default: asc)")
+	flags.StringVar(&c.fill.Existing, "existing", "", "`WHAT` becomes of sessions that there are already: error, skip or retry (default: another attempt of each)")
+	flags.StringVar(&c.fill.Priority, "priority", "", "`WORD` for how important they are where attempts and tasks wait: highest, high, normal, low or lowest (default: low)")
+	flags.BoolVar(&c.wait, "wait", false, "wait for the end of the backfill: exit code 0 only if each session is a success")
+	c.registerParams(cmd)
+	cmd.AddCommand(newBackfillList(s), newBackfillShow(s), newBackfillChange(s, "hold", "Have nothing further of a backfill begin: what runs goes on"),
+		newBackfillChange(s, "release", "Have a backfill that was held go on"), newBackfillChange(s, "kill", "End a backfill: nothing further begins, and what runs is killed"))
 	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
-		switch {
-		case c.from == "":
-			return usageError{errors.New("--from option is required")}
-		case cmd.Flags().Changed("count") && c.count < 1 && !asDigdag():
-			return usageError{fmt.Errorf("--count must be 1 or more but is %d", c.count)}
-		case cmd.Flags().Changed("parallel") && c.parallel < 1:
-			return usageError{fmt.Errorf("--parallel must be 1 or more but is %d", c.parallel)}
-		case len(args) == 0:
+		if len(args) == 0 {
 			return wrongCount(cmd, s, args, 2)
 		}
-		if len(args) == 1 {
-			if _, err := idArgument("schedule-id", args[0]); err != nil {
-				return err
-			}
+		if err := c.check(cmd, args); err != nil {
+			return err
+		}
+		if c.name == "" {
+			c.name = host.NewUUID()
+		}
+		if c.isOneThing(cmd) {
+			return c.fillAsOne(ctx, args)
 		}
 		b := client.Backfill{Name: c.name, DryRun: c.dryRun}
 		if cmd.Flags().Changed("count") {
 			b.Count = &c.count
 		}
-		if b.Name == "" {
-			b.Name = host.NewUUID()
-		}
 		return c.backfill(ctx, args, b)
 	})
+}
+
+// ofOneThing are the options that the original does not know: with one of them the backfill is one thing.
+func ofOneThing() []string {
+	return []string{"to", "dates", "every", "parallel", "order", "existing", "priority", "param", "params-file", "wait"}
+}
+
+func (c *backfillCommand) isOneThing(cmd *cobra.Command) bool {
+	return slices.ContainsFunc(ofOneThing(), cmd.Flags().Changed)
+}
+
+func (c *backfillCommand) check(cmd *cobra.Command, args []string) error {
+	switch {
+	case c.from == "" && len(c.fill.Dates) == 0:
+		return usageError{errors.New("--from option is required")}
+	case cmd.Flags().Changed("count") && c.count < 1 && !asDigdag():
+		return usageError{fmt.Errorf("--count must be 1 or more but is %d", c.count)}
+	case cmd.Flags().Changed("parallel") && c.fill.Parallel < 1:
+		return usageError{fmt.Errorf("--parallel must be 1 or more but is %d", c.fill.Parallel)}
+	case c.wait && c.dryRun:
+		return usageError{errors.New("--wait waits for what --dry-run does not start: use one of them")}
+	case len(args) == 1:
+		_, err := idArgument("schedule-id", args[0])
+		return err
+	}
+	return nil
 }
 
 func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.Backfill) error {
@@ -74,17 +109,9 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 		return err
 	}
 	b.From = at.SessionTime
-	side := c.parallel > 0 && !c.dryRun
-	b.DryRun = b.DryRun || side // the server says which sessions there are
 	list, err := c.Backfill(ctx, schedule.ID, b)
 	if err != nil {
 		return err
-	}
-	if side && len(list) > 0 {
-		b.DryRun = false
-		all := &sideBySide{backfillCommand: c, schedule: schedule.ID, request: b, most: c.parallel, args: args, left: list, over: []client.Attempt{}}
-		err := all.run(ctx)
-		return cmp.Or(c.show(all.over, func(printer) {}), err)
 	}
 	err = c.show(list, func(p printer) {
 		p.line("Session attempts:")

@@ -76,10 +76,11 @@ func knowTopics(root *cobra.Command) {
 	}
 }
 
-// refuseUnknown has commands that only contain others refuse a word that is none of these.
+// refuseUnknown has commands that only contain others refuse a word that is none of these. One whose usage names
+// arguments does something by itself, too.
 func refuseUnknown(root *cobra.Command) {
 	for _, c := range root.Commands() {
-		if c.HasSubCommands() {
+		if c.HasSubCommands() && !strings.Contains(c.Use, " ") {
 			if !c.Runnable() {
 				c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 			}

@@ -21,6 +21,9 @@ func ParsePriority(word string) (int, bool) {
 	return at - len(priorities())/2, at >= 0
 }
 
+// PriorityName is the word for a priority.
+func PriorityName(p int) string { return priorities()[p+len(priorities())/2] }
+
 // PriorityOf is what `_priority` of a task's config says; false where it says nothing.
 func PriorityOf(config *param.Map) (int, bool) {
 	v, _ := config.Get(priorityKey)

@@ -29,6 +29,9 @@ func newTenant(c caller) tenant {
 	c.must(http.MethodPut, "/api/projects/"+p+"/secrets/"+marker+".key", `{"value":"v"}`)
 	c.must(http.MethodPut, "/api/pools/main?project="+marker, `{"slots":1}`)
 	c.must(http.MethodPut, "/api/pools/main", `{"slots":1}`)
+	w := c.must(http.MethodGet, "/api/workflow?name=main&project="+marker, nil)["id"].(string)
+	filled := c.must(http.MethodPost, "/api/backfills", `{"workflowId":"`+w+`","dates":["2024-01-01"],"name":"`+marker+`"}`)["backfill"].(map[string]any)["id"].(string)
+	c.until("/api/backfills/"+filled, `"finishedAt":"`)
 	a := c.run(marker, "main")
 	upload, _ := c.open("project="+marker+"&revision="+marker+"2", c.project())
 	return tenant{c, map[string]string{
@@ -37,6 +40,7 @@ func newTenant(c caller) tenant {
 		"sessions":  c.first("/api/sessions")["id"].(string),
 		"schedules": c.first("/api/schedules")["id"].(string),
 		"tokens":    c.first("/api/tokens")["id"].(string),
+		"backfills": filled,
 		"uploads":   upload,
 		"file_name": c.first("/api/logs/" + a + "/files")["fileName"].(string),
 	}}
@@ -96,6 +100,8 @@ func (v tenant) questions() map[string]asked {
 		"getSessions":            {},
 		"getAttempts":            {query: "project=" + marker, want: 404},
 		"startAttempt":           {body: start, want: 404},
+		"getBackfills":           {},
+		"startBackfill":          {body: `{"workflowId":"` + v.ids["workflows"] + `","dates":["2024-05-05"]}`, want: 404},
 		"getSchedules":           {},
 		"getOverview":            {query: "seen=0"},
 		"checkFiles":             {body: `{"files":{"a.dig":"+a: {require>: main, project_name: ` + marker + `}"}}`},
@@ -141,7 +147,7 @@ func bodies() map[string]string {
 func (v tenant) seen() string {
 	var all strings.Builder
 	for _, path := range []string{"/api/projects", "/api/projects/" + v.ids["projects"] + "/revisions", "/api/projects/" + v.ids["projects"] + "/secrets",
-		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/pools", "/api/audit"} {
+		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/pools", "/api/backfills", "/api/audit"} {
 		all.Write(v.call(http.MethodGet, path, nil).content)
 		all.WriteByte('\n')
 	}

@@ -49,6 +49,7 @@ type Options struct {
 	RemoveLogs func(context.Context, []host.Attempt) error
 	Pools      host.Pools
 	Semaphore  host.Semaphore
+	Backfills  host.Backfills
 	Blobs      host.Blobs
 	Secrets    host.Secrets
 	Logs       host.Logs
@@ -86,8 +87,9 @@ type Catalogue struct {
 type stores struct {
 	o          Options
 	counts     counters
-	telling    telling    // notices under way
-	forgetting forgetting // by LookAfter
+	telling    telling      // notices under way
+	forgetting forgetting   // by LookAfter
+	filled     atomic.Int64 // when backfills were looked after last, in milliseconds
 }
 
 // reading is what the API shows as it is stored.

@@ -38,6 +38,9 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 	if err := c.startWaiting(ctx, a.SessionID); err != nil {
 		return a, err
 	}
+	if err := c.fillOn(ctx, a); err != nil {
+		return a, err
+	}
 	return a, c.announceEnd(ctx, a)
 }
 
@@ -56,7 +59,10 @@ func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) e
 	c.counts.failed.Add(1)
 	c.ended(over, e)
 	c.o.Live.Over(a.ID)
-	return c.startWaiting(ctx, a.SessionID)
+	if err := c.startWaiting(ctx, a.SessionID); err != nil {
+		return err
+	}
+	return c.fillOn(ctx, over)
 }
 
 // announceEnd tells the bus how an attempt has ended.

@@ -43,9 +43,23 @@ func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bo
 		return after, false, errors.Join(wrong...)
 	}
 	if len(list) < atOnce {
-		return 0, true, errors.Join(wrong...)
+		return 0, true, errors.Join(append(wrong, c.forgetBackfills(ctx, before))...)
 	}
 	return list[len(list)-1].ID, false, errors.Join(wrong...)
+}
+
+// forgetBackfills removes backfills that were over before a time: their attempts go, too.
+func (c lifecycle) forgetBackfills(ctx context.Context, before time.Time) error {
+	for c.o.Backfills != nil {
+		n, err := c.o.Backfills.ForgetBackfills(ctx, before, recordsAtOnce)
+		if err != nil {
+			return fmt.Errorf("remove old backfills: %w", err)
+		}
+		if n < recordsAtOnce {
+			break
+		}
+	}
+	return nil
 }
 
 // overBefore is when what goes was over at the latest. What ended during the life of an unfinished attempt

@@ -84,11 +84,9 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 		}
 	}
 	if r.Priority != "" {
-		p, known := dig.ParsePriority(r.Priority)
-		if !known {
-			return host.Attempt{}, host.Invalidf("unknown priority %q: use highest, high, normal, low or lowest", r.Priority)
+		if r.priority, err = priorityOf(r.Priority); err != nil {
+			return host.Attempt{}, err
 		}
-		r.priority = p
 	}
 	if err := c.mayBeOneMore(ctx, d, r); err != nil {
 		return host.Attempt{}, err
@@ -114,6 +112,15 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 	c.counts.started.Add(1)
 	c.began(list[0])
 	return list[0], nil
+}
+
+// priorityOf reads the word of a request.
+func priorityOf(word string) (int, error) {
+	p, known := dig.ParsePriority(word)
+	if !known {
+		return 0, host.Invalidf("unknown priority %q: use highest, high, normal, low or lowest", word)
+	}
+	return p, nil
 }
 
 // began says in the program's own log that an attempt has begun.

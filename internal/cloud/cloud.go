@@ -127,7 +127,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	e.Node = node.New(node.Options{
 		Shared: true, FiredByMessages: true, Notices: notices,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
-		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, Pools: e.DB, Semaphore: e.DB,
+		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, Pools: e.DB, Semaphore: e.DB, Backfills: e.DB,
 		Blobs: e.Blobs, Secrets: secrets, Logs: logStore, Kept: timers,
 		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: tasks}, Network: tasks,
 		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {

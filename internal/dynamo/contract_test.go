@@ -27,6 +27,7 @@ var (
 	_ host.ShortLogs = (*dynamo.DB)(nil)
 	_ host.Pools     = (*dynamo.DB)(nil)
 	_ host.Semaphore = (*dynamo.DB)(nil)
+	_ host.Backfills = (*dynamo.DB)(nil)
 )
 
 // options are of a table of its own, with a queue and blobs that need no AWS.
@@ -60,7 +61,7 @@ func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *localstack.Counter) {
 
 func stores(db *dynamo.DB, events host.Queue) hosttest.Stores {
 	return hosttest.Stores{Log: db, Events: events, Tasks: events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db, Retention: db,
-		Users: db, Audit: db, Pools: db, Semaphore: db, ParamStore: db.ParamStore, ShortLogs: db, Horizon: db, Now: time.Now, Expires: true}
+		Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, ParamStore: db.ParamStore, ShortLogs: db, Horizon: db, Now: time.Now, Expires: true}
 }
 
 func plain(t *testing.T, run func(*testing.T, hosttest.Stores)) {

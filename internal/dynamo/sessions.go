@@ -79,6 +79,9 @@ func (db *DB) attemptList(site, project int64, workflow string, before int64, co
 
 // Sessions lists sessions, descending by id: the first attempts are a list of them.
 func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
+	if q.Times != nil {
+		return db.sessionsAt(ctx, q)
+	}
 	out := host.Page[host.Session]{Bytes: q.Bytes}
 	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, inParts(q.Bytes, func(rows []item) (bool, error) {
 		list, err := db.attemptsOf(ctx, rows)
@@ -306,6 +309,43 @@ func (db *DB) Waiting(ctx context.Context, session int64) ([]host.Attempt, error
 		}
 	}
 	return out, nil
+}
+
+// sessionsAt are the sessions that there are of some times.
+func (db *DB) sessionsAt(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
+	var keys []key
+	for _, t := range q.Times {
+		keys = append(keys, sessionKey(q.Project, q.Workflow, t))
+	}
+	rows, err := db.getAll(ctx, keys)
+	if err != nil {
+		return nil, err
+	}
+	lasts := make([]key, 0, len(rows))
+	for _, it := range rows {
+		lasts = append(lasts, attemptKey(sessionOf(it).last))
+	}
+	found, err := db.getAll(ctx, lasts)
+	if err != nil {
+		return nil, err
+	}
+	var list []host.Session
+	for _, it := range rows {
+		s := sessionOf(it)
+		row := found[attemptKey(s.last)]
+		if row == nil {
+			continue // retention has removed it meanwhile
+		}
+		last, err := db.attemptOf(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		if last.Site == q.Site {
+			list = append(list, host.Session{ID: s.id, Site: q.Site, Project: last.Project, Workflow: last.Workflow, UUID: s.uuid, Time: last.SessionTime, Last: last})
+		}
+	}
+	sortByID(list, func(s host.Session) int64 { return s.ID }, true)
+	return list, nil
 }
 
 // LastSession is the newest session time of a workflow before t; zero for none.

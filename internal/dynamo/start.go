@@ -117,6 +117,9 @@ func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt,
 		if s.session.attempts > 0 && s.session.first == s.RetryName {
 			return db.inTheWay(ctx, s, s.session.id)
 		}
+		if s.session.attempts > 0 && s.New {
+			return db.notNew(ctx, s)
+		}
 	}
 	parts := slices.Collect(slices.Chunk(starts, maxStarts(starts)))
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -142,6 +145,18 @@ func (db *DB) inTheWay(ctx context.Context, s *starting, named int64) ([]host.At
 		return nil, err
 	}
 	return []host.Attempt{a}, host.ErrConflict
+}
+
+// notNew is inTheWay for a session that was to be new.
+func (db *DB) notNew(ctx context.Context, s *starting) ([]host.Attempt, error) {
+	named, err := db.get(ctx, retryKey(s.session.id, s.RetryName))
+	switch {
+	case err != nil:
+		return nil, err
+	case named == nil:
+		return db.inTheWay(ctx, s, s.session.last)
+	}
+	return db.inTheWay(ctx, s, named.num(aID))
 }
 
 func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, error) {

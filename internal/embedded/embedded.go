@@ -212,7 +212,7 @@ func (e *Engine) wire(o Options) error {
 	}
 	e.Node = node.New(node.Options{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
-		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, RemoveLogs: kept.RemoveLogs, Secrets: e.DB, Pools: e.DB, Semaphore: e.DB,
+		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, RemoveLogs: kept.RemoveLogs, Secrets: e.DB, Pools: e.DB, Semaphore: e.DB, Backfills: e.DB,
 		Blobs: kept.Blobs, Logs: kept.Logs, Shared: o.Shared != nil,
 		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network}, Network: o.Network, Notices: o.Notices,
 		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,

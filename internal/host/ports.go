@@ -237,7 +237,7 @@ type ScheduleQuery struct {
 type Attempts interface {
 	// Start makes the session, unless it is there, and the attempt, its entry 1 and its
 	// first message, for all of them or none. ErrConflict with the one attempt that is there
-	// already: the one of that retry name or, without a name, the session's last. ErrForgotten,
+	// already: the one of that retry name; without a name, or where a New session has none of it, the session's last. ErrForgotten,
 	// also for all of them or none, when one is to be made Once and its session was removed.
 	Start(ctx context.Context, list ...NewAttempt) ([]Attempt, error)
 	// Begin is the start of one that waited: its entry 1 and first message; Waits becomes
@@ -296,6 +296,8 @@ type NewAttempt struct {
 	// Once says that nobody asks for this attempt by hand: of a session that retention has removed it is not
 	// started, since it may have run.
 	Once bool
+	// New says that the session must have no attempt yet: else ErrConflict, with its last one.
+	New bool
 	// WaitsFor, unless negative, is the index in the same call of the attempt whose session
 	// must be over first: this one then has no First and no Message yet.
 	WaitsFor int
@@ -349,9 +351,11 @@ type SessionQuery struct {
 	Site     int64
 	Project  int64  // 0 is any
 	Workflow string // exact; "" is any
-	Before   int64  // ids below; 0 is all
-	Count    int
-	Bytes    int // see Page; 0 is no bound
+	// Times are the session times that are asked for, with Project and Workflow, whatever is said below; nil: any.
+	Times  []time.Time
+	Before int64 // ids below; 0 is all
+	Count  int
+	Bytes  int // see Page; 0 is no bound
 }
 
 // AttemptQuery selects attempts of a site.

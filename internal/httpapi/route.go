@@ -87,7 +87,22 @@ func endpoints() []route {
 		get("/api/logs/{attempt_id}/files", "getFileHandles", getLogFiles),
 		{method: http.MethodGet, path: "/api/logs/{attempt_id}/files/{file_name}", name: "getFile", role: Viewer, kind: transfer, serve: getLogFile},
 	}
-	return slices.Concat(list, scheduleEndpoints(), consoleEndpoints(), serverEndpoints())
+	return slices.Concat(list, scheduleEndpoints(), backfillEndpoints(), consoleEndpoints(), serverEndpoints())
+}
+
+// backfillEndpoints are those of backfills that are one thing: the original's are beside its schedules.
+func backfillEndpoints() []route {
+	post := func(action, name string, f func(*call) (any, error)) route {
+		return route{method: http.MethodPost, path: "/api/backfills/{id}/" + action, name: name, role: Operator, change: action + " backfill", serve: f}
+	}
+	return []route{
+		{method: http.MethodGet, path: "/api/backfills", name: "getBackfills", role: Viewer, serve: getBackfills},
+		{method: http.MethodPost, path: "/api/backfills", name: "startBackfill", role: Operator, consumes: jsonType, change: "start backfill", serve: postBackfill},
+		{method: http.MethodGet, path: "/api/backfills/{id}", name: "getBackfill", role: Viewer, serve: getBackfill},
+		post("hold", "holdBackfill", func(c *call) (any, error) { return c.holdBackfill(true) }),
+		post("release", "releaseBackfill", func(c *call) (any, error) { return c.holdBackfill(false) }),
+		post("kill", "killBackfill", killBackfill),
+	}
 }
 
 func scheduleEndpoints() []route {

@@ -42,6 +42,7 @@ type Options struct {
 	RemoveLogs func(context.Context, []host.Attempt) error
 	Pools      host.Pools
 	Semaphore  host.Semaphore
+	Backfills  host.Backfills
 	Blobs      host.Blobs
 	Secrets    host.Secrets
 	Logs       host.Logs
@@ -115,7 +116,7 @@ func New(o Options) *Node {
 	reader := &replay.Reader{Log: o.Log, Attempts: o.Attempts, Workflows: o.Workflows, Defaults: o.Defaults}
 	attempts := delivery.NewAttempts(reader, o.Shared)
 	n.Catalogue = catalogue.New(catalogue.Options{Reader: reader, Log: o.Log, Projects: o.Projects, Workflows: o.Workflows, Schedules: o.Schedules,
-		Attempts: o.Attempts, Sessions: o.Sessions, Retention: o.Retention, RemoveLogs: o.RemoveLogs, Pools: o.Pools, Semaphore: o.Semaphore, Blobs: o.Blobs, Secrets: o.Secrets, Logs: o.Logs, Events: o.Events, Notices: o.Notices, Bus: o.Bus,
+		Attempts: o.Attempts, Sessions: o.Sessions, Retention: o.Retention, RemoveLogs: o.RemoveLogs, Pools: o.Pools, Semaphore: o.Semaphore, Backfills: o.Backfills, Blobs: o.Blobs, Secrets: o.Secrets, Logs: o.Logs, Events: o.Events, Notices: o.Notices, Bus: o.Bus,
 		Live: attempts, Timing: n.timing(o.FiredByMessages), Retry: n.retry, Unpack: o.Unpack, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger})
 	n.worker = delivery.New(delivery.Options{Attempts: attempts, Log: o.Log, ShortLogs: o.ShortLogs, Rows: o.Attempts, Events: o.Events, Tasks: o.Tasks, Kept: o.Kept, Slots: pool.NewRunner(o.Semaphore, o.Pools, o.Events, o.Now),
 		Catalogue: n.Catalogue, Retry: n.retry, Limits: o.Limits, Closing: n.closing.Load, Now: o.Now, Logger: o.Logger,

@@ -25,6 +25,7 @@ var (
 	_ host.Audit     = (*DB)(nil)
 	_ host.Pools     = (*DB)(nil)
 	_ host.Semaphore = (*DB)(nil)
+	_ host.Backfills = (*DB)(nil)
 	_ host.Forwarder = (*Queue)(nil)
 )
 
@@ -107,7 +108,7 @@ func (l *lab) fresh(t *testing.T) *DB {
 
 func storesOf(db *DB) hosttest.Stores {
 	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
 }
 
 // absent are ports that the driver does not implement.

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"zerodag/engine/param"
@@ -22,6 +24,9 @@ func (db *DB) Session(ctx context.Context, site, id int64) (host.Session, error)
 
 // Sessions lists sessions, descending by id.
 func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
+	if q.Times != nil {
+		return db.sessionsAt(ctx, q)
+	}
 	s := selection(selectSession+"WHERE n.site_id = ?", q.Site)
 	s.when(q.Project != 0, " AND n.project_id = ?", q.Project)
 	s.when(q.Workflow != "", " AND n.workflow_name = ?", q.Workflow)
@@ -59,6 +64,19 @@ func (db *DB) CountActive(ctx context.Context, site int64, most int) (int, error
 // Waiting lists attempts that wait for a session.
 func (db *DB) Waiting(ctx context.Context, session int64) ([]host.Attempt, error) {
 	return readAll(ctx, db, scanAttempt, selection(selectAttempt+"WHERE a.dependent_session_id = ? ORDER BY a.id", session))
+}
+
+// sessionsAt are the sessions that there are of some times.
+func (db *DB) sessionsAt(ctx context.Context, q host.SessionQuery) (list []host.Session, err error) {
+	for _, t := range q.Times {
+		found, err := readAll(ctx, db, scanSession, selection(selectSession+"WHERE n.project_id = ? AND n.workflow_name = ? AND n.session_time = ? AND n.site_id = ?", q.Project, q.Workflow, t, q.Site))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
+	}
+	slices.SortFunc(list, func(a, b host.Session) int { return cmp.Compare(b.ID, a.ID) })
+	return list, nil
 }
 
 // LastSession is the newest session time of a workflow before t; zero for none.

@@ -44,7 +44,7 @@ func (s *starting) start(n host.NewAttempt) (host.Attempt, error) {
 	if err != nil {
 		return none, err
 	}
-	if err := s.free(session, last, n.RetryName); err != nil {
+	if err := s.free(session, last, n); err != nil {
 		return none, err
 	}
 	if err := s.remembered(n); err != nil {
@@ -85,13 +85,13 @@ func (db *DB) enter(c *conn, attempt int64, known bool, first host.Entry, m host
 	return db.Queue("events").send(c, known, m)
 }
 
-// free is ErrConflict, with the attempt that is in the way, when the name is taken.
-func (s *starting) free(session, last int64, name string) error {
-	id, taken, err := one(s.conn, (*row).id, "SELECT id FROM session_attempts WHERE session_id = $1 AND attempt_name = $2", session, name)
-	if err != nil || !taken {
+// free is ErrConflict, with the attempt that is in the way, when the name is taken or the session is to be new and is not.
+func (s *starting) free(session, last int64, n host.NewAttempt) error {
+	id, taken, err := one(s.conn, (*row).id, "SELECT id FROM session_attempts WHERE session_id = $1 AND attempt_name = $2", session, n.RetryName)
+	if err != nil || !taken && (!n.New || last == 0) {
 		return err
 	}
-	if name == "" {
+	if n.RetryName == "" || !taken {
 		id = last
 	}
 	s.made, err = collect(s.conn, scanAttempt, selectAttempt+"WHERE a.id = $1", id)

@@ -55,7 +55,7 @@ func (s *starting) start(c *conn, n host.NewAttempt) (host.Attempt, error) {
 	if err != nil {
 		return none, err
 	}
-	if err := s.free(c, session, last, n.RetryName); err != nil {
+	if err := s.free(c, session, last, n); err != nil {
 		return none, err
 	}
 	if err := c.remembered(n); err != nil {
@@ -98,13 +98,13 @@ func (s *starting) enter(c *conn, attempt int64, first host.Entry, m host.Messag
 	return sent.run(c)
 }
 
-// free is ErrConflict, with the attempt that is in the way, when the name is taken.
-func (s *starting) free(c *conn, session, last int64, name string) error {
-	id, taken, err := one(c, (*row).id, "SELECT id FROM session_attempts WHERE session_id = ? AND attempt_name = ?", session, name)
-	if err != nil || !taken {
+// free is ErrConflict, with the attempt that is in the way, when the name is taken or the session is to be new and is not.
+func (s *starting) free(c *conn, session, last int64, n host.NewAttempt) error {
+	id, taken, err := one(c, (*row).id, "SELECT id FROM session_attempts WHERE session_id = ? AND attempt_name = ?", session, n.RetryName)
+	if err != nil || !taken && (!n.New || last == 0) {
 		return err
 	}
-	if name == "" {
+	if n.RetryName == "" || !taken {
 		id = last
 	}
 	s.made, err = collect(c, scanAttempt, selectAttempt+"WHERE a.id = ?", id)

@@ -18,6 +18,7 @@ func attemptsSuite(t *testing.T, h Harness) {
 		"a start makes everything":    attemptsStart,
 		"a session has one unnamed":   attemptsConflict,
 		"all of a list or none":       attemptsList,
+		"a session that is to be new": attemptsNew,
 		"one winner for each session": attemptsRace,
 		"one that waits":              attemptsWait,
 		"one that waits begins once":  attemptsBeginRace,
@@ -73,6 +74,31 @@ func attemptsConflict(t *testing.T, s Stores) {
 		}
 	}
 	if list := attempts(t, s, host.AttemptQuery{Site: 1, Retried: true}); list != ids(last, named, first) {
+		t.Errorf("after the conflicts there are attempts %s", list)
+	}
+}
+
+func attemptsNew(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	only := func(name string, seconds int64) host.NewAttempt {
+		n := attemptOf(1, w, instant(seconds), name)
+		n.New = true
+		return n
+	}
+	first := got(s.Attempts.Start(ctx, only("x", 0)))(t)[0]
+	last := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "y")))(t)[0]
+	another := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(5), "y")))(t)[0]
+	for _, c := range []struct {
+		n    host.NewAttempt
+		want int64
+	}{{only("x", 0), first.ID}, {only("y", 0), last.ID}, {only("z", 0), last.ID}, {only("", 0), last.ID}, {only("z", 5), another.ID}, {only("y", 5), another.ID}} {
+		list, err := s.Attempts.Start(ctx, c.n)
+		wantError(t, "start of what is not new", err, host.ErrConflict)
+		if len(list) != 1 || list[0].ID != c.want {
+			t.Errorf("start of %q at %v conflicts with %+v, want attempt %d", c.n.RetryName, c.n.SessionTime, list, c.want)
+		}
+	}
+	if list := attempts(t, s, host.AttemptQuery{Site: 1, Retried: true}); list != ids(another, last, first) {
 		t.Errorf("after the conflicts there are attempts %s", list)
 	}
 }

@@ -38,6 +38,7 @@ type Stores struct {
 	Audit     host.Audit
 	Pools     host.Pools
 	Semaphore host.Semaphore
+	Backfills host.Backfills
 	// ParamStore is that of a site.
 	ParamStore func(site int64) operators.ParamStore
 	// ShortLogs go with the entries of Log.

@@ -37,6 +37,7 @@ func ports() []port {
 		{"Audit", auditSuite, func(s Stores) bool { return s.Audit != nil }},
 		{"Pools", poolsSuite, func(s Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
 		{"Semaphore", semaphoreSuite, func(s Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
+		{"Backfills", backfillsSuite, func(s Stores) bool { return s.Backfills != nil }},
 		{"ParamStore", paramStoreSuite, func(s Stores) bool { return s.ParamStore != nil }},
 		{"ShortLogs", shortLogsSuite, func(s Stores) bool { return s.ShortLogs != nil }},
 		{"Timers", timersSuite, func(s Stores) bool { return s.Timers != nil }},

@@ -248,6 +248,31 @@ func (s faultySchedules) Update(ctx context.Context, x host.Schedule, old host.T
 	return s.p.call(ctx, fmt.Sprintf("update schedule %d from %v", x.ID, old.Run), func() error { return s.schedules.Update(ctx, x, old, at) })
 }
 
+// Backfills wraps backfills.
+func (p *Process) Backfills(b host.Backfills) host.Backfills { return faultyBackfills{b, p} }
+
+// backfills gives the port a name that none of its methods has.
+type backfills interface{ host.Backfills }
+
+type faultyBackfills struct {
+	backfills
+	p *Process
+}
+
+// Backfill may fail.
+func (s faultyBackfills) Backfill(ctx context.Context, site, id int64) (b host.Backfill, err error) {
+	err = s.p.call(ctx, fmt.Sprintf("read backfill %d", id), func() (err error) {
+		b, err = s.backfills.Backfill(ctx, site, id)
+		return err
+	})
+	return b, err
+}
+
+// UpdateBackfill may fail, and be done all the same.
+func (s faultyBackfills) UpdateBackfill(ctx context.Context, b host.Backfill) error {
+	return s.p.call(ctx, fmt.Sprintf("update backfill %d from %d", b.ID, b.Version), func() error { return s.backfills.UpdateBackfill(ctx, b) })
+}
+
 // Semaphore wraps a semaphore.
 func (p *Process) Semaphore(s host.Semaphore) host.Semaphore { return faultySemaphore{s, p} }
 

@@ -22,6 +22,7 @@ func sessionsSuite(t *testing.T, h Harness) {
 		"lists are bounded in bytes":       sessionsBounded,
 		"active ones":                      sessionsActive,
 		"the last session before a time":   sessionsBefore,
+		"the sessions of some times":       sessionsAt,
 	}.run(t, h)
 }
 
@@ -37,6 +38,35 @@ func sessionsLast(t *testing.T, s Stores) {
 	}
 	if diff := cmp.Diff([]host.Session{want}, got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t), sameTree()); diff != "" {
 		t.Errorf("list of sessions (-want +got):\n%s", diff)
+	}
+}
+
+func sessionsAt(t *testing.T, s Stores) {
+	ctx := t.Context()
+	w, _, list := several(t, s)
+	at := func(site int64, workflow string, seconds ...int64) (found []int64) {
+		times := []time.Time{}
+		for _, n := range seconds {
+			times = append(times, instant(n))
+		}
+		for _, x := range got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: site, Project: w.Project.ID, Workflow: workflow, Times: times}))(t) {
+			if !x.Time.Equal(x.Last.SessionTime) || x.ID != x.Last.SessionID {
+				t.Errorf("session %+v has the last attempt %+v", x, x.Last)
+			}
+			found = append(found, x.Last.ID)
+		}
+		return found
+	}
+	for what, c := range map[string]struct{ got, want []int64 }{
+		"those that there are": {at(1, w.Name, 20, 5, 0, 30), []int64{list[4].ID, list[3].ID}},
+		"none of these times":  {at(1, w.Name, 1, 2), nil},
+		"no times":             {at(1, w.Name), nil},
+		"another workflow":     {at(1, "x", 0), nil},
+		"another site":         {at(2, w.Name, 0), nil},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
 	}
 }
 

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+// fillAsOne starts a backfill that is one thing.
+func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
+	if err := c.begin(); err != nil {
+		return err
+	}
+	params, err := c.parameters(c.settings)
+	if err != nil {
+		return err
+	}
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	f := c.fill
+	f.From, f.Name, f.Count, f.Params = c.from, c.name, c.count, params
+	if f.Workflow, err = c.filledWorkflow(ctx, args); err != nil {
+		return err
+	}
+	if c.dryRun {
+		return c.showFillPlan(ctx, f)
+	}
+	b, err := c.Fill(ctx, f)
+	if err != nil {
+		return err
+	}
+	if c.wait {
+		return c.awaitFilling(ctx, b)
+	}
+	err = c.show(b, func(p printer) {
+		p.line("Started a backfill:")
+		p.filling(b)
+	})
+	c.hint("* Use `zerodag backfill show %s` to show how far it has come.", b.ID)
+	c.hint("* Use `zerodag backfill hold %s` to have nothing further begin for now, and `zerodag backfill kill %s` to end it.", b.ID, b.ID)
+	return err
+}
+
+// filledWorkflow is the definition whose sessions are started: with a schedule or without.
+func (c *backfillCommand) filledWorkflow(ctx context.Context, args []string) (client.ID, error) {
+	if len(args) == 1 {
+		s, err := c.Schedule(ctx, client.ID(args[0]))
+		return s.Workflow.ID, err
+	}
+	p, err := c.Project(ctx, args[0])
+	if err != nil {
+		return "", err
+	}
+	w, err := c.Workflow(ctx, p.ID, args[1], "")
+	return w.ID, err
+}
+
+func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error {
+	plan, err := c.PlanFill(ctx, f)
+	if err != nil {
+		return err
+	}
+	table := newTable(column{title: "SESSION TIME", name: true}, column{title: "LAST ATTEMPT"}, column{title: "STATUS"}, column{title: "WOULD BE"})
+	for _, s := range plan.Rows {
+		id, status, would := "", "", "started"
+		if s.Last != nil {
+			id, status = string(s.Last.ID), s.Last.Status
+			would = "started again"
+		}
+		if s.LeftOut {
+			would = "left out"
+		}
+		table.add(offsetText(s.SessionTime), id, status, would)
+	}
+	err = c.list(plan, func(p printer) {
+		p.line("Sessions:")
+		for _, s := range plan.Rows {
+			p.block("  ", "session time", offsetTime(s.SessionTime), "exists", s.Last != nil, "left out", s.LeftOut)
+		}
+	}, table, "There are no sessions.")
+	if n := plan.Total - len(plan.Rows); n > 0 {
+		c.hint("%s more are not shown.", counted(n, "session"))
+	}
+	c.hint("%s would start, %d would be left out. Nothing was started.", counted(plan.Total-plan.LeftOut, "session"), plan.LeftOut)
+	return err
+}
+
+// awaitFilling waits for the end of a backfill and says what came of it.
+func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
+	before := ""
+	for pause := followFirst; b.FinishedAt == nil; pause = min(2*pause, followLast) {
+		if now := fillingProgress(b); now != before {
+			r.hint("Backfill %s is %s: %s.", b.ID, b.Status, now)
+			before, pause = now, followFirst
+		}
+		err := r.Wait(ctx, pause)
+		if err == nil {
+			b, err = r.Filling(ctx, b.ID)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				r.hint("The backfill goes on: `zerodag backfill show %s` shows it again, `zerodag backfill kill %s` ends it.", b.ID, b.ID)
+			}
+			return err
+		}
+	}
+	if err := r.show(b, func(p printer) { p.filling(b) }); err != nil {
+		return err
+	}
+	r.hint("%s: %d succeeded, %d failed, %d left out.", counted(b.Sessions-b.NotBegun, "session"), b.Succeeded, b.Failed, b.LeftOut)
+	if b.Status == "success" {
+		return nil
+	}
+	r.hint("`zerodag backfill show %s` lists those that failed; `zerodag retry --all-failed` tries them again.", b.ID)
+	return errShown
+}
+
+// fillingProgress says how far a backfill has come.
+func fillingProgress(b client.Filling) string {
+	return fmt.Sprintf("%d of %s over, %d running", b.Succeeded+b.Failed+b.LeftOut, counted(b.Sessions, "session"), len(b.Running))
+}
+
+func newBackfillList(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	open, last := false, ""
+	c := &cobra.Command{Use: "list [project-name [name]]", Short: "Show backfills, the newest first"}
+	c.Flags().BoolVar(&open, "open", false, "only those that are not over")
+	c.Flags().StringVarP(&last, "last-id", "i", "", "only those with ids below this `ID`")
+	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		args = append(args, "", "")
+		list, err := r.Fillings(ctx, args[0], args[1], open, client.ID(last))
+		if err != nil {
+			return err
+		}
+		table := newTable(column{title: "BACKFILL"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "STATUS"}, column{title: "SESSIONS"},
+			column{title: "OK"}, column{title: "FAILED"}, column{title: "LEFT OUT"}, column{title: "RUNNING"}, column{title: "STARTED"})
+		for _, b := range list {
+			table.add(string(b.ID), b.Project.Name, b.Workflow.Name, b.Status, strconv.Itoa(b.Sessions), strconv.Itoa(b.Succeeded), strconv.Itoa(b.Failed), strconv.Itoa(b.LeftOut),
+				strconv.Itoa(len(b.Running)), shortTime(&b.CreatedAt))
+		}
+		return r.list(list, func(p printer) {
+			p.line("Backfills:")
+			for _, b := range list {
+				p.filling(b)
+			}
+			p.line("%d entries.", len(list))
+		}, table, "There are no backfills.")
+	})
+}
+
+func newBackfillShow(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "show backfill-id", Short: "Show a backfill, and how far it has come"}
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		id, err := r.openBackfill(ctx, args)
+		if err != nil {
+			return err
+		}
+		b, err := r.Filling(ctx, id)
+		if err != nil {
+			return err
+		}
+		return r.show(b, func(p printer) {
+			p.filling(b)
+			for _, x := range b.Running {
+				attempt := client.ID("")
+				if x.AttemptID != nil {
+					attempt = *x.AttemptID
+				}
+				p.block("  ", "running session", offsetTime(x.SessionTime), "attempt id", attempt, "since", x.Since)
+			}
+			if len(b.FailedAttempts) > 0 {
+				p.block("  ", "failed attempt ids", b.FailedAttempts)
+			}
+		})
+	})
+}
+
+// newBackfillChange makes the commands that hold, release and kill a backfill.
+func newBackfillChange(s streams, action, short string) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: action + " backfill-id", Short: short}
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		id, err := r.openBackfill(ctx, args)
+		if err != nil {
+			return err
+		}
+		b, err := r.ChangeFilling(ctx, id, action)
+		if err != nil {
+			return err
+		}
+		return r.show(b, func(p printer) { p.filling(b) })
+	})
+}
+
+// openBackfill reads the number of a backfill.
+func (r *remote) openBackfill(ctx context.Context, args []string) (client.ID, error) {
+	id, err := idArgument("backfill-id", args[0])
+	if err != nil {
+		return id, err
+	}
+	return id, r.open(ctx)
+}
+
+func (p printer) filling(b client.Filling) {
+	p.block("  ", "id", b.ID, "name", b.Name, "project", b.Project.Name, "workflow", b.Workflow.Name, "status", b.Status, "sessions", b.Sessions,
+		"first session", offsetTime(b.First), "last session", offsetTime(b.Last), "not begun", b.NotBegun, "running", len(b.Running), "succeeded", b.Succeeded, "failed", b.Failed, "left out", b.LeftOut,
+		"parallel", b.Parallel, "order", b.Order, "existing", b.Existing, "priority", b.Priority, "params", b.Params, "retry attempt name", b.AttemptName, "why", b.Why,
+		"created at", b.CreatedAt, "finished at", b.FinishedAt)
+}

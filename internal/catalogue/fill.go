@@ -1,0 +1,355 @@
+package catalogue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/internal/host"
+)
+
+// FillRequest asks for a backfill as one thing: see host.Backfill. Times are instants, local times of the workflow's zone, or days.
+type FillRequest struct {
+	Site     int64
+	Workflow int64  // id of the definition
+	Name     string // a request that is repeated with the same name adds none
+	From, To string // the first and the last time, both included; a day as the last one is included whole
+	Count    int    // at most so many sessions, from the first on; 0 is all
+	Dates    []string
+	Every    string // how far apart the sessions are: "1d"; "" is as the schedule says
+
+	Parallel int    // 0 is 1
+	Order    string // OrderAscending, OrderDescending; "" is ascending
+	Existing string // ExistingError ...; "" starts another attempt beside those that there are
+	Priority string // a word; "" is "low"
+	Params   *param.Map
+	Outside  bool // of Params, as in StartRequest
+}
+
+// The orders of a backfill.
+const (
+	OrderAscending  = "asc"
+	OrderDescending = "desc"
+)
+
+// What a backfill does about sessions that there are already.
+const (
+	ExistingError = "error" // it is refused
+	ExistingSkip  = "skip"  // they are left out
+	ExistingRetry = "retry" // they get another attempt, but for those that run
+)
+
+// Bounds of a backfill.
+const (
+	mostFilled       = 10_000
+	mostParallel     = 100
+	mostFillParams   = 64 << 10 // bytes as JSON: they are written with each session that begins
+	shownOfExisting  = 5
+	mostFailedListed = 100
+)
+
+// FillPlan says what a backfill would do.
+type FillPlan struct {
+	Workflow host.Workflow
+	Plan     host.BackfillPlan
+	Sessions []FillSession // in the order of starting
+}
+
+// FillSession is a session of a plan.
+type FillSession struct {
+	Time    time.Time
+	Last    *host.Attempt // the last attempt that there is of it; nil: it would be new
+	LeftOut bool
+}
+
+// PlanFill looks at what StartFill would do, and fails where that would. It changes nothing.
+func (c scheduling) PlanFill(ctx context.Context, r FillRequest) (FillPlan, error) {
+	w, plan, err := c.planFill(ctx, &r)
+	if err != nil {
+		return FillPlan{}, err
+	}
+	there, err := c.existing(ctx, w, plan.Sessions)
+	if err != nil {
+		return FillPlan{}, err
+	}
+	if err := refuseExisting(r, w, there); err != nil {
+		return FillPlan{}, err
+	}
+	p := FillPlan{Workflow: w, Plan: plan}
+	for n := range plan.Sessions {
+		s := FillSession{Time: plan.Sessions[inOrder(plan, n)]}
+		if last, found := there[s.Time.Unix()]; found {
+			s.Last, s.LeftOut = &last, leftOut(plan.Existing, last)
+		}
+		p.Sessions = append(p.Sessions, s)
+	}
+	return p, nil
+}
+
+// StartFill starts a backfill and returns it. The first sessions have begun then, if they could; from then on it goes on by itself.
+func (c scheduling) StartFill(ctx context.Context, r FillRequest) (host.Backfill, error) {
+	w, plan, err := c.planFill(ctx, &r)
+	if err != nil {
+		return host.Backfill{}, err
+	}
+	if err := c.mayFill(ctx, r, w, plan); err != nil {
+		return host.Backfill{}, err
+	}
+	now := c.o.Now().UTC()
+	b := host.Backfill{Site: r.Site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, Name: r.Name, Plan: plan, CreatedAt: now, UpdatedAt: now}
+	added, err := c.o.Backfills.AddBackfill(ctx, b)
+	if errors.Is(err, host.ErrConflict) {
+		err = sameFill(added, b)
+	}
+	if err != nil {
+		return added, err
+	}
+	c.o.Logger.Info("backfill", "backfill", added.ID, "project", w.Project.Name, "workflow", w.Name, "sessions", len(plan.Sessions), "parallel", plan.Parallel)
+	after, err := c.attempts.fill(ctx, added.ID, nothing)
+	if err != nil { // it is stored, and looked after
+		c.o.Logger.Error("backfill begins later", "backfill", added.ID, "error", err)
+		return added, nil
+	}
+	return after, nil
+}
+
+// sameFill says that there is a backfill of a name already, unless the same was asked for.
+func sameFill(there, asked host.Backfill) error {
+	was, err := json.Marshal(there.Plan)
+	if err != nil {
+		return fmt.Errorf("compare backfills: %w", err)
+	}
+	is, err := json.Marshal(asked.Plan)
+	if err != nil {
+		return fmt.Errorf("compare backfills: %w", err)
+	}
+	if string(was) != string(is) {
+		return host.Conflictf("There is another backfill name=%s of workflow %s already: id=%d", there.Name, there.Workflow.Name, there.ID)
+	}
+	return nil
+}
+
+// mayFill refuses what cannot start now.
+func (c scheduling) mayFill(ctx context.Context, r FillRequest, w host.Workflow, plan host.BackfillPlan) error {
+	d, err := c.definitionOf(ctx, r.Site, w.ID)
+	if err != nil {
+		return err
+	}
+	if err := c.attempts.mayStart(ctx, r.Site, d, 0); err != nil {
+		return err
+	}
+	if plan.Existing != ExistingError {
+		return nil
+	}
+	there, err := c.existing(ctx, w, plan.Sessions)
+	if err == nil {
+		err = refuseExisting(r, w, there)
+	}
+	if err == nil {
+		return nil
+	}
+	if named, looked := c.named(ctx, w, r.Name); looked != nil || named {
+		return looked // what there is may be its own: the request is repeated
+	}
+	return err
+}
+
+// named says whether there is a backfill of a name.
+func (c scheduling) named(ctx context.Context, w host.Workflow, name string) (bool, error) {
+	for before := int64(0); ; {
+		list, err := c.o.Backfills.Backfills(ctx, host.BackfillQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Before: before, Count: atOnce})
+		if err != nil {
+			return false, fmt.Errorf("read backfills: %w", err)
+		}
+		for _, b := range list {
+			if before = b.ID; b.Name == name {
+				return true, nil
+			}
+		}
+		if len(list) < atOnce {
+			return false, nil
+		}
+	}
+}
+
+// existing are the last attempts of those sessions that there are, by session time.
+func (c *stores) existing(ctx context.Context, w host.Workflow, times []time.Time) (map[int64]host.Attempt, error) {
+	there := map[int64]host.Attempt{}
+	for some := range slices.Chunk(times, sessionPage) {
+		list, err := c.o.Sessions.Sessions(ctx, host.SessionQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Times: some})
+		if err != nil {
+			return nil, fmt.Errorf("read sessions: %w", err)
+		}
+		for _, s := range list {
+			there[s.Time.Unix()] = s.Last
+		}
+	}
+	return there, nil
+}
+
+func refuseExisting(r FillRequest, w host.Workflow, there map[int64]host.Attempt) error {
+	if r.Existing != ExistingError || len(there) == 0 {
+		return nil
+	}
+	var times []string
+	for t := range there {
+		times = append(times, instant(time.Unix(t, 0)))
+	}
+	slices.Sort(times)
+	more := ""
+	if n := len(times) - shownOfExisting; n > 0 {
+		times, more = times[:shownOfExisting], fmt.Sprintf(" and %d more", n)
+	}
+	return host.Conflictf("Workflow %s has these sessions already: %s%s. `existing: skip` leaves them out, `existing: retry` runs them again", w.Name, strings.Join(times, ", "), more)
+}
+
+// leftOut says whether a session that there is, is left out.
+func leftOut(existing string, last host.Attempt) bool {
+	switch existing {
+	case ExistingError, ExistingSkip:
+		return true
+	case ExistingRetry:
+		return !last.Done
+	}
+	return false
+}
+
+// planFill reads a request. It completes what is left open.
+func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workflow, plan host.BackfillPlan, err error) {
+	if w, err = c.o.Workflows.Workflow(ctx, r.Site, r.Workflow); err != nil {
+		if errors.Is(err, host.ErrNotFound) {
+			err = host.Missingf("workflow id=%d", r.Workflow)
+		}
+		return w, plan, err
+	}
+	if plan, err = fillOptions(r); err != nil {
+		return w, plan, err
+	}
+	if plan.Params, err = c.attempts.given(ctx, w, StartRequest{Site: r.Site, Params: r.Params, Outside: r.Outside}); err != nil {
+		return w, plan, err
+	}
+	if n := len(param.Text(plan.Params)); n > mostFillParams {
+		return w, plan, host.Invalidf("The parameters of a backfill have %d bytes, %d at most are possible: put the data where tasks can read it", n, mostFillParams)
+	}
+	times, err := c.fillTimes(ctx, w, *r)
+	if err != nil {
+		return w, plan, err
+	}
+	plan.Sessions, plan.Zone = times, w.Zone
+	return w, plan, nil
+}
+
+// fillOptions checks how a backfill is to be run.
+func fillOptions(r *FillRequest) (host.BackfillPlan, error) {
+	p := host.BackfillPlan{Parallel: max(1, r.Parallel), Existing: r.Existing, Descending: r.Order == OrderDescending, Priority: backfilling().Priority}
+	if r.Parallel < 0 || r.Parallel > mostParallel {
+		return p, host.Invalidf("parallel is %d: a backfill runs 1 to %d sessions at once", r.Parallel, mostParallel)
+	}
+	if r.Order != "" && r.Order != OrderAscending && r.Order != OrderDescending {
+		return p, host.Invalidf("unknown order %q: use %s or %s", r.Order, OrderAscending, OrderDescending)
+	}
+	switch r.Existing {
+	case "", ExistingError, ExistingSkip, ExistingRetry:
+	default:
+		return p, host.Invalidf("existing is %q: use %s, %s or %s", r.Existing, ExistingError, ExistingSkip, ExistingRetry)
+	}
+	if r.Priority != "" {
+		var err error
+		if p.Priority, err = priorityOf(r.Priority); err != nil {
+			return p, err
+		}
+	}
+	if r.Params == nil {
+		r.Params = param.New()
+	}
+	return p, CheckRetryName(r.Name)
+}
+
+// Backfills lists backfills, descending by id.
+func (c scheduling) Backfills(ctx context.Context, q host.BackfillQuery) ([]host.Backfill, error) {
+	return c.o.Backfills.Backfills(ctx, q)
+}
+
+// OneBackfill returns a backfill.
+func (c scheduling) OneBackfill(ctx context.Context, site, id int64) (host.Backfill, error) {
+	b, err := c.o.Backfills.Backfill(ctx, site, id)
+	if errors.Is(err, host.ErrNotFound) {
+		return b, host.Missingf("backfill id=%d", id)
+	}
+	return b, err
+}
+
+// HoldBackfill sets whether nothing further of a backfill begins for now.
+func (c scheduling) HoldBackfill(ctx context.Context, site, id int64, held bool) (host.Backfill, error) {
+	return c.editFill(ctx, site, id, func(b *host.Backfill) bool {
+		changed := b.State.Held != held
+		b.State.Held = held
+		return changed
+	})
+}
+
+// KillBackfill ends a backfill: nothing further of it begins, and what runs is killed.
+func (c scheduling) KillBackfill(ctx context.Context, site, id int64) (host.Backfill, error) {
+	return c.editFill(ctx, site, id, func(b *host.Backfill) bool {
+		changed := !b.State.Killed
+		b.State.Killed = true
+		return changed
+	})
+}
+
+// editFill changes a backfill that is not over.
+func (c scheduling) editFill(ctx context.Context, site, id int64, edit func(*host.Backfill) bool) (host.Backfill, error) {
+	b, err := c.OneBackfill(ctx, site, id)
+	if err != nil {
+		return b, err
+	}
+	if !b.FinishedAt.IsZero() {
+		return b, host.Conflictf("Backfill id=%d is over already: %s", id, b.Status())
+	}
+	return c.attempts.fill(ctx, id, edit)
+}
+
+// fillTimes lists the session times that are asked for, ascending.
+func (c scheduling) fillTimes(ctx context.Context, w host.Workflow, r FillRequest) ([]time.Time, error) {
+	zone, err := schedule.Zone(w.Zone)
+	if err != nil {
+		return nil, userError(err)
+	}
+	times, err := scheduleOf(w.Config, w.Zone)
+	if err != nil {
+		return nil, userError(err)
+	}
+	f := &filling{FillRequest: r, workflow: w.Name, zone: zone, times: times}
+	if times != nil {
+		if f.bound, err = c.nextOf(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	list, err := f.list(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, host.Invalidf("There are no sessions in that time")
+	case r.Count > 0 && r.Count > len(list):
+		return nil, host.Invalidf("count is set to %d but there are only %d sessions", r.Count, len(list))
+	case r.Count > 0:
+		list = list[:r.Count]
+	}
+	return list, nil
+}
+
+// nextOf is the session that a workflow's schedule itself starts next: what comes from there on is for no backfill.
+func (c scheduling) nextOf(ctx context.Context, w host.Workflow) (time.Time, error) {
+	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Count: 1})
+	if err != nil || len(list) == 0 {
+		return c.o.Now(), err
+	}
+	return list[0].Times.Session, nil
+}

@@ -1,0 +1,408 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/replay"
+)
+
+// A backfill goes on whenever one of its attempts ends (see End), and when somebody changes it. Each go takes from the plan what may
+// begin, notes that in the row on condition that nobody else has changed it, and only then starts the attempts, all of them under the
+// name of the backfill: a process that ends in between leaves a note, and checkBackfills does again what may not have been done.
+
+// nothing is an edit that changes nothing.
+func nothing(*host.Backfill) bool { return false }
+
+// fill changes a backfill by edit, which may be called several times, lets begin what may, and returns it as it is then. What cannot begin for
+// now is no error: it is noted, and tried again.
+func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill) bool) (host.Backfill, error) {
+	for {
+		b, err := c.o.Backfills.Backfill(ctx, host.AnySite, id)
+		if err != nil {
+			return b, fmt.Errorf("read backfill %d: %w", id, err)
+		}
+		if !b.FinishedAt.IsZero() {
+			edit(&b) // of what it does nothing is kept, but for attempts that it has made too late
+			return b, c.killRuns(ctx, b)
+		}
+		changed := edit(&b)
+		taken, left, err := c.take(ctx, &b)
+		if err != nil {
+			return b, err
+		}
+		if over := len(b.State.Running) == 0 && b.Left() == 0; !changed && len(taken)+left == 0 && !over {
+			return b, nil
+		} else if over {
+			b.FinishedAt = c.o.Now().UTC()
+		}
+		b.UpdatedAt = c.o.Now().UTC()
+		switch err := c.o.Backfills.UpdateBackfill(ctx, b); {
+		case errors.Is(err, host.ErrConflict):
+			continue
+		case err != nil:
+			return b, fmt.Errorf("change backfill %d: %w", id, err)
+		}
+		b.Version++
+		if !b.FinishedAt.IsZero() {
+			c.o.Logger.Info("backfill ended", "backfill", b.ID, "status", b.Status(), "succeeded", b.State.Succeeded, "failed", b.State.Failed, "left out", b.State.LeftOut)
+			return b, nil
+		}
+		if b.State.Killed {
+			return b, c.killRuns(ctx, b)
+		}
+		if len(taken) == 0 {
+			return b, nil
+		}
+		edit = c.beginRuns(ctx, b, taken)
+	}
+}
+
+// inOrder is the place in the plan of the nth session that begins.
+func inOrder(p host.BackfillPlan, n int) int {
+	if p.Descending {
+		return len(p.Sessions) - 1 - n
+	}
+	return n
+}
+
+// lookAhead is how many sessions are looked up together at most, whether they are to be left out.
+const lookAhead = 500
+
+// take notes what begins now, as far as there is room, and what is left out on the way.
+func (c lifecycle) take(ctx context.Context, b *host.Backfill) (taken []host.BackfillRun, left int, err error) {
+	room := b.Plan.Parallel - len(b.State.Running)
+	if b.State.Held {
+		return nil, 0, nil
+	}
+	before := b.State.LeftOut
+	for size := room; len(taken) < room && b.Left() > 0; size = min(2*size, lookAhead) {
+		some := min(size, b.Left())
+		out, err := c.leftOutOf(ctx, *b, some)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := 0; i < some && len(taken) < room; i++ {
+			n := inOrder(b.Plan, b.State.Begun)
+			b.State.Begun++
+			if out[n] {
+				b.State.LeftOut++
+				continue
+			}
+			taken = append(taken, host.BackfillRun{Session: n, Since: c.o.Now().UTC()})
+		}
+	}
+	b.State.Running = append(slices.Clone(b.State.Running), taken...)
+	return taken, b.State.LeftOut - before, nil
+}
+
+// leftOutOf says which of the next sessions, by their places in the plan, are to be left out.
+func (c lifecycle) leftOutOf(ctx context.Context, b host.Backfill, some int) (map[int]bool, error) {
+	if b.Plan.Existing == "" {
+		return nil, nil
+	}
+	var places []int
+	var times []time.Time
+	for i := range some {
+		n := inOrder(b.Plan, b.State.Begun+i)
+		places, times = append(places, n), append(times, b.Plan.Sessions[n])
+	}
+	there, err := c.existing(ctx, workflowOf(b), times)
+	out := map[int]bool{}
+	for _, n := range places {
+		last, exists := there[b.Plan.Sessions[n].Unix()]
+		out[n] = exists && last.RetryName != b.AttemptName() && leftOut(b.Plan.Existing, last)
+	}
+	return out, err
+}
+
+// workflowOf is as much of a backfill's workflow as finds its sessions.
+func workflowOf(b host.Backfill) host.Workflow {
+	return host.Workflow{ID: b.Workflow.ID, Site: b.Site, Project: b.Project, Name: b.Workflow.Name}
+}
+
+// beginRuns starts the attempts of sessions whose begin is noted, and returns what is to be noted of that.
+func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.BackfillRun) func(*host.Backfill) bool {
+	var notes []func(*host.Backfill) bool
+	d, err := c.definitionOf(ctx, b.Site, b.Workflow.ID)
+	for _, r := range runs {
+		var a host.Attempt
+		failed := err
+		if failed == nil {
+			a, failed = c.beginRun(ctx, d, b, r)
+		}
+		switch {
+		case failed == nil:
+			notes = append(notes, begun(r, a.ID))
+		case errors.Is(failed, errThere):
+			notes = append(notes, notBegun(r, ""))
+		case mayFillLater(failed):
+			c.o.Logger.Warn("a session of a backfill begins later", "backfill", b.ID, "session", instant(b.Plan.Sessions[r.Session]), "why", failed)
+		default:
+			notes = append(notes, notBegun(r, failed.Error()))
+		}
+	}
+	return func(b *host.Backfill) (changed bool) {
+		for _, note := range notes {
+			changed = note(b) || changed
+		}
+		return changed
+	}
+}
+
+// mayFillLater says whether what could not start may start later.
+func mayFillLater(err error) bool {
+	var user *host.Error
+	return errors.Is(err, host.ErrTooManyAttempts) || !errors.As(err, &user)
+}
+
+// begun notes which attempt a session has.
+func begun(r host.BackfillRun, attempt int64) func(*host.Backfill) bool {
+	return func(b *host.Backfill) bool {
+		for i, x := range b.State.Running {
+			if x.Session == r.Session && x.Attempt == 0 {
+				b.State.Running = slices.Clone(b.State.Running)
+				b.State.Running[i].Attempt = attempt
+				return true
+			}
+		}
+		if !b.FinishedAt.IsZero() {
+			b.State.Running = append(b.State.Running, host.BackfillRun{Session: r.Session, Attempt: attempt})
+		}
+		return false
+	}
+}
+
+// notBegun notes that a session is left out. why: nothing further can begin.
+func notBegun(r host.BackfillRun, why string) func(*host.Backfill) bool {
+	return func(b *host.Backfill) bool {
+		i := slices.IndexFunc(b.State.Running, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == 0 })
+		if i < 0 || !b.FinishedAt.IsZero() {
+			return false
+		}
+		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
+		b.State.LeftOut++
+		if why != "" {
+			b.State.Why = why
+		}
+		return true
+	}
+}
+
+// errThere says that somebody else has an attempt of the session.
+var errThere = errors.New("the session is there already")
+
+// beginRun starts the attempt of a session, unless it is there.
+func (c lifecycle) beginRun(ctx context.Context, d replay.Definition, b host.Backfill, r host.BackfillRun) (host.Attempt, error) {
+	if err := c.mayStart(ctx, b.Site, d, 1); err != nil {
+		return host.Attempt{}, err
+	}
+	t := b.Plan.Sessions[r.Session]
+	before, err := c.sessionBefore(ctx, b, r.Session)
+	if err != nil {
+		return host.Attempt{}, err
+	}
+	params, err := SessionParams(d.Workflow.Config, d.Compiled.Zone, t, before, b.Plan.Params)
+	if err != nil {
+		return host.Attempt{}, userError(err)
+	}
+	n := host.NewAttempt{Site: b.Site, Project: b.Project, Workflow: b.Workflow, SessionTime: t, RetryName: b.AttemptName(), Zone: d.Workflow.Zone,
+		Params: params, CreatedAt: c.o.Now().UTC(), WaitsFor: -1, Message: host.StartMessage(), New: b.Plan.Existing == ExistingError || b.Plan.Existing == ExistingSkip}
+	start := backfilling()
+	start.Priority = b.Plan.Priority
+	if n.First, err = c.first(d, params, t, n.CreatedAt, start); err != nil {
+		return host.Attempt{}, err
+	}
+	list, err := c.o.Attempts.Start(ctx, n)
+	switch {
+	case errors.Is(err, host.ErrConflict) && len(list) == 1:
+		if list[0].RetryName != n.RetryName {
+			return host.Attempt{}, errThere
+		}
+		return list[0], nil
+	case err != nil:
+		return host.Attempt{}, fmt.Errorf("start attempt: %w", err)
+	}
+	c.counts.started.Add(1)
+	c.began(list[0])
+	return list[0], nil
+}
+
+// sessionBefore is what a session is told of as the one before it: that of the plan, else what ran before the backfill.
+func (c lifecycle) sessionBefore(ctx context.Context, b host.Backfill, session int) (time.Time, error) {
+	if session > 0 {
+		return b.Plan.Sessions[session-1], nil
+	}
+	t, err := c.o.Sessions.LastSession(ctx, b.Project.ID, b.Workflow.Name, b.Plan.Sessions[0])
+	if err != nil {
+		return t, fmt.Errorf("read last session: %w", err)
+	}
+	return t, nil
+}
+
+// fillOn lets a backfill go on of which an attempt has ended. It may be repeated.
+func (c lifecycle) fillOn(ctx context.Context, a host.Attempt) error {
+	id, of := host.BackfillOf(a)
+	if !of || c.o.Backfills == nil {
+		return nil
+	}
+	_, err := c.fill(ctx, id, ended(a))
+	if errors.Is(err, host.ErrNotFound) {
+		return nil // somebody else has given the attempt such a name, or retention has removed the backfill
+	}
+	return err
+}
+
+// ended notes the end of an attempt, once.
+func ended(a host.Attempt) func(*host.Backfill) bool {
+	return func(b *host.Backfill) bool {
+		if !b.FinishedAt.IsZero() || b.Project.ID != a.Project.ID || b.Workflow.Name != a.Workflow.Name {
+			return false
+		}
+		i := slices.IndexFunc(b.State.Running, func(r host.BackfillRun) bool {
+			return r.Attempt == a.ID || r.Attempt == 0 && b.Plan.Sessions[r.Session].Equal(a.SessionTime)
+		})
+		if i < 0 {
+			return false
+		}
+		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
+		if a.Success {
+			b.State.Succeeded++
+			return true
+		}
+		if b.State.Failed++; len(b.State.FailedAttempts) < mostFailedListed {
+			b.State.FailedAttempts = append(slices.Clone(b.State.FailedAttempts), a.ID)
+		}
+		return true
+	}
+}
+
+// killRuns kills what of a backfill runs.
+func (c lifecycle) killRuns(ctx context.Context, b host.Backfill) error {
+	if !b.State.Killed {
+		return nil
+	}
+	var failed []error
+	for _, r := range b.State.Running {
+		if r.Attempt == 0 {
+			continue // who starts it sees that the backfill was killed, or checkBackfills does
+		}
+		a, err := c.o.Attempts.Attempt(ctx, b.Site, r.Attempt)
+		if err == nil && !a.Done && !a.Canceled {
+			err = c.kill(ctx, a)
+		}
+		if err != nil && !errors.Is(err, host.ErrNotFound) {
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// forgotten is the age at which a note of a session without an attempt is given up, once the backfill was killed: nobody is about to
+// start it any more.
+const forgotten = 15 * time.Minute
+
+// checkBackfills looks once after all backfills that are not over, at most once a minute: what begins later may begin now, and crashes
+// may have left something undone.
+func (c *stores) checkBackfills(ctx context.Context) error {
+	now := c.o.Now()
+	if last := c.filled.Load(); c.o.Backfills == nil || last != 0 && now.Sub(time.UnixMilli(last)) < settled {
+		return nil
+	}
+	c.filled.Store(now.UnixMilli())
+	var failed []error
+	for before := int64(0); ; {
+		list, err := c.o.Backfills.Backfills(ctx, host.BackfillQuery{Site: host.AnySite, Open: true, Before: before, Count: atOnce})
+		if err != nil {
+			return errors.Join(append(failed, fmt.Errorf("read backfills: %w", err))...)
+		}
+		for _, b := range list {
+			if before = b.ID; ctx.Err() != nil {
+				return errors.Join(append(failed, ctx.Err())...)
+			}
+			if err := (lifecycle{c}).checkBackfill(ctx, b, now); err != nil {
+				failed = append(failed, fmt.Errorf("look after backfill %d: %w", b.ID, err))
+			}
+		}
+		if len(list) < atOnce {
+			return errors.Join(failed...)
+		}
+	}
+}
+
+// checkBackfill looks after what runs since a minute or longer, and lets begin what may.
+func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.Time) error {
+	var notes []func(*host.Backfill) bool
+	var again []host.BackfillRun
+	for _, r := range b.State.Running {
+		if now.Sub(r.Since) < settled {
+			continue
+		}
+		a, found, err := c.runOf(ctx, b, r)
+		switch {
+		case err != nil:
+			return err
+		case found && a.Done:
+			notes = append(notes, ended(a))
+		case found && r.Attempt == 0:
+			notes = append(notes, begun(r, a.ID))
+		case !found && b.Stopped() && now.Sub(r.Since) > forgotten, !found && r.Attempt != 0:
+			notes = append(notes, lost(r))
+		case !found && !b.Stopped():
+			again = append(again, r)
+		}
+	}
+	if len(again) > 0 {
+		notes = append(notes, c.beginRuns(ctx, b, again))
+	}
+	after, err := c.fill(ctx, b.ID, func(b *host.Backfill) (changed bool) {
+		for _, note := range notes {
+			changed = note(b) || changed
+		}
+		return changed
+	})
+	if err != nil {
+		return err
+	}
+	return c.killRuns(ctx, after)
+}
+
+// lost notes that a session will not run: its attempt was never made, or retention has removed it.
+func lost(r host.BackfillRun) func(*host.Backfill) bool {
+	return func(b *host.Backfill) bool {
+		i := slices.IndexFunc(b.State.Running, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == r.Attempt })
+		if i < 0 || !b.FinishedAt.IsZero() {
+			return false
+		}
+		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
+		b.State.LeftOut++
+		return true
+	}
+}
+
+// runOf finds the attempt of a session that has begun.
+func (c lifecycle) runOf(ctx context.Context, b host.Backfill, r host.BackfillRun) (host.Attempt, bool, error) {
+	if r.Attempt != 0 {
+		a, err := c.o.Attempts.Attempt(ctx, b.Site, r.Attempt)
+		if errors.Is(err, host.ErrNotFound) {
+			return a, false, nil
+		}
+		return a, err == nil, err
+	}
+	sessions, err := c.o.Sessions.Sessions(ctx, host.SessionQuery{Site: b.Site, Project: b.Project.ID, Workflow: b.Workflow.Name, Times: []time.Time{b.Plan.Sessions[r.Session]}})
+	if err != nil || len(sessions) == 0 {
+		return host.Attempt{}, false, err
+	}
+	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: b.Site, Session: sessions[0].ID, Retried: true})
+	if err != nil {
+		return host.Attempt{}, false, err
+	}
+	if i := slices.IndexFunc(list, func(a host.Attempt) bool { return a.RetryName == b.AttemptName() }); i >= 0 {
+		return list[i], true, nil
+	}
+	return host.Attempt{}, false, nil
+}

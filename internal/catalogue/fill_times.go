@@ -1,0 +1,195 @@
+package catalogue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"zerodag/engine/schedule"
+	"zerodag/internal/host"
+)
+
+// filling works out the sessions of a backfill.
+type filling struct {
+	FillRequest
+	workflow string
+	zone     *time.Location
+	times    *schedule.Schedule // nil: the workflow has none
+	bound    time.Time          // from which on the schedule itself starts sessions
+}
+
+// errTooMany bounds one backfill.
+func errTooMany() error {
+	return host.Invalidf("there are more than %d sessions: choose an earlier time for the last one, and start another backfill for the rest", mostFilled)
+}
+
+// list is ascending.
+func (f *filling) list(ctx context.Context) ([]time.Time, error) {
+	if len(f.Dates) > 0 {
+		if f.From != "" || f.To != "" || f.Every != "" {
+			return nil, host.Invalidf("dates names the sessions: from, to and every do not go with it")
+		}
+		return f.dates()
+	}
+	if f.From == "" {
+		return nil, host.Invalidf("from or dates is required")
+	}
+	from, _, err := f.moment(f.From)
+	if err != nil {
+		return nil, err
+	}
+	end, err := f.end()
+	if err != nil {
+		return nil, err
+	}
+	next := func(t time.Time) time.Time { return f.times.Next(t).Time }
+	first := from
+	switch {
+	case f.Every != "":
+		step, err := parseStep(f.Every)
+		if err != nil {
+			return nil, err
+		}
+		n := 0
+		next = func(time.Time) time.Time { n++; return step.after(from.In(f.zone), n) }
+	case f.times == nil:
+		return nil, host.Invalidf("Workflow %s has no schedule: say with every how far apart its sessions are (1d, 12h), or name them with dates", f.workflow)
+	default:
+		first = f.firstFrom(from)
+	}
+	var list []time.Time
+	for t := first; t.Before(end); t = next(t) {
+		if len(list) == mostFilled || ctx.Err() != nil {
+			return nil, cmp.Or(ctx.Err(), errTooMany())
+		}
+		if list = append(list, t); len(list) == f.Count {
+			break
+		}
+	}
+	return list, f.ahead(list)
+}
+
+// end is the first moment that is not asked for any more.
+func (f *filling) end() (time.Time, error) {
+	if f.To == "" {
+		if f.times == nil {
+			return time.Time{}, host.Invalidf("Workflow %s has no schedule: say with to when the last session is", f.workflow)
+		}
+		return f.bound, nil
+	}
+	to, isDay, err := f.moment(f.To)
+	if err != nil {
+		return to, err
+	}
+	if isDay {
+		return f.dayAfter(to), nil
+	}
+	return to.Add(time.Second), nil
+}
+
+// ahead refuses sessions that the schedule itself starts.
+func (f *filling) ahead(list []time.Time) error {
+	if f.times == nil || len(list) == 0 || list[len(list)-1].Before(f.bound) {
+		return nil
+	}
+	return host.Invalidf("The schedule itself starts the sessions from %s on: end before that", f.shown(f.bound))
+}
+
+// dates are the sessions that are named: of a day all that the schedule has.
+func (f *filling) dates() ([]time.Time, error) {
+	var list []time.Time
+	for _, text := range f.Dates {
+		t, isDay, err := f.moment(text)
+		if err != nil {
+			return nil, err
+		}
+		of := []time.Time{t}
+		if f.times != nil {
+			if of, err = f.scheduled(text, t, isDay); err != nil {
+				return nil, err
+			}
+		}
+		if list = append(list, of...); len(list) > mostFilled {
+			return nil, errTooMany()
+		}
+	}
+	slices.SortFunc(list, time.Time.Compare)
+	list = slices.CompactFunc(list, time.Time.Equal)
+	return list, f.ahead(list)
+}
+
+// scheduled are the sessions that a schedule has at a time, or on a day.
+func (f *filling) scheduled(text string, t time.Time, isDay bool) ([]time.Time, error) {
+	end := t.Add(time.Second)
+	if isDay {
+		end = f.dayAfter(t)
+	}
+	var list []time.Time
+	next := f.firstFrom(t)
+	for x := next; x.Before(end) && len(list) <= mostFilled; x = f.times.Next(x).Time {
+		list = append(list, x)
+	}
+	if len(list) == 0 {
+		return nil, host.Invalidf("The schedule has no session %s: the next one after that is %s", text, f.shown(next))
+	}
+	return list, nil
+}
+
+// firstFrom is the schedule's first session at a time or after it. When a session is started does not matter.
+func (f *filling) firstFrom(t time.Time) time.Time { return f.times.Next(t.Add(-time.Second)).Time }
+
+func (f *filling) shown(t time.Time) string { return t.In(f.zone).Format(time.RFC3339) }
+
+func (f *filling) dayAfter(t time.Time) time.Time { return step{days: 1}.after(t.In(f.zone), 1) }
+
+// moment reads an instant, a local time or a day of the workflow's zone.
+func (f *filling) moment(text string) (t time.Time, isDay bool, err error) {
+	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return schedule.Local(t, f.zone), layout == time.DateOnly, nil
+		}
+	}
+	if t, err = parseTime(text, f.zone); err != nil {
+		return t, false, host.Invalidf("%q is no time: use 2026-01-31, 2026-01-31T07:00:00 or 2026-01-31T07:00:00Z", text)
+	}
+	return t.Truncate(time.Second), false, nil
+}
+
+// step is how far apart sessions are: days are those of a calendar, which may have 23 or 25 hours.
+type step struct {
+	days int
+	time time.Duration
+}
+
+func (s step) after(t time.Time, n int) time.Time {
+	if s.days == 0 {
+		return t.Add(time.Duration(n) * s.time)
+	}
+	local := time.Date(t.Year(), t.Month(), t.Day()+n*s.days, t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+	return schedule.Local(local, t.Location())
+}
+
+// parseStep reads "1d".
+func parseStep(text string) (step, error) {
+	m := regexp.MustCompile(`^([1-9][0-9]{0,4})(m|h|d|w)$`).FindStringSubmatch(text)
+	if m == nil {
+		return step{}, host.Invalidf("every is %q: use a number and m, h, d or w (30m, 12h, 1d, 1w)", text)
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		return step{}, fmt.Errorf("read every: %w", err)
+	}
+	switch m[2] {
+	case "w":
+		return step{days: 7 * n}, nil
+	case "d":
+		return step{days: n}, nil
+	case "h":
+		return step{time: time.Duration(n) * time.Hour}, nil
+	}
+	return step{time: time.Duration(n) * time.Minute}, nil
+}

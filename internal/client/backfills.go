@@ -1,0 +1,119 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Fill asks for a backfill that is one thing. What is zero is left to the server.
+type Fill struct {
+	Workflow ID         `json:"workflowId"`
+	Name     string     `json:"name"`
+	From     string     `json:"from,omitempty"`
+	To       string     `json:"to,omitempty"`
+	Count    int        `json:"count,omitempty"`
+	Dates    []string   `json:"dates,omitempty"`
+	Every    string     `json:"every,omitempty"`
+	Parallel int        `json:"parallel,omitempty"`
+	Order    string     `json:"order,omitempty"`
+	Existing string     `json:"existing,omitempty"`
+	Priority string     `json:"priority,omitempty"`
+	Params   *param.Map `json:"params,omitempty"`
+	DryRun   bool       `json:"dryRun,omitempty"`
+}
+
+// Filling is a backfill that is one thing, and how far it has come.
+type Filling struct {
+	ID             ID           `json:"id"`
+	Name           string       `json:"name"`
+	Status         string       `json:"status"`
+	Project        Ref          `json:"project"`
+	Workflow       Ref          `json:"workflow"`
+	AttemptName    string       `json:"retryAttemptName"`
+	Parallel       int          `json:"parallel"`
+	Order          string       `json:"order"`
+	Existing       *string      `json:"existing"`
+	Priority       string       `json:"priority"`
+	Params         *param.Map   `json:"params"`
+	First          time.Time    `json:"firstSessionTime"`
+	Last           time.Time    `json:"lastSessionTime"`
+	Sessions       int          `json:"sessions"`
+	NotBegun       int          `json:"notBegun"`
+	Running        []FillingRun `json:"running"`
+	Succeeded      int          `json:"succeeded"`
+	Failed         int          `json:"failed"`
+	LeftOut        int          `json:"leftOut"`
+	FailedAttempts []ID         `json:"failedAttempts"`
+	Why            *string      `json:"why"` // nothing further can begin
+	CreatedAt      time.Time    `json:"createdAt"`
+	UpdatedAt      time.Time    `json:"updatedAt"`
+	FinishedAt     *time.Time   `json:"finishedAt"`
+}
+
+// FillingRun is a session of a backfill that has begun and is not over.
+type FillingRun struct {
+	SessionTime time.Time `json:"sessionTime"`
+	AttemptID   *ID       `json:"attemptId"` // nil: it is about to be made
+	Since       time.Time `json:"since"`
+}
+
+// FillPlan is what a backfill would start.
+type FillPlan struct {
+	Workflow Ref `json:"workflow"`
+	Total    int `json:"total"`
+	LeftOut  int `json:"leftOut"`
+	Rows     []struct {
+		SessionTime time.Time `json:"sessionTime"`
+		Last        *struct { // the last attempt that there is
+			ID     ID     `json:"id"`
+			Status string `json:"status"`
+		} `json:"last"`
+		LeftOut bool `json:"leftOut"`
+	} `json:"rows"` // the first ones
+}
+
+type filled struct {
+	Backfill Filling  `json:"backfill"`
+	Plan     FillPlan `json:"plan"`
+}
+
+// Fill starts a backfill.
+func (c *Client) Fill(ctx context.Context, f Fill) (Filling, error) {
+	var answer filled
+	err := c.send(ctx, http.MethodPost, "/api/backfills", nil, f, &answer)
+	return answer.Backfill, err
+}
+
+// PlanFill says what Fill would start.
+func (c *Client) PlanFill(ctx context.Context, f Fill) (FillPlan, error) {
+	f.DryRun = true
+	var answer filled
+	err := c.send(ctx, http.MethodPost, "/api/backfills", nil, f, &answer)
+	return answer.Plan, err
+}
+
+// Fillings lists backfills that are one thing, descending by id: a page of those of a project and a workflow of it, or of all.
+func (c *Client) Fillings(ctx context.Context, project, workflow string, open bool, last ID) ([]Filling, error) {
+	var list struct{ Backfills []Filling }
+	only := ""
+	if open {
+		only = "true"
+	}
+	err := c.get(ctx, "/api/backfills", query("project", project, "workflow", workflow, "open", only, "last_id", string(last)), &list)
+	return list.Backfills, err
+}
+
+// Filling returns a backfill.
+func (c *Client) Filling(ctx context.Context, id ID) (f Filling, err error) {
+	err = c.get(ctx, path("api", "backfills", string(id)), nil, &f)
+	return f, err
+}
+
+// ChangeFilling holds, releases or kills a backfill.
+func (c *Client) ChangeFilling(ctx context.Context, id ID, action string) (f Filling, err error) {
+	err = c.send(ctx, http.MethodPost, path("api", "backfills", string(id), action), nil, struct{}{}, &f)
+	return f, err
+}

@@ -1,0 +1,194 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Backfill is many sessions of a workflow that are started as one thing: a few of them run at once, and each that ends lets the
+// next one begin.
+type Backfill struct {
+	ID       int64
+	Site     int64
+	Project  Ref
+	Workflow Ref // the definition that all of its attempts run
+	// Name is that of the request, unique among the backfills of the workflow: a request that is repeated adds none.
+	Name      string
+	Plan      BackfillPlan
+	State     BackfillState
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	// FinishedAt is when nothing of it was left to run; zero before.
+	FinishedAt time.Time
+	Version    int64 // how often it was changed
+}
+
+// BackfillPlan is what was asked for. It never changes.
+type BackfillPlan struct {
+	Sessions   SessionTimes `json:"sessions"` // ascending, none twice
+	Parallel   int          `json:"parallel"` // how many run at once
+	Descending bool         `json:"descending,omitempty"`
+	Existing   string       `json:"existing,omitempty"` // what is done about sessions that there are already
+	Priority   int          `json:"priority"`
+	Params     *param.Map   `json:"params,omitempty"`
+	Zone       string       `json:"zone"` // of the workflow
+}
+
+// BackfillState is how far a backfill has come.
+type BackfillState struct {
+	Begun   int           `json:"begun,omitempty"`   // sessions of the plan, in the order of starting, that have begun or were left out
+	Running []BackfillRun `json:"running,omitempty"` // those that have begun and are not over
+
+	Succeeded int `json:"succeeded,omitempty"`
+	Failed    int `json:"failed,omitempty"`
+	LeftOut   int `json:"leftOut,omitempty"` // since they were there already, or the end of the backfill came first
+	// FailedAttempts are the first ones of those that failed.
+	FailedAttempts []int64 `json:"failedAttempts,omitempty"`
+
+	Held   bool   `json:"held,omitempty"`   // nothing further begins for now
+	Killed bool   `json:"killed,omitempty"` // nothing further begins, and what runs is killed
+	Why    string `json:"why,omitempty"`    // nothing further begins, since no attempt can start any more
+}
+
+// BackfillRun is a session of a backfill that has begun. It is noted before its attempt is made, so that a process that ends in
+// between leaves nothing that nobody knows of.
+type BackfillRun struct {
+	Session int       `json:"session"`           // its place in the plan
+	Attempt int64     `json:"attempt,omitempty"` // 0: not known yet, or not made yet
+	Since   time.Time `json:"since"`
+}
+
+// Backfills keeps backfills.
+type Backfills interface {
+	// AddBackfill keeps a new one and returns it with its id. ErrConflict with the one that has this name already.
+	AddBackfill(ctx context.Context, b Backfill) (Backfill, error)
+	// Backfill returns one. ErrNotFound.
+	Backfill(ctx context.Context, site, id int64) (Backfill, error)
+	// Backfills lists them, descending by id. The list of open ones of any site may miss one that was added a moment ago.
+	Backfills(ctx context.Context, q BackfillQuery) ([]Backfill, error)
+	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and adds 1 to the version, if that is still the one of b; else ErrConflict.
+	UpdateBackfill(ctx context.Context, b Backfill) error
+	// ForgetBackfills removes up to n that were over before t, of all sites, and says how many.
+	ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error)
+}
+
+// BackfillQuery selects backfills of a site.
+type BackfillQuery struct {
+	Site     int64  // AnySite: all, with Open only
+	Project  int64  // 0 is any
+	Workflow string // exact, with Project only; "" is any
+	Open     bool   // only those that are not over
+	Before   int64  // ids below; 0 is all
+	Count    int    // 0 is all
+}
+
+// backfillName begins the names of attempts of backfills.
+const backfillName = "backfill-"
+
+// AttemptName is the retry attempt name of all attempts of a backfill.
+func (b *Backfill) AttemptName() string { return backfillName + strconv.FormatInt(b.ID, 10) }
+
+// BackfillOf says to which backfill an attempt belongs, as its name says. Who starts an attempt may give it such a name, too: what
+// the backfill says of the session decides.
+func BackfillOf(a Attempt) (id int64, ok bool) {
+	text, ok := strings.CutPrefix(a.RetryName, backfillName)
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil && id > 0 && strconv.FormatInt(id, 10) == text
+}
+
+// Left is how many sessions have yet to begin.
+func (b *Backfill) Left() int {
+	if b.Stopped() {
+		return 0
+	}
+	return len(b.Plan.Sessions) - b.State.Begun
+}
+
+// Stopped says whether nothing further begins.
+func (b *Backfill) Stopped() bool { return b.State.Killed || b.State.Why != "" }
+
+// Status is the word of the REST API.
+func (b *Backfill) Status() string {
+	over := !b.FinishedAt.IsZero()
+	switch {
+	case over && b.State.Killed:
+		return "killed"
+	case over && (b.State.Failed > 0 || b.State.Why != ""):
+		return "error"
+	case over:
+		return "success"
+	case b.State.Killed:
+		return "killing"
+	case b.State.Held:
+		return "held"
+	}
+	return "running"
+}
+
+// SessionTimes are session times, ascending. They are stored as runs of times that lie equally far apart: those of a schedule are a few
+// numbers, however many they are.
+type SessionTimes []time.Time
+
+// MarshalJSON writes a run as [first, step, number], in seconds.
+func (t SessionTimes) MarshalJSON() ([]byte, error) {
+	runs := [][3]int64{}
+	for i := 0; i < len(t); {
+		run := [3]int64{t[i].Unix(), 0, 1}
+		if i+1 < len(t) {
+			run[1] = t[i+1].Unix() - t[i].Unix()
+		}
+		for i++; i < len(t) && t[i].Unix() == run[0]+run[1]*run[2]; i++ {
+			run[2]++
+		}
+		runs = append(runs, run)
+	}
+	return json.Marshal(runs)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (t *SessionTimes) UnmarshalJSON(b []byte) error {
+	var runs [][3]int64
+	if err := json.Unmarshal(b, &runs); err != nil {
+		return fmt.Errorf("read session times: %w", err)
+	}
+	*t = SessionTimes{}
+	for _, run := range runs {
+		for n := range run[2] {
+			*t = append(*t, time.Unix(run[0]+n*run[1], 0).UTC())
+		}
+	}
+	return nil
+}
+
+// EncodeBackfill is what stores keep of a backfill as text.
+func EncodeBackfill(b Backfill) (plan, state []byte, err error) {
+	if plan, err = json.Marshal(b.Plan); err == nil {
+		state, err = json.Marshal(b.State)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("encode backfill: %w", err)
+	}
+	return plan, state, nil
+}
+
+// DecodeBackfill sets what EncodeBackfill wrote.
+func (b *Backfill) DecodeBackfill(plan, state []byte) error {
+	for _, part := range []struct {
+		text []byte
+		to   any
+	}{{plan, &b.Plan}, {state, &b.State}} {
+		if err := json.Unmarshal(part.text, part.to); err != nil {
+			return fmt.Errorf("decode backfill %d: %w", b.ID, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package hosttest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// backfillsSuite checks a host.Backfills. Projects are pushed before, since stores may go by the sites that they know.
+func backfillsSuite(t *testing.T, h Harness) {
+	cases{"backfills are kept": backfillsKept, "a name is given once": backfillsNamed, "changes are not lost": backfillsChanged, "backfills are listed": backfillsListed,
+		"old ones are removed": backfillsForgotten}.run(t, h)
+}
+
+// backfillOf is a backfill of four sessions.
+func backfillOf(site int64, w host.Workflow, name string) host.Backfill {
+	return host.Backfill{Site: site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, Name: name, CreatedAt: instant(1), UpdatedAt: instant(1),
+		Plan: host.BackfillPlan{Sessions: host.SessionTimes{instant(0), instant(60), instant(120), instant(600)}, Parallel: 3, Descending: true, Existing: "skip", Priority: -1, Zone: "Asia/Tokyo",
+			Params: param.New("n", int64(1), "data", param.Literal("${x}"))},
+		State: host.BackfillState{LeftOut: 2}}
+}
+
+func backfillsKept(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	want := backfillOf(1, w, "a")
+	b := got(s.Backfills.AddBackfill(ctx, want))(t)
+	if b.ID <= 0 {
+		t.Errorf("its id is %d", b.ID)
+	}
+	want.ID = b.ID
+	if diff := cmp.Diff(want, b, sameTree()); diff != "" {
+		t.Errorf("what was added (-want +got):\n%s", diff)
+	}
+	for _, site := range []int64{1, host.AnySite} {
+		if diff := cmp.Diff(want, got(s.Backfills.Backfill(ctx, site, b.ID))(t), sameTree()); diff != "" {
+			t.Errorf("what was read (-want +got):\n%s", diff)
+		}
+	}
+	_, err := s.Backfills.Backfill(ctx, 2, b.ID)
+	wantError(t, "of another site", err, host.ErrNotFound)
+	_, err = s.Backfills.Backfill(ctx, 1, b.ID+1)
+	wantError(t, "one that there is not", err, host.ErrNotFound)
+	b.State = host.BackfillState{Begun: 3, Running: []host.BackfillRun{{Session: 2, Attempt: 7, Since: instant(3)}}, Succeeded: 1, Failed: 1, FailedAttempts: []int64{6}, Held: true, Why: "why"}
+	b.UpdatedAt = instant(4)
+	must(t, s.Backfills.UpdateBackfill(ctx, b))
+	b.Version++
+	if diff := cmp.Diff(b, got(s.Backfills.Backfill(ctx, 1, b.ID))(t), sameTree()); diff != "" {
+		t.Errorf("what was changed (-want +got):\n%s", diff)
+	}
+	b.FinishedAt, b.State.Running = instant(5), nil
+	must(t, s.Backfills.UpdateBackfill(ctx, b))
+	b.Version++
+	if diff := cmp.Diff(b, got(s.Backfills.Backfill(ctx, 1, b.ID))(t), sameTree()); diff != "" {
+		t.Errorf("one that is over (-want +got):\n%s", diff)
+	}
+}
+
+func backfillsNamed(t *testing.T, s Stores) {
+	ctx, w, other := t.Context(), definition(t, s, 1, "demo"), definition(t, s, 1, "other")
+	b := got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)
+	again, err := s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a"))
+	wantError(t, "a name that is taken", err, host.ErrConflict)
+	if diff := cmp.Diff(b, again, sameTree()); diff != "" {
+		t.Errorf("the one that has it (-want +got):\n%s", diff)
+	}
+	for _, free := range []host.Backfill{backfillOf(1, w, "b"), backfillOf(1, other, "a")} {
+		if x := got(s.Backfills.AddBackfill(ctx, free))(t); x.ID == b.ID {
+			t.Errorf("a name that is free has given %+v", x)
+		}
+	}
+}
+
+// backfillsChanged has many change one backfill: each change is made, and none on what is not so any more.
+func backfillsChanged(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	b := got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)
+	var all sync.WaitGroup
+	var done atomic.Int64
+	for range 5 {
+		all.Go(func() {
+			for range 4 {
+				for {
+					now, err := s.Backfills.Backfill(ctx, 1, b.ID)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					now.State.Succeeded++
+					if s.Backfills.UpdateBackfill(ctx, now) == nil {
+						done.Add(1)
+						break
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	now := got(s.Backfills.Backfill(ctx, 1, b.ID))(t)
+	if now.State.Succeeded != 20 || done.Load() != 20 || now.Version != 20 {
+		t.Errorf("of 20 changes %d are there, after %d answers, as version %d", now.State.Succeeded, done.Load(), now.Version)
+	}
+	wantError(t, "a change of what was read before", s.Backfills.UpdateBackfill(ctx, b), host.ErrConflict)
+}
+
+func backfillsListed(t *testing.T, s Stores) {
+	ctx, w, other := t.Context(), definition(t, s, 1, "demo"), definition(t, s, 1, "other")
+	elsewhere := definition(t, s, 2, "demo")
+	add := func(site int64, w host.Workflow, name string) host.Backfill {
+		return got(s.Backfills.AddBackfill(ctx, backfillOf(site, w, name)))(t)
+	}
+	a, b, c, d := add(1, w, "a"), add(1, w, "b"), add(1, other, "c"), add(2, elsewhere, "d")
+	b.FinishedAt = instant(9)
+	must(t, s.Backfills.UpdateBackfill(ctx, b))
+	for what, x := range map[string]struct {
+		q    host.BackfillQuery
+		want []host.Backfill
+	}{
+		"of a site":                {host.BackfillQuery{Site: 1}, []host.Backfill{c, b, a}},
+		"of a project":             {host.BackfillQuery{Site: 1, Project: w.Project.ID}, []host.Backfill{b, a}},
+		"of a workflow":            {host.BackfillQuery{Site: 1, Project: w.Project.ID, Workflow: w.Name}, []host.Backfill{b, a}},
+		"of no workflow":           {host.BackfillQuery{Site: 1, Project: w.Project.ID, Workflow: "x"}, nil},
+		"of another site's":        {host.BackfillQuery{Site: 2, Project: w.Project.ID}, nil},
+		"open ones":                {host.BackfillQuery{Site: 1, Open: true}, []host.Backfill{c, a}},
+		"open ones of all sites":   {host.BackfillQuery{Site: host.AnySite, Open: true}, []host.Backfill{d, c, a}},
+		"the first page":           {host.BackfillQuery{Site: 1, Count: 2}, []host.Backfill{c, b}},
+		"the second page":          {host.BackfillQuery{Site: 1, Count: 2, Before: b.ID}, []host.Backfill{a}},
+		"open ones, page by page":  {host.BackfillQuery{Site: host.AnySite, Open: true, Count: 1, Before: c.ID}, []host.Backfill{a}},
+		"of a project, page by it": {host.BackfillQuery{Site: 1, Project: w.Project.ID, Count: 1}, []host.Backfill{b}},
+	} {
+		var names, want []string
+		for _, y := range got(s.Backfills.Backfills(ctx, x.q))(t) {
+			names = append(names, y.Name)
+		}
+		for _, y := range x.want {
+			want = append(want, y.Name)
+		}
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+}
+
+func backfillsForgotten(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	for n := range 5 {
+		b := got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, fmt.Sprint(n))))(t)
+		if n < 4 {
+			b.FinishedAt = s.Now().Add(time.Duration(n) * time.Hour).UTC().Truncate(time.Millisecond)
+			must(t, s.Backfills.UpdateBackfill(ctx, b))
+		}
+	}
+	left := func() int { return len(got(s.Backfills.Backfills(ctx, host.BackfillQuery{Site: 1}))(t)) }
+	if n := got(s.Backfills.ForgetBackfills(ctx, s.Now().Add(-time.Hour), 10))(t); n != 0 || left() != 5 {
+		t.Errorf("of what is younger %d went, %d are left", n, left())
+	}
+	later := s.Now().Add(150 * time.Minute)
+	if n := got(s.Backfills.ForgetBackfills(ctx, later, 2))(t); n != 2 || left() != 3 {
+		t.Errorf("of two at once %d went, %d are left", n, left())
+	}
+	if n := got(s.Backfills.ForgetBackfills(ctx, later, 10))(t); n != 1 || left() != 2 {
+		t.Errorf("of the rest %d went, %d are left", n, left())
+	}
+	got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "0")))(t) // its name is free again
+}
