@@ -91,7 +91,7 @@ func (s schema) key(name string) object {
 		o = object{"type": []any{"object", "null", "string"}}
 	case "_env":
 		o = object{"type": []any{"object", "null"}}
-	case "_do", "_else_do", "_error", "_check":
+	case "_do", "_else_do", "_error", "_check", "_cancel", "_finally":
 		o = object{"allOf": []any{ref("task")}}
 	case "_retry", "_parallel", "schedule", "sla":
 		o = object{"allOf": []any{ref(strings.TrimPrefix(name, "_"))}}

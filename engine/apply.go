@@ -35,7 +35,7 @@ func (s *State) Apply(changes ...Change) {
 		case Growing:
 			s.grow(c.growth)
 		case KillRequested:
-			s.flagKilled(c.At)
+			s.flagKilled(c)
 		case SLAFired:
 			s.slaAt = time.Time{}
 		case AttemptEnded:
@@ -172,10 +172,10 @@ func (s *State) skip(c Skipped) {
 	}
 }
 
-// cancelBelow cancels what is below a task and not done.
+// cancelBelow cancels what is below a task and not done, as a kill does.
 func (s *State) cancelBelow(c SubtreeCanceled) {
 	for _, x := range s.descendants(s.task(c.Task), nil) {
-		if x.State.Done() {
+		if x.State.Done() || s.closes(x, c.Task) {
 			continue
 		}
 		p := x.Progress
@@ -328,11 +328,11 @@ func (s *State) descendants(t *Task, to []*Task) []*Task {
 	return to
 }
 
-func (s *State) flagKilled(at time.Time) {
-	s.canceled = true
+func (s *State) flagKilled(c KillRequested) {
+	s.canceled, s.forced = true, c.Forced
 	for _, t := range s.tasks {
-		if t != nil && !t.State.Done() {
-			t.Cancel, t.UpdatedAt = true, at
+		if t != nil && !t.State.Done() && (c.Forced || !s.closes(t, 0)) {
+			t.Cancel, t.UpdatedAt = true, c.At
 		}
 	}
 }

@@ -82,9 +82,11 @@ type growth struct {
 	nodes []dig.Node // compiled again after a load
 }
 
-// KillRequested flags everything that is not done.
+// KillRequested flags everything that is not done, but for the `_cancel` and `_finally` that are under way: these only a
+// second kill ends.
 type KillRequested struct {
-	At time.Time `json:"at"`
+	At     time.Time `json:"at"`
+	Forced bool      `json:"forced,omitempty"` // it is a second one
 }
 
 // SLAFired removes the timer of `sla:`.

@@ -126,6 +126,7 @@ type snapshot struct {
 	StartAt  time.Time      `json:"startAt"`
 	EndAt    time.Time      `json:"endAt,omitzero"`
 	Priority int            `json:"priority,omitempty"`
+	Forced   bool           `json:"forced,omitempty"`
 	Slot     *PoolUse       `json:"slot,omitempty"`
 	SlotBy   string         `json:"slotGuard,omitempty"`
 	Size     int            `json:"size"` // ids given out
@@ -147,7 +148,7 @@ type snapshotTask struct {
 // EncodeState writes a started attempt as a snapshot.
 func EncodeState(s *State) ([]byte, error) {
 	snap := snapshot{Params: s.params, Limit: s.limit, Canceled: s.canceled, Ended: s.ended, EndGuard: s.endGuard,
-		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartAt: s.startAt, EndAt: s.endAt, Priority: s.priority, Slot: s.slot, SlotBy: s.slotGuard, Size: len(s.tasks), Growing: s.growing}
+		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartAt: s.startAt, EndAt: s.endAt, Priority: s.priority, Forced: s.forced, Slot: s.slot, SlotBy: s.slotGuard, Size: len(s.tasks), Growing: s.growing}
 	for _, name := range slices.Sorted(maps.Keys(s.carried)) {
 		snap.Carried = append(snap.Carried, s.carried[name])
 	}
@@ -175,7 +176,7 @@ func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, err
 	s.started, s.params, s.limit = true, snap.Params, snap.Limit
 	s.canceled, s.ended, s.endGuard = snap.Canceled, snap.Ended, snap.EndGuard
 	s.slaAt, s.slaGuard, s.startAt, s.endAt = snap.SLAAt, snap.SLAGuard, snap.StartAt, snap.EndAt
-	s.priority, s.slot, s.slotGuard = snap.Priority, snap.Slot, snap.SlotBy
+	s.priority, s.forced, s.slot, s.slotGuard = snap.Priority, snap.Forced, snap.Slot, snap.SlotBy
 	if err := s.slot.check(); err != nil {
 		return nil, fmt.Errorf("decode attempt: %w", err)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"zerodag/engine/dig"
 )
@@ -68,6 +69,9 @@ func checkNodes(nodes []dig.Node, from int) error {
 func (p Progress) check() error {
 	if int(p.State) >= len(stateNames) || int(p.Ending) >= len(stateNames) {
 		return fmt.Errorf("there is no state %d or %d", p.State, p.Ending)
+	}
+	if !slices.Contains([]Closing{"", ClosingCancel, ClosingFinally, ClosingFailed}, p.Closing) {
+		return fmt.Errorf("there is no end of a task called %q", p.Closing)
 	}
 	if t := p.Timeout; t != nil && (t.Try < 0 || t.Total < 0 || t.Grace < 0 || t.Timer < 0) {
 		return fmt.Errorf("a task cannot have %v for a try and %v in all", t.Try, t.Total)

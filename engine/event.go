@@ -112,6 +112,8 @@ type Fenced struct {
 type Kill struct {
 	By
 	Why string `json:"why,omitempty"` // where nobody asked for it
+	// Force, of a second kill, ends the `_cancel` and `_finally` that the first one has left alone, too.
+	Force bool `json:"force,omitempty"`
 }
 
 // GoOn asks to make the next portion of what is being made in portions.

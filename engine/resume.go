@@ -52,7 +52,7 @@ func (s *State) CarryFailed() ([]Carried, error) {
 func (s *State) CarryDone() []Carried {
 	var list []Carried
 	for _, t := range s.Tasks() {
-		if t.State == Success && t.Parent != 0 {
+		if t.State == Success && t.Parent != 0 && !s.isClosing(t) {
 			list = append(list, carry(t))
 		}
 	}
@@ -75,6 +75,9 @@ func (s *State) CarryBefore(pattern string) ([]Carried, error) {
 	for t := tasks[i]; t.Parent != 0; t = s.task(t.Parent) {
 		for _, u := range s.upstreamsOf(t, nil, map[TaskID]bool{}) {
 			for _, x := range s.descendants(u, []*Task{u}) {
+				if s.isClosing(x) {
+					continue
+				}
 				if x.State != Success {
 					return nil, param.Errorf("Resuming non-successful tasks is not allowed: task_id=%d", x.ID)
 				}

@@ -103,6 +103,7 @@ type Progress struct {
 	// Held, of a task that waits for its next try: it waits for a place of `concurrency: {tasks: N}`, and nobody owes it.
 	Held bool `json:"held,omitempty"`
 
+	Closing Closing  `json:"closing,omitempty"` // what comes last of it is under way, and Ending is how it ends then
 	Pool    *PoolUse `json:"pool,omitempty"`    // nil: it needs no slots
 	Timeout *Timeout `json:"timeout,omitempty"` // nil: it may take any time
 }
@@ -179,6 +180,7 @@ type State struct {
 
 	started  bool
 	canceled bool
+	forced   bool // by a second kill, which spares nothing
 	ended    bool
 	endGuard string
 	slaAt    time.Time // zero when there is none or it fired
@@ -219,7 +221,7 @@ func (s *State) Task(id TaskID) *Task {
 func (s *State) Failure() (task, message string) {
 	var first *Task
 	for _, t := range s.tasks {
-		if t != nil && t.failedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.withinIgnored(t) {
+		if t != nil && t.failedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.withinIgnored(t) && !s.apart(t) {
 			first = t
 		}
 	}

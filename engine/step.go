@@ -16,6 +16,7 @@ const (
 	NoTask     Refusal = "there is no such task"
 	Stale      Refusal = "the task's run is not the current one"
 	Again      Refusal = "it happened before"
+	NotKilled  Refusal = "there was no kill before"
 )
 
 // Step decides what an event changes at a time, changes the state accordingly and
@@ -51,7 +52,7 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 	case Fenced:
 		d.fenced(s.task(e.Task))
 	case Kill:
-		d.kill(e.Why)
+		d.kill(e)
 	case GoOn:
 		d.goOn()
 	case TimedOut:
@@ -104,9 +105,7 @@ func (s *State) refuse(e Event) Refusal {
 	case TimedOut:
 		return s.noTimeout(e.Expiry)
 	case Kill:
-		if s.canceled {
-			return Again
-		}
+		return s.noKill(e)
 	case GoOn:
 		if len(s.growing) == 0 {
 			return Again
@@ -244,7 +243,7 @@ func (d *decision) ready(t *Task) {
 	switch {
 	case t.toPrepare():
 		d.prepare(t)
-	case t.Group:
+	case t.Group && !(t.Cancel && t.hasClosing()):
 		d.move(t, Planned, nil, nil)
 	case t.Cancel:
 		d.move(t, Canceled, nil, nil)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strings"
 	"time"
 
 	"zerodag/engine/param"
@@ -9,10 +10,12 @@ import (
 // childrenDone ends a planned task none of whose children can move (engine.md 2.6).
 func (d *decision) childrenDone(t *Task) {
 	switch {
+	case t.Closing != "":
+		d.closed(t)
 	case t.Cancel:
-		d.move(t, Canceled, nil, nil)
+		d.finish(t, Canceled, nil, nil)
 	case t.Ending != Blocked:
-		d.move(t, t.Ending, nil, nil)
+		d.finish(t, t.Ending, nil, nil)
 	case t.Timeout != nil && t.Timeout.Expired != "":
 		d.roundTimedOut(t)
 	case t.failed == 0:
@@ -40,14 +43,14 @@ func (d *decision) groupFailed(t *Task, own *param.Map) {
 		d.move(t, Planned, out, func(p *Progress) { p.Ending, p.Ignored = end, ignored })
 		return
 	}
-	d.move(t, end, out, func(p *Progress) { p.Ignored = ignored })
+	d.finish(t, end, out, func(p *Progress) { p.Ignored = ignored })
 }
 
-// failureOf merges the errors of all tasks below one.
+// failureOf merges the errors of all tasks below one, but for those of its own `_error`.
 func (d *decision) failureOf(t *Task) *param.Map {
 	failure := param.New()
 	for _, c := range d.descendants(t, nil) {
-		if c.Outcome != nil && c.State.Error() {
+		if c.Outcome != nil && c.State.Error() && !strings.HasPrefix(c.Name, t.Name+"^error") && !d.apart(c) {
 			failure = param.Merge(failure, c.Error)
 		}
 	}
@@ -105,10 +108,7 @@ const FailureAlert = "^failure-alert"
 func (d *decision) handleFailure(t *Task, own *param.Map, ignored bool) bool {
 	before := len(d.tasks)
 	if t.Parent == 0 && !ignored {
-		alert, err := compile(t, FailureAlert, param.New("_type", "notify", "_command", "Workflow session attempt failed"))
-		if err == nil {
-			d.addTasks(t, alert, nil, false)
-		}
+		d.alert(t)
 	}
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
 		return d.failureExport(export, t, own)
@@ -117,6 +117,14 @@ func (d *decision) handleFailure(t *Task, own *param.Map, ignored bool) bool {
 		d.addTasks(t, nodes, nil, false)
 	}
 	return len(d.tasks) > before
+}
+
+// alert adds `^failure-alert` below the root.
+func (d *decision) alert(root *Task) {
+	alert, err := compile(root, FailureAlert, param.New("_type", "notify", "_command", "Workflow session attempt failed"))
+	if err == nil {
+		d.addTasks(root, alert, nil, false)
+	}
 }
 
 // failureExport lays on a handler's export what all tasks below the failed group stored,
@@ -128,7 +136,9 @@ func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *pa
 			continue
 		}
 		export = c.Outcome.storeInto(export)
-		failure = param.Merge(failure, c.Error)
+		if !d.apart(c) {
+			failure = param.Merge(failure, c.Error)
+		}
 	}
 	c := export.Clone()
 	c.Set("error", param.Merge(failure, own))

@@ -4,10 +4,10 @@ import "zerodag/engine/param"
 
 // kill flags everything that is not done and calls waiting tasks back at once, so that
 // they are cleaned up. Runs that go on end when their host meets this entry. Why, unless empty, becomes the error of the root.
-func (d *decision) kill(why string) {
-	d.apply(KillRequested{At: d.now})
-	if root := d.task(Root); why != "" {
-		d.apply(TaskChanged{Task: Root, Progress: root.Progress, Outcome: &Outcome{Error: param.New("message", why)}})
+func (d *decision) kill(e Kill) {
+	d.apply(KillRequested{At: d.now, Forced: e.Force})
+	if root := d.task(Root); e.Why != "" {
+		d.apply(TaskChanged{Task: Root, Progress: root.Progress, Outcome: &Outcome{Error: param.New("message", e.Why)}})
 	}
 	for _, t := range d.tasks {
 		if t != nil {
@@ -15,20 +15,22 @@ func (d *decision) kill(why string) {
 		}
 	}
 	for _, g := range append([]growth(nil), d.growing...) {
-		d.stopGrowing(g)
+		if e.Force || !d.closes(d.task(g.First), 0) {
+			d.stopGrowing(g)
+		}
 	}
 }
 
 // callBack lets a task that a kill has flagged come to its end.
 func (d *decision) callBack(t *Task) {
 	switch {
-	case t.State.Done():
+	case t.State.Done(), !t.Cancel:
 	case t.Waits():
-		d.move(t, Canceled, nil, nil)
+		d.finish(t, Canceled, nil, nil)
 	case t.State == RetryWaiting, t.State == GroupRetryWaiting && !t.Group:
 		d.cleanUp(t, t.Progress.Params)
 	case t.State == GroupRetryWaiting:
-		d.move(t, Canceled, nil, nil)
+		d.finish(t, Canceled, nil, nil)
 	case t.State == Planned:
 		d.look = append(d.look, t.ID)
 	}
@@ -47,7 +49,7 @@ func (d *decision) stopGrowing(g growth) {
 func (d *decision) cancelBelow(t *Task) {
 	below := d.descendants(t, nil)
 	for _, g := range append([]growth(nil), d.growing...) {
-		if g.First == t.ID || isBelow(d.State, g.First, t) {
+		if g.First == t.ID || isBelow(d.State, g.First, t) && !d.closes(d.task(g.First), t.ID) {
 			d.stopGrowing(g)
 		}
 	}

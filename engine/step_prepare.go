@@ -27,7 +27,7 @@ func (d *decision) prepare(t *Task) {
 func (d *decision) prepared(t *Task, e Prepared) {
 	switch {
 	case t.Cancel:
-		d.move(t, Canceled, nil, nil)
+		d.finish(t, Canceled, nil, nil)
 	case t.Ends && t.active > 0: // `sla:` has made tasks meanwhile
 		d.move(t, Planned, nil, nil)
 	case t.Ends:
@@ -36,7 +36,7 @@ func (d *decision) prepared(t *Task, e Prepared) {
 			*out = *t.Outcome
 		}
 		out.Outputs = e.Outputs
-		d.move(t, Success, out, nil)
+		d.finish(t, Success, out, nil)
 	case e.Skip != "":
 		d.skip(t, e.Skip)
 	case t.Group && e.Exports != nil:
@@ -66,7 +66,7 @@ func (d *decision) bounded(claim *TimeoutClaim) func(*Progress) {
 // that which prepares a task.
 func (d *decision) succeed(t *Task) {
 	if t.Parent != 0 || t.Level == 0 || !t.Config.Has(dig.OutputsKey) {
-		d.move(t, Success, nil, nil)
+		d.finish(t, Success, nil, nil)
 		return
 	}
 	d.move(t, Running, nil, func(p *Progress) {

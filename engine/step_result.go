@@ -12,7 +12,7 @@ import (
 // succeeded takes the result of a run: generated tasks first, then the state.
 func (d *decision) succeeded(t *Task, r Outcome) {
 	if t.Cancel {
-		d.move(t, Canceled, nil, nil)
+		d.finish(t, Canceled, nil, nil)
 		return
 	}
 	sub, err := compileSub(t, r.Subtasks)
@@ -32,7 +32,7 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 		out = nil // nothing to keep, as for most tasks
 	}
 	if len(sub)+len(check) == 0 {
-		d.move(t, Success, out, nil)
+		d.finish(t, Success, out, nil)
 		return
 	}
 	d.move(t, Planned, out, nil)
@@ -46,7 +46,7 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 // errored ends a task whose run failed for good, after its `_error` if it has one.
 func (d *decision) errored(t *Task, failure *param.Map) {
 	if t.Cancel {
-		d.move(t, Canceled, nil, nil)
+		d.finish(t, Canceled, nil, nil)
 		return
 	}
 	if t.Ends {
@@ -66,7 +66,7 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 	}
 	nodes, err := compile(t, "^error", handler)
 	if err != nil || len(nodes) == 0 || d.checkLimit(0, len(nodes)) != nil {
-		d.move(t, end, out, func(p *Progress) { p.Ignored = ignored })
+		d.finish(t, end, out, func(p *Progress) { p.Ignored = ignored })
 		return
 	}
 	d.move(t, Planned, out, func(p *Progress) { p.Ending, p.Ignored = end, ignored })

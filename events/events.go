@@ -93,6 +93,8 @@ type Event struct {
 	Expiry *engine.Expiry `json:"expiry,omitempty"`
 	// Blameless: of Lost: nobody had begun with the run, or a stop of the server took it.
 	Blameless bool `json:"blameless,omitempty"`
+	// Force, of Kill: it is a second one, which ends what the first one has left alone.
+	Force bool `json:"force,omitempty"`
 	// Slots, of Slots, says who is to try for the slots of which pool.
 	Slots *SlotsAsk `json:"slots,omitempty"`
 }
@@ -169,7 +171,7 @@ func Of(e engine.Event) Event {
 	case engine.GoOn:
 		return Event{Kind: GoOn}
 	case engine.Kill:
-		return Event{Kind: Kill}
+		return Event{Kind: Kill, Force: e.Force}
 	case engine.SLADue:
 		return Event{Kind: SLADue}
 	case engine.TimedOut:
@@ -202,7 +204,7 @@ func (e Event) Engine(guard string) []engine.Event {
 	case GoOn:
 		return []engine.Event{engine.GoOn{By: by}}
 	case Kill:
-		return []engine.Event{engine.Kill{By: by}}
+		return []engine.Event{engine.Kill{By: by, Force: e.Force}}
 	case SLADue:
 		return []engine.Event{engine.SLADue{By: by}}
 	case TimedOut:

@@ -135,7 +135,7 @@ func (p printer) attempt(a client.Attempt) {
 // newKill ends an attempt.
 func newKill(s streams) *cobra.Command {
 	r := &remote{streams: s}
-	c := &cobra.Command{Use: "kill attempt-id", Short: "Kill a running attempt"}
+	c := &cobra.Command{Use: "kill attempt-id", Short: "Kill a running attempt; a second time also its _cancel and _finally"}
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {

@@ -106,8 +106,10 @@ func (c tally) atEnd() string {
 	return text
 }
 
-// isHandler: its parent has failed. That may be a task that contains nothing else.
-func (r *treeRow) isHandler() bool { return strings.HasSuffix(r.name, "^error") }
+// isHandler: its parent has failed, was killed or is over. That may be a task that contains nothing else.
+func (r *treeRow) isHandler() bool {
+	return slices.ContainsFunc([]string{"^error", "^cancel", "^finally"}, func(end string) bool { return strings.HasSuffix(r.name, end) })
+}
 
 // isShell: it is the group that the engine puts around what a loop or a script makes. What it contains is
 // shown below its parent.

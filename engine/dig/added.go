@@ -40,6 +40,8 @@ func additions() []addition {
 		{"_timeout", AtTop | AtGroup | AtTask, checkTimeout},
 		{"_pool", AtTask, checkPool},
 		{"_ignore_error", AtTop | AtGroup | AtTask, checkIgnore},
+		{"_cancel", AtTop | AtGroup | AtTask, checkTasks},
+		{"_finally", AtTop | AtGroup | AtTask, checkTasks},
 		{"_store", AtTask, checkStore},
 		{"_repeat", AtTask, checkRepeat},
 	}
@@ -128,6 +130,32 @@ func (w Where) String() string {
 func checkYes(key string, v param.Value, report func([]string, string, string)) {
 	if _, err := param.AsBool(key, v); err != nil || v == nil {
 		report(nil, "'"+key+"' must be true or false: "+sample(v), "write true or false; ${...} is not evaluated here")
+	}
+}
+
+// checkTasks wants a task. What is wrong below it is told by closings.
+func checkTasks(key string, v param.Value, report func([]string, string, string)) {
+	const form = "write it as a task: an operator, or subtasks"
+	switch m, ok := v.(*param.Map); {
+	case !ok:
+		report(nil, "Parameter '"+key+"' must be an object", form)
+	case m.Len() == 0:
+		report(nil, "'"+key+"' runs nothing", form)
+	}
+}
+
+// closingKeys are those whose tasks come last of a task.
+func closingKeys() []string { return []string{"_cancel", "_finally"} }
+
+// closings compiles the tasks that come last of one, to find their mistakes now: when they are needed it is too late.
+func (c *compiler) closings(index int, config *param.Map) {
+	if c.language.Level == 0 {
+		return
+	}
+	for _, key := range closingKeys() {
+		if m := config.Map(key); m.Len() > 0 {
+			c.inner(index, []string{key}, "^"+key[1:], m)
+		}
 	}
 }
 

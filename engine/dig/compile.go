@@ -107,6 +107,7 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 	c.added(index, local)
 	c.branches(index, local)
 	c.errorTask(index, config)
+	c.closings(index, config)
 	return index
 }
 

@@ -112,7 +112,7 @@ func (f *finder) task(config *param.Map, rest string) {
 	case strings.HasPrefix(rest, "^sub"):
 		f.made(config, operator, rest[len("^sub"):])
 	default:
-		for _, handler := range []string{"error", "check"} {
+		for _, handler := range []string{"error", "check", "cancel", "finally"} {
 			if below, ok := strings.CutPrefix(rest, "^"+handler); ok {
 				f.body(config, "_"+handler, below)
 			}

@@ -287,10 +287,13 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	}
 }
 
-// handlers looks at the tasks that are made when this one fails or has succeeded.
+// handlers looks at the tasks that are made when this one fails, has succeeded or is over.
 func (c *critic) handlers(path []string, name string, config *param.Map) {
-	static := c.tasks
-	for _, key := range []string{"_error", "_check"} {
+	static, keys := c.tasks, []string{"_error", "_check"}
+	if c.level > 0 {
+		keys = append(keys, closingKeys()...)
+	}
+	for _, key := range keys {
 		if body := config.Map(key); body != nil {
 			c.task(append(slices.Clone(path), key), name+"^"+key[1:], body, false)
 		}

@@ -37,6 +37,7 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 			c.unknownKeys(place, task, v, c.known.Below[key])
 		case strings.HasPrefix(key, "+"), key == command, slices.Contains(own, key):
 		case len(at) > 0 && c.ofWorkflow(place, task, operator, key):
+		case c.level > 0 && slices.Contains(closingKeys(), key):
 		case operator != "" && isBody(config, key):
 			c.unmarked(place, task, operator, key)
 		case strings.HasPrefix(key, "_"):

@@ -233,7 +233,7 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 }
 
 // taskBodies hold tasks, which are looked at by themselves.
-var taskBodies = []string{"_do", "_else_do", "_error", "_check"}
+var taskBodies = []string{"_do", "_else_do", "_error", "_check", "_cancel", "_finally"}
 
 func holdsTasks(config *param.Map, key string) bool {
 	return slices.Contains(taskBodies, key) || slices.Contains(BranchKeys(), key) && OperatorOf(config) == "switch"

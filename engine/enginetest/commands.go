@@ -370,11 +370,13 @@ func (in *interpreter) ofRun(a args, event func(engine.By, engine.Run) engine.Ev
 	return in.step(event(by, run), by.Guard)
 }
 
-// kill, goon and sladue feed the event of that name.
+// kill requests the end: kill [again], which is a second kill
 func (in *interpreter) kill(a args, _ Step) (string, error) {
 	by := in.by(a)
-	return in.step(engine.Kill{By: by}, by.Guard)
+	return in.step(engine.Kill{By: by, Force: a.word(0) == "again"}, by.Guard)
 }
+
+// goon and sladue feed the event of that name.
 
 func (in *interpreter) goOn(a args, _ Step) (string, error) {
 	by := in.by(a)

@@ -84,6 +84,9 @@ func (in *interpreter) apply(c engine.Change) line {
 	case engine.Growing:
 		return line{in.name(c.Owner), fmt.Sprintf("%d of %d subtasks are made", c.Next, c.Total)}
 	case engine.KillRequested:
+		if c.Forced {
+			return line{text: "a second kill requested"}
+		}
 		return line{text: "kill requested"}
 	case engine.SLAFired:
 		return line{text: "sla fired"}
@@ -180,6 +183,9 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	}
 	if p.Ending != before.Ending {
 		say("then %v", p.Ending)
+	}
+	if p.Closing != before.Closing {
+		say("closing=%s", p.Closing)
 	}
 	if !p.RetryAt.IsZero() && p.RetryAt != before.RetryAt {
 		say("until %s", in.since(p.RetryAt))

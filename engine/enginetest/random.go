@@ -108,6 +108,7 @@ func (c Choose) gated(config *param.Map) *param.Map {
 	if c.one("timeout", 4) {
 		m.Set("_timeout", "1m")
 	}
+	c.closing(m)
 	if c.one("important", 6) {
 		m.Set("_priority", "high")
 	}
@@ -122,6 +123,36 @@ func (c Choose) gated(config *param.Map) *param.Map {
 		m.Set("_ignore_error", true)
 	case 7:
 		m.Set("_ignore_error", param.New("message", "e1"))
+	}
+	return m
+}
+
+func (c Choose) closing(m *param.Map) {
+	if c.one("cancel", 5) {
+		m.Set("_cancel", c.handler())
+	}
+	if c.one("finally", 5) {
+		m.Set("_finally", c.handler())
+	}
+}
+
+// Closings is a workflow with `zerodag: 1` and with what comes last of some of its tasks.
+func (c Choose) Closings(config *param.Map) *param.Map {
+	m := c.closings(config)
+	m.Set("zerodag", int64(1))
+	return m
+}
+
+func (c Choose) closings(config *param.Map) *param.Map {
+	m := param.New()
+	for key, v := range config.All() {
+		if inner, ok := v.(*param.Map); ok && key[0] == '+' {
+			v = c.closings(inner)
+		}
+		m.Set(key, v)
+	}
+	if !m.Has("_disable") {
+		c.closing(m)
 	}
 	return m
 }

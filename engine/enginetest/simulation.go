@@ -31,6 +31,7 @@ type Simulation struct {
 	guards []string
 	owed   map[engine.TaskID]owed
 	final  map[engine.TaskID]engine.Progress
+	forced bool // a second kill applied
 }
 
 type owed struct {
@@ -79,7 +80,7 @@ func (s *Simulation) Resume() (bool, error) {
 	if err != nil {
 		return false, nil // a success cannot be resumed, and that is all
 	}
-	s.model, s.past, s.guards = nil, nil, nil
+	s.model, s.past, s.guards, s.forced = nil, nil, nil, false
 	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}
 	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
 	return true, s.feed(s.start(1000, carried))
@@ -117,7 +118,7 @@ func (s *Simulation) Step() error {
 		return s.feed(s.ending(run, true))
 	case 13:
 		if s.one("kill", 4) {
-			return s.feed(engine.Kill{By: s.by()})
+			return s.feed(engine.Kill{By: s.by(), Force: s.one("second", 2)})
 		}
 	case 14:
 		return s.feed(engine.GoOn{By: s.by()})
@@ -253,7 +254,8 @@ func again(e engine.Event, by engine.By) engine.Event {
 	case engine.SLADue:
 		return engine.SLADue{By: by}
 	case engine.Kill:
-		return engine.Kill{By: by}
+		e.By = by
+		return e
 	}
 	return e
 }

@@ -99,6 +99,8 @@ func (s *Simulation) follow(text []byte, guard string) error {
 			}
 		case engine.Admitted:
 			delete(s.owed, engine.Whole)
+		case engine.KillRequested:
+			s.forced = c.Forced
 		case engine.AttemptEnded:
 			clear(s.owed)
 		}
@@ -237,7 +239,7 @@ func (s *Simulation) compare() error {
 			return err
 		}
 	}
-	for _, check := range []func() error{s.slots, s.timers} {
+	for _, check := range []func() error{s.slots, s.timers, s.closings} {
 		if err := check(); err != nil {
 			return err
 		}

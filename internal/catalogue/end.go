@@ -145,17 +145,39 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	if err != nil {
 		return host.Attempt{}, err
 	}
-	if a.Done || a.Canceled || a.Waits != 0 {
-		return host.Attempt{}, host.Conflictf("Session attempt already killed or finished")
+	if a.Done || a.Waits != 0 {
+		return host.Attempt{}, errKilled()
+	}
+	if a.Canceled {
+		return a, c.killAgain(ctx, a)
 	}
 	if err := c.kill(ctx, a); err != nil {
 		return host.Attempt{}, err
 	}
 	// It may have ended since it was read: nobody is told that it was killed then.
 	if now, err := c.attempt(ctx, site, id); err == nil && now.Done && !now.Canceled {
-		return host.Attempt{}, host.Conflictf("Session attempt already killed or finished")
+		return host.Attempt{}, errKilled()
 	}
 	return a, nil
+}
+
+func errKilled() error { return host.Conflictf("Session attempt already killed or finished") }
+
+// killAgain requests the end of what the first kill has left alone: `_cancel` and `_finally` that are under way. It reads the
+// log and not the attempt in memory, whose lock may be held for as long as a store is away. Whether the kill still
+// applies when it comes, the engine decides.
+func (c lifecycle) killAgain(ctx context.Context, a host.Attempt) error {
+	l, err := c.o.Reader.Load(ctx, a.ID)
+	if errors.Is(err, host.ErrGone) || err == nil && !l.State.Spares() {
+		return errKilled()
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.o.Events.Send(ctx, host.EventMessage(a.ID, "kill-again", events.Event{Kind: events.Kill, Force: true})); err != nil {
+		return fmt.Errorf("send kill: %w", err)
+	}
+	return nil
 }
 
 // kill sends the event first: a flag without a kill would refuse the next request.

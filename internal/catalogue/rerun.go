@@ -162,7 +162,7 @@ func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []en
 	}
 }
 
-// ofFailure says whether a task was made because another one failed or was late: nobody knows whether one is again.
+// ofFailure says whether a task was made because another one failed, was killed or was late: nobody knows whether one is again.
 func ofFailure(name string) bool {
-	return strings.Contains(name, "^error") || strings.Contains(name, engine.FailureAlert) || strings.Contains(name, "^sla")
+	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, engine.FailureAlert) || strings.Contains(name, "^sla")
 }

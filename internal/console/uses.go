@@ -49,7 +49,7 @@ func (u *uses) task(name string, config *param.Map) {
 		switch {
 		case strings.HasPrefix(key, "+") && isMap:
 			u.task(name+key, inner)
-		case slices.Contains([]string{"_do", "_else_do", "_error", "_check"}, key) && isMap:
+		case slices.Contains([]string{"_do", "_else_do", "_error", "_check", "_cancel", "_finally"}, key) && isMap:
 			u.task(name, inner)
 		case slices.Contains(dig.BranchKeys(), key) && isMap && dig.OperatorOf(config) == "switch":
 			for _, body := range dig.BodiesOf(config) {

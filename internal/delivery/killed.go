@@ -25,7 +25,7 @@ func (w *Worker) StopKilled(ctx context.Context) error {
 }
 
 // stopKilled believes the log, not the row: until the kill is in the log, a run that is cut off would have failed. Of a
-// group that fails fast or has taken too long only the log knows.
+// group that fails fast or has taken too long only the log knows, and of what cleans up after a kill.
 func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	row, err := w.Rows.Attempt(ctx, host.AnySite, a.id)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 			a.state = nil
 			return err
 		}
-		if !a.state.Canceled() && !a.state.Ended() {
+		if !a.state.Ended() && (!a.state.Canceled() || a.state.Spares()) {
 			a.haltFlagged()
 			return nil
 		}

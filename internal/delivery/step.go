@@ -105,7 +105,7 @@ func (w *Worker) advance(ctx context.Context, a *attempt, p *proposal, read bool
 	if err := t.begin(a, p, now, read); err != nil {
 		return err
 	}
-	if a.state.Canceled() {
+	if a.state.Canceled() && !a.state.Spares() {
 		a.halt()
 	}
 	for entries := 1; ; {
@@ -222,9 +222,7 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 	p.applied = p.applied || t.planned
 	a.seq, a.at, a.known = e.Seq, now, w.Now()
 	clear(a.logged)
-	if !a.state.Canceled() {
-		a.haltFlagged() // only now: had the entry not been kept, a run that is cut off would have failed
-	}
+	a.haltFlagged() // only now: had the entry not been kept, a run that is cut off would have failed
 	a.since += len(text)
 	if e.Snapshot != nil {
 		a.snapshot, a.since, a.read = len(e.Snapshot), 0, 0

@@ -68,8 +68,9 @@ func (a *Attempt) work(ctx context.Context) bool {
 	case len(a.inline) > 0:
 		run := a.inline[0]
 		a.inline = a.inline[1:]
-		a.finish(ctx, run, a.host.execute(ctx, a.job(ctx, run)))
-	case len(a.others) == 1 && len(a.stop) == 0 && a.timers == 0:
+		within := a.within(ctx, run)
+		a.finish(ctx, run, a.host.execute(within, a.job(within, run)))
+	case len(a.others) == 1 && len(a.stop) == 0 && a.timers == 0 && !a.State.Closes(a.others[0].Task):
 		run := a.others[0]
 		a.others = a.others[:0]
 		a.host.acquire()
@@ -94,9 +95,14 @@ func (a *Attempt) heedKill(ctx context.Context) {
 		return
 	}
 	a.step(ctx, engine.Kill{By: a.guard()})
-	for _, stop := range a.stop {
-		stop()
+}
+
+// within is the context of a run: what cleans up goes on when the caller's is cancelled.
+func (a *Attempt) within(ctx context.Context, run engine.Run) context.Context {
+	if a.State.Closes(run.Task) {
+		return context.WithoutCancel(ctx)
 	}
+	return ctx
 }
 
 // guard names the next event; here each owes its own effects.
@@ -118,11 +124,9 @@ func (a *Attempt) step(ctx context.Context, e engine.Event) {
 	if a.host.Changed != nil {
 		a.host.Changed(a.State, changes)
 	}
-	if !a.State.Canceled() {
-		for id, stop := range a.stop {
-			if a.State.Task(id).Cancel {
-				stop() // its group failed fast
-			}
+	for id, stop := range a.stop {
+		if a.State.Task(id).Cancel {
+			stop() // the attempt was killed, or its group failed fast
 		}
 	}
 	for _, effect := range a.State.Outstanding(guard) {
@@ -189,8 +193,9 @@ func (a *Attempt) dispatch(run engine.Run) {
 
 // beside runs a task on a goroutine of its own.
 func (a *Attempt) beside(ctx context.Context, run engine.Run) {
-	runCtx, stop := context.WithCancel(ctx)
-	job := a.job(ctx, run)
+	within := a.within(ctx, run)
+	runCtx, stop := context.WithCancel(within)
+	job := a.job(within, run)
 	a.stop[run.Task] = stop
 	go func() {
 		defer stop()

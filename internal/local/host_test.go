@@ -185,6 +185,26 @@ _error: {do>: handler}
 	})
 }
 
+// TestClosing proves that what comes last of tasks runs after the caller's context is cancelled, also what was under way then,
+// and that no context that is cancelled reaches it.
+func TestClosing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, local.Options{}, map[string]string{"main.dig": "zerodag: 1\n_finally: {slow>: 5s}\n_parallel: true\n+a:\n  _finally: {slow>: 120s}\n  do>: a\n+b:\n  _cancel:\n    +c: {echo>: c}\n    +d: {slow>: 10s}\n  slow>: 3600s\n"})
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		began := time.Now()
+		s := w.run(t, ctx, "main")
+		if took := time.Since(began); took != 125*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		want := "+main canceled\n+main+a success\n+main+a^finally success\n+main+b canceled\n+main+b^cancel success\n+main+b^cancel+c success\n+main+b^cancel+d success\n+main^finally success"
+		if got := states(s); got != want {
+			t.Errorf("%v\n%s", s.Canceled(), got)
+		}
+	})
+}
+
 // TestThreads proves that no more tasks run at once than was asked for.
 func TestThreads(t *testing.T) {
 	t.Parallel()

@@ -99,6 +99,12 @@ function RetryForm({ attempt, onClose }: { attempt: Attempt; onClose: () => void
   );
 }
 
+function killWords(again: boolean, running: number): string {
+  if (again) return "It was killed before: its _cancel and _finally, which still run, are ended as well.";
+  if (running === 0) return "No task is running. No other one begins.";
+  return `${running === 1 ? "One task is running: it is ended." : `${running} tasks are running: they are ended.`} No other one begins.`;
+}
+
 /** Asks before an attempt is killed: what runs is ended. */
 export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; running: number; onClose: () => void }) {
   const queries = useQueryClient();
@@ -112,9 +118,7 @@ export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; ru
   });
   return (
     <Dialog open onClose={onClose} title="Kill this attempt">
-      <p className={css.what}>
-        {running === 0 ? "No task is running." : running === 1 ? "One task is running: it is ended." : `${running} tasks are running: they are ended.`} No other one begins.
-      </p>
+      <p className={css.what}>{killWords(attempt.cancelRequested, running)}</p>
       <CommandLine line={commands.kill(attempt.id)} />
       {kill.error && <Failure error={kill.error} />}
       <DialogFoot>
@@ -127,11 +131,11 @@ export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; ru
   );
 }
 
-/** What may be done with an attempt now, and by whom. */
-export function useActions(attempt: Attempt | undefined) {
+/** What may be done with an attempt now, and by whom; cleaning: something goes on that a kill has left alone. */
+export function useActions(attempt: Attempt | undefined, cleaning = false) {
   const mayWrite = useRight("write");
   return {
     mayRetry: mayWrite && attempt?.done === true && !attempt.success,
-    mayKill: mayWrite && attempt?.done === false && !attempt.cancelRequested,
+    mayKill: mayWrite && attempt?.done === false && (!attempt.cancelRequested || cleaning),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { columns } from "./columns.testing";
-import { type Change, count, emptyOutline, findTask, firstFailure, fold, lay, triesOf } from "./outline";
+import { type Change, count, emptyOutline, findTask, firstFailure, fold, isCleaning, lay, triesOf } from "./outline";
 
 const change = (seq: number, at: number, task: number[], state: string[], runs = task.map(() => 1)): Change => ({
   seq,
@@ -30,6 +30,14 @@ describe("outline", () => {
     lay(o, page);
     lay(o, page);
     expect(o.tasks.get(1)?.children).toEqual([2]);
+  });
+
+  test("what cleans up is known by its name, for as long as it is busy", () => {
+    const o = emptyOutline();
+    lay(o, columns([1, 0, "+wf", "planned"], [2, 1, "+finally", "running"], [3, 1, "^cancel", "canceled"]));
+    expect(isCleaning(o)).toBe(false);
+    lay(o, columns([4, 1, "^finally", "planned"]));
+    expect(isCleaning(o)).toBe(true);
   });
 
   test("the first failure is the first in time of those that failed by themselves", () => {

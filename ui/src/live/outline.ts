@@ -121,6 +121,14 @@ export const isFailure = (state: string) => state === "error" || state === "grou
 /** Whether a task is at work, or tasks below it are. */
 export const isBusy = (state: string) => state === "running" || state === "planned";
 
+/** Whether something cleans up that a kill leaves alone, and a second one ends. */
+export function isCleaning(outline: Outline): boolean {
+  for (const task of outline.tasks.values()) {
+    if ((task.name === "^cancel" || task.name === "^finally") && isBusy(task.state)) return true;
+  }
+  return false;
+}
+
 /** How the tasks that are no groups stand. */
 export type Counts = { total: number; done: number; failed: number; running: number };
 

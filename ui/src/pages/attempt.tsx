@@ -13,7 +13,7 @@ import { Slider, usePast } from "../attempt/slider";
 import { Timeline } from "../attempt/timeline";
 import { useFollower } from "../attempt/useFollower";
 import { GraphPane } from "../graph/pane";
-import { count, findTask, firstFailure, isOver, type Outline, rootsOf, type Try, triesOf } from "../live/outline";
+import { count, findTask, firstFailure, isCleaning, isOver, type Outline, rootsOf, type Try, triesOf } from "../live/outline";
 import { Button } from "../parts/button";
 import { Failure, Loading, Skeleton } from "../parts/feedback";
 import { Mark } from "../parts/mark";
@@ -152,7 +152,8 @@ function useFailureKeys(outline: Outline, selected: number | undefined, select: 
 }
 
 function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; outline: Outline; status: string; others: Attempt[] | undefined }) {
-  const { mayRetry, mayKill } = useActions(attempt);
+  const cleaning = useMemo(() => isCleaning(outline), [outline, outline.version]);
+  const { mayRetry, mayKill } = useActions(attempt, cleaning);
   const [dialog, setDialog] = useState<"retry" | "kill" | null>(null);
   const counts = useMemo(() => count(outline), [outline, outline.version]);
   useKeys([

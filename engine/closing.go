@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"slices"
+
+	"zerodag/engine/param"
+)
+
+// Closing says what of a task that comes last has begun: the tasks of its `_cancel` and of its `_finally`. A kill leaves
+// these alone, as they clean up after it; a second one does not.
+type Closing string
+
+// What comes last of a task.
+const (
+	ClosingCancel  Closing = "cancel"
+	ClosingFinally Closing = "finally"
+	ClosingFailed  Closing = "failed" // its `_finally` has failed, and so has the task, which was a success but for that
+)
+
+// closingTime is what the tasks have in all that come last of a task which was canceled, unless they say otherwise: no end
+// of an attempt may wait for ever for one that hangs.
+const closingTime = "10m"
+
+// hasClosing says that something comes last of the task.
+func (t *Task) hasClosing() bool {
+	return t.Level > 0 && (t.Config.Map("_cancel").Len() > 0 || t.Config.Map("_finally").Len() > 0)
+}
+
+// finish ends a task, behind its `_cancel` and `_finally` as far as it has them; edit, unless nil, may set more of its progress.
+func (d *decision) finish(t *Task, to TaskState, out *Outcome, edit func(*Progress)) {
+	if t.hasClosing() && !d.forced && (to != Canceled || d.hasBegun(t)) {
+		if to == Canceled && t.Closing == "" && d.close(t, ClosingCancel, to, out, edit) {
+			return
+		}
+		if d.close(t, ClosingFinally, to, out, edit) {
+			return
+		}
+	}
+	d.move(t, to, out, edit)
+}
+
+// hasBegun says whether a task that is canceled had begun: what did not leaves nothing that is to be cleaned up.
+func (d *decision) hasBegun(t *Task) bool {
+	switch {
+	case t.Closing != "":
+		return true
+	case d.Waits():
+		return false
+	case t.Group:
+		return t.State == Planned || t.State == GroupRetryWaiting || t.Ends
+	}
+	return !t.StartedAt.IsZero()
+}
+
+// close adds what comes last of a task; its state waits for that. False when there is nothing to add. The limit of tasks
+// that an attempt may have is none for what cleans up.
+func (d *decision) close(t *Task, which Closing, to TaskState, out *Outcome, edit func(*Progress)) bool {
+	body := t.Config.Map("_" + string(which))
+	if to == Canceled && body.Len() > 0 && !body.Has("_timeout") {
+		body = param.Merge(body, param.New("_timeout", param.New("total", closingTime)))
+	}
+	nodes, err := compile(t, "^"+string(which), withExport(body, func(export *param.Map) *param.Map {
+		return d.closingExport(export, t, which, to, out)
+	}))
+	if err != nil || len(nodes) == 0 || len(d.tasks)+len(nodes) > max(d.limit, HardLimit) {
+		return false
+	}
+	d.move(t, Planned, out, func(p *Progress) {
+		if edit != nil {
+			edit(p)
+		}
+		p.Ending, p.Closing = to, which
+	})
+	d.addTasks(t, nodes, nil, false)
+	return true
+}
+
+// closingExport lays on an export what all tasks below one stored, and how it ends.
+func (d *decision) closingExport(export *param.Map, t *Task, which Closing, to TaskState, out *Outcome) *param.Map {
+	for _, c := range d.descendants(t, nil) {
+		if c.Outcome != nil {
+			export = c.Outcome.storeInto(export)
+		}
+	}
+	if out == nil {
+		out = t.Outcome
+	}
+	failure := param.New()
+	if to.Error() {
+		failure = d.failureOf(t)
+	}
+	if out != nil {
+		failure = param.Merge(failure, out.Error)
+	}
+	export = export.Clone()
+	export.Set("error", failure)
+	if which == ClosingFinally {
+		export.Set("outcome", outcomeName(to))
+	}
+	return export
+}
+
+// outcomeName is what `_finally` sees of how its task ends.
+func outcomeName(end TaskState) string {
+	switch {
+	case end == Success:
+		return "success"
+	case end.Error():
+		return "error"
+	}
+	return "canceled"
+}
+
+// closed goes on with a task once what comes last of it is over.
+func (d *decision) closed(t *Task) {
+	switch {
+	case t.Closing == ClosingCancel:
+		d.finish(t, Canceled, nil, nil)
+	case t.Closing == ClosingFinally && t.Ending == Success && t.Cancel: // by force
+		d.move(t, Canceled, t.withoutOutputs(), nil)
+	case t.Closing == ClosingFinally && t.Ending == Success && !t.Ignored:
+		d.closedWell(t)
+	default:
+		d.move(t, t.Ending, nil, nil)
+	}
+}
+
+// closedWell ends a task that is a success unless its `_finally` has failed.
+func (d *decision) closedWell(t *Task) {
+	failure := d.closingFailure(t)
+	switch {
+	case failure == nil:
+		d.move(t, Success, nil, nil)
+	case t.ignores(failure):
+		d.move(t, Success, t.ignored(failure), func(p *Progress) { p.Ignored = true })
+	case t.Parent == 0:
+		d.move(t, Planned, t.withoutOutputs(), func(p *Progress) { p.Ending, p.Closing = GroupError, ClosingFailed })
+		d.alert(t)
+	default:
+		d.move(t, GroupError, nil, func(p *Progress) { p.Closing = ClosingFailed })
+	}
+}
+
+// withoutOutputs is the outcome of a root that was a success but for its `_finally`: such an attempt has no outputs. nil where it
+// stays as it is.
+func (t *Task) withoutOutputs() *Outcome {
+	if t.Outcome == nil || t.Outputs == nil {
+		return nil
+	}
+	out := *t.Outcome
+	out.Outputs = nil
+	return &out
+}
+
+// closingFailure merges the errors of what has failed below a task since its `_finally` began: that, and what `sla:` has
+// added meanwhile. nil: nothing has.
+func (d *decision) closingFailure(t *Task) *param.Map {
+	var failure *param.Map
+	for _, id := range slices.Backward(t.children) {
+		c := d.task(id)
+		if c.State.Error() {
+			failure = param.Merge(d.failureOf(c), failure)
+			if c.Outcome != nil {
+				failure = param.Merge(failure, c.Error)
+			}
+		}
+		if c.Name == t.Name+"^"+string(ClosingFinally) {
+			break
+		}
+	}
+	return failure
+}
+
+// closes says whether a task belongs to what comes last of a task below another one, 0 for any: it is that, or below it.
+func (s *State) closes(t *Task, below TaskID) bool {
+	for ; t != nil && t.ID != below; t = s.Task(t.Parent) {
+		if t.Closing != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isClosing says whether a task is made of some `_cancel` or `_finally`.
+func (s *State) isClosing(t *Task) bool {
+	for ; t.Parent != 0; t = s.task(t.Parent) {
+		if t.closesTaskOf(s.task(t.Parent)) {
+			return true
+		}
+	}
+	return false
+}
+
+// apart says whether a task is made of some `_cancel` or `_finally` that changes nothing about how its task ends.
+func (s *State) apart(t *Task) bool {
+	for ; t.Parent != 0; t = s.task(t.Parent) {
+		if of := s.task(t.Parent); of.Closing != ClosingFailed && t.closesTaskOf(of) {
+			return true
+		}
+	}
+	return false
+}
+
+// closesTaskOf says that a task is `^cancel` or `^finally` of its parent.
+func (t *Task) closesTaskOf(parent *Task) bool {
+	return parent.Closing != "" && (t.Name == parent.Name+"^"+string(ClosingCancel) || t.Name == parent.Name+"^"+string(ClosingFinally))
+}
+
+// Closes says whether a task belongs to what comes last of some task, and so is left alone by a kill.
+func (s *State) Closes(id TaskID) bool { return s.closes(s.Task(id), 0) }
+
+// Spares says whether a kill has left something alone that a second one ends.
+func (s *State) Spares() bool {
+	return s.canceled && !s.forced && !s.ended && slices.ContainsFunc(s.tasks, func(t *Task) bool {
+		return t != nil && t.Closing != "" && !t.State.Done()
+	})
+}
+
+// noKill says why a kill changes nothing.
+func (s *State) noKill(e Kill) Refusal {
+	switch {
+	case e.Force && !s.canceled:
+		return NotKilled
+	case e.Force && s.Spares():
+		return ""
+	case e.Force || s.canceled:
+		return Again
+	}
+	return ""
+}
