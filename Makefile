@@ -197,7 +197,7 @@ sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SE
 
 .PHONY: model
 model: ## walk through all orders in which workers can meet at a pool of slots; some minutes
-	ZERODAG_MODEL=1 $(GO) test -count=1 -v -timeout 1h ./internal/pool -run TestModel | grep -v '^ *=== '
+	ZERODAG_MODEL=1 $(GO) test -count=1 -v -timeout 1h ./internal/pool -run "TestModel|TestSimulation" | grep -v '^ *=== '
 
 .PHONY: bench
 bench: build ## Go benchmarks and whole-process runs, beside figures of the original and Dagu
