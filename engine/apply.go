@@ -187,12 +187,14 @@ func (s *State) cancelBelow(c SubtreeCanceled) {
 	}
 }
 
-// Touched returns the tasks whose progress a change has replaced, after it was applied.
+// Touched returns the tasks that stand otherwise since a change was applied.
 func (s *State) Touched(c Change) []TaskID {
 	var below []*Task
 	switch c := c.(type) {
 	case TaskChanged:
 		return []TaskID{c.Task}
+	case Admitted:
+		return []TaskID{Root}
 	case Skipped:
 		below = s.descendants(s.task(c.Task), []*Task{s.task(c.Task)})
 	case SubtreeCanceled:

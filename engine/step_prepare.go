@@ -6,13 +6,28 @@ import (
 )
 
 // toPrepare says that keys of the task must be evaluated before it may start.
-func (t *Task) toPrepare() bool {
-	return t.Level > 0 && !t.Cancel && (t.Config.Has("_if") || t.Config.Has("_timeout") || !t.Group && t.Config.Has("_pool") || t.takesParams())
+func (t *Task) toPrepare() bool { return !t.Cancel && t.hasGateKeys() }
+
+func (t *Task) hasGateKeys() bool {
+	return t.Level > 0 && (t.Config.Has("_if") || t.Config.Has("_timeout") || !t.Group && t.Config.Has("_pool") || t.takesParams())
 }
 
 // takesParams says whether a task is a file that another one calls, and says which parameters it takes. Those of the attempt's
 // own file were looked at before it started.
 func (t *Task) takesParams() bool { return t.Group && t.Parent != 0 && t.Config.Has("params") }
+
+// Runs is how often the task was sent to be run so far: first, again, to poll, and after a loss. To have its keys evaluated and to
+// ask for slots are no runs of it.
+func (t *Task) Runs() int {
+	n := t.Dispatch
+	if t.hasGateKeys() {
+		n--
+	}
+	if t.Pool != nil {
+		n -= t.Pool.Try
+	}
+	return max(0, n)
+}
 
 // prepare sends a task to have its gate keys evaluated. That is a run as any other: who has it owes it, and it is
 // taken over when that one is lost. It is none that people count, so the task has not started.

@@ -143,3 +143,38 @@ func (c caller) until(path, text string) {
 	}
 	c.t.Fatalf("%s never has %s", path, text)
 }
+
+// TestStandings proves what the pages of an attempt are told of tasks that were skipped, failed without harm, or wait, and how
+// many stand before them.
+func TestStandings(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	c := caller{server, t, server.token(t, 1, "admin")}
+	c.must(http.MethodPut, "/api/pools/ware", `{"slots":1}`)
+	c.push(archive(map[string]string{
+		"marks.dig": "zerodag: 1\n+no:\n  _if: false\n  echo>: x\n+bad:\n  _ignore_error: true\n  fail>: no\n+run:\n  _pool: ware\n  echo>: x\n",
+		"long.dig":  "zerodag: 1\n+a:\n  _pool: ware\n  wait>: 600s\n",
+	}))
+	marks := c.start("p", "marks", "2024-01-02T00:00:00Z")
+	c.ended(marks)
+	outline := fmt.Sprint(c.must(http.MethodGet, "/api/x/attempts/"+marks+"/outline", nil)["tasks"])
+	for _, want := range []string{"skipped:[2]", "ignored:[3]", "runs:[0 0 1 1]"} {
+		if !strings.Contains(outline, want) {
+			t.Errorf("the outline has no %s: %s", want, outline)
+		}
+	}
+	var attempts []string
+	for _, day := range []string{"02", "03", "04"} {
+		attempts = append(attempts, c.start("p", "long", "2024-01-"+day+"T00:00:00Z"))
+		c.until("/api/attempts/"+attempts[len(attempts)-1]+"/tasks", map[bool]string{true: `"retry_waiting"`, false: `"ready"`}[day == "02"])
+	}
+	c.must(http.MethodPost, "/api/pools/ware/hold", nil)
+	c.until("/api/x/attempts/"+attempts[2]+"/tasks/2", `"ahead":1,"held":true`)
+	if changes := string(c.call(http.MethodGet, "/api/x/attempts/"+attempts[2]+"/changes?after=0", nil).content); !strings.Contains(changes, `"waiting":[2]`) {
+		t.Errorf("the changes do not say who waits: %s", changes)
+	}
+	for _, a := range attempts {
+		c.must(http.MethodPost, "/api/attempts/"+a+"/kill", nil)
+		c.ended(a)
+	}
+}

@@ -22,6 +22,7 @@ type change struct {
 	State []string        `json:"state"`
 	Runs  []int           `json:"runs"`
 	Retry []int64         `json:"retry"` // milliseconds since 1970; 0 for none
+	standings
 }
 
 // changes are a page of them.
@@ -59,7 +60,8 @@ func (p *changes) add(step replay.Step, s *engine.State) (more bool) {
 	}
 	for _, id := range step.Changed {
 		t := s.Task(id)
-		ch.Task, ch.State, ch.Runs, ch.Retry = append(ch.Task, id), append(ch.State, t.State.String()), append(ch.Runs, t.Dispatch), append(ch.Retry, millis(t.RetryAt))
+		ch.Task, ch.State, ch.Runs, ch.Retry = append(ch.Task, id), append(ch.State, t.State.String()), append(ch.Runs, t.Runs()), append(ch.Retry, millis(t.RetryAt))
+		ch.standings.add(s, t)
 		p.bytes += changeBytes
 	}
 	p.Changes, p.Next = append(p.Changes, ch), step.Seq

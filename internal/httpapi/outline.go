@@ -28,9 +28,28 @@ type taskColumns struct {
 	Runs      []int    `json:"runs"`    // runs so far: the first, retries, polls, and those after a loss
 	// Sets are lists of tasks, the first one empty.
 	Sets [][]engine.TaskID `json:"sets"`
+	standings
 
 	sets  map[string]int
 	bytes int // of names and sets, about
+}
+
+// standings are the tasks that stand otherwise than their state alone tells.
+type standings struct {
+	Skipped []engine.TaskID `json:"skipped,omitempty"` // successes that were not run
+	Ignored []engine.TaskID `json:"ignored,omitempty"` // successes that failed
+	Waiting []engine.TaskID `json:"waiting,omitempty"` // for slots; the root: for its turn
+}
+
+func (l *standings) add(s *engine.State, t *engine.Task) {
+	switch {
+	case t.Skipped != "":
+		l.Skipped = append(l.Skipped, t.ID)
+	case t.Ignored && t.State == engine.Success:
+		l.Ignored = append(l.Ignored, t.ID)
+	case t.Waits(), t.Held, t.Parent == 0 && s.Waits():
+		l.Waiting = append(l.Waiting, t.ID)
+	}
 }
 
 func newColumns() *taskColumns {
@@ -47,8 +66,9 @@ func (l *taskColumns) add(s *engine.State, t *engine.Task) {
 	l.ID, l.Parent, l.Name = append(l.ID, t.ID), append(l.Parent, t.Parent), append(l.Name, name)
 	l.Upstreams = append(l.Upstreams, l.set(t.Upstreams))
 	l.Group, l.Resumed = append(l.Group, t.Group), append(l.Resumed, t.Resumed)
-	l.State, l.Runs = append(l.State, t.State.String()), append(l.Runs, t.Dispatch)
+	l.State, l.Runs = append(l.State, t.State.String()), append(l.Runs, t.Runs())
 	l.Started, l.Changed, l.Retry = append(l.Started, millis(t.StartedAt)), append(l.Changed, millis(t.UpdatedAt)), append(l.Retry, millis(t.RetryAt))
+	l.standings.add(s, t)
 	l.bytes += len(name) + rowBytes
 }
 

@@ -41,6 +41,11 @@ func getTask(c *call) (any, error) {
 	if d == nil {
 		return nil, missing("task id=%d of session attempt id=%d", n, a.ID)
 	}
+	if d.Task.Waiting != nil {
+		if err := c.placeInLine(a, &d.Task); err != nil {
+			return nil, err
+		}
+	}
 	files, err := c.Node.TaskLogs(c.ctx(), a, d.Task.FullName)
 	if err != nil {
 		return nil, err
@@ -59,6 +64,29 @@ func getTask(c *call) (any, error) {
 		d.Place = place(at)
 	}
 	return d, nil
+}
+
+// placeInLine says how many stand before a task in the line of its pool: that of the project, else that of the site. It says
+// nothing where there is none, or so many that the task is not among those that are looked at.
+func (c *call) placeInLine(a host.Attempt, t *restTask) error {
+	for _, project := range []int64{a.Project.ID, 0} {
+		p, line, err := c.Node.Pool(c.ctx(), host.PoolRef{Site: a.Site, Project: project, Name: t.Waiting.Pool}, shownClaims)
+		if told, ok := errors.AsType[*host.Error](err); ok && told.Code == host.Missing {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		t.Waiting.Held = &p.Held
+		for i, w := range line.Waiting {
+			if h, err := host.ParseHolder(w.Holder); err == nil && h.Attempt == a.ID && (h.Task == int(t.ID) || h.Task == 0) {
+				t.Waiting.Ahead = &i
+				break
+			}
+		}
+		return nil
+	}
+	return nil
 }
 
 // detail shows a task; nil where there is none of that id.

@@ -35,6 +35,9 @@ type restWaiting struct {
 	Pool  string `json:"pool"`
 	Slots int    `json:"slots"`
 	Since moment `json:"since"`
+	// Ahead is how many stand before it in the line, and Held says that the pool gives no slots; of one task alone, see getTask.
+	Ahead *int  `json:"ahead,omitempty"`
+	Held  *bool `json:"held,omitempty"`
 }
 
 // task shows a task. Parameters are shared with the engine: they are frozen, only read.
@@ -62,10 +65,10 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 		r.Config = object{config}
 	}
 	if t.Waits() {
-		r.State, r.Waiting = engine.Ready.String(), &restWaiting{t.Pool.Name, t.Pool.Slots, moment(t.Pool.Since)}
+		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: t.Pool.Name, Slots: t.Pool.Slots, Since: moment(t.Pool.Since)}
 	}
 	if slot, _ := s.UseOf(engine.Whole); t.Parent == 0 && s.Waits() {
-		r.State, r.Waiting = engine.Ready.String(), &restWaiting{slot.Name, slot.Slots, moment(slot.Since)}
+		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: slot.Name, Slots: slot.Slots, Since: moment(slot.Since)}
 	}
 	if t.Outcome != nil {
 		r.ExportParams = object{param.Merge(export, mask(t.Exports))}

@@ -54,6 +54,9 @@ async function runLines(server: Server) {
     revokeToken: run(commands.revokeToken(token, "0")),
     setSecret: run(`printf value | ${commands.setSecret("sales", "pg.password")}=-`), // without it the program asks on a terminal
     deleteSecret: run("zerodag secrets --project sales") + run(commands.deleteSecret("sales", "pg.password")) + run("zerodag secrets --project sales"),
+    setPool: run(commands.setPool("warehouse", 2, null)) + run(commands.setPool("of-sales", 1, "sales")),
+    pools: run(commands.pools()),
+    deletePool: run(commands.deletePool("warehouse", null)) + run(commands.deletePool("of-sales", "sales")),
     queue: run(commands.queue("events")),
     limits: run(commands.limits()),
     sites: run(commands.sites()),

@@ -76,7 +76,7 @@ const attempt = createRoute({
 const admin = createRoute({
   getParentRoute: () => root,
   path: "/admin",
-  validateSearch: only("tab", "project", "site", "queue"),
+  validateSearch: only("tab", "project", "site", "queue", "pool"),
   component: lazyRouteComponent(() => import("./pages/admin")),
 });
 

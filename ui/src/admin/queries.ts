@@ -86,3 +86,34 @@ export const limitsQuery = queryOptions({
 
 export const readSites = (after: string | null, signal: AbortSignal) =>
   answered(client.GET("/api/x/admin/sites", { params: { query: after === null ? {} : { after: pathId(after) } }, signal }));
+
+export type Pool = Schemas["Pool"];
+
+/** How many pools a page has. */
+const poolsPage = 100;
+
+/** The pools above an id; a page that is not full is the last one. */
+export async function readPools(after: string | null, signal: AbortSignal) {
+  const query = { page_size: poolsPage, ...(after === null ? {} : { last_id: pathId(after) }) };
+  const { pools } = await answered(client.GET("/api/pools", { params: { query }, signal }));
+  return { pools, next: pools.length < poolsPage ? null : pools.at(-1)!.id };
+}
+
+const at = (name: string, project: string | null) => ({ path: { name }, query: project === null ? {} : { project } });
+const atPool = (pool: Pool) => at(pool.name, pool.project?.name ?? null);
+
+/** Who has slots of a pool, and who waits. */
+export const lineQuery = (pool: Pool) =>
+  queryOptions({
+    queryKey: ["pools", pool.id, "line"],
+    queryFn: ({ signal }) => answered(client.GET("/api/pools/{name}", { params: atPool(pool), signal })),
+    refetchInterval: 5_000,
+    staleTime: 0,
+  });
+
+export const setPool = (name: string, project: string | null, slots: number) => answered(client.PUT("/api/pools/{name}", { params: at(name, project), body: { slots } }));
+
+export const deletePool = (pool: Pool) => answered(client.DELETE("/api/pools/{name}", { params: atPool(pool) }));
+
+export const holdPool = (pool: Pool, held: boolean) =>
+  answered(client.POST(held ? "/api/pools/{name}/hold" : "/api/pools/{name}/release", { params: atPool(pool), headers: { "Content-Type": "application/json" } }));

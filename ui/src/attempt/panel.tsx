@@ -4,7 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useEffect, useMemo } from "react";
 import type { Attempt, Schemas } from "../api/client";
 import { taskQuery } from "../api/queries";
-import { isOver, type Outline, shownName, type Task, triesOf } from "../live/outline";
+import { isOver, type Outline, shownName, shownState, type Task, triesOf } from "../live/outline";
 import { LogView } from "../log/view";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
@@ -13,6 +13,7 @@ import { Empty, Loading } from "../parts/feedback";
 import { Mark } from "../parts/mark";
 import { Duration, Time } from "../parts/time";
 import type { Recorded } from "./history";
+import { Standing } from "./standing";
 import { Values } from "./values";
 import css from "./panel.module.css";
 
@@ -21,6 +22,9 @@ const tabs = ["log", "in", "out", "tries"] as const;
 type Tab = (typeof tabs)[number];
 const names: Record<Tab, string> = { log: "Log", in: "In", out: "Out", tries: "Tries" };
 
+/** How often a task is asked for again that waits in the line of a pool, in milliseconds. */
+const inLine = 5_000;
+
 type PanelProps = { attempt: Attempt; outline: Outline; task: Task; said: boolean; history: Recorded; wantHistory: () => void };
 
 /** One task: its log, what it saw, what it left, and how often it was run. `said`: its error is shown above. */
@@ -28,13 +32,13 @@ export function TaskPanel({ attempt, outline, task, said, history, wantHistory }
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const tab = tabs.find((t) => t === search.tab) ?? "log";
-  const query = useQuery(taskQuery(attempt.id, task.id, `${task.state} ${task.runs}`));
+  const query = useQuery({ ...taskQuery(attempt.id, task.id, `${shownState(task)} ${task.runs}`), refetchInterval: task.standing === "waits" ? inLine : false });
   const set = (change: Record<string, string | undefined>) => void navigate({ search: (s) => ({ ...s, task: s.task ?? String(task.id), ...change }), replace: true });
   const message = outline.errors.get(task.id) ?? messageOf(query.data?.task.error);
   return (
     <section className={css.panel} aria-label="The task">
       <header className={css.head}>
-        <Mark state={task.state} size={15} />
+        <Mark state={shownState(task)} size={15} />
         <h2 title={task.full}>{shownName(task.full)}</h2>
         {task.started > 0 && !task.resumed && (
           <span className={css.took}>
@@ -42,8 +46,9 @@ export function TaskPanel({ attempt, outline, task, said, history, wantHistory }
           </span>
         )}
       </header>
+      {query.data && <Standing attempt={attempt} task={task} detail={query.data.task} />}
       {message && !said && (
-        <p className={css.message}>
+        <p className={css.message} data-ignored={task.standing === "ignored" || undefined}>
           {message}
           <small>{exitWords(message)}</small>
         </p>

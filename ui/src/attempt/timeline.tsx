@@ -4,7 +4,7 @@ import { ChevronRight, Route, Scissors } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Attempt } from "../api/client";
 import { criticalPath } from "../live/critical";
-import { isOver, type Outline, type Try, triesUntil } from "../live/outline";
+import { isOver, type Outline, shownState, type Try, triesUntil } from "../live/outline";
 import { Empty } from "../parts/feedback";
 import field from "../parts/filter.module.css";
 import { Mark } from "../parts/mark";
@@ -261,19 +261,21 @@ function RowView({ row, top, selected, spans, tries, scale, now, onSelect, onTog
         ) : (
           <span className={css.arrow} />
         )}
-        <Mark state={task.state} size={13} />
+        <Mark state={shownState(task)} size={13} />
         <span className={css.label} title={task.full}>
           {row.label}
         </span>
         {row.again > 1 && <small className={css.again}>again {row.again}</small>}
         {task.runs > 1 && <small className={css.again}>↻{task.runs - 1}</small>}
         {task.resumed && <small className={css.again}>kept</small>}
+        {task.standing === "skipped" && <small className={css.again}>skipped</small>}
+        {task.standing === "waits" && <small className={css.again}>waits</small>}
       </span>
       <span className={css.took}>{span.begin > 0 && !task.resumed && formatDuration(end - span.begin)}</span>
       <span className={css.plot}>
         {span.begin > 0 && !task.resumed && several && several.length > 1
           ? several.map((t) => <Bar key={t.begin} begin={t.begin} end={t.end || now} look={lookOf(t.state === "running" ? task.state : t.state)} scale={scale} />)
-          : span.begin > 0 && !task.resumed && <Bar begin={span.begin} end={end} look={row.children ? "group" : lookOf(task.state)} state={lookOf(task.state)} scale={scale} />}
+          : span.begin > 0 && !task.resumed && <Bar begin={span.begin} end={end} look={row.children ? "group" : lookOf(shownState(task))} state={lookOf(shownState(task))} scale={scale} />}
       </span>
     </div>
   );

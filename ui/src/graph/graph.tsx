@@ -3,7 +3,7 @@ import { Background, Controls, type Edge, Handle, MiniMap, type Node, type NodeP
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { createContext, memo, useContext, useEffect, useMemo, useState } from "react";
 import { labelOf } from "../attempt/tree";
-import type { Outline, Task } from "../live/outline";
+import { type Outline, shownState, type Task } from "../live/outline";
 import { Mark } from "../parts/mark";
 import { lookOf } from "../parts/state";
 import { Duration } from "../parts/time";
@@ -111,6 +111,8 @@ const colours: Record<ReturnType<typeof lookOf>, string> = {
   canceled: "var(--canceled)",
   waiting: "var(--waiting)",
   blocked: "var(--border-strong)",
+  skipped: "var(--waiting)",
+  ignored: "var(--retry)",
 };
 
 const colourOf = (node: Node) => (node.type === "task" && !(node.data as TaskData).open ? colours[lookOf((node.data as TaskData).state)] : "transparent");
@@ -124,7 +126,7 @@ function useNodes(outline: Outline, layout: ReturnType<typeof layOut>, selected:
       if (!task) return [];
       const data: TaskData = {
         task,
-        state: task.state,
+        state: shownState(task),
         version: outline.version,
         tally: tallies.get(task.id) ?? null,
         open: box.open,
@@ -169,7 +171,7 @@ const TaskNode = memo(function TaskNode({ data }: NodeProps<Node<TaskData>>) {
           </button>
         )}
         <button type="button" className={css.name} onClick={() => select(task.id)} title={task.full} aria-current={selected || undefined}>
-          <Mark state={task.state} />
+          <Mark state={shownState(task)} />
           <span>{labelOf(task)}</span>
           <small>{tally && !open ? <Counts tally={tally} /> : task.started > 0 && <Duration begin={task.started} end={task.state === "running" || task.state === "planned" ? 0 : task.changed} />}</small>
         </button>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { columns } from "./columns.testing";
-import { type Change, count, emptyOutline, findTask, firstFailure, fold, isCleaning, lay, triesOf } from "./outline";
+import { type Change, count, emptyOutline, findTask, firstFailure, fold, isCleaning, lay, shownState, triesOf } from "./outline";
 
 const change = (seq: number, at: number, task: number[], state: string[], runs = task.map(() => 1)): Change => ({
   seq,
@@ -21,7 +21,18 @@ describe("outline", () => {
     expect(o.tasks.get(2)).toMatchObject({ state: "success", started: 100, changed: 200, full: "+wf+a" });
     expect(o.tasks.get(3)).toMatchObject({ state: "planned", started: 200, children: [4] });
     expect(o.tasks.get(4)?.full).toBe("+wf+b^sub");
-    expect(count(o)).toEqual({ total: 3, done: 1, failed: 0, running: 1 });
+    expect(count(o)).toEqual({ total: 3, done: 1, failed: 0, running: 1, ignored: 0 });
+  });
+
+  test("what was skipped, ignored or waits is told apart, until it changes", () => {
+    const o = emptyOutline();
+    lay(o, { ...columns([1, 0, "+wf", "planned"], [2, 1, "+a", "success"], [3, 1, "+b", "running"], [4, 1, "+c", "running"]), skipped: [2], waiting: [3] });
+    expect([2, 3, 4].map((id) => shownState(o.tasks.get(id)!))).toEqual(["skipped", "waits", "running"]);
+    expect(count(o)).toMatchObject({ done: 1, running: 1, ignored: 0 });
+    fold(o, change(2, 200, [3], ["running"]));
+    fold(o, { ...change(3, 300, [4], ["success"]), ignored: [4] });
+    expect([2, 3, 4].map((id) => shownState(o.tasks.get(id)!))).toEqual(["skipped", "running", "ignored"]);
+    expect(count(o)).toMatchObject({ done: 2, running: 1, ignored: 1 });
   });
 
   test("a page that is laid again makes no child twice", () => {

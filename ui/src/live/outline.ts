@@ -3,6 +3,22 @@ import type { Schemas } from "../api/client";
 export type Columns = Schemas["TaskColumns"];
 export type Change = Schemas["Change"];
 
+/** Of a success that it was not run, or that it failed; of a task that is ready, or of the root, that it waits for others. */
+export type Standing = "skipped" | "ignored" | "waits" | null;
+
+type Standings = { skipped?: readonly number[]; ignored?: readonly number[]; waiting?: readonly number[] };
+
+function standingsOf({ skipped = [], ignored = [], waiting = [] }: Standings): Map<number, Standing> {
+  const all = new Map<number, Standing>();
+  for (const id of skipped) all.set(id, "skipped");
+  for (const id of ignored) all.set(id, "ignored");
+  for (const id of waiting) all.set(id, "waits");
+  return all;
+}
+
+/** What a mark shows of a task. */
+export const shownState = (task: Pick<Task, "state" | "standing">): string => task.standing ?? task.state;
+
 /** A task of an attempt as the page keeps it. Times are milliseconds since 1970, 0 for none. */
 export type Task = {
   id: number;
@@ -13,6 +29,8 @@ export type Task = {
   group: boolean;
   resumed: boolean;
   state: string;
+  /** How it stands where its state alone does not tell. */
+  standing: Standing;
   started: number;
   changed: number;
   retry: number;
@@ -32,6 +50,7 @@ export const emptyOutline = (): Outline => ({ version: 0, tasks: new Map(), erro
 
 /** Adds the tasks of columns; a task that is there already is replaced, and keeps its children. */
 export function lay(outline: Outline, columns: Columns) {
+  const standings = standingsOf(columns);
   columns.id.forEach((id, i) => {
     const parent = outline.tasks.get(columns.parent[i]!);
     const name = columns.name[i]!;
@@ -44,6 +63,7 @@ export function lay(outline: Outline, columns: Columns) {
       group: columns.group[i]!,
       resumed: columns.resumed[i]!,
       state: columns.state[i]!,
+      standing: standings.get(id) ?? null,
       started: columns.started[i]!,
       changed: columns.changed[i]!,
       retry: columns.retry[i]!,
@@ -63,13 +83,16 @@ export const rootsOf = (outline: Outline): Task[] => [...outline.tasks.values()]
 /** Carries out what an entry of the history did. */
 export function fold(outline: Outline, change: Change) {
   if (change.made) lay(outline, change.made);
+  const standings = standingsOf(change);
   change.task.forEach((id, i) => {
     const task = outline.tasks.get(id);
     if (!task) return;
     const state = change.state[i]!;
-    if (state === "running" && task.started === 0) task.started = change.at;
+    const standing = standings.get(id) ?? null;
+    if (state === "running" && change.runs[i]! > 0 && standing !== "waits" && task.started === 0) task.started = change.at;
     if (state !== task.state) task.changed = change.at;
     task.state = state;
+    task.standing = standing;
     task.runs = change.runs[i]!;
     task.retry = change.retry[i]!;
   });
@@ -95,10 +118,14 @@ export function triesOf(history: readonly Change[]): Map<number, Try[]> {
     if (state === "running" && (another || last?.end !== 0)) tries.push({ begin: at, end: 0, state });
     if (tries.length > 0) all.set(id, tries);
   };
+  const noteAll = (ids: readonly number[], of: { state: string[]; runs: number[] } & Standings, at: number) => {
+    const standings = standingsOf(of);
+    // What waits for slots, or has its keys evaluated, does not run.
+    ids.forEach((id, i) => note(id, standings.get(id) === "waits" || of.runs[i] === 0 ? "ready" : of.state[i]!, of.runs[i]!, at));
+  };
   for (const change of history) {
-    const { made } = change;
-    made?.id.forEach((id, i) => note(id, made.state[i]!, made.runs[i]!, change.at));
-    change.task.forEach((id, i) => note(id, change.state[i]!, change.runs[i]!, change.at));
+    if (change.made) noteAll(change.made.id, change.made, change.at);
+    noteAll(change.task, change, change.at);
   }
   return all;
 }
@@ -130,16 +157,17 @@ export function isCleaning(outline: Outline): boolean {
 }
 
 /** How the tasks that are no groups stand. */
-export type Counts = { total: number; done: number; failed: number; running: number };
+export type Counts = { total: number; done: number; failed: number; running: number; ignored: number };
 
 export function count(outline: Outline): Counts {
-  const counts = { total: 0, done: 0, failed: 0, running: 0 };
+  const counts = { total: 0, done: 0, failed: 0, running: 0, ignored: 0 };
   for (const task of outline.tasks.values()) {
+    if (task.standing === "ignored") counts.ignored++;
     if (task.group) continue;
     counts.total++;
     if (task.state === "success") counts.done++;
     if (isFailure(task.state)) counts.failed++;
-    if (task.state === "running") counts.running++;
+    if (task.state === "running" && task.standing === null) counts.running++;
   }
   return counts;
 }

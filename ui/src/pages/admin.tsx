@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { Audit } from "../admin/audit";
 import { Letters } from "../admin/letters";
 import { Limits } from "../admin/limits";
+import { Pools } from "../admin/pools";
 import { Queue } from "../admin/queue";
 import { Secrets } from "../admin/secrets";
 import { Sites } from "../admin/sites";
@@ -16,8 +17,8 @@ import list from "./list.module.css";
 
 const route = getRouteApi("/admin");
 
-type Tab = "tokens" | "secrets" | "audit" | "limits" | "queue" | "sites" | "letters";
-const names: Record<Tab, string> = { tokens: "Tokens", secrets: "Secrets", audit: "Audit", limits: "Limits", queue: "Queue", sites: "Sites", letters: "Dead letters" };
+type Tab = "tokens" | "secrets" | "audit" | "pools" | "limits" | "queue" | "sites" | "letters";
+const names: Record<Tab, string> = { tokens: "Tokens", secrets: "Secrets", audit: "Audit", pools: "Pools", limits: "Limits", queue: "Queue", sites: "Sites", letters: "Dead letters" };
 
 /** What somebody looks after who has the right to: who gets in, what tasks may use, what was done, what waits, what got stuck. */
 export default function Admin() {
@@ -38,7 +39,7 @@ function Parts() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const owner = rights.owner === true;
-  const tabs: Tab[] = ["tokens", "secrets", "audit", "limits", ...(owner ? (["queue", "sites"] as const) : []), ...(aws && owner ? (["letters"] as const) : [])];
+  const tabs: Tab[] = ["tokens", "secrets", "audit", "pools", "limits", ...(owner ? (["queue", "sites"] as const) : []), ...(aws && owner ? (["letters"] as const) : [])];
   const asked = search.tab !== undefined && search.tab in names ? (search.tab as Tab) : "tokens";
   const tab = tabs.includes(asked) ? asked : null;
   const show = (t: Tab) => void navigate({ search: { tab: t === "tokens" ? undefined : t }, replace: true });
@@ -55,6 +56,7 @@ function Parts() {
       {tab === "tokens" && <Tokens site={search.site ?? null} onSite={(site) => void navigate({ search: (s) => ({ ...s, site: site || undefined }), replace: true })} />}
       {tab === "secrets" && <Secrets project={search.project} onProject={(project) => void navigate({ search: (s) => ({ ...s, project }), replace: true })} />}
       {tab === "audit" && <Audit />}
+      {tab === "pools" && <Pools open={search.pool} onOpen={(pool) => void navigate({ search: (s) => ({ ...s, pool }), replace: true })} />}
       {tab === "limits" && <Limits />}
       {tab === "queue" && <Queue queue={search.queue === "events" ? "events" : "tasks"} onQueue={(queue) => void navigate({ search: (s) => ({ ...s, queue: queue === "events" ? queue : undefined }), replace: true })} />}
       {tab === "sites" && <Sites onTokens={(site) => void navigate({ search: { site } })} />}

@@ -176,7 +176,12 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
         <Session attempt={attempt} />
       </div>
       <div className={css.facts}>
-        <Mark state={attempt.status} word />
+        <Mark state={attempt.status === "success" && counts.ignored > 0 ? "ignored" : attempt.status} word={counts.ignored === 0 || attempt.status !== "success"} />
+        {attempt.status === "success" && counts.ignored > 0 && (
+          <span className={css.fact}>
+            done, with {counts.ignored} ignored {counts.ignored === 1 ? "error" : "errors"}
+          </span>
+        )}
         <span className={css.fact}>
           {attempt.done ? "after " : "for "}
           <Duration {...spanOf(attempt, outline)} />
@@ -186,6 +191,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
             {counts.done} of {counts.total} tasks
           </span>
         )}
+        {!attempt.done && outline.tasks.get(1)?.standing === "waits" && <span className={css.fact}>waits for its turn</span>}
         {attempt.cancelRequested && !attempt.done && <span className={css.fact}>is being killed</span>}
         <Attempts attempt={attempt} others={others} />
         {status === "live" && <span className={css.live}>live</span>}

@@ -8,6 +8,9 @@ export const quote = (word: string): string => (safe.test(word) ? word : `'${wor
 /** A session time in the zone of its workflow, as the command line takes one. */
 const localTime = (session: string) => (session === "now" ? session : session.slice(0, 19).replace("T", " "));
 
+/** The option that names a project's own pool. */
+const ofProject = (project: string | null) => (project === null ? "" : ` --project ${quote(project)}`);
+
 /** The option that names another site than one's own. */
 const atSite = (site: string | null) => (site === null ? "" : ` --site ${site}`);
 
@@ -30,6 +33,9 @@ export const commands = {
   revokeToken: (token: string, site: string | null) => `zerodag tokens revoke ${token}${atSite(site)}`,
   setSecret: (project: string, key: string) => `zerodag secrets --project ${quote(project)} --set ${quote(key)}`,
   deleteSecret: (project: string, key: string) => `zerodag secrets --project ${quote(project)} --delete ${quote(key)}`,
+  pools: () => "zerodag pool list",
+  setPool: (pool: string, slots: number, project: string | null) => `zerodag pool set ${quote(pool)} ${slots}${ofProject(project)}`,
+  deletePool: (pool: string, project: string | null) => `zerodag pool delete ${quote(pool)}${ofProject(project)}`,
   queue: (queue: string) => `zerodag admin queue --queue ${queue}`,
   limits: () => "zerodag admin limits",
   sites: () => "zerodag admin sites",

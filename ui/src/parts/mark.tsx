@@ -6,6 +6,10 @@ function Shape({ look }: { look: Look }) {
   switch (look) {
     case "done":
       return <circle cx="8" cy="8" r="5.5" fill="currentColor" />;
+    case "ignored":
+      return <path d="M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 5v3.6M8 10.6v.4" stroke="currentColor" strokeWidth="2" strokeLinecap="round" fill="none" />;
+    case "skipped":
+      return <path d="M3.5 3.5L8 8l-4.500 4.500M9 3.500L13.500 8L9 12.500" stroke="currentColor" strokeWidth="2" strokeLinecap="round" strokeLinejoin="round" fill="none" />;
     case "running":
       return <path d="M4.5 2.8v10.4a.6.6 0 0 0 .92.5l8-5.2a.6.6 0 0 0 0-1l-8-5.2a.6.6 0 0 0-.92.5z" fill="currentColor" />;
     case "failed":

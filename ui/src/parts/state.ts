@@ -1,5 +1,5 @@
 /** What a person needs to tell apart; tasks and attempts have more states than that. */
-export type Look = "done" | "running" | "failed" | "retry" | "canceled" | "waiting" | "blocked";
+export type Look = "done" | "running" | "failed" | "retry" | "canceled" | "waiting" | "blocked" | "skipped" | "ignored";
 
 const looks: Record<string, Look> = {
   success: "done",
@@ -13,6 +13,9 @@ const looks: Record<string, Look> = {
   killed: "canceled",
   ready: "waiting",
   blocked: "blocked",
+  waits: "waiting",
+  skipped: "skipped",
+  ignored: "ignored",
 };
 
 /** How a state of a task or of an attempt looks; one of a later server is shown as waiting. */
@@ -26,6 +29,8 @@ const words: Record<Look, string> = {
   canceled: "canceled",
   waiting: "waiting",
   blocked: "blocked",
+  skipped: "skipped",
+  ignored: "done, with an error that is ignored",
 };
 
 export const wordOf = (state: string): string => (state === "killed" ? "killed" : words[lookOf(state)]);

@@ -1,0 +1,105 @@
+import { look, looks } from "./looks";
+import { Server } from "./server";
+import { expect, test } from "./test";
+
+const gated = `zerodag: 1
++first:
+  _pool: warehouse
+  sh>: sleep 1000
+`;
+
+const marks = `zerodag: 1
++monday:
+  _if: \${1 == 2}
+  echo>: only on Mondays
++optional:
+  _ignore_error: true
+  fail>: the report of last month is gone
++last:
+  echo>: done
+`;
+
+test("a pool is made, held and changed, and who waits is told by whom", async ({ page }) => {
+  const server = new Server();
+  await server.start();
+  try {
+    server.push("shop", { "load.dig": gated, "marks.dig": marks, "one.dig": `${gated.replace("_pool: warehouse", "_priority: high")}concurrency: {attempts: 1}\n` });
+    await page.goto(`${server.url}/admin?tab=pools`);
+    await expect(page.getByText("There is no pool yet.")).toBeVisible();
+    await page.getByRole("button", { name: "Make a pool" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("warehouse");
+    await expect(dialog.locator("code")).toHaveText("zerodag pool set warehouse 1");
+    await dialog.getByRole("button", { name: "Make it" }).click();
+    await expect(page.getByRole("row", { name: /warehouse the site 1/ })).toBeVisible();
+
+    const attempts = [1, 2, 3].map((day) => server.begin("shop", "load", "--session", `2026-11-0${day}`));
+    await page.getByRole("button", { name: "Line of warehouse" }).click();
+    await expect(page.getByText("1 of 1 slots are taken")).toBeVisible();
+    await expect(page.getByText("2 wait, the first one first")).toBeVisible();
+    for (const { theme, width } of looks) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: 800 });
+      await look(page, "pools", width, theme);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.getByRole("button", { name: "Hold warehouse" }).click();
+    await expect(page.getByRole("row", { name: /warehouse the site 1 · held/ })).toBeVisible();
+    await page.getByRole("link", { name: `task 2 of attempt ${attempts[2]}` }).click();
+    await expect(page.getByRole("status").filter({ hasText: "Waits for a slot of pool warehouse, which is held" })).toContainText("1 ahead");
+    await expect(page.getByRole("treeitem", { name: /\+first/ })).toContainText("waits");
+    await look(page, "waits", 1440, "dark");
+    server.cli("kill", attempts[1]!);
+    await expect(page.getByText("next in line")).toBeVisible({ timeout: 15_000 });
+
+    await page.goto(`${server.url}/admin?tab=pools`);
+    await page.getByRole("button", { name: "Release warehouse" }).click();
+    await page.getByRole("button", { name: "Slots of warehouse" }).click();
+    await dialog.getByLabel("Slots").fill("2");
+    await dialog.getByRole("button", { name: "Change it" }).click();
+    await expect(page.getByRole("row", { name: /warehouse the site 2/ })).toBeVisible();
+    await page.goto(`${server.url}/attempts/${attempts[2]}`);
+    await expect(page.getByRole("treeitem", { name: /\+first/ }).getByRole("img", { name: "running" })).toBeVisible();
+
+    server.begin("shop", "one", "--session", "2026-11-01");
+    const second = server.begin("shop", "one", "--session", "2026-11-02");
+    await page.goto(`${server.url}/attempts/${second}?task=1`);
+    await expect(page.getByText("waits for its turn", { exact: true })).toBeVisible();
+    await expect(page.getByRole("status").filter({ hasText: "lets no more attempts run" })).toContainText("next in line");
+
+    await page.goto(`${server.url}/admin?tab=pools`);
+    for (const a of [attempts[0]!, attempts[2]!]) {
+      server.cli("kill", a);
+      await server.over(a);
+    }
+    await page.getByRole("button", { name: "Delete warehouse" }).click();
+    await dialog.getByLabel(/to go on/).fill("warehouse");
+    await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+    await expect(page.getByRole("row", { name: /warehouse/ })).toHaveCount(0);
+  } finally {
+    server.stop();
+  }
+});
+
+test("what was skipped and what failed without harm is told apart from what succeeded", async ({ page, server }) => {
+  server.push("marks", { "marks.dig": marks });
+  const attempt = server.begin("marks", "marks", "--session", "2026-11-01");
+  await server.over(attempt);
+  await page.goto(`/attempts/${attempt}`);
+  await expect(page.getByText("done, with 1 ignored error", { exact: true })).toBeVisible();
+  await expect(page.getByRole("treeitem", { name: /\+monday/ }).getByRole("img", { name: "skipped" })).toBeVisible();
+  await expect(page.getByRole("treeitem", { name: /\+optional/ }).getByRole("img", { name: /ignored/ })).toBeVisible();
+  await page.getByRole("treeitem", { name: /\+monday/ }).click();
+  await expect(page.getByText('Skipped: _if is "false"')).toBeVisible();
+  await page.getByRole("treeitem", { name: /\+optional/ }).click();
+  await expect(page.getByText("its error is ignored")).toBeVisible();
+  await expect(page.getByText("the report of last month is gone").first()).toBeVisible();
+  for (const { theme, width } of looks) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 800 });
+    await look(page, "ignored", width, theme);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.getByRole("button", { name: "Graph" }).click();
+  await expect(page.getByRole("img", { name: "skipped" }).first()).toBeVisible();
+});

@@ -1,0 +1,237 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { useState } from "react";
+import { projectsQuery } from "../api/queries";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Dialog, DialogFoot } from "../parts/dialog";
+import { Empty, Failure, Loading } from "../parts/feedback";
+import { Field } from "../parts/field";
+import { Distance } from "../parts/time";
+import { TypedDialog } from "../parts/typed";
+import { useKeys } from "../shell/keys";
+import css from "./admin.module.css";
+import { deletePool, holdPool, lineQuery, type Pool, readPools, setPool } from "./queries";
+
+/** The most slots that a pool may have. */
+const mostSlots = 1000;
+
+type Asked = { act: "set" | "delete"; pool: Pool } | { act: "make" } | null;
+
+/** The pools whose slots tasks share, with who has some and who waits. */
+export function Pools({ open, onOpen }: { open: string | undefined; onOpen: (pool: string | undefined) => void }) {
+  const query = useInfiniteQuery({
+    queryKey: ["pools"],
+    queryFn: ({ pageParam, signal }) => readPools(pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    staleTime: 0,
+  });
+  const [asked, setAsked] = useState<Asked>(null);
+  useKeys([{ keys: "n", does: "Make a pool", run: () => setAsked({ act: "make" }) }]);
+  const pools = query.data?.pages.flatMap((p) => p.pools) ?? [];
+  return (
+    <>
+      <header className={css.tools}>
+        <p>Tasks with <code>_pool</code> run only while they have slots of it. A pool that is held gives no more slots; who has some keeps them.</p>
+        <Button look="main" onClick={() => setAsked({ act: "make" })}>
+          <Plus size={14} aria-hidden /> Make a pool
+        </Button>
+      </header>
+      {!query.data && <Loading query={query} rows={4} />}
+      {query.data && pools.length === 0 && <Empty>There is no pool yet.</Empty>}
+      {pools.length > 0 && (
+        <table className={css.table}>
+          <thead>
+            <tr>
+              <th>Pool</th>
+              <th>Of</th>
+              <th>Slots</th>
+              <th aria-label="What can be done" />
+            </tr>
+          </thead>
+          <tbody>
+            {pools.map((p) => (
+              <Row key={p.id} pool={p} open={open === p.id} onOpen={() => onOpen(open === p.id ? undefined : p.id)} onAsk={(act) => setAsked({ act, pool: p })} />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {query.data && query.error && <Loading query={query} />}
+      {query.hasNextPage && (
+        <div className={css.more}>
+          <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            Show more
+          </Button>
+        </div>
+      )}
+      <div className={css.foot}>
+        <CommandLine line={commands.pools()} />
+      </div>
+      {asked?.act === "make" && <SetDialog known={null} onClose={() => setAsked(null)} />}
+      {asked?.act === "set" && <SetDialog known={asked.pool} onClose={() => setAsked(null)} />}
+      {asked?.act === "delete" && <DeleteDialog pool={asked.pool} onClose={() => setAsked(null)} />}
+    </>
+  );
+}
+
+type RowProps = { pool: Pool; open: boolean; onOpen: () => void; onAsk: (act: "set" | "delete") => void };
+
+function Row({ pool, open, onOpen, onAsk }: RowProps) {
+  const queries = useQueryClient();
+  const hold = useMutation({
+    mutationFn: () => holdPool(pool, !pool.held),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["pools"] }),
+  });
+  return (
+    <>
+      <tr>
+        <th scope="row">
+          <code>{pool.name}</code>
+        </th>
+        <td data-label="Of">{pool.project?.name ?? "the site"}</td>
+        <td data-label="Slots">
+          {pool.slots.toLocaleString("en")}
+          {pool.held && " · held"}
+        </td>
+        <td>
+          <span className={css.acts}>
+            <Button onClick={onOpen} aria-expanded={open} aria-label={`Line of ${pool.name}`} data-row>
+              Line
+            </Button>
+            <Button onClick={() => hold.mutate()} disabled={hold.isPending} aria-label={`${pool.held ? "Release" : "Hold"} ${pool.name}`}>
+              {pool.held ? "Release" : "Hold"}
+            </Button>
+            <Button onClick={() => onAsk("set")} aria-label={`Slots of ${pool.name}`}>
+              Slots…
+            </Button>
+            <Button onClick={() => onAsk("delete")} aria-label={`Delete ${pool.name}`}>
+              Delete…
+            </Button>
+          </span>
+          {hold.error && <Failure error={hold.error} />}
+        </td>
+      </tr>
+      {open && (
+        <tr>
+          <td colSpan={4}>
+            <Line pool={pool} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function Line({ pool }: { pool: Pool }) {
+  const query = useQuery(lineQuery(pool));
+  if (!query.data) return <Loading query={query} rows={2} />;
+  const { taken, waiting, all } = query.data;
+  return (
+    <>
+      <h3 className={css.part}>
+        {taken.length.toLocaleString("en")} of {query.data.slots.toLocaleString("en")} slots are taken
+      </h3>
+      <ul>
+        {taken.map((s) => (
+          <li key={s.slot}>
+            <TaskOf attempt={s.attemptId} task={s.taskId} />, taken <Distance at={Date.parse(s.since)} />
+          </li>
+        ))}
+      </ul>
+      <h3 className={css.part}>{waiting.length === 0 ? "Nobody waits" : `${waiting.length.toLocaleString("en")}${all ? "" : " and more"} wait, the first one first`}</h3>
+      <ol>
+        {waiting.map((w) => (
+          <li key={`${w.attemptId} ${w.taskId}`}>
+            <TaskOf attempt={w.attemptId} task={w.taskId} />
+            {w.slots > 1 && `, for ${w.slots} slots`}, asked <Distance at={Date.parse(w.since)} />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+/** A task that has slots or waits; 0 is the attempt as a whole. */
+function TaskOf({ attempt, task }: { attempt: string; task: string }) {
+  return (
+    <Link to="/attempts/$id" params={{ id: attempt }} search={task === "0" ? {} : { task }}>
+      {task === "0" ? `attempt ${attempt}` : `task ${task} of attempt ${attempt}`}
+    </Link>
+  );
+}
+
+/** Makes a pool, or changes how many slots one has. */
+function SetDialog({ known, onClose }: { known: Pool | null; onClose: () => void }) {
+  const queries = useQueryClient();
+  const projects = useQuery(projectsQuery);
+  const [name, setName] = useState(known?.name ?? "");
+  const [project, setProject] = useState(known?.project?.name ?? "");
+  const [slots, setSlots] = useState(String(known?.slots ?? 1));
+  const set = useMutation({
+    mutationFn: () => setPool(name, project || null, Number(slots)),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["pools"] });
+      onClose();
+    },
+  });
+  return (
+    <Dialog open onClose={onClose} title={known ? `Slots of ${known.name}` : "Make a pool"}>
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          set.mutate();
+        }}
+      >
+        {!known && (
+          <>
+            <Field label="Name" hint="Letters, digits, - _ and points, as `_pool` of a task has it.">
+              {(input) => <input {...input} value={name} required maxLength={100} onChange={(e) => setName(e.target.value)} autoComplete="off" spellCheck={false} autoCapitalize="off" />}
+            </Field>
+            <Field label="Of" hint="A project's own pool goes before one of the site that has the same name.">
+              {(input) => (
+                <select {...input} value={project} onChange={(e) => setProject(e.target.value)}>
+                  <option value="">the site: all projects share it</option>
+                  {(projects.data?.projects ?? []).map((p) => (
+                    <option key={p.id}>{p.name}</option>
+                  ))}
+                </select>
+              )}
+            </Field>
+          </>
+        )}
+        <Field label="Slots" hint="Who has a slot of a pool that is made smaller keeps it.">
+          {(input) => <input {...input} type="number" min={1} max={mostSlots} value={slots} required onChange={(e) => setSlots(e.target.value)} />}
+        </Field>
+        <CommandLine line={commands.setPool(name || "NAME", Number(slots), project || null)} />
+        {set.error && <Failure error={set.error} />}
+        <DialogFoot>
+          <Button onClick={onClose}>Not now</Button>
+          <Button look="main" type="submit" disabled={name === "" || slots === "" || set.isPending}>
+            {known ? "Change it" : "Make it"}
+          </Button>
+        </DialogFoot>
+      </form>
+    </Dialog>
+  );
+}
+
+function DeleteDialog({ pool, onClose }: { pool: Pool; onClose: () => void }) {
+  const queries = useQueryClient();
+  const gone = useMutation({
+    mutationFn: () => deletePool(pool),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: ["pools"] });
+      onClose();
+    },
+  });
+  return (
+    <TypedDialog title="Delete a pool" name={pool.name} action="Delete" line={commands.deletePool(pool.name, pool.project?.name ?? null)} change={gone} onClose={onClose}>
+      <p>
+        Tasks that ask for <b>{pool.name}</b> fail from now on. A pool in which a task has a slot or waits is not deleted.
+      </p>
+    </TypedDialog>
+  );
+}

@@ -1,0 +1,37 @@
+import type { Attempt, Schemas } from "../api/client";
+import type { Task } from "../live/outline";
+import { Time } from "../parts/time";
+import css from "./standing.module.css";
+
+type StandingProps = { attempt: Attempt; task: Task; detail: Schemas["Task"] };
+
+/** How a task stands where its state alone does not tell: why it was left out, that its error is ignored, what it waits for. */
+export function Standing({ attempt, task, detail }: StandingProps) {
+  if (detail.skipped) return <p className={css.standing}>Skipped: {detail.skipped}</p>;
+  if (detail.ignoredError) return <p className={css.standing}>It failed, and counts as a success: its error is ignored.</p>;
+  if (detail.waiting) return <Waits attempt={attempt} waiting={detail.waiting} />;
+  if (task.standing === "waits") return <p className={css.standing}>It is tried again as soon as another task of the attempt makes room.</p>;
+  return null;
+}
+
+type Waiting = NonNullable<Schemas["Task"]["waiting"]>;
+
+function Waits({ attempt, waiting }: { attempt: Attempt; waiting: Waiting }) {
+  const { pool, slots, ahead, held, since } = waiting;
+  return (
+    <p className={css.standing} role="status">
+      {pool.startsWith("concurrency:") ? (
+        <>
+          Waits for its turn: <code>concurrency</code> of the workflow lets no more attempts run
+        </>
+      ) : (
+        <>
+          Waits for {slots === 1 ? "a slot" : `${slots} slots`} of pool <code>{pool}</code>
+          {held && ", which is held"}
+        </>
+      )}
+      , since <Time at={Date.parse(since)} of={attempt.sessionTime} form="full" />
+      {ahead !== undefined && <b> · {ahead === 0 ? "next in line" : `${ahead} ahead`}</b>}
+    </p>
+  );
+}
