@@ -70,6 +70,7 @@ func imports() []allowed {
 
 		{"internal/limits internal/scratch internal/tasklog internal/placement internal/lineage", core + "golang.org/x/sys/...", "parts of drivers; they know no driver"},
 		{"internal/icalendar", "", "it reads a text"},
+		{"internal/dagu", "engine/dig engine/param", "it turns a text into texts"},
 		{"internal/process internal/docker", core + "internal/datafolder internal/limits internal/lineage internal/scratch golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/executors", core + "internal/docker internal/limits internal/lineage internal/placement internal/process", "it chooses where a command of one machine runs"},
 		{"internal/files", core + "internal/datafolder internal/limits internal/tasklog golang.org/x/sys/...", "drivers do not know each other"},
@@ -111,7 +112,7 @@ func imports() []allowed {
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/check internal/client internal/datafolder internal/egress internal/embedded " +
-			"infra/settings internal/account internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/icalendar internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/postgres internal/scratch internal/shared internal/sqlite " +
+			"infra/settings internal/account internal/dagu internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/icalendar internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/postgres internal/scratch internal/shared internal/sqlite " +
 			"internal/tasklog operators/all operators/plugin ui", "the command line and the server know no driver of AWS but S3, where servers may keep archives and logs together (internal/shared)"},
 		{"packaging", "", "it packs the program and knows nothing of it"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},

@@ -60,6 +60,7 @@ those to be set again are shown.`,
 	flags.BoolVar(&c.latest, "latest", false, "copy only the latest revision of each project")
 	flags.BoolVar(&c.disabled, "disabled", false, "leave all copied schedules disabled")
 	flags.BoolVar(&c.alsoSchedules, "schedules", false, "bring schedules in line also of projects that have nothing new")
+	cmd.AddCommand(newImportDagu(s))
 	return c.command(cmd, 0, 0, func(ctx context.Context, _ []string) error {
 		if c.from == "" {
 			return usageError{errors.New("--from option is required")}

@@ -27,6 +27,17 @@ func ParseYAML(file string, text []byte) (param.Value, error) {
 	return v, p.errs.asError()
 }
 
+// ParseLocated is ParseYAML that also says where a key of a mapping that it has read stands; the zero Place where that is not known.
+func ParseLocated(file string, text []byte) (param.Value, func(m *param.Map, key string) Place, error) {
+	p := &project{budget: maxExpansion, seen: &amount{}, places: map[*param.Map][]position{}}
+	v, _ := p.open(file, nil, text, 0)
+	at := func(m *param.Map, key string) Place {
+		found := p.find(m, []string{key})
+		return Place{found.file, found.line, found.column}
+	}
+	return v, at, p.errs.asError()
+}
+
 // document parses text into its single document's node; nil for an empty one.
 func document(file string, text []byte) (root *yaml.Node, fault *Error) {
 	if fault = invalidText(file, text); fault != nil {
