@@ -116,7 +116,7 @@ func flow(list []param.Value) string {
 // block is a text as a value: a command of several lines keeps its form.
 func block(text, indent string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(lines) < 2 || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.HasSuffix(text, "\n\n") || strings.ContainsAny(text, "\r\x85\u2028\u2029") || !printable(text) {
+	if len(lines) < 2 || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.HasSuffix(text, "\n\n") || strings.ContainsAny(text, "\r\u0085\u2028\u2029") || !printable(text) {
 		return scalar(text)
 	}
 	mark := "|-"

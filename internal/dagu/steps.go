@@ -255,7 +255,7 @@ func (w *workflow) conditions(m *param.Map, name string) (all string, checks []*
 		}
 		stored := fmt.Sprintf("%s_check%d", name, i+1)
 		shell, isCommand := asCommand(condition)
-		one := ""
+		var one string
 		switch {
 		case isCommand && expected != "":
 			checks = append(checks, w.check(stored, shell, w.command(shell)))

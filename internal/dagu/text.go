@@ -139,7 +139,7 @@ func (w *workflow) script(m *param.Map, key, text string) string {
 		}
 	}
 	for _, at := range reference().FindAllStringSubmatchIndex(text, -1) {
-		inner := ""
+		var inner string
 		if at[2] >= 0 {
 			inner = text[at[2]:at[3]]
 		} else {

@@ -17,6 +17,17 @@ schedule:
   echo>: \${moment(session_time).format('YYYY-MM-DD')}
 `;
 
+const declared = `zerodag: 1
+params:
+  additional: false
+  country: {type: string, enum: [jp, us], default: jp}
+  days: {type: integer, minimum: 1, maximum: 31, required: true, description: How far back}
+  table: {type: string, pattern: "^[a-z]+$", default: orders}
+outputs: {what: "\${days} days of \${country}"}
++load:
+  echo>: \${table}
+`;
+
 const days = [19, 20, 21];
 
 test.describe("a workflow", () => {
@@ -57,6 +68,30 @@ test.describe("a workflow", () => {
     await expect(page.getByRole("complementary", { name: "The session" })).toContainText("2026-11-20");
     await page.keyboard.press("Enter");
     await expect(page).toHaveURL(new RegExp(`/attempts/${attempts[1]}`));
+  });
+
+  test("asks for the parameters that it declares, and shows what an attempt came to", async ({ page, server, allowed }) => {
+    allowed.push(/400/); // the browser tells of each refusal on its console
+    const name = `asks${process.env.TEST_WORKER_INDEX ?? ""}`;
+    server.push(name, { "sales.dig": declared });
+    const found = await server.get<{ projects: { id: string }[] }>(`/api/projects?name=${name}`);
+    await page.goto(`/projects/${found.projects[0]!.id}/sales`);
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel(/Session time in UTC/).fill("2026-11-21T00:00:00");
+    await expect(dialog.getByLabel("Other parameters")).toHaveCount(0);
+    await expect(dialog.getByRole("button", { name: "Start", exact: true })).toBeDisabled();
+    await expect(dialog).toContainText("How far back");
+    await dialog.getByLabel("country").selectOption("us");
+    await dialog.getByLabel("days (required)").fill("7");
+    await dialog.getByLabel("table").fill("Orders");
+    await expect(dialog.locator("code")).toContainText("-p country=us -p days=7");
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await expect(dialog).toContainText("'table' must match");
+    await dialog.getByLabel("table").fill("orders");
+    await dialog.getByRole("button", { name: "Start", exact: true }).click();
+    await expect(page).toHaveURL(/\/attempts\/[0-9]+$/);
+    await expect(page.getByRole("region", { name: "Outputs" })).toContainText("7 days of us");
   });
 
   test("starts a session with parameters, and another attempt where there is one", async ({ page, server, allowed }) => {

@@ -12,6 +12,7 @@ import { TaskPanel } from "../attempt/panel";
 import { Slider, usePast } from "../attempt/slider";
 import { Timeline } from "../attempt/timeline";
 import { useFollower } from "../attempt/useFollower";
+import { Values } from "../attempt/values";
 import { GraphPane } from "../graph/pane";
 import { count, findTask, firstFailure, isCleaning, isOver, type Outline, rootsOf, type Try, triesOf } from "../live/outline";
 import { Button } from "../parts/button";
@@ -70,6 +71,7 @@ function Page({ attempt }: { attempt: Attempt }) {
       <Head attempt={attempt} outline={outline} status={status} others={comes ? others.data?.attempts : undefined} />
       {comes && failure && <Cause attempt={attempt} outline={outline} task={failure} seen={{ beside: itsLog, below: itsLog && side === "task" }} onLog={() => select(failure.id, "log")} />}
       {status === "lost" && <Failure error={error} />}
+      {attempt.outputs && <Outputs values={attempt.outputs} />}
       {comes ? (
         <>
           <nav className={css.sides} aria-label="Parts of this page">
@@ -108,6 +110,13 @@ function Page({ attempt }: { attempt: Attempt }) {
     </div>
   );
 }
+
+/** What the attempt came to. */
+const Outputs = ({ values }: { values: Record<string, unknown> }) => (
+  <section className={css.outputs} aria-label="Outputs">
+    <Values values={values} none="There are none." />
+  </section>
+);
 
 /** Attempts with more tasks than this have no bar for each run of a task, for which their whole history is read. */
 const mostTried = 2_000;

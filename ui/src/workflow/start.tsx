@@ -9,6 +9,8 @@ import { commands } from "../parts/commands";
 import { Dialog, DialogFoot } from "../parts/dialog";
 import { Failure } from "../parts/feedback";
 import { SessionTime, Time, useNow } from "../parts/time";
+import { formOf, given } from "./declared";
+import { ParameterFields } from "./fields";
 import { readParams, utcTime, zonedTime } from "./params";
 import { lastTimeQuery, type Schedule, type Workflow } from "./queries";
 import css from "./start.module.css";
@@ -28,7 +30,11 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const last = useQuery({ ...lastTimeQuery(schedule?.id ?? ""), enabled: schedule !== null });
-  const params = readParams(text);
+  const form = formOf(workflow.config);
+  const [filled, setFilled] = useState<Record<string, string>>({});
+  const declared = given(form?.fields ?? [], filled);
+  const others = readParams(text);
+  const params = others.params && declared.params ? { params: { ...others.params, ...declared.params }, error: null } : { params: null, error: others.error ?? declared.error };
   const session = when === "now" ? utcTime(now) : when === "last" ? last.data : picked && zonedTime(picked, workflow.timezone);
   const start = useMutation({
     mutationFn: (sessionTime: string) =>
@@ -67,11 +73,15 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
             }
           />
         </fieldset>
-        <label className={css.params}>
-          Parameters
-          <textarea rows={4} spellCheck={false} placeholder='{"day": "2026-11-23"}' value={text} onChange={(e) => setText(e.target.value)} aria-invalid={params.error !== null} />
-          {params.error && <small role="alert">{params.error}</small>}
-        </label>
+        {form && <ParameterFields fields={form.fields} filled={filled} fill={(name, value) => setFilled((was) => ({ ...was, [name]: value }))} />}
+        {!form?.closed && (
+          <label className={css.params}>
+            {form ? "Other parameters" : "Parameters"}
+            <textarea rows={form ? 2 : 4} spellCheck={false} placeholder='{"day": "2026-11-23"}' value={text} onChange={(e) => setText(e.target.value)} aria-invalid={others.error !== null} />
+            {others.error && <small role="alert">{others.error}</small>}
+          </label>
+        )}
+        {declared.error && Object.keys(filled).length > 0 && <small className={css.wrong} role="alert">{declared.error}</small>}
         <CommandLine line={line} />
         {again ? (
           <p className={css.exists} role="alert">
