@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -396,8 +395,6 @@ func (w *workflow) handlers(set func(string, param.Value)) {
 		case name == "init", name == "success":
 		case key == "":
 			w.lost(on, name, "there is nothing that waits for people", "there is no handler for %s", name)
-		case key != "_error" && !slices.Contains(dig.AddedKeys(dig.AtTop), key):
-			w.lost(on, name, "write a task that runs at the end of both ways, after the steps and in `_error`", "there is no handler for %s", name)
 		default:
 			set(key, w.handler(on, name))
 		}
