@@ -302,11 +302,29 @@ func (s *step) items() (over, side param.Value) {
 	}
 	switch x := v.(type) {
 	case string:
-		return s.plain(s.Map, "parallel", x), side
+		return s.listed(x), side
 	case []param.Value:
 		return s.evaluated(x), side
 	}
 	return []param.Value{}, side
+}
+
+// listed is a list that a text is when the workflow runs: JSON, or words.
+func (s *step) listed(text string) param.Value {
+	if !strings.Contains(text, "$") {
+		if v, err := param.ParseJSON(text); err == nil {
+			if list, isList := v.([]param.Value); isList {
+				return list
+			}
+		}
+		var list []param.Value
+		for _, word := range strings.Fields(text) {
+			list = append(list, word)
+		}
+		return list
+	}
+	x := s.script(s.Map, "parallel", s.dollars(text))
+	return "${" + x + ".trim().charAt(0) == '[' ? " + x + " : JSON.stringify(" + x + `.trim().split(/\s+/))}`
 }
 
 // evaluated is a value whose texts are plain ones.

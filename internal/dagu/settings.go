@@ -30,14 +30,13 @@ func lostKeys() map[string]string {
 		"s3": "see `s3_copy>` and its relatives", "redis": "run a client of Redis as a command", "llm": "run a command that asks the model", "harness": "run the tool as a command",
 		"harnesses": "run the tool as a command", "kubernetes": "run kubectl as a command", "run_config": "write `fixed: true` at parameters that nobody may change",
 		"dotenv": "write the variables into `_env`", "queue": "write `concurrency`, or `_pool` at tasks and `zerodag pool set NAME SLOTS`",
-		"ssh": "write it at each step",
 	}
 }
 
 // readElsewhere are the keys of a workflow that this package reads.
 func (w *workflow) read() []string {
 	return []string{"name", "description", "type", "shell", "working_dir", "schedule", "skip_if_successful", "catchup_window", "overlap_policy", "env", "handler_on",
-		"step_types", "steps", "timeout_sec", "delay_sec", "preconditions", "max_active_runs", "max_active_steps", "params", "retry_policy", "container", "secrets", "defaults"}
+		"step_types", "steps", "timeout_sec", "delay_sec", "preconditions", "max_active_runs", "max_active_steps", "params", "retry_policy", "container", "secrets", "defaults", "ssh"}
 }
 
 // translate makes the whole workflow file.
