@@ -118,9 +118,10 @@ func (s *State) refuse(e Event) Refusal {
 	return ""
 }
 
-// noResult says why a run has no result: groups that are prepared have timers only.
+// noResult says why a run has no result: groups that are prepared have timers only, and what waits for its next try may have to wait for
+// a place, too, which Due decides.
 func (s *State) noResult(r Run) Refusal {
-	if t := s.Task(r.Task); t != nil && t.Group && !t.Preparing {
+	if t := s.Task(r.Task); t != nil && (t.Group && !t.Preparing || t.State == GroupRetryWaiting && s.hasPlaces(t)) {
 		return Stale
 	}
 	return s.stale(r)
@@ -227,7 +228,7 @@ func (d *decision) settle() {
 func (d *decision) unblock(ids []TaskID) {
 	for _, id := range ids {
 		t := d.task(id)
-		if t.State != Blocked || t.waiting > 0 || d.holdsBack(t) || d.crowded(t) {
+		if t.State != Blocked || t.waiting > 0 || d.holdsBack(t) || d.crowded(t) || d.undecided(t) {
 			continue
 		}
 		if p := d.task(t.Parent); p.State == Planned || p.State == Success {

@@ -38,6 +38,20 @@ func (d *decision) prepare(t *Task) {
 	})
 }
 
+// undecided says whether a group around a task may still be left out. Only what is below a group that was taken over could start
+// before that is known.
+func (s *State) undecided(t *Task) bool {
+	if len(s.carried) == 0 {
+		return false
+	}
+	for p := s.Task(t.Parent); p != nil; p = s.Task(p.Parent) {
+		if p.Group && (p.Preparing && !p.Ends || p.State == Blocked && p.toPrepare()) {
+			return true
+		}
+	}
+	return false
+}
+
 // prepared starts a task whose gate keys are known, or leaves it out.
 func (d *decision) prepared(t *Task, e Prepared) {
 	switch {
@@ -56,8 +70,10 @@ func (d *decision) prepared(t *Task, e Prepared) {
 		d.skip(t, e.Skip)
 	case t.Group && e.Exports != nil:
 		d.move(t, Planned, &Outcome{Exports: e.Exports}, d.bounded(e.Timeout))
+		d.lookAtResumed(t.ID)
 	case t.Group:
 		d.move(t, Planned, nil, d.bounded(e.Timeout))
+		d.lookAtResumed(t.ID)
 	case e.Pool != nil:
 		d.acquire(t, *e.Pool, d.bounded(e.Timeout))
 	default:

@@ -336,7 +336,7 @@ func (s *Simulation) slots() error {
 	return nil
 }
 
-// timers: a task below which something runs, or that waits for slots, has the timer of its next deadline, and no other one has.
+// timers: a task below which something runs, or that waits for slots or for a place, has the timer of its next deadline, and no other one has.
 func (s *Simulation) timers() error {
 	owed := map[engine.TaskID]int{}
 	for _, g := range s.guards {
@@ -351,7 +351,7 @@ func (s *Simulation) timers() error {
 		if x := t.Timeout; x != nil && !t.Cancel && x.Expired == "" {
 			below := t.State == engine.Planned && t.Ending == engine.Blocked
 			turn := t.ID != engine.Root || !s.state.Waits() // its first round begins with it
-			want = max(asInt(below && turn && x.Try > 0), asInt((below || t.Waits()) && x.Total > 0))
+			want = max(asInt(below && turn && x.Try > 0), asInt((below || t.Waits() || t.Held) && x.Total > 0))
 		}
 		if owed[t.ID] != want && !s.Ended() {
 			return fmt.Errorf("%s is %v and has %d timers of %+v", t.Name, t.State, owed[t.ID], t.Timeout)
