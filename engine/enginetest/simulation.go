@@ -159,7 +159,7 @@ func (s *Simulation) carryOut(wild bool) error {
 		if wild && e.At.IsZero() && s.one("fence", 20) {
 			return s.feed(engine.Fenced{By: s.by(), Run: e.Run})
 		}
-		if wild && !e.At.IsZero() && s.one("due", 2) {
+		if !e.At.IsZero() && s.one("due", 2) {
 			return s.feed(engine.Due{By: s.by(), Run: e.Run})
 		}
 		return s.feed(s.ending(e.Run, wild))
