@@ -31,7 +31,8 @@ func (s *State) noPlace(t *Task) bool {
 	return !t.Cancel && s.hasPlaces(t) && s.occupied >= s.def.Tasks
 }
 
-// hold has the next try of a task wait for a place: it gave its own up when it waited for its subtasks.
+// hold has the next try of a task wait, for a place, since it gave its own up when it waited for its subtasks, or for the end
+// of a pause. It gives up what it has, or waits for, of a pool.
 func (d *decision) hold(t *Task) {
 	d.move(t, GroupRetryWaiting, nil, func(p *Progress) {
 		p.Dispatch++
@@ -70,7 +71,7 @@ func (d *decision) makeRoom(t *Task) {
 	for id := TaskID(1); int(id) <= len(d.tasks) && d.occupied < d.def.Tasks; id++ {
 		switch x := d.Task(id); {
 		case x == nil || x.Parent == 0:
-		case x.Held:
+		case x.Held && d.paused == nil:
 			d.again(x)
 		case x.State == Blocked && d.task(x.Parent).opensChildren():
 			d.unblock([]TaskID{id})

@@ -36,6 +36,8 @@ func (s *State) Apply(changes ...Change) {
 			s.grow(c.growth)
 		case KillRequested:
 			s.flagKilled(c)
+		case PauseChanged:
+			s.paused = c.Paused
 		case SLAFired:
 			s.slaAt = time.Time{}
 		case AttemptEnded:

@@ -89,6 +89,11 @@ type KillRequested struct {
 	Forced bool      `json:"forced,omitempty"` // it is a second one
 }
 
+// PauseChanged says that the attempt is paused, or, without Paused, that it goes on.
+type PauseChanged struct {
+	Paused *Paused `json:"paused,omitempty"`
+}
+
 // SLAFired removes the timer of `sla:`.
 type SLAFired struct{}
 
@@ -107,5 +112,6 @@ func (SubtreeCanceled) change() {}
 func (GroupRestarted) change()  {}
 func (Growing) change()         {}
 func (KillRequested) change()   {}
+func (PauseChanged) change()    {}
 func (SLAFired) change()        {}
 func (AttemptEnded) change()    {}

@@ -50,6 +50,8 @@ func kindOf(c Change) string {
 		return "grow"
 	case KillRequested:
 		return "kill"
+	case PauseChanged:
+		return "pause"
 	case SLAFired:
 		return "sla"
 	case AttemptEnded:
@@ -99,6 +101,8 @@ func decodeChange(t taggedChange) (Change, error) {
 		return decodeAs[Growing](t.Body)
 	case "kill":
 		return decodeAs[KillRequested](t.Body)
+	case "pause":
+		return decodeAs[PauseChanged](t.Body)
 	case "sla":
 		return SLAFired{}, nil
 	case "end":
@@ -127,6 +131,7 @@ type snapshot struct {
 	EndAt    time.Time      `json:"endAt,omitzero"`
 	Priority int            `json:"priority,omitempty"`
 	Forced   bool           `json:"forced,omitempty"`
+	Paused   *Paused        `json:"paused,omitempty"`
 	Slot     *PoolUse       `json:"slot,omitempty"`
 	SlotBy   string         `json:"slotGuard,omitempty"`
 	Size     int            `json:"size"` // ids given out
@@ -148,7 +153,7 @@ type snapshotTask struct {
 // EncodeState writes a started attempt as a snapshot.
 func EncodeState(s *State) ([]byte, error) {
 	snap := snapshot{Params: s.params, Limit: s.limit, Canceled: s.canceled, Ended: s.ended, EndGuard: s.endGuard,
-		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartAt: s.startAt, EndAt: s.endAt, Priority: s.priority, Forced: s.forced, Slot: s.slot, SlotBy: s.slotGuard, Size: len(s.tasks), Growing: s.growing}
+		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartAt: s.startAt, EndAt: s.endAt, Priority: s.priority, Forced: s.forced, Paused: s.paused, Slot: s.slot, SlotBy: s.slotGuard, Size: len(s.tasks), Growing: s.growing}
 	for _, name := range slices.Sorted(maps.Keys(s.carried)) {
 		snap.Carried = append(snap.Carried, s.carried[name])
 	}
@@ -177,6 +182,7 @@ func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, err
 	s.canceled, s.ended, s.endGuard = snap.Canceled, snap.Ended, snap.EndGuard
 	s.slaAt, s.slaGuard, s.startAt, s.endAt = snap.SLAAt, snap.SLAGuard, snap.StartAt, snap.EndAt
 	s.priority, s.forced, s.slot, s.slotGuard = snap.Priority, snap.Forced, snap.Slot, snap.SlotBy
+	s.paused = snap.Paused
 	if err := s.slot.check(); err != nil {
 		return nil, fmt.Errorf("decode attempt: %w", err)
 	}

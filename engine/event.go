@@ -116,6 +116,16 @@ type Kill struct {
 	Force bool `json:"force,omitempty"`
 }
 
+// Pause lets nothing new begin until Unpause: what runs ends, and its result counts.
+type Pause struct {
+	By
+	Who    string `json:"who"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Unpause lets an attempt that is paused go on.
+type Unpause struct{ By }
+
 // GoOn asks to make the next portion of what is being made in portions.
 type GoOn struct{ By }
 

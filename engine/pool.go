@@ -90,9 +90,9 @@ func (s *State) UseOf(task TaskID) (*PoolUse, Run) {
 // Waits says whether the attempt waits for its turn (see Start.Slot): none of its workflow's tasks has begun.
 func (s *State) Waits() bool { return !s.ended && s.slot != nil && s.slot.Waits }
 
-// holdsBack says whether a task has to wait since the attempt does. What `sla:` has added does not: it is about the wait, too.
+// holdsBack says whether a task has to wait since the attempt does, or is paused. What `sla:` has added does not: it is about the wait, too.
 func (s *State) holdsBack(t *Task) bool {
-	return s.slot != nil && s.slot.Waits && !t.Cancel && int(t.ID) <= len(s.def.Nodes)
+	return s.pauses(t) || s.slot != nil && s.slot.Waits && !t.Cancel && int(t.ID) <= len(s.def.Nodes)
 }
 
 // admitted lets the attempt begin, which has its slot.

@@ -101,6 +101,8 @@ func events() [][2]string {
 		{"Lost", "the holder of the run or of the timer is gone"},
 		{"Fenced", "nobody knows whether the run goes on: another message answers for it"},
 		{"Kill", "the attempt must end"},
+		{"Pause", "nothing new is to begin"},
+		{"Unpause", "what was held by a pause begins"},
 		{"GoOn", "the next portion of generated tasks is to be made"},
 		{"SLADue", "the time of `sla:` has come"},
 	}

@@ -17,6 +17,7 @@ const (
 	Stale      Refusal = "the task's run is not the current one"
 	Again      Refusal = "it happened before"
 	NotKilled  Refusal = "there was no kill before"
+	Killed     Refusal = "the attempt was killed"
 )
 
 // Step decides what an event changes at a time, changes the state accordingly and
@@ -53,6 +54,10 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 		d.fenced(s.task(e.Task))
 	case Kill:
 		d.kill(e)
+	case Pause:
+		d.pause(e)
+	case Unpause:
+		d.unpause()
 	case GoOn:
 		d.goOn()
 	case TimedOut:
@@ -106,6 +111,12 @@ func (s *State) refuse(e Event) Refusal {
 		return s.noTimeout(e.Expiry)
 	case Kill:
 		return s.noKill(e)
+	case Pause:
+		return s.noPause()
+	case Unpause:
+		if s.paused == nil {
+			return Again
+		}
 	case GoOn:
 		if len(s.growing) == 0 {
 			return Again

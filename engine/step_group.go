@@ -150,6 +150,8 @@ func (d *decision) due(t *Task) {
 	switch {
 	case t.State == GroupRetryWaiting && t.totalOver(d.now):
 		d.groupFailed(t, t.Timeout.Error(ByTotal))
+	case d.pauses(t) && !t.worksElsewhere():
+		d.hold(t)
 	case t.Group && t.State == GroupRetryWaiting:
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
 		d.move(t, Planned, nil, nil)

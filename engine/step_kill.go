@@ -6,6 +6,9 @@ import "zerodag/engine/param"
 // they are cleaned up. Runs that go on end when their host meets this entry. Why, unless empty, becomes the error of the root.
 func (d *decision) kill(e Kill) {
 	d.apply(KillRequested{At: d.now, Forced: e.Force})
+	if d.paused != nil {
+		d.unpause()
+	}
 	if root := d.task(Root); e.Why != "" {
 		d.apply(TaskChanged{Task: Root, Progress: root.Progress, Outcome: &Outcome{Error: param.New("message", e.Why)}})
 	}
@@ -25,7 +28,7 @@ func (d *decision) kill(e Kill) {
 func (d *decision) callBack(t *Task) {
 	switch {
 	case t.State.Done(), !t.Cancel:
-	case t.Waits():
+	case t.Waits(), t.Held && !t.Group && t.StartedAt.IsZero():
 		d.finish(t, Canceled, nil, nil)
 	case t.State == RetryWaiting, t.State == GroupRetryWaiting && !t.Group:
 		d.cleanUp(t, t.Progress.Params)

@@ -68,6 +68,8 @@ func (d *decision) prepared(t *Task, e Prepared) {
 		d.finish(t, Success, out, nil)
 	case e.Skip != "":
 		d.skip(t, e.Skip)
+	case t.Parent != 0 && d.pauses(t): // it is prepared again when the attempt goes on
+		d.move(t, Blocked, nil, func(p *Progress) { p.Preparing = false })
 	case t.Group && e.Exports != nil:
 		d.move(t, Planned, &Outcome{Exports: e.Exports}, d.bounded(e.Timeout))
 		d.lookAtResumed(t.ID)

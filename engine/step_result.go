@@ -133,6 +133,10 @@ func (d *decision) later(t *Task, e Later) {
 			p.Pool = p.Pool.freed(d.guard)
 		}
 	})
+	if to == Running && d.pauses(t) && !t.worksElsewhere() {
+		d.hold(t)
+		return
+	}
 	if to == Running && t.needsSlots() {
 		d.acquire(t, t.Pool.PoolClaim, nil)
 	}

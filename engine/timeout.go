@@ -158,7 +158,7 @@ func (t *Task) totalOver(now time.Time) bool {
 
 // timedOut ends what a task's timer was set for.
 func (d *decision) timedOut(t *Task) {
-	if t.Waits() {
+	if t.Waits() || t.Held && !t.Group && t.failed == 0 {
 		d.errored(t, t.Timeout.Error(ByTotal))
 		return
 	}

@@ -95,6 +95,9 @@ type Event struct {
 	Blameless bool `json:"blameless,omitempty"`
 	// Force, of Kill: it is a second one, which ends what the first one has left alone.
 	Force bool `json:"force,omitempty"`
+	// Who and Reason, of Pause, are shown to people.
+	Who    string `json:"who,omitempty"`
+	Reason string `json:"reason,omitempty"`
 	// Slots, of Slots, says who is to try for the slots of which pool.
 	Slots *SlotsAsk `json:"slots,omitempty"`
 }
@@ -146,6 +149,8 @@ const (
 	Start     Kind = "start" // the attempt was started
 	GoOn      Kind = "go_on"
 	Kill      Kind = "kill"
+	Pause     Kind = "pause" // nothing new is to begin
+	Unpause   Kind = "unpause"
 	Due       Kind = "due"
 	SLADue    Kind = "sla_due"
 	TimedOut  Kind = "timed_out" // the time that `_timeout` gives a task is over
@@ -172,6 +177,10 @@ func Of(e engine.Event) Event {
 		return Event{Kind: GoOn}
 	case engine.Kill:
 		return Event{Kind: Kill, Force: e.Force}
+	case engine.Pause:
+		return Event{Kind: Pause, Who: e.Who, Reason: e.Reason}
+	case engine.Unpause:
+		return Event{Kind: Unpause}
 	case engine.SLADue:
 		return Event{Kind: SLADue}
 	case engine.TimedOut:
@@ -205,6 +214,10 @@ func (e Event) Engine(guard string) []engine.Event {
 		return []engine.Event{engine.GoOn{By: by}}
 	case Kill:
 		return []engine.Event{engine.Kill{By: by, Force: e.Force}}
+	case Pause:
+		return []engine.Event{engine.Pause{By: by, Who: e.Who, Reason: e.Reason}}
+	case Unpause:
+		return []engine.Event{engine.Unpause{By: by}}
 	case SLADue:
 		return []engine.Event{engine.SLADue{By: by}}
 	case TimedOut:
@@ -248,7 +261,7 @@ func (r Result) engine(by engine.By) engine.Event {
 
 func (e Event) check() error {
 	switch e.Kind {
-	case Start, GoOn, Kill, SLADue, Check, Revive:
+	case Start, GoOn, Kill, Pause, Unpause, SLADue, Check, Revive:
 		return nil
 	case TakeOver:
 		if e.Guard == "" {

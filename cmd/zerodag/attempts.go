@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -99,6 +100,9 @@ func newAttempt(s streams) *cobra.Command {
 		}
 		return r.show(a, func(p printer) {
 			p.attempt(a)
+			if a.Paused != nil {
+				p.line("  %s", pausedText(a.Paused))
+			}
 			for _, text := range waiting {
 				p.line("  %s", text)
 			}
@@ -108,6 +112,15 @@ func newAttempt(s streams) *cobra.Command {
 			}
 		})
 	})
+}
+
+// pausedText says who has paused an attempt, when and why.
+func pausedText(p *client.Paused) string {
+	text := "paused by " + cmp.Or(p.By, "somebody") + " at " + shortTime(&p.At)
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	return text
 }
 
 // waiting says what an attempt and its tasks wait for that could run otherwise.
@@ -146,6 +159,45 @@ func newKill(s streams) *cobra.Command {
 			return err
 		}
 		return r.show(a, func(p printer) { p.line("Kill requested for session attempt %s", id) })
+	})
+}
+
+// newPause lets nothing new begin in an attempt.
+func newPause(s streams) *cobra.Command {
+	r, reason := &remote{streams: s}, ""
+	c := &cobra.Command{Use: "pause attempt-id", Short: "Let nothing new begin in a running attempt; what runs ends"}
+	c.Flags().StringVar(&reason, "reason", "", "why, for those who see that it is paused")
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		id, err := r.openAttempt(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		a, err := r.Pause(ctx, id, reason)
+		if err != nil {
+			return err
+		}
+		if err := r.show(a, func(p printer) { p.line("Pause requested for session attempt %s", id) }); err != nil {
+			return err
+		}
+		r.hint("What runs ends. `zerodag unpause %s` lets the attempt go on.", id)
+		return nil
+	})
+}
+
+// newUnpause lets a paused attempt go on.
+func newUnpause(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "unpause attempt-id", Short: "Let an attempt go on that was paused"}
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		id, err := r.openAttempt(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		a, err := r.Unpause(ctx, id)
+		if err != nil {
+			return err
+		}
+		return r.show(a, func(p printer) { p.line("Session attempt %s goes on", id) })
 	})
 }
 

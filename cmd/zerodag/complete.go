@@ -28,7 +28,7 @@ func completions() map[string][]proposal {
 		"projects": {projectNames}, "workflows": {projectNames, workflowNames}, "start": {projectNames, workflowNames}, "sessions": {projectNames, workflowNames},
 		"status": {projectNames}, "push": {projectNames}, "download": {projectNames}, "delete": {projectNames},
 		"backfill": {projectNames, workflowNames}, "reschedule": {projectNames, workflowNames},
-		"attempt": {attemptIDs}, "tasks": {attemptIDs}, "log": {attemptIDs, taskNames}, "kill": {attemptIDs}, "watch": {attemptIDs}, "retry": {attemptIDs},
+		"attempt": {attemptIDs}, "tasks": {attemptIDs}, "log": {attemptIDs, taskNames}, "kill": {attemptIDs}, "pause": {attemptIDs}, "unpause": {attemptIDs}, "watch": {attemptIDs}, "retry": {attemptIDs},
 	}
 }
 

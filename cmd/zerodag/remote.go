@@ -34,7 +34,7 @@ type remote struct {
 // clientCommands are those that talk to a server.
 func clientCommands(s streams) []*cobra.Command {
 	return []*cobra.Command{
-		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newFork(s), newKill(s), newDelete(s),
+		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newFork(s), newKill(s), newPause(s), newUnpause(s), newDelete(s),
 		newStatus(s), newWatch(s), newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
 		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
 		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), newSecrets(s), newImport(s), newTokens(s), newPool(s), newAdmin(s), newWhoami(s), newVersion(s), newContext(s),

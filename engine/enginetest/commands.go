@@ -376,6 +376,24 @@ func (in *interpreter) kill(a args, _ Step) (string, error) {
 	return in.step(engine.Kill{By: by, Force: a.word(0) == "again"}, by.Guard)
 }
 
+// pause and unpause hold and release the attempt: pause [reason=...]
+func (in *interpreter) pause(a args, _ Step) (string, error) {
+	if err := a.only(0, "reason", "guard"); err != nil {
+		return "", err
+	}
+	reason, err := a.text("reason", "")
+	if err != nil {
+		return "", err
+	}
+	by := in.by(a)
+	return in.step(engine.Pause{By: by, Who: "alice", Reason: reason}, by.Guard)
+}
+
+func (in *interpreter) unpause(a args, _ Step) (string, error) {
+	by := in.by(a)
+	return in.step(engine.Unpause{By: by}, by.Guard)
+}
+
 // goon and sladue feed the event of that name.
 
 func (in *interpreter) goOn(a args, _ Step) (string, error) {

@@ -36,7 +36,7 @@ func handlers() map[string]handler {
 	return map[string]handler{
 		"workflow": (*interpreter).workflow, "start": (*interpreter).start, "resume": (*interpreter).resume,
 		"succeed": (*interpreter).succeed, "prepared": (*interpreter).prepared, "granted": (*interpreter).granted, "timeout": (*interpreter).timeout, "fail": (*interpreter).fail, "later": (*interpreter).later,
-		"due": (*interpreter).due, "lost": (*interpreter).lost, "fence": (*interpreter).fence, "kill": (*interpreter).kill,
+		"due": (*interpreter).due, "lost": (*interpreter).lost, "fence": (*interpreter).fence, "kill": (*interpreter).kill, "pause": (*interpreter).pause, "unpause": (*interpreter).unpause,
 		"goon": (*interpreter).goOn, "sladue": (*interpreter).slaDue, "advance": (*interpreter).advance,
 		"reload": (*interpreter).reload, "outstanding": (*interpreter).outstanding,
 		"tasks": (*interpreter).tasks, "count": (*interpreter).count, "params": (*interpreter).params,

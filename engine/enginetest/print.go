@@ -88,6 +88,11 @@ func (in *interpreter) apply(c engine.Change) line {
 			return line{text: "a second kill requested"}
 		}
 		return line{text: "kill requested"}
+	case engine.PauseChanged:
+		if c.Paused == nil {
+			return line{text: "the attempt goes on"}
+		}
+		return line{text: "paused by " + c.Paused.By}
 	case engine.SLAFired:
 		return line{text: "sla fired"}
 	case engine.AttemptEnded:

@@ -117,6 +117,12 @@ func (s *Simulation) Step() error {
 		run := engine.Run{Task: engine.TaskID(s.Choose("task", len(s.state.Tasks())+2)), Dispatch: s.Choose("dispatch", 4)}
 		return s.feed(s.ending(run, true))
 	case 13:
+		if s.Gated && s.one("pause", 3) {
+			if s.state.Paused() != nil {
+				return s.feed(engine.Unpause{By: s.by()})
+			}
+			return s.feed(engine.Pause{By: s.by(), Who: "alice"})
+		}
 		if s.one("kill", 4) {
 			return s.feed(engine.Kill{By: s.by(), Force: s.one("second", 2)})
 		}
@@ -150,6 +156,9 @@ func (s *Simulation) carryOut(wild bool) error {
 				effects = append(effects, e)
 			}
 		}
+	}
+	if s.state.Paused() != nil && (len(effects) == 0 || !wild) {
+		return s.feed(engine.Unpause{By: s.by()})
 	}
 	if len(effects) == 0 {
 		return fmt.Errorf("nothing is owed and the attempt is not over: %s", s.dump())
@@ -254,6 +263,12 @@ func again(e engine.Event, by engine.By) engine.Event {
 	case engine.SLADue:
 		return engine.SLADue{By: by}
 	case engine.Kill:
+		e.By = by
+		return e
+	case engine.Pause:
+		e.By = by
+		return e
+	case engine.Unpause:
 		e.By = by
 		return e
 	}

@@ -135,6 +135,8 @@ func bodies() map[string]string {
 		"setPool":          `{"slots":9}`,
 		"completeUpload":   `{"tags":["stolen"]}`,
 		"killAttempt":      `{}`,
+		"pauseAttempt":     `{"reason":"stolen"}`,
+		"unpauseAttempt":   `{}`,
 		"rerunAttempt":     `{"mode":"all","retryAttemptName":"stolen"}`,
 		"forkAttempt":      `{"seq":1,"retryAttemptName":"stolen"}`,
 		"skipSchedule":     `{"nextTime":"2040-01-01T00:00:00Z","dryRun":false}`,

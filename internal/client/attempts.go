@@ -113,6 +113,21 @@ func (c *Client) Kill(ctx context.Context, id ID) (a Attempt, err error) {
 	return a, err
 }
 
+// Pause lets nothing new begin in an attempt until Unpause, and returns it as it was before.
+func (c *Client) Pause(ctx context.Context, id ID, reason string) (a Attempt, err error) {
+	body := struct {
+		Reason string `json:"reason,omitempty"`
+	}{reason}
+	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "pause"), nil, body, &a)
+	return a, err
+}
+
+// Unpause lets an attempt go on that Pause has stopped.
+func (c *Client) Unpause(ctx context.Context, id ID) (a Attempt, err error) {
+	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "unpause"), nil, struct{}{}, &a)
+	return a, err
+}
+
 // Fork says how an attempt is forked.
 type Fork struct {
 	Entry     int64 // of the history of the attempt: what was success after it is taken over

@@ -117,6 +117,14 @@ type Attempt struct {
 	FinishedAt       *time.Time `json:"finishedAt"`
 	Status           string     `json:"status"`
 	Outputs          *param.Map `json:"outputs,omitempty"`
+	Paused           *Paused    `json:"paused,omitempty"`
+}
+
+// Paused says who has paused an attempt.
+type Paused struct {
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
 }
 
 // Task is a task of an attempt.

@@ -21,6 +21,9 @@ func (d *delivery) event(ctx context.Context) error {
 	if e.Kind == events.Slots {
 		return d.slots(ctx, *e.Slots)
 	}
+	if e.Kind == events.Pause || e.Kind == events.Unpause {
+		return d.pause(ctx, e)
+	}
 	d.keepShort(d.attempt.id, e.Logs)
 	p := &proposal{guards: []string{d.guard}, crashed: d.message.Crashed}
 	p.bring(e.Engine(d.guard))
@@ -36,7 +39,7 @@ func (d *delivery) event(ctx context.Context) error {
 
 // alone says that an event is about what is in the log as it is, and is handled by itself.
 func alone(k events.Kind) bool {
-	return k == events.Check || k == events.Revive || k == events.TakeOver || k == events.Slots
+	return k == events.Check || k == events.Revive || k == events.TakeOver || k == events.Slots || k == events.Pause || k == events.Unpause
 }
 
 // fire handles a message that names schedules whose time has come.

@@ -36,6 +36,22 @@ func (db *DB) Cancel(ctx context.Context, id int64) error {
 	return nil
 }
 
+// SetPaused notes whether the attempt is paused.
+func (db *DB) SetPaused(ctx context.Context, id int64, on bool) error {
+	change := where{text: "REMOVE #pa", names: []string{aPaused}}
+	if on {
+		change = where{text: "SET #pa = :yes", names: []string{aPaused}, values: item{":yes": yes()}}
+	}
+	there, err := db.update(ctx, attemptKey(id), change, unfinished())
+	if !errors.Is(err, errCondition) {
+		return err
+	}
+	if there == nil {
+		return orNotFound(nil, "pause attempt %d", id)
+	}
+	return nil
+}
+
 // largestArchive is what lies in the row; more is a blob.
 const largestArchive = 8 << 10
 

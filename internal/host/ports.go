@@ -233,8 +233,17 @@ type ScheduleQuery struct {
 	Count    int // 0 is all
 }
 
+// AttemptFlags are what a row says of an attempt under way.
+type AttemptFlags interface {
+	// Cancel sets Canceled, unless the attempt is done.
+	Cancel(ctx context.Context, id int64) error
+	// SetPaused sets Paused or takes it away, unless the attempt is done; repeated it changes nothing.
+	SetPaused(ctx context.Context, id int64, paused bool) error
+}
+
 // Attempts keeps sessions and attempts: their rows, not their tasks.
 type Attempts interface {
+	AttemptFlags
 	// Start makes the session, unless it is there, and the attempt, its entry 1 and its
 	// first message, for all of them or none. ErrConflict with the one attempt that is there
 	// already: the one of that retry name; without a name, or where a New session has none of it, the session's last. ErrForgotten,
@@ -245,8 +254,6 @@ type Attempts interface {
 	Begin(ctx context.Context, attempt int64, first Entry, m Message) error
 	// Attempt returns an attempt.
 	Attempt(ctx context.Context, site, id int64) (Attempt, error)
-	// Cancel sets Canceled, unless the attempt is done.
-	Cancel(ctx context.Context, id int64) error
 	// Finish ends the attempt and keeps its archive; repeated it changes nothing.
 	Finish(ctx context.Context, id int64, e End) error
 	// Archive returns what Finish kept; ErrNotFound before.

@@ -99,6 +99,7 @@ type Attempt struct {
 	CreatedAt   time.Time
 	FinishedAt  time.Time // zero before
 	Canceled    bool      // a kill was requested
+	Paused      bool      // nothing new begins; by whom says its state
 	Done        bool
 	Success     bool
 	HasOutputs  bool // its final state has outputs, which are read only where they are asked for

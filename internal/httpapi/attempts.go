@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -59,7 +60,10 @@ func getAttempt(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := attempt(a)
+	shown, err := c.withPause(c.ctx(), a)
+	if err != nil {
+		return nil, err
+	}
 	outputs, err := c.Node.Outputs(c.ctx(), a)
 	if err != nil {
 		return nil, err
@@ -68,6 +72,16 @@ func getAttempt(c *call) (any, error) {
 		shown.Outputs = &object{outputs}
 	}
 	return shown, nil
+}
+
+// withPause shows an attempt, and who has paused it.
+func (c *call) withPause(ctx context.Context, a host.Attempt) (restAttempt, error) {
+	shown := attempt(a)
+	p, err := c.Node.Paused(ctx, a)
+	if p != nil {
+		shown.Paused = &restPaused{By: p.By, At: moment(p.At), Reason: p.Reason}
+	}
+	return shown, err
 }
 
 func getRetries(c *call) (any, error) {
@@ -190,6 +204,39 @@ func killAttempt(c *call) (any, error) {
 		return nil, found(err, "session attempt id=%d", a.ID)
 	}
 	return attempt(before), nil
+}
+
+func pauseAttempt(c *call) (any, error) {
+	var b struct {
+		Reason *string `json:"reason"`
+	}
+	if err := c.read(&b, true); err != nil {
+		return nil, err
+	}
+	reason := ""
+	if b.Reason != nil {
+		reason = *b.Reason
+	}
+	return c.changePause(func(a host.Attempt) (host.Attempt, error) {
+		return c.Node.Pause(c.ctx(), a.Site, a.ID, c.actor.Name, reason)
+	})
+}
+
+func unpauseAttempt(c *call) (any, error) {
+	return c.changePause(func(a host.Attempt) (host.Attempt, error) { return c.Node.Unpause(c.ctx(), a.Site, a.ID) })
+}
+
+func (c *call) changePause(change func(host.Attempt) (host.Attempt, error)) (any, error) {
+	a, err := c.attemptOf("id")
+	if err != nil {
+		return nil, err
+	}
+	c.target = "attempt " + c.vars["id"]
+	before, err := change(a)
+	if err != nil {
+		return nil, found(err, "session attempt id=%d", a.ID)
+	}
+	return c.withPause(c.ctx(), before)
 }
 
 type forkBody struct {

@@ -79,7 +79,11 @@ func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 		return false, err
 	}
 	// The row comes last: once it says done, all tasks and texts were sent.
-	if row := encode(attempt(a)); row != f.row {
+	shown, err := f.withPause(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	if row := encode(shown); row != f.row {
 		news := f.told || f.row != "" || f.since.IsZero() // a client that came back has seen it, as likely as not
 		f.row = row
 		f.event("attempt", row)

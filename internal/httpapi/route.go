@@ -78,6 +78,8 @@ func endpoints() []route {
 		get("/api/attempts/{id}", "getAttempt", getAttempt),
 		get("/api/attempts/{id}/retries", "getAttemptRetries", getRetries),
 		get("/api/attempts/{id}/tasks", "getTasks", getTasks),
+		{method: http.MethodPost, path: "/api/attempts/{id}/pause", name: "pauseAttempt", role: Operator, consumes: jsonType, change: "pause", serve: pauseAttempt},
+		{method: http.MethodPost, path: "/api/attempts/{id}/unpause", name: "unpauseAttempt", role: Operator, consumes: jsonType, change: "unpause", serve: unpauseAttempt},
 		{method: http.MethodPost, path: "/api/attempts/{id}/kill", name: "killAttempt", role: Operator, consumes: jsonType, change: "kill", serve: killAttempt},
 		{method: http.MethodGet, path: "/api/attempts/{id}/events", name: "getEvents", role: Viewer, kind: stream, serve: getEvents},
 		get("/api/attempts/{id}/history", "getHistory", getHistory),

@@ -198,6 +198,14 @@ type restAttempt struct {
 	FinishedAt       moment    `json:"finishedAt"`
 	// Outputs are there in the answer about one attempt, if it has any.
 	Outputs *object `json:"outputs,omitempty"`
+	// Paused is there in the answer about one attempt, and in its events, while it is paused.
+	Paused *restPaused `json:"paused,omitempty"`
+}
+
+type restPaused struct {
+	By     string `json:"by"`
+	At     moment `json:"at"`
+	Reason string `json:"reason"`
 }
 
 func attempt(a host.Attempt) restAttempt {

@@ -64,6 +64,9 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 		config.Set("_export", export)
 		r.Config = object{config}
 	}
+	if t.Held {
+		r.State = engine.Ready.String()
+	}
 	if t.Waits() {
 		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: t.Pool.Name, Slots: t.Pool.Slots, Since: moment(t.Pool.Since)}
 	}

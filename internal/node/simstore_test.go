@@ -331,6 +331,16 @@ func (st *simStore) Cancel(ctx context.Context, id int64) error {
 	})
 }
 
+// SetPaused implements host.Attempts.
+func (st *simStore) SetPaused(ctx context.Context, id int64, paused bool) error {
+	return st.callFree(ctx, fmt.Sprintf("pause %d", id), func() error {
+		if a := st.row(id); !a.Done {
+			a.Paused = paused
+		}
+		return nil
+	})
+}
+
 // Finish implements host.Attempts.
 func (st *simStore) Finish(ctx context.Context, id int64, e host.End) error {
 	return st.call(ctx, fmt.Sprintf("finish %d", id), func() error {

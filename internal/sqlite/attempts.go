@@ -13,6 +13,7 @@ const (
 	done     = 2
 	success  = 4
 	outputs  = 8
+	paused   = 16
 )
 
 const attemptColumns = "a.id, a.site_id, a.session_id, n.session_uuid, n.session_time, a.project_id, coalesce(p.name, p.deleted_name)," +
@@ -27,6 +28,7 @@ func scanAttempt(r *row) host.Attempt {
 		Index: r.int(), RetryName: r.text(), Zone: r.text(), Params: r.tree(), CreatedAt: r.time(), FinishedAt: r.time()}
 	flags := r.int()
 	a.Canceled, a.Done, a.Success, a.HasOutputs = flags&canceled != 0, flags&done != 0, flags&success != 0, flags&outputs != 0
+	a.Paused = flags&paused != 0
 	a.Waits = r.id()
 	return a
 }
@@ -42,6 +44,21 @@ func (db *DB) Cancel(ctx context.Context, id int64) error {
 		n, err := c.exec("UPDATE session_attempts SET state_flags = CASE WHEN finished_at IS NULL THEN state_flags | ? ELSE state_flags END WHERE id = ?", canceled, id)
 		if err != nil || n == 0 {
 			return orNotFound(err, "cancel attempt %d", id)
+		}
+		return nil
+	})
+}
+
+// SetPaused notes whether the attempt is paused.
+func (db *DB) SetPaused(ctx context.Context, id int64, on bool) error {
+	flag := 0
+	if on {
+		flag = paused
+	}
+	return db.write(ctx, func(c *conn) error {
+		n, err := c.exec("UPDATE session_attempts SET state_flags = CASE WHEN finished_at IS NULL THEN (state_flags & ?) | ? ELSE state_flags END WHERE id = ?", ^paused, flag, id)
+		if err != nil || n == 0 {
+			return orNotFound(err, "pause attempt %d", id)
 		}
 		return nil
 	})

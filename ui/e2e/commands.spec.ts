@@ -64,6 +64,7 @@ async function runLines(server: Server) {
     letter: refused(() => run(commands.letter("7"))),
     redrive: refused(() => run(commands.redrive([]))) + refused(() => run(commands.redrive(["7", "8"]))),
     kill: run(commands.kill(server.begin("sales", "slow", "--session", "2026-11-18"))),
+    pause: run(commands.pause(server.begin("sales", "slow", "--session", "2026-11-19"))),
   };
   expect(ran.log).toContain("it is broken");
   expect(ran.retryFailed.match(/attempt id/g)).toHaveLength(2);

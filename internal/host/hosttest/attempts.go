@@ -24,6 +24,7 @@ func attemptsSuite(t *testing.T, h Harness) {
 		"one that waits begins once":  attemptsBeginRace,
 		"one that waits may end":      attemptsWaitEnds,
 		"a kill is requested":         attemptsCancel,
+		"it is paused":                attemptsPause,
 		"the end":                     attemptsFinish,
 		"logs expire, the rest stays": attemptsExpire,
 		"attempts of sites are apart": attemptsSites,
@@ -249,6 +250,26 @@ func attemptsCancel(t *testing.T, s Stores) {
 		t.Errorf("status is %s, want killed", a.Status())
 	}
 	wantError(t, "kill of none", s.Attempts.Cancel(ctx, a.ID+1), host.ErrNotFound)
+}
+
+func attemptsPause(t *testing.T, s Stores) {
+	ctx, a := t.Context(), start(t, s)
+	for _, paused := range []bool{true, true, false, false, true} {
+		must(t, s.Attempts.SetPaused(ctx, a.ID, paused))
+		if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Paused != paused || a.Canceled || a.Done || a.Status() != "running" {
+			t.Errorf("after paused=%v: %+v", paused, a)
+		}
+	}
+	must(t, s.Attempts.Cancel(ctx, a.ID))
+	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); !a.Canceled || !a.Paused {
+		t.Errorf("after the kill: %+v", a)
+	}
+	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9)}))
+	must(t, s.Attempts.SetPaused(ctx, a.ID, false))
+	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || !a.Paused {
+		t.Errorf("after the end: %+v", a)
+	}
+	wantError(t, "pause of none", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
 }
 
 func attemptsFinish(t *testing.T, s Stores) {

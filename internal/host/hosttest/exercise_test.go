@@ -15,9 +15,10 @@ import (
 // no port of a driver.
 func inSuiteOf(name string) string {
 	return map[string]string{
-		"Workflows": "Projects", // they are written by a push
-		"TaskLog":   "Logs",     // what Logs.Open returns
-		"Archive":   "-",        // an unpacked project, not a store
+		"Workflows":    "Projects", // they are written by a push
+		"AttemptFlags": "Attempts",
+		"TaskLog":      "Logs", // what Logs.Open returns
+		"Archive":      "-",    // an unpacked project, not a store
 		// The marks of one service, with tests of their own beside its driver.
 		"DeadLetters": "sqs: redrive_test.go",
 		"Signer":      "s3: upload_test.go",

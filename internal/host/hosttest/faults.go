@@ -227,6 +227,11 @@ func (a faultyAttempts) Cancel(ctx context.Context, id int64) error {
 	return a.p.call(ctx, fmt.Sprintf("cancel attempt %d", id), func() error { return a.Attempts.Cancel(ctx, id) })
 }
 
+// SetPaused may fail.
+func (a faultyAttempts) SetPaused(ctx context.Context, id int64, paused bool) error {
+	return a.p.call(ctx, fmt.Sprintf("pause attempt %d", id), func() error { return a.Attempts.SetPaused(ctx, id, paused) })
+}
+
 // Finish may fail, and be done all the same.
 func (a faultyAttempts) Finish(ctx context.Context, id int64, e host.End) error {
 	return a.p.call(ctx, fmt.Sprintf("finish attempt %d", id), func() error { return a.Attempts.Finish(ctx, id, e) })

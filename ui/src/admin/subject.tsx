@@ -13,6 +13,8 @@ const words: Record<string, string> = {
   start: "begins",
   go_on: "goes on",
   kill: "kills",
+  pause: "pauses",
+  unpause: "lets go on",
   sla_due: "sla: is due",
   check: "looks whether it began",
   revive: "revives",

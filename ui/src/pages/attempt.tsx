@@ -1,10 +1,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { ArrowLeft, ChevronLeft, ChevronRight, CircleStop, RotateCcw } from "lucide-react";
+import { ArrowLeft, ChevronLeft, ChevronRight, CircleStop, Pause, RotateCcw } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Attempt } from "../api/client";
 import { attemptQuery, sessionAttemptsQuery } from "../api/queries";
-import { KillDialog, RetryDialog, useActions } from "../attempt/actions";
+import { KillDialog, PauseDialog, RetryDialog, UnpauseButton, useActions } from "../attempt/actions";
 import { Cause } from "../attempt/cause";
 import { useHistory } from "../attempt/history";
 import { neighbourOf, sessionsBeside } from "../attempt/neighbours";
@@ -162,8 +162,8 @@ function useFailureKeys(outline: Outline, selected: number | undefined, select: 
 
 function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; outline: Outline; status: string; others: Attempt[] | undefined }) {
   const cleaning = useMemo(() => isCleaning(outline), [outline, outline.version]);
-  const { mayRetry, mayKill } = useActions(attempt, cleaning);
-  const [dialog, setDialog] = useState<"retry" | "kill" | null>(null);
+  const { mayRetry, mayPause, mayKill } = useActions(attempt, cleaning);
+  const [dialog, setDialog] = useState<"retry" | "pause" | "kill" | null>(null);
   const counts = useMemo(() => count(outline), [outline, outline.version]);
   useKeys([
     ...(mayRetry ? [{ keys: "r", does: "Retry what failed", run: () => setDialog("retry") }] : []),
@@ -202,6 +202,12 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
         )}
         {!attempt.done && outline.tasks.get(1)?.standing === "waits" && <span className={css.fact}>waits for its turn</span>}
         {attempt.cancelRequested && !attempt.done && <span className={css.fact}>is being killed</span>}
+        {attempt.paused && !attempt.done && (
+          <span className={css.fact} title={attempt.paused.reason}>
+            paused by {attempt.paused.by || "somebody"}
+            {attempt.paused.reason && `: ${attempt.paused.reason}`}
+          </span>
+        )}
         <Attempts attempt={attempt} others={others} />
         {status === "live" && <span className={css.live}>live</span>}
         <Announce counts={counts} live={status === "live"} />
@@ -212,6 +218,12 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
             <RotateCcw size={14} aria-hidden /> Retry failed
           </Button>
         )}
+        {mayPause && attempt.paused && <UnpauseButton attempt={attempt} />}
+        {mayPause && !attempt.paused && (
+          <Button onClick={() => setDialog("pause")}>
+            <Pause size={14} aria-hidden /> Pause
+          </Button>
+        )}
         {mayKill && (
           <Button onClick={() => setDialog("kill")}>
             <CircleStop size={14} aria-hidden /> Kill
@@ -219,6 +231,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
         )}
       </div>
       {dialog === "retry" && <RetryDialog attempt={attempt.id} onClose={() => setDialog(null)} />}
+      {dialog === "pause" && <PauseDialog attempt={attempt} onClose={() => setDialog(null)} />}
       {dialog === "kill" && <KillDialog attempt={attempt} running={counts.running} onClose={() => setDialog(null)} />}
     </header>
   );

@@ -17,6 +17,7 @@ const atSite = (site: string | null) => (site === null ? "" : ` --site ${site}`)
 export const commands = {
   retryFailed: (attempt: string, newest: boolean) => `zerodag retry ${attempt} --resume ${newest ? "--latest-revision" : "--keep-revision"}`,
   kill: (attempt: string) => `zerodag kill ${attempt}`,
+  pause: (attempt: string) => `zerodag pause ${attempt}`,
   log: (attempt: string, task: string) => `zerodag log ${attempt} ${quote(task)}`,
   init: () => "zerodag init hello",
   push: (project: string) => `zerodag push ${quote(project)}`,

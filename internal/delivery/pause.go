@@ -1,0 +1,38 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// pause pauses the attempt or lets it go on, and then has its row say which: readers of rows look at the tasks only where it
+// says that somebody paused it. The message comes again until both are done.
+func (d *delivery) pause(ctx context.Context, e events.Event) error {
+	err := d.apply(ctx, d.attempt, propose(d.guard, e.Engine(d.guard)...))
+	if errors.Is(err, host.ErrGone) || errors.Is(err, host.ErrNotFound) {
+		return nil // it has ended, and nobody sees any more whether it was paused
+	}
+	if err != nil {
+		return err
+	}
+	a := d.attempt
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.ensure(ctx); errors.Is(err, host.ErrGone) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if a.state.Ended() {
+		return nil
+	}
+	if err := d.Rows.SetPaused(ctx, a.id, a.state.Paused() != nil); err != nil {
+		return fmt.Errorf("note the pause of attempt %d: %w", a.id, err)
+	}
+	a.row.Paused = a.state.Paused() != nil
+	return nil
+}

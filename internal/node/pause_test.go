@@ -1,0 +1,171 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/host"
+	"zerodag/internal/node"
+	"zerodag/operators"
+)
+
+// paused is who has paused an attempt, and why.
+func (p *process) paused(a host.Attempt) string {
+	p.w.t.Helper()
+	by, err := p.Paused(p.w.t.Context(), p.row(a))
+	p.w.must(err)
+	if by == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s", by.By, by.Reason)
+}
+
+// pause pauses an attempt, or lets it go on, and waits until that is so.
+func (p *process) pause(a host.Attempt, on bool) {
+	p.w.t.Helper()
+	var err error
+	if on {
+		_, err = p.Pause(p.w.t.Context(), a.Site, a.ID, "alice", "the warehouse is down")
+	} else {
+		_, err = p.Unpause(p.w.t.Context(), a.Site, a.ID)
+	}
+	p.w.must(err)
+	pass(0)
+}
+
+// TestPause proves that what runs when an attempt is paused ends and counts, that nothing new begins until it goes on, neither by
+// itself nor by a crash, and that both may be said twice, in one process and in several.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"sequence": "+a: {work>: long}\n+b: {work>: b}\n+c: {echo>: c}\n",
+		"group":    "+g:\n  +a: {work>: long}\n+h:\n  _parallel: true\n  +b: {work>: b}\n",
+		"gated":    "zerodag: 1\n+a: {_if: true, work>: long}\n+b: {_if: true, work>: b}\n",
+		"inline":   "+a: {work>: long}\n+l:\n  loop>: 3\n  _do: {echo>: x}\n+b: {work>: b}\n",
+	} {
+		for _, several := range []bool{false, true} {
+			t.Run(name+map[bool]string{false: "", true: " in several"}[several], func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(w *world) {
+					w.on("long", lasting(time.Hour))
+					p := w.closingProcess(several)
+					a := p.run(text)
+					pass(time.Minute)
+					want(t, "paused before", p.paused(a), "")
+					p.pause(a, true)
+					p.pause(a, true)
+					want(t, "paused", p.paused(a), "alice: the warehouse is down")
+					pass(5 * time.Hour)
+					want(t, "runs while it is paused", len(w.ran()), 1)
+					want(t, "status", p.status(a), "running")
+					if !several {
+						p.crash()
+						p = w.serve()
+						pass(5 * time.Hour)
+						want(t, "runs after a crash", len(w.ran()), 1)
+					}
+					p.pause(a, false)
+					want(t, "paused after", p.paused(a), "")
+					want(t, "status at the end", p.end(a), "success")
+					want(t, "runs", len(w.ran()), 2)
+					_, err := p.Pause(t.Context(), a.Site, a.ID, "alice", "")
+					want(t, "code of a pause after the end", code(err), host.Conflict)
+				})
+			})
+		}
+	}
+}
+
+// TestPauseWaits proves that retries and polls whose time comes are held, that a job elsewhere is followed to its end, and that
+// the limits of time run on.
+func TestPauseWaits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, held, end string
+		runs            int // before, with those that are made while it is paused
+		after           int
+	}{
+		"retry":       {"+a: {_retry: {limit: 1, interval: 600}, work>: fails}", "+a group_retry_waiting", "error", 1, 2},
+		"group retry": {"+g:\n  _retry: {limit: 1, interval: 600}\n  +a: {work>: fails}", "+g group_retry_waiting", "error", 1, 2},
+		"poll":        {"+a: {work>: polls}", "+a group_retry_waiting", "success", 1, 2},
+		"job":         {"+a: {work>: job}\n+b: {work>: b}", "+a success", "success", 2, 3},
+		"time limit":  {"zerodag: 1\n+a: {_timeout: {total: 2h}, _retry: {limit: 9, interval: 600}, work>: fails}", "+a error", "error", 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				w.on("fails", failing)
+				once := func(key string) work {
+					return func(_ context.Context, t *operators.Task) (operators.Result, error) {
+						if t.State.Has(key) {
+							return operators.Result{}, nil
+						}
+						state := t.State.Clone()
+						state.Set(key, int64(1))
+						return operators.Result{}, &operators.Later{After: 10 * time.Minute, State: state}
+					}
+				}
+				w.on("polls", once("looked"))
+				w.on("job", once("commandStatus"))
+				p := w.serve()
+				a := p.run(c.text)
+				pass(time.Minute)
+				p.pause(a, true)
+				pass(5 * time.Hour)
+				want(t, "runs while it is paused", len(w.ran()), c.runs)
+				want(t, "task", p.tasks(a)[1], c.held)
+				if p.status(a) == "running" {
+					p.pause(a, false)
+				}
+				want(t, "status", p.end(a), c.end)
+				want(t, "runs", len(w.ran()), c.after)
+			})
+		})
+	}
+}
+
+// TestPausePool proves that a task of a paused attempt leaves the line of its pool, so that the next one gets the slot, and comes
+// back at its end when the attempt goes on.
+func TestPausePool(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(time.Hour))
+		p := w.serve()
+		p.push("main.dig", "zerodag: 1\n+a: {_pool: warehouse, work>: long}\n")
+		_, err := p.SetPool(t.Context(), host.PoolRef{Name: "warehouse"}, 1)
+		w.must(err)
+		first := p.start(1)
+		pass(time.Minute)
+		second, third := p.start(2), p.start(3)
+		pass(time.Minute)
+		p.pause(second, true)
+		want(t, "status of the first", p.end(first), "success")
+		want(t, "status of the third", p.end(third), "success")
+		want(t, "status of the second", p.status(second), "running")
+		p.pause(second, false)
+		want(t, "status of the second at its end", p.end(second), "success")
+		want(t, "runs", len(w.ran()), 3)
+	})
+}
+
+// TestPauseKill proves that a paused attempt can be killed, and ends at once.
+func TestPauseKill(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("fails", failing)
+		p := w.serve(func(o *node.Options) { o.Limits.AttemptTTL = 0 })
+		a := p.run("_retry: {limit: 1, interval: 60}\n+a: {work>: fails}\n")
+		pass(30 * time.Second)
+		p.pause(a, true)
+		pass(time.Hour)
+		_, err := p.Kill(t.Context(), a.Site, a.ID)
+		w.must(err)
+		pass(0)
+		want(t, "status", p.status(a), "killed")
+		want(t, "paused", p.paused(a), "")
+		want(t, "state of the root", p.tasks(a)[0], " "+engine.Canceled.String())
+	})
+}
