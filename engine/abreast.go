@@ -33,10 +33,14 @@ func (s *State) noPlace(t *Task) bool {
 
 // hold has the next try of a task wait, for a place, since it gave its own up when it waited for its subtasks, or for the end
 // of a pause. It gives up what it has, or waits for, of a pool.
-func (d *decision) hold(t *Task) {
+// edit, unless nil, may set more of its progress.
+func (d *decision) hold(t *Task, edit func(*Progress)) {
 	d.move(t, GroupRetryWaiting, nil, func(p *Progress) {
+		if edit != nil {
+			edit(p)
+		}
 		p.Dispatch++
-		p.Guard, p.Held = "", true
+		p.Guard, p.Preparing, p.Held = "", false, true
 	})
 }
 

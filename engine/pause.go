@@ -32,10 +32,10 @@ func (s *State) pauses(t *Task) bool {
 	return s.paused != nil && !t.Cancel && !t.Ends && !strings.HasPrefix(t.Name, root+"^sla") && t.Name != root+FailureAlert
 }
 
-// worksElsewhere says whether a task that waits is at a try that something else makes, a command or a job: it only looks when
-// that ends.
-func (t *Task) worksElsewhere() bool {
-	return t.State != GroupRetryWaiting && t.Progress.Params.Has(jobState)
+// atWork says that the next run of a task is no new work, and so is not held by a pause: it finds out what keys of the task
+// come to, or it looks at a try that something else makes, a command or a job.
+func (t *Task) atWork() bool {
+	return t.Preparing || t.State != GroupRetryWaiting && t.Progress.Params.Has(jobState)
 }
 
 // pause lets nothing begin. What waits for slots of a pool gives up its place in the line.
@@ -43,7 +43,7 @@ func (d *decision) pause(e Pause) {
 	d.apply(PauseChanged{Paused: &Paused{By: e.Who, Reason: e.Reason, At: d.now}})
 	for _, t := range d.tasks {
 		if t != nil && t.Waits() && d.pauses(t) {
-			d.hold(t)
+			d.hold(t, nil)
 		}
 	}
 }

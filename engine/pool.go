@@ -29,7 +29,7 @@ func slotRun() Run { return Run{Task: Whole, Dispatch: 1} }
 // PoolUse is what a task has of its pool. It is replaced as a whole, never changed.
 type PoolUse struct {
 	PoolClaim
-	Try     int        `json:"try"`               // from 1; each one has slots of its own
+	Try     int        `json:"try"`               // from 1; each one has slots of its own. 0: a pause came before the first
 	Since   time.Time  `json:"since"`             // when this try began to wait
 	Waits   bool       `json:"waits,omitempty"`   // it is not run before Granted
 	Has     bool       `json:"has,omitempty"`     // it has its slots

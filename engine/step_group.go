@@ -150,14 +150,14 @@ func (d *decision) due(t *Task) {
 	switch {
 	case t.State == GroupRetryWaiting && t.totalOver(d.now):
 		d.groupFailed(t, t.Timeout.Error(ByTotal))
-	case d.pauses(t) && !t.worksElsewhere():
-		d.hold(t)
+	case d.pauses(t) && !t.atWork():
+		d.hold(t, nil)
 	case t.Group && t.State == GroupRetryWaiting:
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
 		d.move(t, Planned, nil, nil)
 	case t.State == Running:
 	case t.State == GroupRetryWaiting && d.noPlace(t):
-		d.hold(t)
+		d.hold(t, nil)
 	case t.needsSlots():
 		d.acquire(t, t.Pool.PoolClaim, nil)
 	default: // its run was sent when it began to wait: it goes on under the same dispatch, and under who woke it

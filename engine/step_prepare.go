@@ -68,19 +68,32 @@ func (d *decision) prepared(t *Task, e Prepared) {
 		d.finish(t, Success, out, nil)
 	case e.Skip != "":
 		d.skip(t, e.Skip)
-	case t.Parent != 0 && d.pauses(t): // it is prepared again when the attempt goes on
-		d.move(t, Blocked, nil, func(p *Progress) { p.Preparing = false })
 	case t.Group && e.Exports != nil:
 		d.move(t, Planned, &Outcome{Exports: e.Exports}, d.bounded(e.Timeout))
 		d.lookAtResumed(t.ID)
 	case t.Group:
 		d.move(t, Planned, nil, d.bounded(e.Timeout))
 		d.lookAtResumed(t.ID)
+	case d.pauses(t):
+		d.holdPrepared(t, e)
 	case e.Pool != nil:
 		d.acquire(t, *e.Pool, d.bounded(e.Timeout))
 	default:
 		d.dispatch(t, d.bounded(e.Timeout))
 	}
+}
+
+// holdPrepared has a task that is prepared wait for the end of a pause, with what its keys came to.
+func (d *decision) holdPrepared(t *Task, e Prepared) {
+	bounded := d.bounded(e.Timeout)
+	d.hold(t, func(p *Progress) {
+		if bounded != nil {
+			bounded(p)
+		}
+		if e.Pool != nil {
+			p.Pool = &PoolUse{PoolClaim: *e.Pool} // for which it has not asked yet
+		}
+	})
 }
 
 // bounded gives a task that starts the time that it may take.

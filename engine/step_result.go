@@ -133,8 +133,8 @@ func (d *decision) later(t *Task, e Later) {
 			p.Pool = p.Pool.freed(d.guard)
 		}
 	})
-	if to == Running && d.pauses(t) && !t.worksElsewhere() {
-		d.hold(t)
+	if to == Running && d.pauses(t) && !t.atWork() {
+		d.hold(t, nil)
 		return
 	}
 	if to == Running && t.needsSlots() {

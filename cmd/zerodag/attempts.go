@@ -176,7 +176,11 @@ func newPause(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := r.show(a, func(p printer) { p.line("Pause requested for session attempt %s", id) }); err != nil {
+		text := "Session attempt %s is paused"
+		if !r.pauseSeen(ctx, id, true) {
+			text = "Pause requested for session attempt %s"
+		}
+		if err := r.show(a, func(p printer) { p.line(text, id) }); err != nil {
 			return err
 		}
 		r.hint("What runs ends. `zerodag unpause %s` lets the attempt go on.", id)
@@ -197,8 +201,33 @@ func newUnpause(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.show(a, func(p printer) { p.line("Session attempt %s goes on", id) })
+		text := "Session attempt %s goes on"
+		if !r.pauseSeen(ctx, id, false) {
+			text = "Session attempt %s is to go on"
+		}
+		return r.show(a, func(p printer) { p.line(text, id) })
 	})
+}
+
+// longestPause is how long a command waits until an attempt is paused, which is a message in a queue.
+const longestPause = 5 * time.Second
+
+// pauseSeen waits until an attempt says that it is paused, or that it is not, and whether it has said so in time.
+func (r *remote) pauseSeen(ctx context.Context, id client.ID, paused bool) bool {
+	ctx, stop := context.WithTimeout(ctx, longestPause)
+	defer stop()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if a, err := r.Attempt(ctx, id); err == nil && (a.Done || (a.Paused != nil) == paused) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
 }
 
 // newTasks lists the tasks of an attempt.

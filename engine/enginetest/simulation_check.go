@@ -329,7 +329,7 @@ func (s *Simulation) slots() error {
 				return fmt.Errorf("%s gives up what it had: %+v of %+v, owed %v", t.Name, f, *u, owed)
 			}
 		}
-		if last := fmt.Sprint(t.ID, "/", u.Try); !u.Waits && !u.Has && owed[last] != 1 {
+		if last := fmt.Sprint(t.ID, "/", u.Try); u.Try > 0 && !u.Waits && !u.Has && owed[last] != 1 {
 			return fmt.Errorf("nobody gives up try %d of %s", u.Try, t.Name)
 		}
 	}
