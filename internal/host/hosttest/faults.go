@@ -77,7 +77,7 @@ func (f *Faults) of(call string) *fate {
 	f.calls[call]++
 	h := fnv.New64a()
 	fmt.Fprint(h, call, "#", f.calls[call])
-	return &fate{f, rand.New(rand.NewPCG(f.seed, h.Sum64())), f.rates}
+	return &fate{f, rand.New(rand.NewPCG(f.seed, h.Sum64())), f.rates} // #nosec G404 -- a seed decides, so that a run can be repeated
 }
 
 // hit says whether something goes wrong, and counts it.

@@ -30,7 +30,7 @@ func queueRace(t *testing.T, s Stores) {
 	}
 	var all sync.WaitGroup
 	for seed := range workers {
-		all.Go(func() { w.work(t, ctx, s.Events, rand.New(rand.NewPCG(1, uint64(seed)))) })
+		all.Go(func() { w.work(t, ctx, s.Events, rand.New(rand.NewPCG(1, uint64(seed)))) }) // #nosec G404 -- a seed, so that a race can be run again
 	}
 	all.Wait()
 	if w.left != 0 {
