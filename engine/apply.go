@@ -38,6 +38,8 @@ func (s *State) Apply(changes ...Change) {
 			s.flagKilled(c)
 		case PauseChanged:
 			s.paused = c.Paused
+		case Begun:
+			s.begin(c)
 		case SLAFired:
 			s.slaAt = time.Time{}
 		case AttemptEnded:
@@ -52,6 +54,7 @@ func (s *State) start(c AttemptStarted) {
 	s.started, s.params, s.limit, s.startAt = true, c.Params, c.Limit, c.At
 	s.slaAt, s.slaGuard = c.SLAAt, c.SLAGuard
 	s.priority, s.slot, s.slotGuard = c.Priority, c.Slot, c.SlotGuard
+	s.startsAt, s.startsGuard = c.StartsAt, c.StartsGuard
 	if len(c.Carried) > 0 {
 		s.carried = make(map[string]Carried, len(c.Carried))
 		for _, x := range c.Carried {
@@ -59,6 +62,15 @@ func (s *State) start(c AttemptStarted) {
 		}
 	}
 	s.add(TasksAdded{First: Root, Nodes: s.def.Nodes, Initial: true, At: c.At})
+}
+
+func (s *State) begin(c Begun) {
+	s.startsAt, s.startsGuard = time.Time{}, ""
+	if s.slot != nil {
+		slot := *s.slot
+		slot.Since = c.At
+		s.slot, s.slotGuard = &slot, c.Guard
+	}
 }
 
 func (s *State) add(c TasksAdded) {

@@ -23,6 +23,15 @@ type AttemptStarted struct {
 	// Slot is what the attempt waits for before its first task, and SlotGuard who owes that it is asked for.
 	Slot      *PoolUse `json:"slot,omitempty"`
 	SlotGuard string   `json:"slotGuard,omitempty"`
+	// StartsAt is when the attempt begins, unless it has begun with this entry, and StartsGuard who owes the timer.
+	StartsAt    time.Time `json:"startsAt,omitzero"`
+	StartsGuard string    `json:"startsGuard,omitempty"`
+}
+
+// Begun says that an attempt begins which waited for its time, and who asks for its slot if it needs one.
+type Begun struct {
+	At    time.Time `json:"at"`
+	Guard string    `json:"guard"`
 }
 
 // Admitted says that the attempt has the slot that it waited for.
@@ -113,5 +122,6 @@ func (GroupRestarted) change()  {}
 func (Growing) change()         {}
 func (KillRequested) change()   {}
 func (PauseChanged) change()    {}
+func (Begun) change()           {}
 func (SLAFired) change()        {}
 func (AttemptEnded) change()    {}

@@ -52,6 +52,8 @@ func kindOf(c Change) string {
 		return "kill"
 	case PauseChanged:
 		return "pause"
+	case Begun:
+		return "begin"
 	case SLAFired:
 		return "sla"
 	case AttemptEnded:
@@ -103,6 +105,8 @@ func decodeChange(t taggedChange) (Change, error) {
 		return decodeAs[KillRequested](t.Body)
 	case "pause":
 		return decodeAs[PauseChanged](t.Body)
+	case "begin":
+		return decodeAs[Begun](t.Body)
 	case "sla":
 		return SLAFired{}, nil
 	case "end":
@@ -127,6 +131,8 @@ type snapshot struct {
 	EndGuard string         `json:"endGuard,omitempty"`
 	SLAAt    time.Time      `json:"slaAt,omitzero"`
 	SLAGuard string         `json:"slaGuard,omitempty"`
+	StartsAt time.Time      `json:"startsAt,omitzero"`
+	StartsBy string         `json:"startsGuard,omitempty"`
 	StartAt  time.Time      `json:"startAt"`
 	EndAt    time.Time      `json:"endAt,omitzero"`
 	Priority int            `json:"priority,omitempty"`
@@ -153,7 +159,7 @@ type snapshotTask struct {
 // EncodeState writes a started attempt as a snapshot.
 func EncodeState(s *State) ([]byte, error) {
 	snap := snapshot{Params: s.params, Limit: s.limit, Canceled: s.canceled, Ended: s.ended, EndGuard: s.endGuard,
-		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartAt: s.startAt, EndAt: s.endAt, Priority: s.priority, Forced: s.forced, Paused: s.paused, Slot: s.slot, SlotBy: s.slotGuard, Size: len(s.tasks), Growing: s.growing}
+		SLAAt: s.slaAt, SLAGuard: s.slaGuard, StartsAt: s.startsAt, StartsBy: s.startsGuard, StartAt: s.startAt, EndAt: s.endAt, Priority: s.priority, Forced: s.forced, Paused: s.paused, Slot: s.slot, SlotBy: s.slotGuard, Size: len(s.tasks), Growing: s.growing}
 	for _, name := range slices.Sorted(maps.Keys(s.carried)) {
 		snap.Carried = append(snap.Carried, s.carried[name])
 	}
@@ -182,7 +188,7 @@ func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, err
 	s.canceled, s.ended, s.endGuard = snap.Canceled, snap.Ended, snap.EndGuard
 	s.slaAt, s.slaGuard, s.startAt, s.endAt = snap.SLAAt, snap.SLAGuard, snap.StartAt, snap.EndAt
 	s.priority, s.forced, s.slot, s.slotGuard = snap.Priority, snap.Forced, snap.Slot, snap.SlotBy
-	s.paused = snap.Paused
+	s.paused, s.startsAt, s.startsGuard = snap.Paused, snap.StartsAt, snap.StartsBy
 	if err := s.slot.check(); err != nil {
 		return nil, fmt.Errorf("decode attempt: %w", err)
 	}

@@ -50,6 +50,11 @@ type SLATimer struct {
 	At time.Time `json:"at"`
 }
 
+// StartTimer asks for a StartDue event at At.
+type StartTimer struct {
+	At time.Time `json:"at"`
+}
+
 // Continue asks for a GoOn event.
 type Continue struct{}
 
@@ -64,6 +69,7 @@ func (Acquire) effect()      {}
 func (Release) effect()      {}
 func (TimeoutTimer) effect() {}
 func (SLATimer) effect()     {}
+func (StartTimer) effect()   {}
 func (Continue) effect()     {}
 func (End) effect()          {}
 
@@ -106,6 +112,9 @@ func (s *State) Outstanding(guard string) []Effect {
 		}
 	}
 	list = append(list, s.timersOf(guard)...)
+	if !s.startsAt.IsZero() && s.startsGuard == guard {
+		list = append(list, StartTimer{At: s.startsAt})
+	}
 	if !s.slaAt.IsZero() && s.slaGuard == guard {
 		list = append(list, SLATimer{At: s.slaAt})
 	}
@@ -132,6 +141,9 @@ func (s *State) Owed() []Effect {
 		if t != nil && t.timerOwed() {
 			list = append(list, TimeoutTimer{t.expiry(), t.Timeout.At})
 		}
+	}
+	if !s.startsAt.IsZero() {
+		list = append(list, StartTimer{At: s.startsAt})
 	}
 	if !s.slaAt.IsZero() {
 		list = append(list, SLATimer{At: s.slaAt})

@@ -29,6 +29,8 @@ type Start struct {
 	Priority int `json:"priority,omitempty"`
 	// Slot is that of a pool which the attempt needs before its first task and has until its end (`concurrency`). nil: none.
 	Slot *PoolClaim `json:"slot,omitempty"`
+	// At is when the attempt is to begin; zero, or a time that has come, is now.
+	At time.Time `json:"startAt,omitzero"`
 }
 
 // Run names one run of one task. Only the task's current dispatch counts.
@@ -140,6 +142,9 @@ type Expiry struct {
 	Task  TaskID `json:"task"`
 	Timer int    `json:"timer"`
 }
+
+// StartDue says that the time has come at which the attempt is to begin (see Start.At).
+type StartDue struct{ By }
 
 // SLADue says that the time of `sla:` has come.
 type SLADue struct{ By }

@@ -87,12 +87,18 @@ func (s *State) UseOf(task TaskID) (*PoolUse, Run) {
 	return nil, Run{}
 }
 
-// Waits says whether the attempt waits for its turn (see Start.Slot): none of its workflow's tasks has begun.
-func (s *State) Waits() bool { return !s.ended && s.slot != nil && s.slot.Waits }
+// Waits says whether the attempt waits for its turn (see Start.Slot): none of its workflow's tasks has begun. It does not ask
+// before its time has come.
+func (s *State) Waits() bool {
+	return !s.ended && s.startsAt.IsZero() && s.slot != nil && s.slot.Waits
+}
+
+// StartsAt is the time for which the attempt waits, zero once that has come (see Start.At).
+func (s *State) StartsAt() time.Time { return s.startsAt }
 
 // holdsBack says whether a task has to wait since the attempt does, or is paused. What `sla:` has added does not: it is about the wait, too.
 func (s *State) holdsBack(t *Task) bool {
-	return s.pauses(t) || s.slot != nil && s.slot.Waits && !t.Cancel && int(t.ID) <= len(s.def.Nodes)
+	return s.pauses(t) || (!s.startsAt.IsZero() || s.slot != nil && s.slot.Waits) && !t.Cancel && int(t.ID) <= len(s.def.Nodes)
 }
 
 // admitted lets the attempt begin, which has its slot.
@@ -171,7 +177,7 @@ func (s *State) noGrant(r Run) Refusal {
 		if s.slot == nil {
 			return NoTask
 		}
-		if r != slotRun() || !s.slot.Waits {
+		if r != slotRun() || !s.Waits() {
 			return Stale
 		}
 		return ""
@@ -200,7 +206,7 @@ func (s *State) noteFreed(t *Task) {
 // releases lists the slots that a guard owes to give up.
 func (s *State) releases(guard string) []Effect {
 	var list []Effect
-	if s.ended && s.slot != nil && guard == s.endGuard {
+	if s.ended && s.slot != nil && s.startsAt.IsZero() && guard == s.endGuard {
 		list = append(list, Release{Task: Whole, Pool: s.slot.PoolClaim, Try: s.slot.Try, Since: s.slot.Since, Waited: s.slot.Waits, Project: s.slot.Project})
 	}
 	for _, id := range s.freeing[guard] {

@@ -187,8 +187,12 @@ type State struct {
 	endGuard string
 	slaAt    time.Time // zero when there is none or it fired
 	slaGuard string
+	startsAt time.Time // when it begins; zero once it has
 	startAt  time.Time
-	endAt    time.Time
+
+	startsGuard string // who owes the timer of startsAt
+
+	endAt time.Time
 
 	priority  int      // that the start said
 	slot      *PoolUse // that the attempt needs to begin; nil: none. It is replaced as a whole, never changed

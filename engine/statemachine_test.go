@@ -104,6 +104,7 @@ func events() [][2]string {
 		{"Pause", "nothing new is to begin"},
 		{"Unpause", "what was held by a pause begins"},
 		{"GoOn", "the next portion of generated tasks is to be made"},
+		{"StartDue", "the time has come at which the attempt is to begin"},
 		{"SLADue", "the time of `sla:` has come"},
 	}
 }

@@ -62,6 +62,8 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 		d.goOn()
 	case TimedOut:
 		d.timedOut(s.task(e.Task))
+	case StartDue:
+		d.startDue()
 	case SLADue:
 		d.slaDue()
 	default:
@@ -119,6 +121,10 @@ func (s *State) refuse(e Event) Refusal {
 		}
 	case GoOn:
 		if len(s.growing) == 0 {
+			return Again
+		}
+	case StartDue:
+		if s.startsAt.IsZero() {
 			return Again
 		}
 	case SLADue:

@@ -13,6 +13,9 @@ func (d *decision) start(e Start) {
 	if d.def.SLA != nil && !e.NoSLA {
 		run := e.RunAt
 		if run.IsZero() {
+			run = e.At
+		}
+		if run.IsZero() {
 			run = d.now
 		}
 		c.SLAAt, c.SLAGuard = d.def.SLA.Due(run, d.def.Zone), d.guard
@@ -28,7 +31,23 @@ func (d *decision) start(e Start) {
 		}
 		c.Slot, c.SlotGuard = &use, d.guard
 	}
+	if e.At.After(d.now) {
+		c.StartsAt, c.StartsGuard = e.At, d.guard
+		d.apply(c)
+		return
+	}
 	d.apply(c)
+	d.begin()
+}
+
+// startDue begins an attempt whose time has come.
+func (d *decision) startDue() {
+	d.apply(Begun{At: d.now, Guard: d.guard})
+	d.begin()
+}
+
+// begin sets the root going, unless a pause keeps it.
+func (d *decision) begin() {
 	d.lookAtResumed(Root)
 	root := d.task(Root)
 	switch {
@@ -36,6 +55,8 @@ func (d *decision) start(e Start) {
 		d.prepare(root)
 	case root.Group:
 		d.move(root, Planned, nil, nil)
+	case d.pauses(root):
+		d.hold(root, nil)
 	default:
 		d.dispatch(root, nil)
 	}

@@ -151,6 +151,7 @@ const (
 	Kill      Kind = "kill"
 	Pause     Kind = "pause" // nothing new is to begin
 	Unpause   Kind = "unpause"
+	StartDue  Kind = "start_due" // the time has come at which the attempt is to begin
 	Due       Kind = "due"
 	SLADue    Kind = "sla_due"
 	TimedOut  Kind = "timed_out" // the time that `_timeout` gives a task is over
@@ -181,6 +182,8 @@ func Of(e engine.Event) Event {
 		return Event{Kind: Pause, Who: e.Who, Reason: e.Reason}
 	case engine.Unpause:
 		return Event{Kind: Unpause}
+	case engine.StartDue:
+		return Event{Kind: StartDue}
 	case engine.SLADue:
 		return Event{Kind: SLADue}
 	case engine.TimedOut:
@@ -218,6 +221,8 @@ func (e Event) Engine(guard string) []engine.Event {
 		return []engine.Event{engine.Pause{By: by, Who: e.Who, Reason: e.Reason}}
 	case Unpause:
 		return []engine.Event{engine.Unpause{By: by}}
+	case StartDue:
+		return []engine.Event{engine.StartDue{By: by}}
 	case SLADue:
 		return []engine.Event{engine.SLADue{By: by}}
 	case TimedOut:
@@ -261,7 +266,7 @@ func (r Result) engine(by engine.By) engine.Event {
 
 func (e Event) check() error {
 	switch e.Kind {
-	case Start, GoOn, Kill, Pause, Unpause, SLADue, Check, Revive:
+	case Start, GoOn, Kill, Pause, Unpause, StartDue, SLADue, Check, Revive:
 		return nil
 	case TakeOver:
 		if e.Guard == "" {

@@ -53,11 +53,21 @@ func attemptTable(now time.Time, list []client.Attempt) *table {
 		column{title: "STATUS", ink: statusInk}, column{title: "STARTED", spare: true}, column{title: "TOOK"},
 		column{title: "SESSION", wide: true}, column{title: "RETRY NAME", wide: true}, column{title: "PARAMS", wide: true})
 	for _, a := range list {
-		t.add(string(a.ID), a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime), a.Status, shortTime(&a.CreatedAt), took(now, &a.CreatedAt, a.FinishedAt),
+		t.add(string(a.ID), a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime), attemptStatus(a, now), shortTime(a.BeginsAt()), took(now, a.BeginsAt(), a.FinishedAt),
 			string(a.SessionID), shown(a.RetryAttemptName), shown(a.Params))
 	}
 	return t
 }
+
+// attemptStatus is the status of an attempt, and of one that waits for its time when it begins.
+func attemptStatus(a client.Attempt, now time.Time) string {
+	if !a.Done && a.BeginsAt().After(now) {
+		return startsText(*a.StartsAt)
+	}
+	return a.Status
+}
+
+func startsText(t time.Time) string { return "starts at " + shortTime(&t) }
 
 // openAttempt reads the id of an attempt, before the server is asked anything.
 func (r *remote) openAttempt(ctx context.Context, argument string) (client.ID, error) {
@@ -100,6 +110,9 @@ func newAttempt(s streams) *cobra.Command {
 		}
 		return r.show(a, func(p printer) {
 			p.attempt(a)
+			if !a.Done && a.BeginsAt().After(time.Now()) {
+				p.line("  %s", startsText(*a.StartsAt))
+			}
 			if a.Paused != nil {
 				p.line("  %s", pausedText(a.Paused))
 			}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -24,6 +25,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"serve": serve},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TZ", "UTC")
+			e.Setenv("SOON", time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly))
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("PATH", os.Getenv("PATH")+":"+e.Getenv("PATH"))
 			busy, err := net.Listen("tcp", "127.0.0.1:0")

@@ -89,7 +89,7 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 	var b strings.Builder
 	end := a.Status
 	if a.FinishedAt != nil {
-		end += " after " + wholeDuration(a.FinishedAt.Sub(a.CreatedAt))
+		end += " after " + wholeDuration(max(0, a.FinishedAt.Sub(*a.BeginsAt())))
 	}
 	fmt.Fprintf(&b, "Attempt %s of %s/%s: %s%s%s\n", a.ID, a.Project.Name, a.Workflow.Name, statusInk(ink, a.Status), end, ink.reset)
 	b.WriteString(outputsText(a.Outputs))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,6 +80,8 @@ func sessionStatus(s client.Session) string {
 		return "success"
 	case a.Done:
 		return "error"
+	case a.StartsAt != nil && a.StartsAt.After(time.Now()):
+		return startsText(*a.StartsAt)
 	}
 	return "running"
 }

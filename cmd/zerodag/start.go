@@ -14,9 +14,9 @@ import (
 
 type startCommand struct {
 	remote
-	session, revision, retry, priority string
-	dryRun                             bool
-	waiting                            waitFlags
+	session, revision, retry, priority, at string
+	dryRun                                 bool
+	waiting                                waitFlags
 }
 
 // newStart starts a session of a workflow.
@@ -27,12 +27,14 @@ func newStart(s streams) *cobra.Command {
 		Short: "Start a session of a workflow",
 		Example: `  zerodag start myproj workflow1 --session 2016-01-01  # use this day as session_time
   zerodag start myproj workflow1 --session hourly      # use the beginning of this hour
-  zerodag start myproj workflow1 --session daily       # use the beginning of this day`,
+  zerodag start myproj workflow1 --session daily       # use the beginning of this day
+  zerodag start myproj workflow1 --session daily --at "2026-05-01 22:00:00"  # exists now, and begins then`,
 	}
 	cmd.Flags().StringVar(&c.session, "session", "", "session `TIME`: hourly, daily, now, yyyy-MM-dd or \"yyyy-MM-dd HH:mm:ss\" (required)")
 	cmd.Flags().StringVar(&c.revision, "revision", "", "use this `REVISION` instead of the latest")
 	cmd.Flags().StringVar(&c.retry, "retry", "", "`NAME` of a further attempt of the same session")
 	cmd.Flags().StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest")
+	cmd.Flags().StringVar(&c.at, "at", "", "begin at this `TIME`, at most 30 days from now: \"yyyy-MM-dd HH:mm:ss\" in the time zone of the workflow, or with an offset, as 2026-05-01T09:00:00Z")
 	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
 	c.waiting.register(cmd)
 	c.registerParams(cmd)
@@ -89,10 +91,14 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if err != nil {
 		return err
 	}
+	begins, err := c.beginsAt(ctx, w)
+	if err != nil {
+		return err
+	}
 	if c.dryRun {
 		return c.showDryRun(w, at, params)
 	}
-	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority})
+	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority, At: begins})
 	var exists *client.ExistsError
 	if errors.As(err, &exists) {
 		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time",
@@ -105,6 +111,22 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 		return err
 	}
 	return c.waiting.until(ctx, &c.remote, a)
+}
+
+// beginsAt is the time of --at, zero for none. Without an offset it is one of the workflow's time zone, which the server knows.
+func (c *startCommand) beginsAt(ctx context.Context, w client.Workflow) (time.Time, error) {
+	if c.at == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.Parse(time.RFC3339, c.at); err == nil {
+		return t, nil
+	}
+	text, err := parseLocal(c.at, `--at must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
+	if err != nil {
+		return time.Time{}, err
+	}
+	t, err := c.SessionTime(ctx, w.ID, text, "")
+	return t.SessionTime, err
 }
 
 func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, params *param.Map) error {
@@ -131,6 +153,9 @@ func (r *remote) showStarted(a client.Attempt, waiting waitFlags) error {
 		p.line("Started a session attempt:")
 		p.block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
 			"session time", offsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params, "created at", a.CreatedAt)
+		if a.StartsAt != nil {
+			p.line("  %s", startsText(*a.StartsAt))
+		}
 	})
 	if waiting != (waitFlags{}) {
 		return err

@@ -61,7 +61,7 @@ func (in *interpreter) fresh() {
 
 // start begins the attempt: start [params={...}] [limit=N] [nosla=true] [slot=POOL] [priority=N]
 func (in *interpreter) start(a args, _ Step) (string, error) {
-	if err := a.only(0, "params", "limit", "nosla", "slot", "priority", "guard"); err != nil {
+	if err := a.only(0, "params", "limit", "nosla", "slot", "priority", "at", "guard"); err != nil {
 		return "", err
 	}
 	params, err := a.mapping("params")
@@ -80,6 +80,13 @@ func (in *interpreter) start(a args, _ Step) (string, error) {
 	e.Priority, err = a.number("priority", 0)
 	if err != nil {
 		return "", err
+	}
+	if a.keys["at"] != "" {
+		after, err := a.duration("at")
+		if err != nil {
+			return "", err
+		}
+		e.At = in.now.Add(after)
 	}
 	return in.step(e, by.Guard)
 }
@@ -404,6 +411,12 @@ func (in *interpreter) goOn(a args, _ Step) (string, error) {
 func (in *interpreter) slaDue(a args, _ Step) (string, error) {
 	by := in.by(a)
 	return in.step(engine.SLADue{By: by}, by.Guard)
+}
+
+// startDue feeds that the time of the attempt has come.
+func (in *interpreter) startDue(a args, _ Step) (string, error) {
+	by := in.by(a)
+	return in.step(engine.StartDue{By: by}, by.Guard)
 }
 
 // advance lets time pass: advance 10s

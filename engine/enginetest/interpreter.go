@@ -37,7 +37,7 @@ func handlers() map[string]handler {
 		"workflow": (*interpreter).workflow, "start": (*interpreter).start, "resume": (*interpreter).resume,
 		"succeed": (*interpreter).succeed, "prepared": (*interpreter).prepared, "granted": (*interpreter).granted, "timeout": (*interpreter).timeout, "fail": (*interpreter).fail, "later": (*interpreter).later,
 		"due": (*interpreter).due, "lost": (*interpreter).lost, "fence": (*interpreter).fence, "kill": (*interpreter).kill, "pause": (*interpreter).pause, "unpause": (*interpreter).unpause,
-		"goon": (*interpreter).goOn, "sladue": (*interpreter).slaDue, "advance": (*interpreter).advance,
+		"goon": (*interpreter).goOn, "sladue": (*interpreter).slaDue, "startdue": (*interpreter).startDue, "advance": (*interpreter).advance,
 		"reload": (*interpreter).reload, "outstanding": (*interpreter).outstanding,
 		"tasks": (*interpreter).tasks, "count": (*interpreter).count, "params": (*interpreter).params,
 		"show": (*interpreter).show, "retry": (*interpreter).retry,

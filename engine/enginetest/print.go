@@ -65,10 +65,15 @@ func (in *interpreter) apply(c engine.Change) line {
 		if !c.SLAAt.IsZero() {
 			text += ", sla at " + in.since(c.SLAAt)
 		}
+		if !c.StartsAt.IsZero() {
+			text += ", begins at " + in.since(c.StartsAt)
+		}
 		if c.Slot != nil {
 			text += ", waits for pool " + c.Slot.Name
 		}
 		return line{text: text}
+	case engine.Begun:
+		return line{text: "the attempt begins"}
 	case engine.Admitted:
 		return line{text: "the attempt has its slot"}
 	case engine.TasksAdded:
@@ -248,6 +253,8 @@ func (in *interpreter) effect(guard string, e engine.Effect) line {
 		return line{"> " + in.name(e.Task), fmt.Sprintf("timer of %s, d=%d%s", guard, e.Dispatch, at(e.At))}
 	case engine.TimeoutTimer:
 		return line{"> " + in.name(e.Task), fmt.Sprintf("timeout of %s, timer %d%s", guard, e.Timer, at(e.At))}
+	case engine.StartTimer:
+		return line{text: fmt.Sprintf("> start timer of %s%s", guard, at(e.At))}
 	case engine.SLATimer:
 		return line{text: fmt.Sprintf("> sla timer of %s%s", guard, at(e.At))}
 	case engine.Continue:

@@ -91,6 +91,9 @@ func (s *Simulation) start(limit int, carried []engine.Carried) engine.Start {
 	if s.Gated {
 		e.Priority = s.Choose("priority", 5) - 2
 	}
+	if s.Gated && s.one("at", 5) {
+		e.At = s.now.Add(time.Duration(s.Choose("minutes", 3)) * time.Minute)
+	}
 	if s.Gated && s.one("slot", 3) {
 		e.Slot = &engine.PoolClaim{Name: "whole", Slots: 1, Size: 1}
 	}
@@ -187,6 +190,8 @@ func (s *Simulation) carryOut(wild bool) error {
 		return s.feed(engine.Due{By: s.by(), Run: e.Run})
 	case engine.TimeoutTimer:
 		return s.feed(engine.TimedOut{By: s.by(), Expiry: e.Expiry})
+	case engine.StartTimer:
+		return s.feed(engine.StartDue{By: s.by()})
 	case engine.SLATimer:
 		return s.feed(engine.SLADue{By: s.by()})
 	case engine.Continue:
@@ -269,6 +274,9 @@ func again(e engine.Event, by engine.By) engine.Event {
 		e.By = by
 		return e
 	case engine.Unpause:
+		e.By = by
+		return e
+	case engine.StartDue:
 		e.By = by
 		return e
 	}

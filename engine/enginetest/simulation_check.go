@@ -94,7 +94,11 @@ func (s *Simulation) follow(text []byte, guard string) error {
 		}
 		switch c := c.(type) {
 		case engine.AttemptStarted:
-			if c.Slot != nil {
+			if c.Slot != nil && c.StartsAt.IsZero() {
+				s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
+			}
+		case engine.Begun:
+			if use, _ := s.mirror.UseOf(engine.Whole); use != nil {
 				s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
 			}
 		case engine.Admitted:
@@ -123,7 +127,7 @@ func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
 	if was != engine.Blocked || t.ID == engine.Root {
 		return nil
 	}
-	if s.mirror.Waits() && int(t.ID) <= len(s.def.Nodes) && t.State != engine.Canceled && !t.Cancel {
+	if (s.mirror.Waits() || !s.mirror.StartsAt().IsZero()) && int(t.ID) <= len(s.def.Nodes) && t.State != engine.Canceled && !t.Cancel {
 		return fmt.Errorf("%s starts although the attempt waits", t.Name)
 	}
 	if p := s.mirror.Task(t.Parent); p.State != engine.Planned && p.State != engine.Success {
@@ -390,7 +394,7 @@ func (s *Simulation) afterEnd() error {
 	if ends != 1 {
 		return fmt.Errorf("the end is owed %d times", ends)
 	}
-	if use, _ := s.state.UseOf(engine.Whole); use != nil && slots != 1 {
+	if use, _ := s.state.UseOf(engine.Whole); use != nil && slots != asInt(s.state.StartsAt().IsZero()) {
 		return fmt.Errorf("the slot of the attempt is given up %d times", slots)
 	}
 	for _, e := range append(s.past, engine.Kill{}, engine.GoOn{}, engine.SLADue{}) {

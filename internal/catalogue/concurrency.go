@@ -53,7 +53,7 @@ func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r Star
 			return false
 		}
 		its, err := c.keyOf(limit, a.Params, a.SessionTime, zone)
-		return err == nil && its == key && a.Waits == 0
+		return err == nil && its == key && a.Waits == 0 && !a.StartsAt.After(c.o.Now())
 	})
 	if err != nil || len(active) < most {
 		return err

@@ -79,7 +79,7 @@ func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 
 // ended says in the program's own log how an attempt has ended and, of one that failed, why.
 func (c *stores) ended(a host.Attempt, e host.End) {
-	line := append(named(a), "status", a.Status(), "took", a.FinishedAt.Sub(a.CreatedAt).Round(time.Millisecond))
+	line := append(named(a), "status", a.Status(), "took", max(0, a.FinishedAt.Sub(a.BeginsAt())).Round(time.Millisecond))
 	if a.Success || a.Canceled {
 		c.o.Logger.Info("attempt ended", line...)
 		return

@@ -77,9 +77,9 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	switch {
 	case a.Canceled:
 		return c.endKilled(ctx, a, now)
-	case now.Sub(a.CreatedAt) > c.o.Limits.AttemptTTL:
+	case now.Sub(a.BeginsAt()) > c.o.Limits.AttemptTTL:
 		return c.timeOut(ctx, a, "Workflow execution timeout")
-	case now.Sub(a.CreatedAt) <= c.o.Limits.TaskTTL:
+	case now.Sub(a.BeginsAt()) <= c.o.Limits.TaskTTL:
 		return nil // none of its tasks can be that old
 	}
 	var late []string

@@ -203,7 +203,7 @@ func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.
 	if !times.SkipOnOvertime {
 		return false, nil
 	}
-	active, err := c.activeOf(ctx, host.Workflow{Site: s.Site, Project: s.Project, Name: s.Workflow.Name}, 1, func(host.Attempt) bool { return true })
+	active, err := c.activeOf(ctx, host.Workflow{Site: s.Site, Project: s.Project, Name: s.Workflow.Name}, 1, func(a host.Attempt) bool { return !a.StartsAt.After(c.o.Now()) })
 	return len(active) > 0, err
 }
 

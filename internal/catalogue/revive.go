@@ -104,6 +104,9 @@ func (c lifecycle) mayNeverHaveBegun(a host.Attempt, now time.Time) bool {
 		return false
 	}
 	age := now.Sub(a.CreatedAt)
+	if age > neverBegan+ripe {
+		age = now.Sub(a.BeginsAt()) // one that waits for its time has done nothing
+	}
 	turn := now.Unix() / int64(round/time.Second) % turns
 	return age > neverBegan && (age <= neverBegan+ripe || a.ID%turns == turn)
 }

@@ -36,6 +36,8 @@ type StartRequest struct {
 	// Outside says that the caller who gives Params may not push, or is not known at all: they are
 	// data, and none of them may decide what a task does.
 	Outside bool
+	// At is when the attempt is to begin; zero, or a time that has come, is now. It exists at once.
+	At time.Time
 	// Once is as in host.NewAttempt: a start that no person asks for. host.ErrForgotten then says that the
 	// session was removed.
 	Once bool
@@ -83,13 +85,18 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 			return host.Attempt{}, err
 		}
 	}
+	if r.At, err = c.startTime(r.At); err != nil {
+		return host.Attempt{}, err
+	}
 	if r.Priority != "" {
 		if r.priority, err = priorityOf(r.Priority); err != nil {
 			return host.Attempt{}, err
 		}
 	}
-	if err := c.mayBeOneMore(ctx, d, r); err != nil {
-		return host.Attempt{}, err
+	if r.At.IsZero() { // else the engine sees to it when its time has come
+		if err := c.mayBeOneMore(ctx, d, r); err != nil {
+			return host.Attempt{}, err
+		}
 	}
 	n, err := c.newAttempt(d, r)
 	if err != nil {
@@ -112,6 +119,22 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 	c.counts.started.Add(1)
 	c.began(list[0])
 	return list[0], nil
+}
+
+// FarthestStart is how far ahead an attempt may be started: it exists meanwhile, counts against the limit of attempts, and its log
+// is kept from now on.
+const FarthestStart = 30 * 24 * time.Hour
+
+// startTime is the second at which an attempt is to begin, zero for now.
+func (c lifecycle) startTime(at time.Time) (time.Time, error) {
+	now := c.o.Now()
+	switch at = at.UTC().Truncate(time.Second); {
+	case at.Sub(now) > FarthestStart:
+		return at, host.Invalidf("An attempt may begin at most %d days from now, and %s is later: give the workflow a schedule with `once>`, or start it later", FarthestStart/(24*time.Hour), instant(at))
+	case !at.After(now):
+		return time.Time{}, nil
+	}
+	return at, nil
 }
 
 // priorityOf reads the word of a request.
@@ -169,14 +192,14 @@ func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAtte
 		return host.NewAttempt{}, userError(err)
 	}
 	now := c.o.Now().UTC()
-	first, err := c.first(d, params, r.SessionTime, now, engine.Start{Carried: r.carried, RunAt: r.runTime, Priority: r.priority})
+	first, err := c.first(d, params, r.SessionTime, now, engine.Start{Carried: r.carried, RunAt: r.runTime, Priority: r.priority, At: r.At})
 	if err != nil {
 		return host.NewAttempt{}, err
 	}
 	return host.NewAttempt{
 		Site: r.Site, Project: d.Workflow.Project, Workflow: host.Ref{ID: d.Workflow.ID, Name: d.Workflow.Name},
 		SessionTime: r.SessionTime.UTC().Truncate(time.Second), RetryName: r.RetryName, Once: r.Once, Zone: d.Workflow.Zone,
-		Params: params, CreatedAt: now, WaitsFor: -1, First: first, Message: host.StartMessage(),
+		Params: params, CreatedAt: now, StartsAt: r.At, WaitsFor: -1, First: first, Message: host.StartMessage(),
 	}, nil
 }
 

@@ -64,6 +64,7 @@ type Start struct {
 	From   string
 	// Priority is a word for how important the attempt is among those that wait; "" is none.
 	Priority string
+	At       time.Time // when its first task begins; zero is now
 }
 
 // ExistsError is that the session has an attempt of that name already.
@@ -86,7 +87,11 @@ func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 		Params      *param.Map `json:"params"`
 		Resume      *resume    `json:"resume"`
 		Priority    string     `json:"priority,omitempty"`
+		At          string     `json:"at,omitempty"`
 	}{Workflow: s.Workflow, SessionTime: instant(s.SessionTime), Params: s.Params, Priority: s.Priority}
+	if !s.At.IsZero() {
+		body.At = instant(s.At)
+	}
 	if s.RetryName != "" {
 		body.RetryName = &s.RetryName
 	}

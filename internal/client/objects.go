@@ -97,6 +97,7 @@ type Last struct {
 	Params           *param.Map `json:"params"`
 	CreatedAt        time.Time  `json:"createdAt"`
 	FinishedAt       *time.Time `json:"finishedAt"`
+	StartsAt         *time.Time `json:"startsAt,omitempty"`
 }
 
 // Attempt is one run of a session.
@@ -118,6 +119,15 @@ type Attempt struct {
 	Status           string     `json:"status"`
 	Outputs          *param.Map `json:"outputs,omitempty"`
 	Paused           *Paused    `json:"paused,omitempty"`
+	StartsAt         *time.Time `json:"startsAt,omitempty"` // that its start has named
+}
+
+// BeginsAt is when the attempt began, or is to begin.
+func (a *Attempt) BeginsAt() *time.Time {
+	if a.StartsAt != nil {
+		return a.StartsAt
+	}
+	return &a.CreatedAt
 }
 
 // Paused says who has paused an attempt.

@@ -95,6 +95,8 @@ func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 		case engine.TimeoutTimer:
 			then := events.Event{Kind: events.TimedOut, Expiry: &e.Expiry}
 			out.add(w.waiting(a, timeoutName(e.Expiry), events.Task{Then: &then}, e.At))
+		case engine.StartTimer:
+			out.add(a.message("begin", events.Task{Then: &events.Event{Kind: events.StartDue}}, e.At))
 		case engine.SLATimer:
 			out.add(a.message("sla", events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
 		case engine.Continue:

@@ -87,7 +87,7 @@ func tooSoon(s *engine.State, r engine.Run) bool {
 
 // takeOverStart plans that what entry 1 ordered is ordered anew by the message of this
 // guard, if nothing came of it. Should it be under way after all its results count no more.
-// What is left to the first message then is the timer of `sla:`, and carried out as well.
+// What is left to the first message then is the timer of `sla:`, or of the attempt's own time, and carried out as well.
 func (p *proposal) takeOverStart(a *attempt, guard string) {
 	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
 		p.guards = []string{guard}

@@ -101,6 +101,8 @@ func (d *delivery) sentAgain() []host.Message {
 			list = append(list, d.waiting(a, again(d.guard, "t"+host.RunName(e.Run)), events.Task{Then: &events.Event{Kind: events.Due, Run: &e.Run}}, e.At))
 		case engine.TimeoutTimer:
 			list = append(list, d.waiting(a, again(d.guard, timeoutName(e.Expiry)), events.Task{Then: &events.Event{Kind: events.TimedOut, Expiry: &e.Expiry}}, e.At))
+		case engine.StartTimer:
+			list = append(list, a.message(again(d.guard, "begin"), events.Task{Then: &events.Event{Kind: events.StartDue}}, e.At))
 		case engine.SLATimer:
 			list = append(list, a.message(again(d.guard, "sla"), events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
 		}

@@ -29,6 +29,7 @@ const (
 	aParams      = "pr"
 	aParamsBlob  = "pb"
 	aCreated     = "c"
+	aStarts      = "sa"
 	aFinished    = "f"
 	aCanceled    = "cx"
 	aSuccess     = "ok"
@@ -84,6 +85,7 @@ func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (item, error) {
 	it.setStr(aRetryName, a.RetryName)
 	it.setStr(aZone, a.Zone)
 	it.setTime(aCreated, a.CreatedAt)
+	it.setTime(aStarts, a.StartsAt)
 	it.setNum(aWaits, a.Waits)
 	return it, db.setLarge(ctx, it, aParams, aParamsBlob, statePrefix(a.ID), pack(param.AppendStored(nil, a.Params)), largestParams)
 }
@@ -104,7 +106,7 @@ func (db *DB) attemptOf(ctx context.Context, it item) (host.Attempt, error) {
 func rowOf(it item, params *param.Map) host.Attempt {
 	return host.Attempt{ID: it.num(aID), Site: it.num(aSite), SessionID: it.num(aSession), SessionUUID: it.str(aUUID), SessionTime: it.time(aSessionTime),
 		Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)}, Workflow: host.Ref{ID: it.num(aWorkflow), Name: it.str(aName)},
-		Index: int(it.num(aIndex)), RetryName: it.str(aRetryName), Zone: it.str(aZone), Params: params, CreatedAt: it.time(aCreated), FinishedAt: it.time(aFinished),
+		Index: int(it.num(aIndex)), RetryName: it.str(aRetryName), Zone: it.str(aZone), Params: params, CreatedAt: it.time(aCreated), StartsAt: it.time(aStarts), FinishedAt: it.time(aFinished),
 		Canceled: it.bool(aCanceled), Done: it.has(aFinished), Success: it.bool(aSuccess), HasOutputs: it.bool(aOutputs), Paused: it.bool(aPaused), Waits: it.num(aWaits)}
 }
 

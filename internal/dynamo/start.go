@@ -80,7 +80,7 @@ func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
 		seen[s.key] = true
 		id := first + int64(i)
 		s.row = host.Attempt{ID: id, Site: n.Site, SessionID: id, SessionUUID: host.NewUUID(), SessionTime: n.SessionTime.UTC(), Project: n.Project, Workflow: n.Workflow,
-			Index: 1, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt}
+			Index: 1, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt, StartsAt: n.StartsAt}
 		if n.WaitsFor >= 0 {
 			s.row.Waits = starts[n.WaitsFor].row.SessionID
 		}
@@ -225,6 +225,9 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
 		return append(actions, action{put: it}), nil
 	}
 	first, err := db.entryItem(ctx, s.row.ID, s.First, 0)
+	if err == nil && !s.StartsAt.IsZero() {
+		first[aExpiry] = number(db.expiry(s.row.ID, s.StartsAt)) // the other entries are not written before
+	}
 	maps.Copy(row, firstAttributes(first))
 	return actions, err
 }

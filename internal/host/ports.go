@@ -300,6 +300,7 @@ type NewAttempt struct {
 	Zone        string
 	Params      *param.Map
 	CreatedAt   time.Time
+	StartsAt    time.Time // see Attempt
 	// Once says that nobody asks for this attempt by hand: of a session that retention has removed it is not
 	// started, since it may have run.
 	Once bool

@@ -97,6 +97,7 @@ type Attempt struct {
 	Zone        string
 	Params      *param.Map
 	CreatedAt   time.Time
+	StartsAt    time.Time // for which its start was asked, whole seconds; zero: it began at once
 	FinishedAt  time.Time // zero before
 	Canceled    bool      // a kill was requested
 	Paused      bool      // nothing new begins; by whom says its state
@@ -106,6 +107,14 @@ type Attempt struct {
 	// Waits is the session that must have no unfinished attempt before this one starts
 	// (backfill); 0 once it was started.
 	Waits int64
+}
+
+// BeginsAt is when the attempt began, or is to begin if it waits for its time.
+func (a *Attempt) BeginsAt() time.Time {
+	if a.StartsAt.After(a.CreatedAt) {
+		return a.StartsAt
+	}
+	return a.CreatedAt
 }
 
 // Status is the word of the REST API.

@@ -104,6 +104,7 @@ type startBody struct {
 	Params           *param.Map  `json:"params"`
 	Resume           *resumeBody `json:"resume"`
 	Priority         *string     `json:"priority"`
+	At               *instant    `json:"at"`
 }
 
 type resumeBody struct {
@@ -183,6 +184,9 @@ func startAttempt(c *call) (any, error) {
 	}
 	if b.Priority != nil {
 		r.Priority = *b.Priority
+	}
+	if b.At != nil {
+		r.At = b.At.Time
 	}
 	c.target = "workflow " + strconv.FormatInt(r.Workflow, 10)
 	a, err := c.Node.Start(c.ctx(), r)

@@ -161,6 +161,7 @@ type lastAttempt struct {
 	Params           object  `json:"params"`
 	CreatedAt        moment  `json:"createdAt"`
 	FinishedAt       moment  `json:"finishedAt"`
+	StartsAt         *moment `json:"startsAt,omitempty"`
 }
 
 type restSession struct {
@@ -177,7 +178,7 @@ func session(s host.Session) restSession {
 	return restSession{ID: id(s.ID), Project: named(s.Project), Workflow: optional(s.Workflow), SessionUUID: s.UUID,
 		SessionTime: offsetTime(s.Time, l.Zone),
 		LastAttempt: lastAttempt{ID: id(l.ID), RetryAttemptName: textOrNull(l.RetryName), Done: l.Done, Success: l.Success,
-			CancelRequested: l.Canceled, Params: object{l.Params}, CreatedAt: moment(l.CreatedAt), FinishedAt: moment(l.FinishedAt)}}
+			CancelRequested: l.Canceled, Params: object{l.Params}, CreatedAt: moment(l.CreatedAt), FinishedAt: moment(l.FinishedAt), StartsAt: orAbsent(l.StartsAt)}}
 }
 
 type restAttempt struct {
@@ -196,6 +197,8 @@ type restAttempt struct {
 	Params           object    `json:"params"`
 	CreatedAt        moment    `json:"createdAt"`
 	FinishedAt       moment    `json:"finishedAt"`
+	// StartsAt is there where the start has named a time.
+	StartsAt *moment `json:"startsAt,omitempty"`
 	// Outputs are there in the answer about one attempt, if it has any.
 	Outputs *object `json:"outputs,omitempty"`
 	// Paused is there in the answer about one attempt, and in its events, while it is paused.
@@ -212,5 +215,14 @@ func attempt(a host.Attempt) restAttempt {
 	return restAttempt{Status: a.Status(), ID: id(a.ID), Index: a.Index, Project: named(a.Project), Workflow: optional(a.Workflow),
 		SessionID: id(a.SessionID), SessionUUID: a.SessionUUID, SessionTime: offsetTime(a.SessionTime, a.Zone),
 		RetryAttemptName: textOrNull(a.RetryName), Done: a.Done, Success: a.Success, CancelRequested: a.Canceled,
-		Params: object{a.Params}, CreatedAt: moment(a.CreatedAt), FinishedAt: moment(a.FinishedAt)}
+		Params: object{a.Params}, CreatedAt: moment(a.CreatedAt), FinishedAt: moment(a.FinishedAt), StartsAt: orAbsent(a.StartsAt)}
+}
+
+// orAbsent leaves a time out that is not there.
+func orAbsent(t time.Time) *moment {
+	if t.IsZero() {
+		return nil
+	}
+	m := moment(t)
+	return &m
 }

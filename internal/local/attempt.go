@@ -148,6 +148,8 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 		a.at(e.At, func() { a.step(ctx, engine.Due{By: a.guard(), Run: e.Run}) })
 	case engine.TimeoutTimer:
 		a.at(e.At, func() { a.step(ctx, engine.TimedOut{By: a.guard(), Expiry: e.Expiry}) })
+	case engine.StartTimer:
+		a.at(e.At, func() { a.step(ctx, engine.StartDue{By: a.guard()}) })
 	case engine.SLATimer:
 		a.at(e.At, func() { a.step(ctx, engine.SLADue{By: a.guard()}) })
 	case engine.Continue:

@@ -16,6 +16,17 @@ const (
 	paused   = 16
 )
 
+// startsBits is how far the flags are shifted by the second at which an attempt is to begin, which lies above them: 0 is at
+// once. There a program of before does not look.
+const startsBits = 16
+
+func startsFlag(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix() << startsBits
+}
+
 const attemptColumns = "a.id, a.site_id, a.session_id, n.session_uuid, n.session_time, a.project_id, coalesce(p.name, p.deleted_name)," +
 	" a.workflow_definition_id, a.workflow_name, a.attempt_index, a.attempt_name, a.timezone, a.params, a.created_at, a.finished_at, a.state_flags, a.dependent_session_id"
 
@@ -26,7 +37,10 @@ const selectAttempt = "SELECT " + attemptColumns + attemptTables
 func scanAttempt(r *row) host.Attempt {
 	a := host.Attempt{ID: r.id(), Site: r.id(), SessionID: r.id(), SessionUUID: r.text(), SessionTime: r.time(), Project: scanRef(r), Workflow: scanRef(r),
 		Index: r.int(), RetryName: r.text(), Zone: r.text(), Params: r.tree(), CreatedAt: r.time(), FinishedAt: r.time()}
-	flags := r.int()
+	flags := r.id()
+	if at := flags >> startsBits; at != 0 {
+		a.StartsAt = time.Unix(at, 0).UTC()
+	}
 	a.Canceled, a.Done, a.Success, a.HasOutputs = flags&canceled != 0, flags&done != 0, flags&success != 0, flags&outputs != 0
 	a.Paused = flags&paused != 0
 	a.Waits = r.id()

@@ -25,6 +25,7 @@ func attemptsSuite(t *testing.T, h Harness) {
 		"one that waits may end":      attemptsWaitEnds,
 		"a kill is requested":         attemptsCancel,
 		"it is paused":                attemptsPause,
+		"it begins later":             attemptsLater,
 		"the end":                     attemptsFinish,
 		"logs expire, the rest stays": attemptsExpire,
 		"attempts of sites are apart": attemptsSites,
@@ -270,6 +271,36 @@ func attemptsPause(t *testing.T, s Stores) {
 		t.Errorf("after the end: %+v", a)
 	}
 	wantError(t, "pause of none", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
+}
+
+// attemptsLater: the time at which an attempt is to begin stays what it was, whatever else is noted, and in lists.
+func attemptsLater(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	n := attemptOf(1, w, instant(0), "")
+	n.StartsAt = instant(7200)
+	a := got(s.Attempts.Start(ctx, n))(t)[0]
+	same := func(when string) {
+		t.Helper()
+		list := got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t)
+		for _, a := range append(list, a, got(s.Attempts.Attempt(ctx, 1, a.ID))(t)) {
+			if !a.StartsAt.Equal(n.StartsAt) || !a.BeginsAt().Equal(n.StartsAt) {
+				t.Errorf("%s it begins at %v: %+v", when, a.StartsAt, a)
+			}
+		}
+		if len(list) != 1 {
+			t.Errorf("the list has %d attempts", len(list))
+		}
+	}
+	same("as it is made")
+	must(t, s.Attempts.SetPaused(ctx, a.ID, true))
+	must(t, s.Attempts.SetPaused(ctx, a.ID, false))
+	same("after a pause")
+	must(t, s.Attempts.Cancel(ctx, a.ID))
+	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9), Canceled: true}))
+	same("after the end")
+	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || a.Paused {
+		t.Errorf("after the end: %+v", a)
+	}
 }
 
 func attemptsFinish(t *testing.T, s Stores) {

@@ -15,6 +15,7 @@ const words: Record<string, string> = {
   kill: "kills",
   pause: "pauses",
   unpause: "lets go on",
+  start_due: "its time has come",
   sla_due: "sla: is due",
   check: "looks whether it began",
   revive: "revives",

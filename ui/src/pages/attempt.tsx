@@ -19,7 +19,7 @@ import { Button } from "../parts/button";
 import { Failure, Loading, Skeleton } from "../parts/feedback";
 import { Mark } from "../parts/mark";
 import { lookOf, wordOf } from "../parts/state";
-import { Duration, SessionTime } from "../parts/time";
+import { Duration, SessionTime, Time } from "../parts/time";
 import { useKeys } from "../shell/keys";
 import { useTitle } from "../shell/title";
 import css from "./attempt.module.css";
@@ -202,6 +202,11 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
         )}
         {!attempt.done && outline.tasks.get(1)?.standing === "waits" && <span className={css.fact}>waits for its turn</span>}
         {attempt.cancelRequested && !attempt.done && <span className={css.fact}>is being killed</span>}
+        {attempt.startsAt && !attempt.done && Date.parse(attempt.startsAt) > Date.now() && (
+          <span className={css.fact}>
+            starts <Time at={Date.parse(attempt.startsAt)} form="full" />
+          </span>
+        )}
         {attempt.paused && !attempt.done && (
           <span className={css.fact} title={attempt.paused.reason}>
             paused by {attempt.paused.by || "somebody"}

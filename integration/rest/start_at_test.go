@@ -1,0 +1,52 @@
+package rest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/internal/httpapi"
+)
+
+// TestStartAtOverREST proves that the answers about an attempt which begins later say when, that it is killed as any other, and
+// what is refused.
+func TestStartAtOverREST(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{})
+	admin := caller{server, t, ""}
+	admin.push(archive(map[string]string{"main.dig": "+a:\n  echo>: a\n"}))
+	id := admin.must(http.MethodGet, "/api/projects/1/workflows", nil)["workflows"].([]any)[0].(map[string]any)["id"]
+	start := func(session, at string) answer {
+		return admin.call(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":%q,"params":{},"at":%s}`, id, session, at))
+	}
+	begins := time.Now().Add(time.Hour).UTC().Truncate(time.Second).Format(time.RFC3339)
+	if a := start("2024-01-02T00:00:00Z", `"`+begins+`"`); a.status != http.StatusOK || !strings.Contains(string(a.content), `"startsAt":"`+begins+`"`) {
+		t.Fatalf("a start: %d %s", a.status, a.content)
+	}
+	for _, path := range []string{"/api/attempts/1", "/api/attempts", "/api/sessions", "/api/sessions/1/attempts"} {
+		if a := admin.call(http.MethodGet, path, nil); !strings.Contains(string(a.content), `"startsAt":"`+begins+`"`) {
+			t.Errorf("%s: %s", path, a.content)
+		}
+	}
+	if a := start("2024-01-02T00:00:00Z", `"`+begins+`"`); a.status != http.StatusConflict {
+		t.Errorf("the same start again: %d %s", a.status, a.content)
+	}
+	for _, at := range []string{`"soon"`, `7`, `"2999-01-01T00:00:00Z"`} {
+		if a := start("2024-01-03T00:00:00Z", at); a.status != http.StatusBadRequest {
+			t.Errorf("a start at %s: %d %s", at, a.status, a.content)
+		}
+	}
+	if a := start("2024-01-04T00:00:00Z", "null"); a.status != http.StatusOK || strings.Contains(string(a.content), "startsAt") {
+		t.Errorf("a start at no time: %d %s", a.status, a.content)
+	}
+	admin.must(http.MethodPost, "/api/attempts/1/kill", `{}`)
+	for range 200 {
+		if admin.must(http.MethodGet, "/api/attempts/1", nil)["status"] == "killed" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("it is not killed")
+}

@@ -1,0 +1,108 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
+	"zerodag/internal/host"
+	"zerodag/internal/node"
+)
+
+// at has an attempt begin later.
+func at(t time.Time) func(*catalogue.StartRequest) {
+	return func(r *catalogue.StartRequest) { r.At = t }
+}
+
+// TestStartAt proves that an attempt which is to begin later is there at once, that its tasks run once and not before, through a
+// crash, in one process and in several, and that to ask again starts nothing.
+func TestStartAt(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"plain": "+a: {work>: a}\n+b: {work>: b}\n",
+		"gated": "zerodag: 1\n_if: true\nconcurrency: {attempts: 1}\n+a: {work>: a}\n+b: {_if: true, work>: b}\n",
+	} {
+		for _, several := range []bool{false, true} {
+			t.Run(name+map[bool]string{false: "", true: " in several"}[several], func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(w *world) {
+					p := w.closingProcess(several)
+					p.push("main.dig", text)
+					begins := time.Now().Add(50 * time.Hour)
+					a, _ := p.another(1, at(begins))
+					want(t, "time", p.row(a).StartsAt, begins.UTC().Truncate(time.Second))
+					_, err := p.Start(t.Context(), catalogue.StartRequest{Workflow: p.workflow("main").ID, SessionTime: time.Unix(1, 0), Params: param.New()})
+					want(t, "code of a second start", code(err), host.Conflict)
+					pass(10 * time.Hour)
+					want(t, "status", p.status(a), "running")
+					if !several {
+						p.crash()
+						p = w.serve()
+					}
+					pass(40*time.Hour - 2*time.Second)
+					want(t, "runs before its time", len(w.ran()), 0)
+					want(t, "status at the end", p.end(a), "success")
+					want(t, "runs", len(w.ran()), 2)
+				})
+			})
+		}
+	}
+}
+
+// TestStartAtTimes proves that the limit of age counts from the time at which an attempt begins, that a time that has come is
+// now, and one that is too far is refused.
+func TestStartAtTimes(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(6*time.Hour))
+		p := w.serve(func(o *node.Options) { o.Limits.AttemptTTL, o.Limits.TaskTTL = 8*time.Hour, 7*time.Hour })
+		p.push("main.dig", "+a: {work>: long}\n")
+		now, _ := p.another(1, at(time.Now().Add(-time.Hour)))
+		want(t, "time of one that begins at once", p.row(now).StartsAt.IsZero(), true)
+		late, _ := p.another(2, at(time.Now().Add(5*time.Hour)))
+		want(t, "status", p.end(now), "success")
+		want(t, "status of one older than may be, by its row", p.end(late), "success")
+		_, err := p.Start(t.Context(), catalogue.StartRequest{Workflow: p.workflow("main").ID, SessionTime: time.Unix(3, 0), Params: param.New(), At: time.Now().Add(31 * 24 * time.Hour)})
+		want(t, "code of a time too far", code(err), host.Invalid)
+		want(t, "what to do instead", strings.Contains(err.Error(), "`once>`"), true)
+	})
+}
+
+// TestStartAtKill proves that an attempt that waits for its time ends at once by a kill, and that its timer then begins nothing.
+func TestStartAtKill(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve()
+		p.push("main.dig", "zerodag: 1\n_finally: {work>: f}\n+a: {work>: a}\n")
+		a, _ := p.another(1, at(time.Now().Add(time.Hour)))
+		pass(time.Minute)
+		_, err := p.Kill(t.Context(), a.Site, a.ID)
+		w.must(err)
+		pass(time.Second)
+		want(t, "status", p.status(a), "killed")
+		pass(2 * time.Hour)
+		want(t, "runs", len(w.ran()), 0)
+	})
+}
+
+// TestStartAtSkips proves that `on_limit: skip` is asked at the time at which an attempt begins, and that one which waits for its
+// time is in nobody's way.
+func TestStartAtSkips(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(time.Hour))
+		p := w.serve()
+		p.push("main.dig", limited("attempts: 1, on_limit: skip"))
+		later, why := p.another(1, at(time.Now().Add(3*time.Hour)))
+		want(t, "refusal", why, "")
+		first, why := p.another(2, at(time.Now().Add(-time.Second)))
+		want(t, "refusal of one beside it", why, "")
+		soon, why := p.another(3, at(time.Now().Add(30*time.Minute)))
+		want(t, "refusal of one that begins beside another", why, "")
+		want(t, "status of the first", p.end(first), "success")
+		want(t, "status of one whose time came meanwhile", p.status(soon), "killed")
+		want(t, "status of one whose time came later", p.end(later), "success")
+	})
+}
