@@ -56,8 +56,9 @@ func (d *decision) hasBegun(t *Task) bool {
 // that an attempt may have is none for what cleans up.
 func (d *decision) close(t *Task, which Closing, to TaskState, out *Outcome, edit func(*Progress)) bool {
 	body := t.Config.Map("_" + string(which))
-	if to == Canceled && body.Len() > 0 && !body.Has("_timeout") {
-		body = param.Merge(body, param.New("_timeout", param.New("total", closingTime)))
+	if to == Canceled && body.Len() > 0 && !isBounded(body) {
+		limits := param.Merge(body.Map("_timeout"), param.New("total", closingTime))
+		body = param.Merge(body, param.New("_timeout", limits))
 	}
 	nodes, err := compile(t, "^"+string(which), withExport(body, func(export *param.Map) *param.Map {
 		return d.closingExport(export, t, which, to, out)
@@ -73,6 +74,12 @@ func (d *decision) close(t *Task, which Closing, to TaskState, out *Outcome, edi
 	})
 	d.addTasks(t, nodes, nil, false)
 	return true
+}
+
+// isBounded says whether a `_timeout` ends what takes too long, and does not only tell of it.
+func isBounded(body *param.Map) bool {
+	limits := body.Map("_timeout")
+	return body.Has("_timeout") && (limits == nil || limits.Has("try") || limits.Has("total"))
 }
 
 // closingExport lays on an export what all tasks below one stored, and how it ends.

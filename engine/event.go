@@ -80,8 +80,11 @@ type Later struct {
 	Run
 	After time.Duration `json:"after"`
 	State *param.Map    `json:"state"`
-	Until time.Time     `json:"until,omitzero"`  // when the try must be over, as who ran it has bounded it
-	Retry bool          `json:"retry,omitempty"` // the try has failed, and the next one is another
+	Until time.Time     `json:"until,omitzero"` // when the try must be over, as who ran it has bounded it
+	// SlowAt is when people are told that the try is slow, as who ran it knows, and Warned that they were.
+	SlowAt time.Time `json:"slowAt,omitzero"`
+	Warned bool      `json:"warned,omitempty"`
+	Retry  bool      `json:"retry,omitempty"` // the try has failed, and the next one is another
 }
 
 // Due says that the time of a waiting task has come. It is never compared with now.

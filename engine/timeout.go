@@ -13,6 +13,7 @@ import (
 type TimeoutClaim struct {
 	Try   time.Duration `json:"try,omitempty"`
 	Total time.Duration `json:"total,omitempty"`
+	Warn  time.Duration `json:"warn,omitempty"`
 	Grace time.Duration `json:"grace,omitempty"` // between the request to end and the force, for commands
 }
 
@@ -25,6 +26,9 @@ type Timeout struct {
 	TimeoutClaim
 	TotalEnds time.Time `json:"totalEnds,omitzero"` // zero: no bound
 	TryEnds   time.Time `json:"tryEnds,omitzero"`   // zero: no bound, or between two tries
+	// WarnAt is when people are told that the try is slow, and Warned that they were; zero as TryEnds.
+	WarnAt time.Time `json:"warnAt,omitzero"`
+	Warned bool      `json:"warned,omitempty"`
 	// Fresh says that the try was sent and nobody is known to have begun with it: it has its whole time from then on.
 	Fresh   bool        `json:"fresh,omitempty"`
 	Timer   int         `json:"timer,omitempty"` // number of the last timer
@@ -92,16 +96,20 @@ func (d *decision) timed(p *Progress, of *Task) *Timeout {
 	waits := p.State == Running && p.Pool != nil && p.Pool.Waits || p.Held || below && of.Parent == 0 && d.Waits()
 	switch {
 	case waits, p.State == GroupRetryWaiting, p.State.Done():
-		t.TryEnds, t.Fresh, t.Expired = time.Time{}, false, ""
-	case p.Preparing || p.Cancel || t.Try == 0:
-	case below && (of.State != Planned || t.TryEnds.IsZero()):
-		t.TryEnds, t.Fresh = d.now.Add(t.Try), false
-	case p.State == Running && t.TryEnds.IsZero():
-		t.TryEnds, t.Fresh = d.now.Add(t.Try), true
+		t.noTry()
+		t.Expired = ""
+	case p.Preparing || p.Cancel || t.Try == 0 && t.Warn == 0:
+	case below && (of.State != Planned || !t.tryBegan()):
+		t.beginTry(d.now, false)
+	case p.State == Running && !t.tryBegan():
+		t.beginTry(d.now, true)
 	}
 	at := time.Time{}
 	if below || waits {
 		at, _ = t.Deadline(d.now)
+	}
+	if below && t.warns() && (at.IsZero() || t.WarnAt.Before(at)) {
+		at = t.WarnAt
 	}
 	if !at.Equal(t.At) {
 		t.At, t.Guard = at, ""
@@ -116,6 +124,42 @@ func (d *decision) timed(p *Progress, of *Task) *Timeout {
 	return &t
 }
 
+// beginTry has a try begin now, or when whoever it is sent to begins with it.
+func (t *Timeout) beginTry(now time.Time, fresh bool) {
+	t.noTry()
+	if t.Fresh = fresh; t.Try > 0 {
+		t.TryEnds = now.Add(t.Try)
+	}
+	if t.Warn > 0 {
+		t.WarnAt = now.Add(t.Warn)
+	}
+}
+
+func (t *Timeout) noTry() {
+	t.TryEnds, t.WarnAt, t.Fresh, t.Warned = time.Time{}, time.Time{}, false, false
+}
+
+func (t *Timeout) tryBegan() bool { return !t.TryEnds.IsZero() || !t.WarnAt.IsZero() }
+
+// warns says whether people are yet to be told when the try is slow.
+func (t *Timeout) warns() bool { return !t.WarnAt.IsZero() && !t.Warned }
+
+// SlowAt is when people are to be told that a run is slow which begins now; zero: never, or they were told.
+func (t *Timeout) SlowAt(now time.Time) time.Time {
+	switch {
+	case t == nil || !t.warns():
+		return time.Time{}
+	case t.Fresh:
+		return now.Add(t.Warn)
+	}
+	return t.WarnAt
+}
+
+// Slow is what people are told of a task that takes longer than it should.
+func (c TimeoutClaim) Slow(task string) string {
+	return fmt.Sprintf("Task %s is slow: it takes longer than %s", task, written(c.Warn))
+}
+
 // heard is what is left of the bounds of a run that asks for another one.
 func (t *Timeout) heard(e Later) *Timeout {
 	if t == nil {
@@ -125,9 +169,15 @@ func (t *Timeout) heard(e Later) *Timeout {
 	next.Fresh = false
 	switch {
 	case e.Retry:
-		next.TryEnds = time.Time{}
+		next.noTry()
 	case !e.Until.IsZero() && !next.TryEnds.IsZero():
 		next.TryEnds = e.Until
+	}
+	if !e.Retry && next.warns() {
+		next.Warned = e.Warned
+		if !e.SlowAt.IsZero() {
+			next.WarnAt = e.SlowAt
+		}
 	}
 	return &next
 }
@@ -146,7 +196,10 @@ func (t *Timeout) begun() *Timeout {
 // has passed, when all that is left is to clean up.
 func (t *Timeout) within(at, now time.Time) time.Time {
 	if end, _ := t.Deadline(now); end.After(now) && end.Before(at) {
-		return end
+		at = end
+	}
+	if t.warns() && t.WarnAt.After(now) && t.WarnAt.Before(at) {
+		at = t.WarnAt
 	}
 	return at
 }
@@ -166,12 +219,36 @@ func (d *decision) timedOut(t *Task) {
 		d.groupFailed(t, t.Timeout.Error(ByTotal))
 		return
 	}
+	if t.State == Planned && t.Timeout.onlySlow(d.now) {
+		slow := *t.Timeout
+		slow.Warned = true
+		d.move(t, Planned, nil, func(p *Progress) { p.Timeout = &slow })
+		return
+	}
 	over := *t.Timeout
 	if _, over.Expired = over.Deadline(d.now); t.totalOver(d.now) {
 		over.Expired = ByTotal
 	}
 	d.move(t, Planned, nil, func(p *Progress) { p.Timeout = &over })
 	d.cancelBelow(t)
+}
+
+// onlySlow says that the timer was set to tell people, and no bound has been reached since.
+func (t *Timeout) onlySlow(now time.Time) bool {
+	end, _ := t.Deadline(now)
+	return t.warns() && t.At.Equal(t.WarnAt) && (end.IsZero() || end.After(now))
+}
+
+// Slow is the task of which a timer, whose time has come, has found that it is slow, and what people are told; "" for none.
+func (s *State) Slow(x Expiry) (task, message string) {
+	t := s.Task(x.Task)
+	if t == nil || t.Timeout == nil || !t.Timeout.Warned || t.Timeout.Expired != "" || t.State != Planned {
+		return "", ""
+	}
+	if next := t.Timeout.Timer == x.Timer+1; next || t.Timeout.Timer == x.Timer && t.Timeout.At.IsZero() {
+		return t.Name, t.Timeout.Slow(t.Name)
+	}
+	return "", ""
 }
 
 // roundTimedOut ends a task below which nothing is left, because its time was over.

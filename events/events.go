@@ -134,6 +134,8 @@ type Result struct {
 	Skip    string            `json:"skip,omitempty"`   // of Prepared
 	Pool    *engine.PoolClaim `json:"pool,omitempty"`   // of Prepared
 	Until   time.Time         `json:"until,omitzero"`   // of Later
+	SlowAt  time.Time         `json:"slowAt,omitzero"`  // of Later
+	Warned  bool              `json:"warned,omitempty"` // of Later
 
 	Timeout *engine.TimeoutClaim `json:"timeout,omitempty"` // of Prepared
 	Retry   bool                 `json:"retry,omitempty"`   // of Later
@@ -247,7 +249,7 @@ func ResultOf(e engine.Event) Result {
 	case engine.Errored:
 		return Result{Kind: Failed, Run: e.Run, Outcome: engine.Outcome{Error: e.Error}}
 	case engine.Later:
-		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State, Retry: e.Retry, Until: e.Until}
+		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State, Retry: e.Retry, Until: e.Until, SlowAt: e.SlowAt, Warned: e.Warned}
 	}
 	panic(fmt.Sprintf("events: %T is not the end of a run", e))
 }
@@ -261,7 +263,7 @@ func (r Result) engine(by engine.By) engine.Event {
 	case Failed:
 		return engine.Errored{By: by, Run: r.Run, Error: r.Outcome.Error}
 	}
-	return engine.Later{By: by, Run: r.Run, After: r.After, State: r.State, Retry: r.Retry, Until: r.Until}
+	return engine.Later{By: by, Run: r.Run, After: r.After, State: r.State, Retry: r.Retry, Until: r.Until, SlowAt: r.SlowAt, Warned: r.Warned}
 }
 
 func (e Event) check() error {

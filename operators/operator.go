@@ -176,7 +176,10 @@ type Later struct {
 	State *param.Map    // state params of the next run
 	Err   error         // why, when it is a failure that is retried; else nil
 	Retry bool          // the next run is another try of the task, and not another look at this one
-	Until time.Time     // when the try must be over; the host sets it
+	Until time.Time     // when the try must be over; the host sets it, and what follows
+
+	SlowAt time.Time // when people are told that the try is slow
+	Warned bool      // they were
 }
 
 func (l *Later) Error() string {

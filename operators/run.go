@@ -33,6 +33,7 @@ type Job struct {
 	Prepare bool
 	Ends    bool            // of such a run: it finds out what `outputs` of the file come to, after all tasks
 	Timeout *engine.Timeout // how long the run may take; nil for any time
+	warned  bool            // people were told that the run is slow
 	Away    int             // how often this run was postponed, see Resume
 	Vault   SecretStore     // all secrets of the project; `_secrets` is applied here
 
@@ -80,7 +81,7 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 	}
 	if later := j.postponed(err, before); later != nil {
 		j.Log.Line(Warn, "OperatorManager", "Task waits for the deployment and is run again: "+err.Error())
-		later.Until, _ = j.Timeout.Deadline(j.Now)
+		j.bound(later)
 		return Outcome{Later: later}
 	}
 	var later *Later
@@ -89,7 +90,7 @@ func (r Registry) Run(ctx context.Context, e Evaluator, j *Job) (out Outcome) {
 			j.Log.Line(Error, "OperatorManager", "Task failed, retrying: "+later.Err.Error())
 		}
 		if !later.Retry {
-			later.Until, _ = j.Timeout.Deadline(j.Now)
+			j.bound(later)
 		}
 		return Outcome{Later: later}
 	}

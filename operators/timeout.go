@@ -15,6 +15,7 @@ var errTime = errors.New("the time of the task is over")
 // inTime is a try that ends when the time of the task is over, with all that it left running elsewhere. `_retry` may
 // repeat it, whatever the operator; when the time for all tries is over nothing is repeated.
 func (j *Job) inTime(ctx context.Context, e Evaluator, op Operator) (Result, error) {
+	defer j.tellSlow(ctx)()
 	end, kind := j.Timeout.Deadline(j.Now)
 	if end.IsZero() {
 		return j.try(ctx, e, op)
@@ -45,6 +46,41 @@ func (j *Job) inTime(ctx context.Context, e Evaluator, op Operator) (Result, err
 		return Result{}, err
 	}
 	return Result{}, j.again(policy, failure)
+}
+
+// longestNotice is how long a run that is over waits until people were told that it was slow.
+const longestNotice = 30 * time.Second
+
+// tellSlow tells people when the try has taken as long as `warn` says, unless the returned function, which waits for what
+// is being told, is called before.
+func (j *Job) tellSlow(ctx context.Context) (stop func()) {
+	at := j.Timeout.SlowAt(j.Now)
+	if at.IsZero() || j.Cancel || j.Notifier == nil {
+		return func() {}
+	}
+	told := make(chan struct{})
+	timer := time.AfterFunc(max(0, at.Sub(j.Now)), func() {
+		defer close(told)
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), longestNotice)
+		defer stop()
+		text := j.Timeout.Slow(j.TaskName)
+		j.Log.Line(Warn, "OperatorManager", text)
+		if err := j.Notifier.Notify(ctx, text, &j.Task); err != nil {
+			j.Log.Line(Error, "OperatorManager", "Nobody could be told: "+err.Error())
+		}
+	})
+	return func() {
+		if !timer.Stop() {
+			<-told
+			j.warned = true
+		}
+	}
+}
+
+// bound says in a run that asks for another one what is left of the try's time.
+func (j *Job) bound(l *Later) {
+	l.Until, _ = j.Timeout.Deadline(j.Now)
+	l.SlowAt, l.Warned = j.Timeout.SlowAt(j.Now), j.warned
 }
 
 // GraceFor is how long the command has between the request to end and the force, once ctx is over: its own grace if its

@@ -11,13 +11,14 @@ import (
 type Timeout struct {
 	Try   time.Duration // for each run of an operator and each round of a group
 	Total time.Duration // from the first start on, with everything that it waits for
+	Warn  time.Duration // of a try, after which people are told that it is slow, and it goes on
 	Grace time.Duration // between the request to end and the force, for commands
 }
 
 // usualGrace is the one of who writes none.
 const usualGrace = 10 * time.Second
 
-const timeoutForm = "write `_timeout: 30m`, or {try: 30m, total: 2h, grace: 10s}"
+const timeoutForm = "write `_timeout: 30m`, or {try: 30m, total: 2h, warn: 20m, grace: 10s}"
 
 // ParseTimeout reads an evaluated `_timeout`.
 func ParseTimeout(v param.Value) (Timeout, error) {
@@ -57,7 +58,7 @@ func readTimeout(v param.Value, t *Timeout, open bool, report func(below []strin
 		if open && isText && strings.Contains(text, "${") {
 			continue
 		}
-		to := map[string]*time.Duration{"try": &t.Try, "total": &t.Total, "grace": &t.Grace}[key]
+		to := map[string]*time.Duration{"try": &t.Try, "total": &t.Total, "warn": &t.Warn, "grace": &t.Grace}[key]
 		if to == nil {
 			report(at(key), "'"+key+"' of _timeout is not read by anybody", timeoutForm)
 			sound = false
@@ -76,9 +77,13 @@ func readTimeout(v param.Value, t *Timeout, open bool, report func(below []strin
 	}
 	switch {
 	case !sound:
-	case !m.Has("try") && !m.Has("total"):
+	case !m.Has("try") && !m.Has("total") && !m.Has("warn"):
 		report(nil, "'_timeout' bounds nothing", timeoutForm)
 	case t.Total > 0 && t.Total < t.Try:
 		report(at("total"), "the total of _timeout is shorter than one try", timeoutForm)
+	case t.Warn > 0 && t.Try > 0 && t.Warn >= t.Try:
+		report(at("warn"), "warn of _timeout comes when a try is over, and so never", timeoutForm)
+	case t.Warn > 0 && t.Total > 0 && t.Warn >= t.Total:
+		report(at("warn"), "warn of _timeout comes when the total is over, and so never", timeoutForm)
 	}
 }

@@ -208,7 +208,7 @@ func Loop(rounds int, parallel param.Value) *param.Map {
 // prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME] [slots=N]
 // [try=30m] [total=2h] [export={a: 1}] [outputs={a: 1}] [d=N]
 func (in *interpreter) prepared(a args, _ Step) (string, error) {
-	if err := a.only(1, "d", "skip", "pool", "slots", "try", "total", "export", "outputs", "guard"); err != nil {
+	if err := a.only(1, "d", "skip", "pool", "slots", "try", "total", "warn", "export", "outputs", "guard"); err != nil {
 		return "", err
 	}
 	run, err := in.run(a.word(0), a)
@@ -228,7 +228,7 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 		return "", err
 	}
 	limits := engine.TimeoutClaim{}
-	for key, to := range map[string]*time.Duration{"try": &limits.Try, "total": &limits.Total} {
+	for key, to := range map[string]*time.Duration{"try": &limits.Try, "total": &limits.Total, "warn": &limits.Warn} {
 		if _, there := a.keys[key]; there {
 			if *to, err = a.duration(key); err != nil {
 				return "", err

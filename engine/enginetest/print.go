@@ -190,6 +190,11 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 		case !end.IsZero():
 			say("%s ends %s", kind, in.since(end))
 		}
+		if was := before.Timeout; t.Warned && (was == nil || !was.Warned) {
+			say("people are told that it is slow")
+		} else if at := t.SlowAt(in.now); !at.IsZero() && (was == nil || !at.Equal(was.SlowAt(in.now))) {
+			say("slow %s", in.since(at))
+		}
 	}
 	if p.Ending != before.Ending {
 		say("then %v", p.Ending)

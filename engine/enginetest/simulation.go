@@ -212,7 +212,7 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 			e.Pool = &engine.PoolClaim{Name: "p", Slots: 1 + s.Choose("slots", 2), Inherits: s.one("inherits", 2)}
 		}
 		if t.Config.Has("_timeout") {
-			e.Timeout = &engine.TimeoutClaim{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute}
+			e.Timeout = &engine.TimeoutClaim{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute, Warn: time.Duration(s.Choose("warn", 3)) * 20 * time.Second}
 		}
 		return e
 	}

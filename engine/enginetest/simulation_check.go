@@ -355,7 +355,7 @@ func (s *Simulation) timers() error {
 		if x := t.Timeout; x != nil && !t.Cancel && x.Expired == "" {
 			below := t.State == engine.Planned && t.Ending == engine.Blocked
 			turn := t.ID != engine.Root || !s.state.Waits() // its first round begins with it
-			want = max(asInt(below && turn && x.Try > 0), asInt((below || t.Waits() || t.Held) && x.Total > 0))
+			want = max(asInt(below && turn && (x.Try > 0 || x.Warn > 0 && !x.Warned)), asInt((below || t.Waits() || t.Held) && x.Total > 0))
 		}
 		if owed[t.ID] != want && !s.Ended() {
 			return fmt.Errorf("%s is %v and has %d timers of %+v", t.Name, t.State, owed[t.ID], t.Timeout)

@@ -35,8 +35,13 @@ func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.To
 // Notify tells people about an attempt, in the background: it may be tried again and again for
 // minutes, and goes on when ctx is over, which is that of what was done. Settle waits for that.
 func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
+	c.NotifyOf(ctx, a, "", message)
+}
+
+// NotifyOf is Notify about a task of an attempt.
+func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, task, message string) {
 	ctx = context.WithoutCancel(ctx)
-	n := host.Notice{Message: message, Attempt: a}
+	n := host.Notice{Message: message, Attempt: a, Task: task}
 	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
 		n.Revision = w.Revision.Name
 	}

@@ -199,6 +199,11 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 			return err
 		}
 	}
+	if p.expiry != nil {
+		if task, message := a.state.Slow(*p.expiry); task != "" {
+			w.Catalogue.NotifyOf(ctx, a.row, task, message)
+		}
+	}
 	isSLA := func(t *engine.Task) bool { return strings.Contains(t.Name, "^sla") }
 	if !p.sla || !slices.ContainsFunc(a.state.Tasks(), isSLA) {
 		return nil

@@ -25,6 +25,8 @@ type proposal struct {
 	// begins: it is what begins the attempt; sla: the time of `sla:` has come. The bus is told of
 	// both once the proposal is in the log, before effects are carried out.
 	begins, sla bool
+	// expiry is the timer of a `_timeout` whose time has come; nil for none. Where it says that a task is slow people are told.
+	expiry *engine.Expiry
 	// early are runs to be woken that do not wait yet, by the state planned for last.
 	early []engine.Run
 	// crashed: the server crashed while an earlier delivery was at it.

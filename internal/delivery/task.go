@@ -27,7 +27,7 @@ func (d *delivery) task(ctx context.Context) error {
 	}
 	if m.Then != nil {
 		p := propose(d.guard, m.Then.Engine(d.guard)...)
-		p.sla = m.Then.Kind == events.SLADue
+		p.sla, p.expiry = m.Then.Kind == events.SLADue, m.Then.Expiry
 		return d.apply(ctx, d.attempt, p)
 	}
 	if d.message.Count > 1 && d.Tasks.Traits().StaleDeletes {

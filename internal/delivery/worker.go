@@ -23,6 +23,7 @@ type Catalogue interface {
 	// Announce tells the bus what became of an attempt. It is called after the entry is in the
 	// log and before anything else that follows from that: told twice is better than never.
 	Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error
+	NotifyOf(ctx context.Context, a host.Attempt, task, message string)
 	// Require starts an attempt for `require>` of a task of from, or finds the one of that session.
 	// Errors are those of operators.Workflows.
 	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)

@@ -55,14 +55,14 @@ func Seed(id operators.Identity) uint64 {
 func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	switch {
 	case o.Later != nil:
-		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry, Until: o.Later.Until}
+		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry, Until: o.Later.Until, SlowAt: o.Later.SlowAt, Warned: o.Later.Warned}
 	case o.Prepared != nil:
 		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs}
 		if p := o.Prepared.Pool; p != nil {
 			e.Pool = &engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given}
 		}
 		if t := o.Prepared.Timeout; t != nil {
-			e.Timeout = &engine.TimeoutClaim{Try: t.Try, Total: t.Total, Grace: t.Grace}
+			e.Timeout = &engine.TimeoutClaim{Try: t.Try, Total: t.Total, Warn: t.Warn, Grace: t.Grace}
 		}
 		return e
 	case o.Error != nil:

@@ -8,6 +8,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/internal/execution"
+	"zerodag/operators"
 )
 
 // Attempt is one attempt and the goroutine that drives it.
@@ -147,7 +148,10 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 	case engine.Timer:
 		a.at(e.At, func() { a.step(ctx, engine.Due{By: a.guard(), Run: e.Run}) })
 	case engine.TimeoutTimer:
-		a.at(e.At, func() { a.step(ctx, engine.TimedOut{By: a.guard(), Expiry: e.Expiry}) })
+		a.at(e.At, func() {
+			a.step(ctx, engine.TimedOut{By: a.guard(), Expiry: e.Expiry})
+			a.tellSlow(ctx, e.Expiry)
+		})
 	case engine.StartTimer:
 		a.at(e.At, func() { a.step(ctx, engine.StartDue{By: a.guard()}) })
 	case engine.SLATimer:
@@ -156,6 +160,20 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 		a.step(ctx, engine.GoOn{By: a.guard()})
 	case engine.End:
 	}
+}
+
+// tellSlow tells people when a timer has found that a task takes longer than it should.
+func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
+	task, message := a.State.Slow(x)
+	if task == "" || a.host.Notifier == nil {
+		return
+	}
+	t := a.job(ctx, engine.Run{Task: x.Task}).Task
+	go func() {
+		if err := a.host.Notifier.Notify(ctx, message, &t); err != nil {
+			t.Log.Line(operators.Error, "local", "Nobody could be told: "+err.Error())
+		}
+	}()
 }
 
 // at does something on the attempt's goroutine at a time, unless it is over by then.
