@@ -221,7 +221,7 @@ func (c *Console) late(ctx context.Context, o *Overview) error {
 			usual[key] = took
 		}
 		if most := usual[key]; most > 0 && r.Waits == 0 {
-			if since := r.CreatedAt.Add(most + most/2); o.At.After(since) {
+			if since := r.BeginsAt().Add(most + most/2); o.At.After(since) {
 				o.Late = append(o.Late, Late{Kind: Slow, Since: since, Attempt: r.Attempt, Usual: most})
 			}
 		}
@@ -246,7 +246,7 @@ func (c *Console) usual(ctx context.Context, a host.Attempt) (time.Duration, err
 	var took []time.Duration
 	for _, b := range list {
 		if b.Success && len(took) < compared {
-			took = append(took, b.FinishedAt.Sub(b.CreatedAt))
+			took = append(took, b.FinishedAt.Sub(b.BeginsAt()))
 		}
 	}
 	if len(took) < fewest {
@@ -276,5 +276,5 @@ func (c *Console) slaOf(ctx context.Context, a host.Attempt) (time.Time, error) 
 	if err != nil {
 		return time.Time{}, nil //nolint:nilerr // as above
 	}
-	return sla.Due(a.CreatedAt, zone), nil
+	return sla.Due(a.BeginsAt(), zone), nil
 }

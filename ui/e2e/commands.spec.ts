@@ -44,7 +44,8 @@ async function runLines(server: Server) {
     init: run(commands.init()),
     push: run(`${commands.push("hello")} --project hello/`),
     start: run(commands.start("hello", "hello")),
-    startWith: run(commands.startWith("hello", "hello", "2026-11-20T00:00:00+09:00", { text: "a 'b'", n: 1 }, "page-1")),
+    startWith: run(commands.startWith("hello", "hello", "2026-11-20T00:00:00+09:00", { text: "a 'b'", n: 1 }, "page-1")) +
+      run(commands.startWith("hello", "hello", "2026-11-21T00:00:00+09:00", {}, null, new Date(Date.now() + 86_400_000).toISOString())),
     backfill: run(commands.backfill("sales", "hourly", "2026-11-17", 2)),
     skip: run(commands.skip(await schedule(server), 1)),
     disable: run(commands.disable(await schedule(server))),
@@ -69,6 +70,7 @@ async function runLines(server: Server) {
   expect(ran.log).toContain("it is broken");
   expect(ran.retryFailed.match(/attempt id/g)).toHaveLength(2);
   expect(ran.start).toContain("attempt id");
+  expect(ran.startWith).toContain("starts at");
   expect(ran.startWith).toContain("page-1");
   expect(ran.startWith).toContain("a 'b'");
   expect(ran.backfill.match(/2026-11-17/g)?.length).toBeGreaterThan(0);

@@ -22,10 +22,10 @@ export const commands = {
   init: () => "zerodag init hello",
   push: (project: string) => `zerodag push ${quote(project)}`,
   start: (project: string, workflow: string) => `zerodag start ${quote(project)} ${quote(workflow)} --session now`,
-  startWith: (project: string, workflow: string, session: string, params: Record<string, unknown>, again: string | null) =>
+  startWith: (project: string, workflow: string, session: string, params: Record<string, unknown>, again: string | null, at = "") =>
     `${commands.start(project, workflow).replace(/now$/, () => quote(localTime(session)))}${Object.entries(params)
       .map(([name, value]) => ` -p ${quote(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)}`)
-      .join("")}${again === null ? "" : ` --retry ${quote(again)}`}`,
+      .join("")}${again === null ? "" : ` --retry ${quote(again)}`}${at && ` --at ${quote(at)}`}`,
   backfill: (project: string, workflow: string, from: string, count: number) => `zerodag backfill ${quote(project)} ${quote(workflow)} --from ${from} --count ${count}`,
   skip: (schedule: string, count: number) => `zerodag reschedule ${schedule} --skip ${count}`,
   enable: (schedule: string) => `zerodag enable ${schedule}`,

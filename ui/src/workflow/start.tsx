@@ -22,6 +22,7 @@ type Props = { workflow: Workflow; schedule: Schedule | null; onClose: () => voi
 export function StartDialog({ workflow, schedule, onClose }: Props) {
   const [when, setWhen] = useState<When>("now");
   const [picked, setPicked] = useState("");
+  const [begins, setBegins] = useState("");
   const [text, setText] = useState("");
   const [again, setAgain] = useState(false);
   const [another] = useState(attemptName);
@@ -36,9 +37,10 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
   const others = readParams(text);
   const params = others.params && declared.params ? { params: { ...others.params, ...declared.params }, error: null } : { params: null, error: others.error ?? declared.error };
   const session = when === "now" ? utcTime(now) : when === "last" ? last.data : picked && zonedTime(picked, workflow.timezone);
+  const at = begins && zonedTime(begins, workflow.timezone);
   const start = useMutation({
     mutationFn: (sessionTime: string) =>
-      answered(client.PUT("/api/attempts", { body: { workflowId: workflow.id, sessionTime, params: params.params ?? {}, retryAttemptName: again ? another : null } })),
+      answered(client.PUT("/api/attempts", { body: { workflowId: workflow.id, sessionTime, params: params.params ?? {}, retryAttemptName: again ? another : null, at: at || null } })),
     onSuccess: async (attempt) => {
       void queries.invalidateQueries();
       onClose();
@@ -48,7 +50,7 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
       if (error instanceof Refusal && error.status === 409) setAgain(true);
     },
   });
-  const line = commands.startWith(workflow.project.name, workflow.name, when === "now" ? "now" : (session ?? ""), params.params ?? {}, again ? another : null);
+  const line = commands.startWith(workflow.project.name, workflow.name, when === "now" ? "now" : (session ?? ""), params.params ?? {}, again ? another : null, at);
   return (
     <Dialog open onClose={onClose} title={`Start ${workflow.name}`}>
       <form
@@ -72,6 +74,15 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
               <input type="datetime-local" step={1} value={picked} aria-label={`Session time in ${workflow.timezone}`} onFocus={() => setWhen("pick")} onChange={(e) => setPicked(e.target.value)} />
             }
           />
+        </fieldset>
+        <fieldset className={css.choice}>
+          <legend>Begin</legend>
+          <label>
+            <input type="datetime-local" step={1} value={begins} aria-label={`Begin at, in ${workflow.timezone}`} onChange={(e) => setBegins(e.target.value)} />
+            <span>
+              <small>{begins ? "It exists at once, and begins then" : "At once, unless a time is given"}</small>
+            </span>
+          </label>
         </fieldset>
         {form && <ParameterFields fields={form.fields} filled={filled} fill={(name, value) => setFilled((was) => ({ ...was, [name]: value }))} />}
         {!form?.closed && (
