@@ -2,7 +2,9 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -168,4 +170,82 @@ func TestPauseKill(t *testing.T) {
 		want(t, "paused", p.paused(a), "")
 		want(t, "state of the root", p.tasks(a)[0], " "+engine.Canceled.String())
 	})
+}
+
+// TestPauseCrash proves that a pause, and its end, survive the death of the server before and after any write: a caller who got no
+// answer asks again, nothing begins before the attempt is to go on, and then all does.
+func TestPauseCrash(t *testing.T) {
+	t.Parallel()
+	crashed := 0
+	for at := 1; at <= 30; at++ {
+		for _, on := range []bool{true, false} {
+			inBubble(t, func(w *world) {
+				w.on("long", lasting(time.Hour))
+				tries := 0
+				w.on("once", func(ctx context.Context, t *operators.Task) (operators.Result, error) {
+					if tries++; tries == 1 {
+						return failing(ctx, t)
+					}
+					return operators.Result{}, nil
+				})
+				p := w.serve()
+				a := p.run("zerodag: 1\n_parallel: true\n+a: {work>: long}\n+g:\n  +r: {_retry: {limit: 1, interval: 1800}, work>: once}\n  +b: {_if: true, work>: b}\n")
+				pass(time.Minute)
+				ask := func() error {
+					if on {
+						_, err := p.Pause(t.Context(), a.Site, a.ID, "alice", "")
+						return err
+					}
+					_, err := p.Unpause(t.Context(), a.Site, a.ID)
+					return err
+				}
+				if !on {
+					p.pause(a, true)
+				}
+				calls, dead := 0, false
+				w.intercept(func(string, bool) error {
+					if calls++; dead || calls == at {
+						dead = true
+						p.cut()
+						return errors.New("crashed")
+					}
+					return nil
+				})
+				err := ask()
+				pass(10 * time.Second)
+				p.crash()
+				w.intercept(nil)
+				if dead {
+					crashed++
+				}
+				p = w.serve()
+				if err != nil {
+					w.must(ask())
+				}
+				pass(6 * time.Minute) // a message that the dead server had comes again when its lease has ended
+				if on {
+					want(t, "paused", p.paused(a), "alice: ")
+					pass(5 * time.Hour)
+					want(t, "runs of +b while it is paused", runsOf(w, "+main+g+b"), 0)
+					p.pause(a, false)
+				}
+				want(t, "paused at the end", p.paused(a), "")
+				want(t, "status", p.end(a), "success")
+				want(t, "runs of +b", runsOf(w, "+main+g+b"), 1)
+			})
+		}
+	}
+	if crashed < 8 {
+		t.Errorf("it crashed at %d writes only", crashed)
+	}
+}
+
+// runsOf is how often a task ran.
+func runsOf(w *world, name string) (n int) {
+	for _, run := range w.ran() {
+		if strings.HasPrefix(run, name+"/") {
+			n++
+		}
+	}
+	return n
 }

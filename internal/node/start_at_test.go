@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -105,4 +106,49 @@ func TestStartAtSkips(t *testing.T) {
 		want(t, "status of one whose time came meanwhile", p.status(soon), "killed")
 		want(t, "status of one whose time came later", p.end(later), "success")
 	})
+}
+
+// TestStartAtCrash proves that an attempt begins at its time although the server dies before or after any write, while it is made
+// or when its time comes.
+func TestStartAtCrash(t *testing.T) {
+	t.Parallel()
+	crashed := 0
+	for call := 1; call <= 20; call++ {
+		inBubble(t, func(w *world) {
+			p := w.serve()
+			p.push("main.dig", "+a: {work>: a}\n+b: {work>: b}\n")
+			r := catalogue.StartRequest{Workflow: p.workflow("main").ID, SessionTime: time.Unix(1, 0), Params: param.New(), At: time.Now().Add(time.Hour)}
+			calls, dead := 0, false
+			w.intercept(func(string, bool) error {
+				if calls++; dead || calls == call {
+					dead = true
+					p.cut()
+					return errors.New("crashed")
+				}
+				return nil
+			})
+			_, _ = p.Start(t.Context(), r)
+			pass(time.Hour + time.Minute)
+			p.crash()
+			w.intercept(nil)
+			if dead {
+				crashed++
+			}
+			p = w.serve()
+			a, err := p.Start(t.Context(), r)
+			var there *host.Error
+			if errors.As(err, &there) && there.Code == host.Conflict {
+				a = *there.Existing
+			} else {
+				w.must(err)
+			}
+			want(t, "status", p.end(a), "success")
+			if n := len(w.ran()); n < 2 || n > 3 {
+				t.Errorf("with a crash at call %d there were %d runs", call, n)
+			}
+		})
+	}
+	if crashed < 8 {
+		t.Errorf("it crashed at %d writes only", crashed)
+	}
 }
