@@ -101,6 +101,8 @@ func (s schema) key(name string) object {
 		o = object{"const": dig.Latest}
 	case "_timeout":
 		o = object{"type": []any{"string", "object"}}
+	case "_env_files":
+		o = object{"type": []any{"string", "array"}, "items": object{"type": "string"}}
 	case "_ignore_error":
 		o = object{"type": []any{"boolean", "string", "object"}}
 	case "_store", "_repeat":

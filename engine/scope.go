@@ -1,6 +1,11 @@
 package engine
 
-import "zerodag/engine/param"
+import (
+	"slices"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
 
 // scope is what a task sees of the others (language.md 1.5): a chain of links, each
 // adding what one task exported or what one upstream and its descendants stored. Links
@@ -41,15 +46,20 @@ func (s *State) ParamsOf(id TaskID) *param.Map {
 }
 
 // EnvOf returns the variables that the groups around a task give to the commands of all tasks below them, the nearest
-// ones on top; nil for none.
-func (s *State) EnvOf(id TaskID) *param.Map {
-	var env *param.Map
+// ones on top, and what they say of files with variables, the nearest one last; nil for none.
+func (s *State) EnvOf(id TaskID) (env *param.Map, files []param.Value) {
 	for t := s.Task(s.task(id).Parent); t != nil; t = s.Task(t.Parent) {
-		if own := t.Config.Map("_env"); t.Level > 0 && t.Group && own != nil {
+		if t.Level == 0 || !t.Group {
+			continue
+		}
+		if own := t.Config.Map("_env"); own != nil {
 			env = param.Merge(own, env)
 		}
+		if own, ok := t.Config.Get("_env_files"); ok {
+			files = append(slices.Clone(dig.ListOf(own)), files...)
+		}
 	}
-	return env
+	return env, files
 }
 
 // ShownParamsOf is ParamsOf for people: without the parameters that the host lays below those of all attempts, which

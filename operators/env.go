@@ -1,8 +1,12 @@
 package operators
 
 import (
+	"errors"
+	"io/fs"
+	"slices"
 	"strconv"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -51,9 +55,53 @@ func ParamEnv(params *param.Map) ([]string, error) {
 	return env, nil
 }
 
-// LocalEnv is the task's own `_env`, with secrets in place. Keys of secrets are taken as
-// written here: `_secrets` does not re-mount them.
+// envFilesKey names files with variables.
+const envFilesKey = "_env_files"
+
+// LocalEnv is what a user wrote of the environment of the task's command, with secrets in place, the later one of a
+// name wins: variables of the host, those of `_env_files`, and `_env`. Keys of secrets are taken as written here:
+// `_secrets` does not re-mount them.
 func (t *Task) LocalEnv() ([]string, error) {
+	env, err := t.variables()
+	if err != nil {
+		return nil, err
+	}
+	own, err := t.ownEnv()
+	return append(env, own...), err
+}
+
+// variables are those of the host and of files, in which every reference to a secret was written.
+func (t *Task) variables() (env []string, err error) {
+	list := slices.Clone(t.Variables)
+	for _, f := range t.envFiles {
+		text, err := t.Files.Read(f.Name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && f.Optional:
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, param.Errorf("%s: there is no file %s in the project; write '%s?' if it may be missing", envFilesKey, f.Name, f.Name)
+		case err != nil:
+			return nil, err
+		}
+		read, err := dig.ReadEnvFile(f.Name, text)
+		if err != nil {
+			return nil, param.Errorf("%s: %s", envFilesKey, err)
+		}
+		for _, v := range read {
+			list = append(list, v.Name+"="+v.Value)
+		}
+	}
+	for _, v := range list {
+		if v, err = replaceForm(secretForm(), v, nil, t.requireUnmounted); err != nil {
+			return nil, err
+		}
+		env = append(env, v)
+	}
+	return env, nil
+}
+
+// ownEnv is `_env`.
+func (t *Task) ownEnv() ([]string, error) {
 	t.Params.Get("_env")
 	v, ok := t.Local.Get("_env")
 	if !ok || v == nil {

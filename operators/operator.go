@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -120,8 +121,13 @@ type Task struct {
 	// Template evaluates `${...}` in text, a file's content say, with Params as variables.
 	Template func(text string) (string, error)
 
-	captures   *captures   // what the command is to leave; nil: its file does not ask for anything
-	references *references // nil: nothing is data, every `${secret:key}` was written
+	// Variables are "NAME=value" for commands, below all others: `zerodag run --env-file`. References to secrets
+	// in their values are replaced.
+	Variables []string
+
+	envFiles   []dig.EnvFile // of `_env_files`, the later ones win
+	captures   *captures     // what the command is to leave; nil: its file does not ask for anything
+	references *references   // nil: nothing is data, every `${secret:key}` was written
 }
 
 // Identity says which run of which task this is.

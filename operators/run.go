@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/dig"
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
 )
@@ -22,13 +24,15 @@ type Evaluator interface {
 
 // Job is one run of one task, as a host hands it over.
 type Job struct {
-	Task              // Params, Local and Template are filled in by Run
-	Own    *param.Map // the task's own config, unevaluated
-	Env    *param.Map // variables that groups around it give to its command, below its own `_env`
-	Vars   *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
-	Scope  expr.Scope
-	Cancel bool // the attempt was killed: clean up, do not run
-	Level  int  // of the language that it is written in, see dig.Language
+	Task            // Params, Local and Template are filled in by Run
+	Own  *param.Map // the task's own config, unevaluated
+	Env  *param.Map // variables that groups around it give to its command, below its own `_env`
+	// EnvFiles are what groups around it say of files with variables, unevaluated; its own ones come after them.
+	EnvFiles []param.Value
+	Vars     *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
+	Scope    expr.Scope
+	Cancel   bool // the attempt was killed: clean up, do not run
+	Level    int  // of the language that it is written in, see dig.Language
 	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
 	Prepare bool
 	Ends    bool            // of such a run: it finds out what `outputs` of the file come to, after all tasks
@@ -183,6 +187,14 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	if j.Env.Len() > 0 {
 		own = param.Merge(own, param.New("_env", param.Merge(j.Env, own.Map("_env"))))
 	}
+	files := slices.Clone(j.EnvFiles)
+	if j.Level > 0 {
+		v, _ := j.Own.Get(envFilesKey)
+		files = append(files, dig.ListOf(v)...)
+	}
+	if len(files) > 0 {
+		own = param.Merge(own, param.New(envFilesKey, files))
+	}
 	bodies := branches(own)
 	if bodies != nil {
 		own = own.Without(bodies.Keys()...)
@@ -194,6 +206,13 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	}
 	if bodies != nil {
 		all, own = param.Merge(all, bodies), param.Merge(own, bodies)
+	}
+	if len(files) > 0 {
+		v, _ := all.Get(envFilesKey)
+		if j.envFiles, err = dig.ParseEnvFiles(v); err != nil {
+			return err
+		}
+		all, own = all.Without(envFilesKey), own.Without(envFilesKey)
 	}
 	if j.State == nil {
 		j.State = param.New()

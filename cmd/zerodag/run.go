@@ -3,7 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +42,7 @@ type runCommand struct {
 	showParams bool
 	threads    int
 	taskLog    string
+	envFiles   []string
 	timezone   string
 	strict     bool
 	accept     bool
@@ -76,6 +80,7 @@ func newRun(s streams) *cobra.Command {
 	f.BoolVarP(&c.showParams, "show-params", "E", false, "print parameters before each operator")
 	f.IntVar(&c.threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.StringVarP(&c.taskLog, "task-log", "O", "", "keep the logs of tasks below this `DIR`")
+	f.StringArrayVar(&c.envFiles, "env-file", nil, "give commands the KEY=value lines of a `FILE`, below _env_files and _env; may be given more than once, the later one wins")
 	f.BoolVar(&c.accept, "accept-local", false, acceptLocalUsage)
 	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: `timezone:` of the workflow says it")
 	f.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is run")
@@ -128,6 +133,10 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
+	variables, err := readEnvFiles(c.envFiles)
+	if err != nil {
+		return err
+	}
 	if err := ownState(project.Root()); err != nil {
 		return err
 	}
@@ -142,8 +151,29 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err := c.warn(project, workflow.Name+".dig", names, workflows, faults, params); err != nil {
 		return err
 	}
-	r := &localRun{runCommand: c, settings: settings, params: params, files: project, workflows: workflows, workflow: workflow, pattern: pattern}
+	r := &localRun{runCommand: c, settings: settings, params: params, variables: variables, files: project, workflows: workflows, workflow: workflow, pattern: pattern}
 	return r.do(ctx)
+}
+
+// readEnvFiles reads the variables of files that --env-file names, in their order.
+func readEnvFiles(names []string) (variables []string, err error) {
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("read variables of --env-file: there is no file %s, seen from the current folder", name)
+		case err != nil:
+			return nil, fmt.Errorf("read variables of --env-file: %w", err)
+		}
+		list, err := dig.ReadEnvFile(name, text)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range list {
+			variables = append(variables, v.Name+"="+v.Value)
+		}
+	}
+	return variables, nil
 }
 
 // warn tells what looks wrong in the workflow's file, and which schedules of others are.
@@ -196,6 +226,7 @@ type localRun struct {
 	*runCommand
 	settings  settings
 	params    *param.Map
+	variables []string // for all commands, "NAME=value"
 	files     files.Project
 	workflows []dig.Workflow
 	workflow  dig.Workflow
@@ -309,6 +340,7 @@ func (r *localRun) attempt(ctx context.Context) (*engine.State, error) {
 		Store:     files.NewParamStore(r.files.Root()+"/.digdag/params", time.Now),
 		Notifier:  notifier,
 		HTTP:      &httpclient.Clients{},
+		Variables: r.variables,
 		Config:    config,
 		Evaluator: pool,
 		Project:   local.Project{ID: 1, Name: localProjectName, Revision: time.Now().UTC().Format(time.RFC3339)},

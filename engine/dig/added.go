@@ -32,6 +32,7 @@ func additions() []addition {
 		{"_if", AtTop | AtGroup | AtTask, checkIf},
 		{defaultsKey, AtTop, checkDefaults},
 		{"_env", AtTop | AtGroup, checkEnv},
+		{envFilesKey, AtTop | AtGroup | AtTask, checkEnvFiles},
 		{priorityKey, AtTop | AtGroup | AtTask, checkPriority},
 		{concurrencyKey, AtTop, checkConcurrency},
 		{paramsKey, AtTop, checkParams},

@@ -80,3 +80,33 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// FuzzEnvFile: any text is a list of variables that a command can have, or errors with their lines; in quotes, each value
+// is read as it was.
+func FuzzEnvFile(f *testing.F) {
+	for _, text := range []string{"A=1", "export B = \"x\\n\" # c\r\n", "C='$a'", "\ufeffD=#", "E", "F=\"", "=", "G='a' b", "export=1", "#"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := ReadEnvFile("f", []byte(text))
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "f:") {
+				t.Errorf("an error without its place: %v", err)
+			}
+			return
+		}
+		quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+		for _, v := range list {
+			if !envName().MatchString(v.Name) || strings.Contains(v.Value, "\x00") {
+				t.Errorf("no command can have %q", v)
+			}
+			if strings.Contains(v.Value, "\n") || len(text) > 1000 { // which are written in another way, and may be too long then
+				continue
+			}
+			again, err := ReadEnvFile("f", []byte(v.Name+`="`+quote.Replace(v.Value)+`"`))
+			if err != nil || len(again) != 1 || again[0] != v {
+				t.Errorf("%q in quotes is read as %q: %v", v, again, err)
+			}
+		}
+	})
+}

@@ -250,6 +250,7 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	c.plugins(path, config)
 	c.given(append(slices.Clone(path), "_export"), name, config.Map("_export"), c.known.Given, "")
 	c.docker(path, name, config)
+	c.envFiles(path, name, config)
 	around := c.exports
 	c.exports = c.exported(path, name, around, config.Map("_export"))
 	defer func() { c.exports = around }()

@@ -125,6 +125,27 @@ func (c *critic) runsCommand(operator string) bool {
 	return slices.Contains(c.known.parameters(operator), "_env") || operator == "py" || operator == "rb"
 }
 
+// envFiles looks at the files of variables that a task names: whether they are there, and can be read.
+func (c *critic) envFiles(path []string, task string, config *param.Map) {
+	if c.level == 0 {
+		return
+	}
+	place := append(slices.Clone(path), envFilesKey)
+	for _, v := range ListOf(valueOf(config, envFilesKey)) {
+		f, fault, _ := envFileOf(v, true)
+		if fault != "" || strings.Contains(f.Name, "${") {
+			continue
+		}
+		text, err := c.read(f.Name)
+		switch _, wrong := ReadEnvFile(f.Name, text); {
+		case errors.Is(err, ErrNotFound) && !f.Optional:
+			c.warn(place, task, "the path is relative to the folder of the project; write '"+f.Name+"?' if it may be missing", "the file %s of variables is not in the project", f.Name)
+		case err == nil && wrong != nil:
+			c.warn(place, task, "mend the file: every task that reads it will fail", "%s", wrong)
+		}
+	}
+}
+
 // environment looks at what a command is given, and where it runs. Its operator stands under the key command.
 func (c *critic) environment(at []string, task, operator, command string, config *param.Map) {
 	for _, key := range config.Map("_env").Keys() {

@@ -100,7 +100,7 @@ func flow(list []param.Value) string {
 		case *param.Map, []param.Value:
 			return ""
 		case string:
-			if parts[i] = scalar(x); strings.ContainsAny(parts[i], "[]{},") && parts[i][0] != '"' {
+			if parts[i] = scalar(x); strings.ContainsAny(parts[i], "[]{},?") && parts[i][0] != '"' {
 				parts[i] = quoted(x)
 			}
 		default:

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -29,13 +30,13 @@ func lostKeys() map[string]string {
 		"worker_selector": "run the server where the commands are to run", "registry_auths": "log in to the registry where the commands run",
 		"s3": "see `s3_copy>` and its relatives", "redis": "run a client of Redis as a command", "llm": "run a command that asks the model", "harness": "run the tool as a command",
 		"harnesses": "run the tool as a command", "kubernetes": "run kubectl as a command", "run_config": "write `fixed: true` at parameters that nobody may change",
-		"dotenv": "write the variables into `_env`", "queue": "write `concurrency`, or `_pool` at tasks and `zerodag pool set NAME SLOTS`",
+		"queue": "write `concurrency`, or `_pool` at tasks and `zerodag pool set NAME SLOTS`",
 	}
 }
 
 // readElsewhere are the keys of a workflow that this package reads.
 func (w *workflow) read() []string {
-	return []string{"name", "description", "type", "shell", "working_dir", "schedule", "skip_if_successful", "catchup_window", "overlap_policy", "env", "handler_on",
+	return []string{"name", "description", "type", "shell", "working_dir", "schedule", "skip_if_successful", "catchup_window", "overlap_policy", "env", "dotenv", "handler_on",
 		"step_types", "steps", "timeout_sec", "delay_sec", "preconditions", "max_active_runs", "max_active_steps", "params", "retry_policy", "container", "secrets", "defaults", "ssh"}
 }
 
@@ -68,6 +69,7 @@ func (w *workflow) translate() *param.Map {
 	set("schedule", w.schedule())
 	set("params", params)
 	set("_export", w.export(env, steps))
+	set("_env_files", w.dotenv())
 	set("_env", w.variables(params, env, secrets))
 	if n := w.whole(w.Map, "timeout_sec"); n > 0 {
 		set("_timeout", strconv.FormatInt(n, 10)+"s")
@@ -107,6 +109,28 @@ func (w *workflow) whole(m *param.Map, key string) int64 {
 		w.lost(m, key, "write a number", "%s is no whole number: %s", key, param.Text(v))
 	}
 	return n
+}
+
+// dotenv are the files of variables, which may all be missing there; nil for none.
+func (w *workflow) dotenv() param.Value {
+	v, _ := w.Get("dotenv")
+	var files []param.Value
+	for _, v := range dig.ListOf(v) {
+		name := textOf(v)
+		if name == "" {
+			continue
+		}
+		if _, err := dig.ParseEnvFiles(name); err != nil {
+			w.lost(w.Map, "dotenv", "give the file a name without a dot, in the project, and write it into `_env_files`; what only your machine has: `zerodag run --env-file "+name+"`",
+				"%s is not taken over: a push takes no such file along", name)
+			continue
+		}
+		files = append(files, strings.TrimSuffix(name, "?")+"?")
+	}
+	if files == nil {
+		return nil
+	}
+	return files
 }
 
 // schedule turns cron patterns into a schedule.

@@ -34,17 +34,19 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		RetryAttemptName: a.RetryName, TaskID: int64(t.ID), TaskName: t.Name,
 		Dispatch: t.Dispatch, RetryCount: count, StartedAt: t.StartedAt,
 	}
+	env, files := l.state.EnvOf(t.ID)
 	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: state, Now: now, TaskLimit: w.Limits.Tasks,
 			Store: r.Store(a.Site), Notifier: notifier{r, a, l.workflow.Revision.Name, failureOf(l.state, t)}, HTTP: r.HTTP, Network: r.Network,
 			Config: r.Config, Workflows: required{w.Catalogue, a},
 		},
-		Own:    t.Config,
-		Env:    l.state.EnvOf(t.ID),
-		Vars:   l.state.ParamsOf(t.ID),
-		Scope:  expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: execution.Seed(id)},
-		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
+		Own:      t.Config,
+		Env:      env,
+		EnvFiles: files,
+		Vars:     l.state.ParamsOf(t.ID),
+		Scope:    expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: execution.Seed(id)},
+		Cancel:   t.Cancel, Level: t.Level, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
 	}}
 }
 

@@ -36,19 +36,22 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		Dispatch: t.Dispatch, RetryCount: t.RetryCount, StartedAt: t.StartedAt,
 	}
 	vars := a.State.ParamsOf(t.ID)
+	env, files := a.State.EnvOf(t.ID)
 	return &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: t.Progress.Params, Now: a.now, TaskLimit: h.taskLimit(),
 			Log: h.Log(id), Store: h.Store, Notifier: h.Notifier,
-			HTTP: h.HTTP, Config: h.Config, Workflows: starter(func(_ context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
+			Variables: h.Variables,
+			HTTP:      h.HTTP, Config: h.Config, Workflows: starter(func(_ context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
 				return h.startRequired(ctx, r)
 			}),
 		},
-		Own:    t.Config,
-		Env:    a.State.EnvOf(t.ID),
-		Vars:   vars,
-		Scope:  expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
-		Cancel: t.Cancel, Level: t.Level, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
+		Own:      t.Config,
+		Env:      env,
+		EnvFiles: files,
+		Vars:     vars,
+		Scope:    expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
+		Cancel:   t.Cancel, Level: t.Level, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
 
 		EvalStored: a.evalStored,
 	}

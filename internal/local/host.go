@@ -28,6 +28,7 @@ type Options struct {
 	Store     operators.ParamStore // optional
 	Notifier  operators.Notifier
 	HTTP      operators.HTTPClient
+	Variables []string   // "NAME=value" for all commands, see operators.Task
 	Config    *param.Map // system configuration below "config."; optional
 	Evaluator operators.Evaluator
 
