@@ -65,7 +65,7 @@ func load(read Source, names []string) (l loaded) {
 		}
 		p := newProject(read)
 		p.seen = all
-		if raw := p.file(name); raw != nil && !p.lost {
+		if raw := p.workflow(name); raw != nil && !p.lost {
 			d := define(workflowName(name), folderOf(name), raw, p.calendarOf(name, raw))
 			l.wrong = append(l.wrong, p.located(name, raw, d.wrong)...)
 			l.unused = append(l.unused, p.located(name, raw, d.unused)...)
@@ -74,6 +74,7 @@ func load(read Source, names []string) (l loaded) {
 		}
 		l.errs = append(l.errs, p.errs...)
 	}
+	l.errs = once(l.errs) // what is wrong with the settings of the project was found for each file
 	return l
 }
 
@@ -99,7 +100,7 @@ func Callee(read Source, name string) (*param.Map, error) {
 		return nil, Errors{{Message: "File name must not include ..: " + name}}
 	}
 	p := newProject(read)
-	return p.callee(name, p.file(name))
+	return p.callee(name, p.workflow(name))
 }
 
 // CalleeText is Callee for the text that http_call> received; name is for messages.

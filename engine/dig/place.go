@@ -24,7 +24,7 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, 
 // known, it is the place of the task that made it. found is false when the workflow cannot be read.
 func Find(read Source, file, task, message string) (place Place, found bool) {
 	p := newProject(read)
-	raw := p.file(file)
+	raw := p.workflow(file)
 	if raw == nil || p.lost {
 		return Place{}, false
 	}
@@ -34,7 +34,7 @@ func Find(read Source, file, task, message string) (place Place, found bool) {
 // Places is Find for many tasks at once, without a message: by their names, those that are found.
 func Places(read Source, file string, tasks []string) map[string]Place {
 	p, places := newProject(read), map[string]Place{}
-	raw := p.file(file)
+	raw := p.workflow(file)
 	if raw == nil || p.lost {
 		return places
 	}
@@ -51,7 +51,7 @@ func Places(read Source, file string, tasks []string) map[string]Place {
 // cannot be read.
 func Names(read Source, file, task string) map[string]Place {
 	p, names := newProject(read), map[string]Place{}
-	raw := p.file(file)
+	raw := p.workflow(file)
 	if raw == nil || p.lost {
 		return names
 	}
@@ -193,7 +193,7 @@ func (f *finder) call(command param.Value, rest string) {
 	if path.Ext(name) != suffix {
 		name += suffix
 	}
-	if raw := f.project.file(name); raw != nil {
+	if raw := f.project.workflow(name); raw != nil {
 		f.file = name
 		f.task(raw, rest)
 	}

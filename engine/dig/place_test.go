@@ -157,3 +157,26 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// TestPlacesInTheBase proves that what came from the settings of the project is found there, and what a file has in place
+// of it in the file.
+func TestPlacesInTheBase(t *testing.T) {
+	t.Parallel()
+	read := mapSource(map[string]string{
+		"main.dig":    "zerodag: 1\n_export: {own: 1}\n_finally:\n  fail>: x\n+a:\n  echo>: x\n",
+		"zerodag.yml": "zerodag: 1\nbase:\n  _finally:\n    echo>: base\n  _export: {own: 2, far: 3}\n  _error:\n    fail>: x\n",
+	})
+	for task, want := range map[string]string{
+		"+main^error":   "zerodag.yml:7:5",
+		"+main^finally": "main.dig:4:3",
+		"+main+a":       "main.dig:6:3",
+	} {
+		if at, found := Find(read, "main.dig", task, ""); !found || at.String() != want {
+			t.Errorf("%s: got %v, want %s", task, at, want)
+		}
+	}
+	names := Names(read, "main.dig", "+main+a")
+	if own, far := names["own"].String(), names["far"].String(); own != "main.dig:2:11" || far != "zerodag.yml:5:21" {
+		t.Errorf("got %s and %s", own, far)
+	}
+}

@@ -65,7 +65,7 @@ func Warnings(read Source, names []string, known Known) Errors {
 		}
 		p := newProject(read)
 		p.doubts = &Errors{}
-		raw := p.file(name)
+		raw := p.workflow(name)
 		if raw == nil || len(p.errs) > 0 {
 			continue
 		}

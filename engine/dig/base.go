@@ -1,0 +1,124 @@
+package dig
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// SettingsFile is the file of a project with what holds for all of its gated workflow files. A project without such files
+// may use the name for something else: nobody reads it.
+const SettingsFile = "zerodag.yml"
+
+// baseKey is its key with the keys that lie under the top of each file.
+const baseKey = "base"
+
+const settingsForm = "write `zerodag: 1` and, below `base:`, keys of the top of a workflow file"
+
+// BaseKeys are those that `base:` may have. A schedule is no such key: the files that others call have none.
+func BaseKeys() []string {
+	return slices.DeleteFunc(append(TopKeys(), AddedKeys(AtTop)...), func(key string) bool { return key == levelKey || key == "schedule" })
+}
+
+// workflow is file for a workflow: a gated one has the keys of `base:` that it lacks.
+func (p *project) workflow(name string) *param.Map {
+	raw := p.file(name)
+	if raw == nil || p.lost || !raw.Has(levelKey) {
+		return raw
+	}
+	base := p.base()
+	if base.Len() == 0 {
+		return raw
+	}
+	for _, key := range append([]string{"_error", "_check"}, closingKeys()...) {
+		if raw.Has(key) { // one task takes the place of another
+			base = p.without(base, key)
+		}
+	}
+	return p.overlay(base, raw)
+}
+
+// base reads the settings of the project and returns what lies under its gated files; nil where there is nothing, or where
+// something is wrong, which was reported.
+func (p *project) base() *param.Map {
+	text, err := p.read(SettingsFile)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	own := &project{read: p.read, places: p.places, budget: p.budget, seen: p.seen, doubts: p.doubts}
+	defer func() { p.errs = append(p.errs, own.errs...) }()
+	var raw *param.Map
+	if err != nil {
+		own.errs = append(own.errs, Error{File: SettingsFile, Message: "read the settings of the project: " + err.Error()})
+	} else {
+		raw = own.mapping(SettingsFile, text)
+	}
+	if raw == nil || own.lost || len(own.errs) > 0 {
+		return nil
+	}
+	base, problems := readSettings(raw)
+	if own.errs = own.located(SettingsFile, raw, problems); len(own.errs) > 0 {
+		return nil
+	}
+	return base
+}
+
+// readSettings checks what a project says of its files.
+func readSettings(raw *param.Map) (base *param.Map, problems []problem) {
+	fail := func(hint, message string, path ...string) {
+		problems = append(problems, problem{path: path, Error: Error{Message: message, Hint: hint}})
+	}
+	if _, fault, hint := levelOf(raw); fault != "" {
+		fail(hint, fault, levelKey)
+	} else if !raw.Has(levelKey) {
+		fail(settingsForm, SettingsFile+" does not say the level of the language", raw.Keys()[:min(1, raw.Len())]...)
+	}
+	for _, key := range raw.Keys() {
+		if key != levelKey && key != baseKey {
+			fail(settingsForm, "'"+key+"' is not read by anybody", key)
+		}
+	}
+	v, there := raw.Get(baseKey)
+	base, ok := v.(*param.Map)
+	if !ok {
+		if there {
+			fail(settingsForm, "'"+baseKey+"' must be an object", baseKey)
+		}
+		return nil, problems
+	}
+	for _, key := range base.Keys() {
+		if slices.Contains(BaseKeys(), key) {
+			continue
+		}
+		hint := "it may have " + strings.Join(BaseKeys(), ", ")
+		if s := didYouMean(key, BaseKeys()); s != "" {
+			hint = s
+		}
+		fail(hint, "'"+key+"' is nothing that all files can have", baseKey, key)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	whole := base.Clone()
+	whole.Set(levelKey, int64(Latest))
+	for _, one := range define("base", "", whole, nil).problems {
+		one.path, one.Task = append([]string{baseKey}, one.path...), ""
+		problems = append(problems, one)
+	}
+	return base, problems
+}
+
+// without is a mapping without a key, where the places of its keys are kept.
+func (p *project) without(m *param.Map, key string) *param.Map {
+	i := slices.Index(m.Keys(), key)
+	if i < 0 {
+		return m
+	}
+	out := m.Without(key)
+	if at := p.places[m]; i < len(at) {
+		p.places[out] = slices.Delete(slices.Clone(at), i, i+1)
+	}
+	return out
+}
