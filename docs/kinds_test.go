@@ -169,10 +169,10 @@ func (l *library) checkCases(_ string, words []string) (wrong []string) {
 // checkPath leaves pages to checkPage, and paths of users' projects and of what is fetched alone.
 func checkPath(_ *library, from string, words []string) []string {
 	name := words[1]
-	plugins := from == "docs/plugins.md" || from == "examples/plugins/README.md"
+	plugins := slices.Contains([]string{"docs/plugins.md", "docs/language/zerodag-1.md", "examples/plugins/README.md"}, from)
 	switch {
 	case path.Ext(name) == ".md", placeholder.MatchString(name), strings.Contains(name, "/node_modules/"):
-	case plugins && strings.HasPrefix(name, "operators/"):
+	case plugins && path.Dir(name) == "operators":
 	case !exists(name):
 		return []string{"there is no " + name}
 	}

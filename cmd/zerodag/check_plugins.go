@@ -15,10 +15,11 @@ func projectOperators(root string) (names []string, warnings dig.Errors, err err
 	}
 	for _, f := range files {
 		where := plugin.Folder + "/" + f.File
-		if !f.Executable && !plugin.IsScript(root, f) {
+		isWorkflow := dig.IsOperatorFile(where)
+		if !f.Executable && !isWorkflow && !plugin.IsScript(root, f) {
 			continue
 		}
-		if !f.Executable {
+		if !f.Executable && !isWorkflow {
 			warnings = append(warnings, dig.Error{File: where, Message: plugin.NotExecutable(f.File)})
 		} else if code, clash := check.Clash(where, f.Name, names); code != "" {
 			warnings = append(warnings, clash)

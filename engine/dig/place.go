@@ -109,6 +109,8 @@ func (f *finder) task(config *param.Map, rest string) {
 		f.child(config, rest)
 	case strings.HasPrefix(rest, "^sub") && operator == "call":
 		f.call(command, rest[len("^sub"):])
+	case strings.HasPrefix(rest, "^sub^sub") && f.writtenIn(operator) != "":
+		f.open(f.writtenIn(operator), rest[len("^sub^sub"):])
 	case strings.HasPrefix(rest, "^sub"):
 		f.made(config, operator, rest[len("^sub"):])
 	default:
@@ -193,10 +195,24 @@ func (f *finder) call(command param.Value, rest string) {
 	if path.Ext(name) != suffix {
 		name += suffix
 	}
+	f.open(name, rest)
+}
+
+// open goes on in a file.
+func (f *finder) open(name, rest string) {
 	if raw := f.project.workflow(name); raw != nil {
 		f.file = name
 		f.task(raw, rest)
 	}
+}
+
+// writtenIn is the workflow file that an operator of the project is; "" for none.
+func (f *finder) writtenIn(operator string) string {
+	name := operatorFile(operator)
+	if _, err := f.read(name); err != nil {
+		return ""
+	}
+	return name
 }
 
 // quote finds the text in a task that the message quotes: an expression that could not be evaluated.

@@ -137,13 +137,21 @@ func (c *critic) envFiles(path []string, task string, config *param.Map) {
 			continue
 		}
 		text, err := c.read(f.Name)
-		switch _, wrong := ReadEnvFile(f.Name, text); {
+		var wrong Errors
+		_, invalid := ReadEnvFile(f.Name, text)
+		switch {
 		case errors.Is(err, ErrNotFound) && !f.Optional:
 			c.warn(place, task, "the path is relative to the folder of the project; write '"+f.Name+"?' if it may be missing", "the file %s of variables is not in the project", f.Name)
-		case err == nil && wrong != nil:
-			c.warn(place, task, "mend the file: every task that reads it will fail", "%s", wrong)
+		case err == nil && errors.As(invalid, &wrong):
+			c.faulty(place, task, wrong)
 		}
 	}
+}
+
+// faulty tells the first of what is wrong with a file that a task needs.
+func (c *critic) faulty(place []string, task string, errs Errors) {
+	first := errs[0]
+	c.warn(place, task, first.Hint, "%s", Error{File: first.File, Line: first.Line, Column: first.Column, Message: first.Message})
 }
 
 // environment looks at what a command is given, and where it runs. Its operator stands under the key command.

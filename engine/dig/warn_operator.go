@@ -33,6 +33,7 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	c.bodies(at, task, name, key, config)
 	c.rounds(place, task, name, command)
 	c.misread(at, task, name, key, config)
+	c.written(at, task, name, key, config)
 	for k, v := range config.All() {
 		c.foreign(append(slices.Clone(at), k), task, name, v)
 	}

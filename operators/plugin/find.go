@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/operators"
 )
@@ -61,7 +62,7 @@ func declared(v param.Value, name string) ([]string, error) {
 	return command, nil
 }
 
-// fileOf finds the executable behind a name in a project's folder; "" when there is none.
+// fileOf finds the executable behind a name in a project's folder, or else the workflow file; "" when there is none.
 func fileOf(root, name string) (string, error) {
 	if !nameForm().MatchString(name) {
 		return "", nil
@@ -70,10 +71,12 @@ func fileOf(root, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var ready, locked []string
+	var ready, written, locked []string
 	for _, f := range all {
 		switch {
 		case f.Name != name && f.File != name:
+		case dig.IsOperatorFile(Folder + "/" + f.File):
+			written = append(written, f.File)
 		case f.Executable:
 			ready = append(ready, f.File)
 		default:
@@ -85,6 +88,8 @@ func fileOf(root, name string) (string, error) {
 		return ready[0], nil
 	case len(ready) > 1:
 		return "", param.Errorf("%s> is ambiguous: keep one of %s/%s", name, Folder, strings.Join(ready, ", "+Folder+"/"))
+	case len(written) > 0:
+		return written[0], nil
 	case len(locked) > 0:
 		return "", param.Errorf("%s", NotExecutable(locked[0]))
 	}

@@ -1,12 +1,13 @@
 // Package plugin is every operator that a project brings itself: an executable that gets a
-// request as JSON on stdin and may leave an answer as JSON in a file. docs/plugins.md is
-// the protocol. Agents with a sandbox call it; it must start nothing but through Commands,
+// request as JSON on stdin and may leave an answer as JSON in a file, or a workflow file with
+// parameters. docs/plugins.md is the protocol. Agents with a sandbox call it; it must start nothing but through Commands,
 // and must hand out no secret that the task does not name.
 package plugin
 
 import (
 	"context"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/operators"
 )
@@ -20,6 +21,9 @@ func find(t *operators.Task, name string) (operators.Operator, bool, error) {
 	command, err := commandOf(t, name)
 	if err != nil || command == nil {
 		return operators.Operator{}, false, err
+	}
+	if file := command[0]; len(command) == 1 && dig.IsOperatorFile(file) {
+		return operators.Operator{Name: name, Summary: "runs a workflow file of the project", Retries: true, Run: written{name, file}.run}, true, nil
 	}
 	p := program{name, command}
 	return operators.Operator{Name: name, Summary: "runs an executable of the project", Retries: true, Run: p.run, Clean: p.clean}, true, nil

@@ -1,0 +1,39 @@
+package plugin
+
+import (
+	"context"
+	"strings"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// written is an operator that is a workflow file: its keys are the `params` of the file, which runs as by call>.
+type written struct{ name, file string }
+
+func (w written) run(_ context.Context, t *operators.Task) (operators.Result, error) {
+	config, err := t.Files.Load(w.file)
+	if err != nil {
+		return operators.Result{}, t.FileError(w.file, err)
+	}
+	if language, _ := dig.Gate(config); language.Level == 0 {
+		return operators.Result{}, param.Errorf("%s", dig.OperatorGate(w.file))
+	}
+	given := param.New()
+	for key, v := range t.Local.All() {
+		if strings.HasPrefix(key, "_") || strings.HasSuffix(key, ">") {
+			continue
+		}
+		t.Params.Get(key) // which is a use of it
+		given.Set(key, v)
+	}
+	declared := dig.ParamsOf(config)
+	command, _ := t.Params.Get("_command")
+	filled, faults := declared.Arguments(w.name, command, given)
+	if len(faults) > 0 {
+		return operators.Result{}, param.Errorf("%s: %s", w.file, strings.Join(faults, "; "))
+	}
+	// The call is a task of its own, so that the file is read, checked and run as any other that is called.
+	return operators.Result{Subtasks: param.New("call>", w.file, "_workdir", "."), Export: filled}, nil
+}
