@@ -31,6 +31,9 @@ function refused(run: () => string): string {
   }
 }
 
+/** The id in the first line of a list. */
+const backfillOf = (list: string) => /^([0-9]+) /m.exec(list)![1]!;
+
 async function runLines(server: Server) {
   const folder = mkdtempSync(join(tmpdir(), "zerodag-lines-"));
   const run = (line: string) => server.shell(line, folder);
@@ -46,7 +49,9 @@ async function runLines(server: Server) {
     start: run(commands.start("hello", "hello")),
     startWith: run(commands.startWith("hello", "hello", "2026-11-20T00:00:00+09:00", { text: "a 'b'", n: 1 }, "page-1")) +
       run(commands.startWith("hello", "hello", "2026-11-21T00:00:00+09:00", {}, null, new Date(Date.now() + 86_400_000).toISOString())),
-    backfill: run(commands.backfill("sales", "hourly", "2026-11-17", 2)),
+    backfill: run(commands.backfill("sales", "hourly", "2026-11-17", 2)) + run("zerodag backfill sales slow --dates 2026-11-16"),
+    backfills: run(commands.backfills("sales", "hourly")),
+    killBackfill: run(commands.killBackfill(backfillOf(run(commands.backfills("sales", "slow"))))),
     skip: run(commands.skip(await schedule(server), 1)),
     disable: run(commands.disable(await schedule(server))),
     enable: run(commands.enable(await schedule(server))),
@@ -74,6 +79,8 @@ async function runLines(server: Server) {
   expect(ran.startWith).toContain("page-1");
   expect(ran.startWith).toContain("a 'b'");
   expect(ran.backfill.match(/2026-11-17/g)?.length).toBeGreaterThan(0);
+  expect(ran.backfills).toContain("hourly");
+  expect(ran.killBackfill).toMatch(/kill/);
   expect(ran.fork).toContain("attempt id");
   expect(ran.makeToken).toContain("token: zdt_");
   expect(server.cli("tokens", "list")).not.toContain("of the page");

@@ -103,3 +103,47 @@ test("what was skipped and what failed without harm is told apart from what succ
   await page.getByRole("button", { name: "Graph" }).click();
   await expect(page.getByRole("img", { name: "skipped" }).first()).toBeVisible();
 });
+
+const past = `zerodag: 1
+schedule: {daily>: "02:00:00"}
++wait:
+  _if: \${session_date > '2026-11-02'}
+  sh>: test \${session_date} != 2026-11-03 && sleep 1000
+`;
+
+test("a backfill is shown as one thing, held, released and killed", async ({ page }) => {
+  const server = new Server();
+  await server.start();
+  try {
+    server.push("shop", { "past.dig": past });
+    const { projects } = await server.get<{ projects: { id: string }[] }>("/api/projects");
+    const url = `${server.url}/projects/${projects[0]!.id}/past?tab=backfills`;
+    await page.goto(url);
+    await expect(page.getByText("This workflow has no backfill yet")).toBeVisible();
+    server.cli("backfill", "shop", "past", "--from", "2026-11-01", "--to", "2026-11-08", "--parallel", "2");
+    const row = page.getByRole("listitem", { name: /^Backfill [0-9]+$/ });
+    await page.goto(url);
+    await expect(row).toContainText("2 succeeded, 1 failed, 2 running, 3 to come", { timeout: 30_000 });
+    await expect(row).toContainText("8 sessions, 2 at once");
+    await row.getByRole("button", { name: "Hold" }).click();
+    await expect(row).toContainText("held: nothing further begins");
+    for (const { theme, width } of looks) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: 800 });
+      await look(page, "backfills", width, theme);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await row.getByRole("button", { name: "Release" }).click();
+    await expect(row.getByRole("button", { name: "Hold" })).toBeVisible();
+    await row.getByRole("button", { name: "Kill…" }).click();
+    const dialog = page.getByRole("dialog");
+    await expect(dialog).toContainText("what runs is killed: 2 of its sessions. 3 never run.");
+    await dialog.getByRole("button", { name: "Kill it" }).click();
+    await expect(row).toContainText("killed", { timeout: 15_000 });
+    await expect(row).toContainText("3 never begun", { timeout: 15_000 });
+    await row.getByRole("link", { name: /^attempt / }).first().click();
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("past");
+  } finally {
+    await server.stop();
+  }
+});

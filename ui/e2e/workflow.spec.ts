@@ -118,7 +118,7 @@ test.describe("a workflow", () => {
 
   test("is backfilled after a look at the days that have sessions", async ({ page, server }) => {
     await page.goto(`/projects/${project}/daily`);
-    await page.getByRole("button", { name: "Backfill" }).click();
+    await page.getByRole("button", { name: "Backfill", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("From").fill("2026-11-17");
     await dialog.getByLabel("To").fill("2026-11-21");
@@ -126,8 +126,13 @@ test.describe("a workflow", () => {
     await expect(dialog.getByRole("row", { name: /2026-11-20/ })).toContainText("failed");
     await expect(dialog.getByRole("row", { name: /2026-11-20/ }).getByRole("checkbox")).toBeDisabled();
     await dialog.getByRole("row", { name: /2026-11-17/ }).getByRole("checkbox").uncheck();
+    await dialog.getByLabel("At once").fill("2");
     await dialog.getByRole("button", { name: "Start 1" }).click();
     await expect(dialog).toBeHidden();
+    await expect(page).toHaveURL(/tab=backfills/);
+    const done = page.getByRole("listitem", { name: /^Backfill [0-9]+$/ });
+    await expect(done).toContainText("over, with failures");
+    await expect(done).toContainText("1 session, 2 at once");
     const sessions = await server.get<{ sessions: { sessionTime: string }[] }>(`/api/projects/${project}/sessions?workflow=daily`);
     const times = sessions.sessions.map((s) => s.sessionTime);
     expect(times).toContain("2026-11-18T00:00:00+09:00");
@@ -190,7 +195,7 @@ test.describe("a workflow", () => {
       await expect(page.getByRole("dialog")).toContainText("zerodag start");
       await look(page, "start", width, theme);
       await page.keyboard.press("Escape");
-      await page.getByRole("button", { name: "Backfill" }).click();
+      await page.getByRole("button", { name: "Backfill", exact: true }).click();
       await page.getByRole("dialog").getByLabel("From").fill("2026-11-17");
       await expect(page.getByRole("dialog").getByRole("row").nth(1)).toBeVisible();
       await look(page, "backfill", width, theme);

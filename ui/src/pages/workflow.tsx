@@ -18,6 +18,7 @@ import { Distance, Duration, SessionTime, Time } from "../parts/time";
 import { useKeys } from "../shell/keys";
 import { useTitle } from "../shell/title";
 import { BackfillDialog } from "../workflow/backfill";
+import { BackfillsPanel } from "../workflow/backfills";
 import { GridView } from "../workflow/grid";
 import { gridQuery, type Schedule, scheduleQuery, type Workflow, workflowOfQuery } from "../workflow/queries";
 import { SchedulePanel } from "../workflow/schedule";
@@ -30,6 +31,7 @@ import css from "./workflow.module.css";
 const tabs = [
   ["grid", "Grid"],
   ["schedule", "Schedule"],
+  ["backfills", "Backfills"],
   ["source", "Source"],
 ] as const;
 
@@ -62,6 +64,10 @@ function Shown({ workflow }: { workflow: Workflow }) {
     ...(mayWrite && schedule.data ? [{ keys: "b", does: "Backfill", run: () => setAsking("backfill") }] : []),
     ...tabs.map(([tab, says], i) => ({ keys: String(i + 1), does: `Show ${says.toLowerCase()}`, run: () => choose(tab) })),
   ]);
+  const closeBackfill = (started: boolean) => {
+    setAsking(null);
+    if (started) choose("backfills");
+  };
   const newest = top.data?.columns[0]?.id ?? null;
   return (
     <div className={css.page}>
@@ -92,12 +98,13 @@ function Shown({ workflow }: { workflow: Workflow }) {
               <GridView workflow={workflow} shown={shown ?? newest} show={setShown} filter={q} />
             ))}
           {tab === "schedule" && (schedule.data ? <SchedulePanel schedule={schedule.data} /> : schedule.data === null ? <NoSchedule /> : <Loading query={schedule} />)}
+          {tab === "backfills" && <BackfillsPanel workflow={workflow} ask={mayWrite && schedule.data ? () => setAsking("backfill") : null} />}
           {tab === "source" && <SourcePanel workflow={workflow} />}
         </div>
         {tab === "grid" && (shown ?? newest) && <Summary attempt={(shown ?? newest)!} workflow={workflow} />}
       </div>
       {asking === "start" && <StartDialog workflow={workflow} schedule={schedule.data ?? null} onClose={() => setAsking(null)} />}
-      {asking === "backfill" && schedule.data && <BackfillDialog workflow={workflow} schedule={schedule.data} onClose={() => setAsking(null)} />}
+      {asking === "backfill" && schedule.data && <BackfillDialog workflow={workflow} schedule={schedule.data} onClose={closeBackfill} />}
     </div>
   );
 }

@@ -26,7 +26,10 @@ export const commands = {
     `${commands.start(project, workflow).replace(/now$/, () => quote(localTime(session)))}${Object.entries(params)
       .map(([name, value]) => ` -p ${quote(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)}`)
       .join("")}${again === null ? "" : ` --retry ${quote(again)}`}${at && ` --at ${quote(at)}`}`,
-  backfill: (project: string, workflow: string, from: string, count: number) => `zerodag backfill ${quote(project)} ${quote(workflow)} --from ${from} --count ${count}`,
+  backfill: (project: string, workflow: string, from: string, count: number, parallel = 1) =>
+    `zerodag backfill ${quote(project)} ${quote(workflow)} --from ${from} --count ${count} --parallel ${parallel} --existing skip`,
+  backfills: (project: string, workflow: string) => `zerodag backfill list ${quote(project)} ${quote(workflow)}`,
+  killBackfill: (backfill: string) => `zerodag backfill kill ${backfill}`,
   skip: (schedule: string, count: number) => `zerodag reschedule ${schedule} --skip ${count}`,
   enable: (schedule: string) => `zerodag enable ${schedule}`,
   disable: (schedule: string) => `zerodag disable ${schedule}`,

@@ -1,7 +1,7 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
-import { answered, client, Refusal } from "../api/client";
+import { answered, client } from "../api/client";
 import { Button } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
@@ -20,15 +20,15 @@ const day = 86_400_000;
 const isDay = (text: string) => /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text);
 const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
-/** Shows the past times of a schedule with the sessions that there are, and starts those that were chosen. */
-export function BackfillDialog({ workflow, schedule, onClose }: { workflow: Workflow; schedule: Schedule; onClose: () => void }) {
+/** Shows the past times of a schedule with the sessions that there are, and has the server run those that were chosen as one thing. */
+export function BackfillDialog({ workflow, schedule, onClose }: { workflow: Workflow; schedule: Schedule; onClose: (started: boolean) => void }) {
   const [from, setFrom] = useState(() => dayText(Date.now() - 14 * day));
   const [to, setTo] = useState(() => dayText(Date.now()));
   const begin = isDay(from) ? zonedTime(`${from}T00:00`, workflow.timezone) : null;
   const end = isDay(to) ? zonedTime(`${dayText(Date.parse(to) + day)}T00:00`, workflow.timezone) : null;
   const query = useQuery({ ...datesQuery(schedule.id, begin ?? "", end, most), enabled: begin !== null && end !== null && from <= to });
   return (
-    <Dialog open onClose={onClose} title={`Backfill ${workflow.name}`} wide>
+    <Dialog open onClose={() => onClose(false)} title={`Backfill ${workflow.name}`} wide>
       <div className={css.range}>
         <label>
           From
@@ -50,12 +50,14 @@ export function BackfillDialog({ workflow, schedule, onClose }: { workflow: Work
   );
 }
 
-type Run = { done: number; of: number; errors: { date: string; error: unknown }[] };
+/** The most sessions of a backfill that may run at once. */
+const mostAtOnce = 100;
 
-function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; dates: PastDate[]; all: boolean; from: string; onClose: () => void }) {
+function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; dates: PastDate[]; all: boolean; from: string; onClose: (started: boolean) => void }) {
   const queries = useQueryClient();
   const [unticked, setUnticked] = useState<ReadonlySet<string>>(new Set());
-  const [run, setRun] = useState<Run | null>(null);
+  const [parallel, setParallel] = useState(1);
+  const [name] = useState(() => `page-${crypto.randomUUID()}`); // a second press starts nothing twice
   const fresh = useMemo(() => dates.filter((d) => d.state === "new" && !d.ahead), [dates]);
   const chosen = fresh.filter((d) => !unticked.has(d.sessionTime));
   const tick = (time: string) =>
@@ -64,25 +66,15 @@ function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; da
       if (!now.delete(time)) now.add(time);
       return now;
     });
-  const start = async () => {
-    const state: Run = { done: 0, of: chosen.length, errors: [] };
-    setRun({ ...state });
-    for (const { sessionTime } of chosen) {
-      try {
-        await answered(client.PUT("/api/attempts", { body: { workflowId: workflow.id, sessionTime, params: {}, retryAttemptName: null } }));
-      } catch (error) {
-        // Somebody else has started this session meanwhile: it runs, as was asked.
-        if (!(error instanceof Refusal && error.status === 409)) state.errors.push({ date: sessionTime, error });
-        if (error instanceof Refusal && (error.status === 0 || error.status === 401 || error.status === 403)) break;
-      }
-      state.done++;
-      setRun({ ...state });
-    }
-    void queries.invalidateQueries();
-    if (state.errors.length === 0) onClose();
-  };
+  const start = useMutation({
+    mutationFn: () =>
+      answered(client.POST("/api/backfills", { body: { workflowId: workflow.id, name, dates: chosen.map((d) => d.sessionTime), parallel, order: "asc", existing: "skip", priority: "low", dryRun: false } })),
+    onSuccess: () => {
+      void queries.invalidateQueries();
+      onClose(true);
+    },
+  });
   if (dates.length === 0) return <Empty>The schedule has no time between these days.</Empty>;
-  const running = run !== null && run.done < run.of && run.errors.length === 0;
   return (
     <>
       <div className={css.dates} tabIndex={0} role="region" aria-label="Times of the schedule">
@@ -94,7 +86,7 @@ function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; da
                   type="checkbox"
                   aria-label="All that are new"
                   checked={chosen.length === fresh.length && fresh.length > 0}
-                  disabled={fresh.length === 0 || running}
+                  disabled={fresh.length === 0 || start.isPending}
                   onChange={(e) => setUnticked(e.target.checked ? new Set() : new Set(fresh.map((d) => d.sessionTime)))}
                 />
               </th>
@@ -108,7 +100,7 @@ function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; da
               return (
                 <tr key={d.sessionTime}>
                   <td>
-                    <input type="checkbox" aria-label={`Start ${d.sessionTime}`} checked={isNew && !unticked.has(d.sessionTime)} disabled={!isNew || running} onChange={() => tick(d.sessionTime)} />
+                    <input type="checkbox" aria-label={`Start ${d.sessionTime}`} checked={isNew && !unticked.has(d.sessionTime)} disabled={!isNew || start.isPending} onChange={() => tick(d.sessionTime)} />
                   </td>
                   <td>
                     <SessionTime text={d.sessionTime} />
@@ -132,16 +124,17 @@ function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; da
       </div>
       {!all && <p className={css.progress}>Older sessions were not looked at: what is new here may be there. A session that is there is not started again.</p>}
       {dates.length === most && <p className={css.progress}>These are the first {most} times: choose a later first day for more.</p>}
-      {chosen.length > 0 && chosen.length === dates.length && <CommandLine line={commands.backfill(workflow.project.name, workflow.name, from, dates.length)} />}
-      {run && (
-        <p className={css.progress} role="status">
-          Started {run.done - run.errors.length} of {run.of}.
-        </p>
-      )}
-      {run?.errors[0] && <Failure error={run.errors[0].error} />}
+      {chosen.length > 0 && chosen.length === dates.length && <CommandLine line={commands.backfill(workflow.project.name, workflow.name, from, dates.length, parallel)} />}
+      <div className={css.range}>
+        <label>
+          At once
+          <input type="number" min={1} max={mostAtOnce} value={parallel} onChange={(e) => setParallel(Math.max(1, Math.min(mostAtOnce, Math.trunc(Number(e.target.value)) || 1)))} />
+        </label>
+      </div>
+      {start.error && <Failure error={start.error} />}
       <DialogFoot>
-        <Button onClick={onClose}>{run ? "Close" : "Not now"}</Button>
-        <Button look="main" disabled={chosen.length === 0 || running} onClick={() => void start()}>
+        <Button onClick={() => onClose(false)}>Not now</Button>
+        <Button look="main" disabled={chosen.length === 0 || start.isPending} onClick={() => start.mutate()}>
           Start {chosen.length}
         </Button>
       </DialogFoot>

@@ -72,3 +72,26 @@ export const lastTimeQuery = (schedule: string) =>
     },
     staleTime: 30_000,
   });
+
+export type Backfill = Schemas["OneBackfill"];
+
+/** How many backfills a page of them has. */
+const backfillPage = 20;
+
+/** Whether a backfill is not over. */
+export const isOpen = (b: Backfill) => b.finishedAt === null;
+
+/** The backfills of a workflow below an id, newest first; a page that is not full is the last one. */
+export async function readBackfills(workflow: Workflow, before: string | null, signal: AbortSignal) {
+  const query = { project: workflow.project.name, workflow: workflow.name, page_size: backfillPage, ...(before === null ? {} : { last_id: pathId(before) }) };
+  const { backfills } = await answered(client.GET("/api/backfills", { params: { query }, signal }));
+  return { backfills, next: backfills.length < backfillPage ? null : backfills.at(-1)!.id };
+}
+
+const empty = { "Content-Type": "application/json" };
+
+export const holdBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/hold", { params: { path: { id: pathId(id) } }, headers: empty }));
+
+export const releaseBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/release", { params: { path: { id: pathId(id) } }, headers: empty }));
+
+export const killBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/kill", { params: { path: { id: pathId(id) } }, headers: empty }));

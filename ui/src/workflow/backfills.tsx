@@ -1,0 +1,174 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { useRight } from "../api/session";
+import { Button } from "../parts/button";
+import { CommandLine } from "../parts/command";
+import { commands } from "../parts/commands";
+import { Dialog, DialogFoot } from "../parts/dialog";
+import { Empty, Failure, Loading } from "../parts/feedback";
+import { Mark } from "../parts/mark";
+import { Distance, SessionTime } from "../parts/time";
+import css from "./backfills.module.css";
+import { type Backfill, holdBackfill, isOpen, killBackfill, readBackfills, releaseBackfill, type Workflow } from "./queries";
+
+/** The backfills of a workflow, the newest first: how far each has come, and what can be done about it. */
+export function BackfillsPanel({ workflow, ask }: { workflow: Workflow; ask: (() => void) | null }) {
+  const query = useInfiniteQuery({
+    queryKey: ["backfills", workflow.project.name, workflow.name],
+    queryFn: ({ pageParam, signal }) => readBackfills(workflow, pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next,
+    refetchInterval: (q) => (q.state.data?.pages.some((p) => p.backfills.some(isOpen)) ? 3_000 : 30_000),
+  });
+  const [killing, setKilling] = useState<Backfill | null>(null);
+  if (!query.data) return <Loading query={query} rows={4} />;
+  const list = query.data.pages.flatMap((p) => p.backfills);
+  if (list.length === 0) {
+    return (
+      <Empty action={ask ? <Button onClick={ask}>Backfill…</Button> : <CommandLine line={commands.backfills(workflow.project.name, workflow.name)} />}>
+        This workflow has no backfill yet: past sessions that run as one thing.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <ul className={css.list}>
+        {list.map((b) => (
+          <Row key={b.id} backfill={b} onKill={() => setKilling(b)} />
+        ))}
+      </ul>
+      {query.error && <Loading query={query} />}
+      {query.hasNextPage && (
+        <div className={css.more}>
+          <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            Show more
+          </Button>
+        </div>
+      )}
+      <div className={css.more}>
+        <CommandLine line={commands.backfills(workflow.project.name, workflow.name)} />
+      </div>
+      {killing && <KillDialog backfill={killing} onClose={() => setKilling(null)} />}
+    </>
+  );
+}
+
+function Row({ backfill: b, onKill }: { backfill: Backfill; onKill: () => void }) {
+  const queries = useQueryClient();
+  const mayWrite = useRight("write");
+  const turn = useMutation({
+    mutationFn: () => (b.status === "held" ? releaseBackfill(b.id) : holdBackfill(b.id)),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["backfills"] }),
+  });
+  const parts: [string, number, string][] = [
+    ["done", b.succeeded, "succeeded"],
+    ["failed", b.failed, "failed"],
+    ["running", b.running.length, "running"],
+    ["skipped", b.leftOut, "left out"],
+    ["waiting", b.notBegun, isOpen(b) ? "to come" : "never begun"],
+  ];
+  const shown = parts.filter(([, n]) => n > 0);
+  return (
+    <li className={css.row} aria-label={`Backfill ${b.id}`}>
+      <p className={css.head}>
+        <Mark state={b.status === "held" || b.status === "killing" ? "waiting" : b.status} />
+        <b>
+          <SessionTime text={b.firstSessionTime} />
+          {b.lastSessionTime !== b.firstSessionTime && (
+            <>
+              {" – "}
+              <SessionTime text={b.lastSessionTime} />
+            </>
+          )}
+        </b>
+        <span>{words[b.status]}</span>
+        <small>
+          {b.sessions.toLocaleString("en")} {b.sessions === 1 ? "session" : "sessions"}, {b.parallel} at once, <Distance at={Date.parse(b.createdAt)} />
+        </small>
+        {mayWrite && isOpen(b) && b.status !== "killing" && (
+          <span className={css.acts}>
+            <Button onClick={() => turn.mutate()} disabled={turn.isPending}>
+              {b.status === "held" ? "Release" : "Hold"}
+            </Button>
+            <Button onClick={onKill}>Kill…</Button>
+          </span>
+        )}
+      </p>
+      <div className={css.bar} aria-hidden>
+        {shown.map(([look, n]) => (
+          <span key={look} data-look={look} style={{ flexGrow: n }} />
+        ))}
+      </div>
+      <p className={css.counts}>{shown.map(([, n, word]) => `${n.toLocaleString("en")} ${word}`).join(", ")}</p>
+      {b.why && <p className={css.why}>{b.why}</p>}
+      {b.running.length > 0 && (
+        <p className={css.counts}>
+          Running:{" "}
+          {b.running.map((r, i) => (
+            <span key={r.sessionTime}>
+              {i > 0 && ", "}
+              {r.attemptId === null ? (
+                <SessionTime text={r.sessionTime} />
+              ) : (
+                <Link to="/attempts/$id" params={{ id: r.attemptId }}>
+                  <SessionTime text={r.sessionTime} />
+                </Link>
+              )}
+            </span>
+          ))}
+        </p>
+      )}
+      {b.failedAttempts.length > 0 && (
+        <p className={css.counts}>
+          Failed:{" "}
+          {b.failedAttempts.map((id, i) => (
+            <span key={id}>
+              {i > 0 && ", "}
+              <Link to="/attempts/$id" params={{ id }}>
+                attempt {id}
+              </Link>
+            </span>
+          ))}
+          {b.failed > b.failedAttempts.length && " and more"}
+        </p>
+      )}
+      {turn.error && <Failure error={turn.error} />}
+    </li>
+  );
+}
+
+const words: Record<Backfill["status"], string> = {
+  running: "running",
+  held: "held: nothing further begins",
+  killing: "being killed",
+  success: "all succeeded",
+  error: "over, with failures",
+  killed: "killed",
+};
+
+function KillDialog({ backfill, onClose }: { backfill: Backfill; onClose: () => void }) {
+  const queries = useQueryClient();
+  const kill = useMutation({
+    mutationFn: () => killBackfill(backfill.id),
+    onSuccess: () => {
+      void queries.invalidateQueries();
+      onClose();
+    },
+  });
+  return (
+    <Dialog open onClose={onClose} title={`Kill backfill ${backfill.id}`}>
+      <p>
+        Nothing further of it begins, and what runs is killed: {backfill.running.length} of its sessions. {backfill.notBegun.toLocaleString("en")} never run.
+      </p>
+      <CommandLine line={commands.killBackfill(backfill.id)} />
+      {kill.error && <Failure error={kill.error} />}
+      <DialogFoot>
+        <Button onClick={onClose}>Let it run</Button>
+        <Button look="danger" disabled={kill.isPending} onClick={() => kill.mutate()}>
+          Kill it
+        </Button>
+      </DialogFoot>
+    </Dialog>
+  );
+}
