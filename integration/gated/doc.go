@@ -1,4 +1,5 @@
-// Package gated runs workflows with `zerodag: 1` on the embedded server, and says what each must come to.
+// Package gated runs workflows with `zerodag: 1` on the embedded server, on servers that share a database and on a deployed
+// stack, and says what each must come to.
 //
 // Only its tests use it. A txtar file in cases/ holds a project, and in `want`, its last file, how the first workflow of it
 // ends, with the state of each task. One in bad/ holds a project with one mistake, and the error that `check` shows.

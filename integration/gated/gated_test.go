@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,11 +101,10 @@ func TestBad(t *testing.T) {
 	})
 }
 
-// run runs the first workflow of a project, with the parameters of `params.json`, and says what it came to.
-func run(t *testing.T, a *txtar.Archive) string {
+// project are the files of a case, the name of its first workflow, and the parameters of `params.json`.
+func project(t *testing.T, a *txtar.Archive) (files map[string]string, workflow string, params map[string]any) {
 	t.Helper()
-	folder, workflow := t.TempDir(), ""
-	var params map[string]any
+	files = map[string]string{}
 	for _, f := range a.Files[:len(a.Files)-1] {
 		if workflow == "" && strings.HasSuffix(f.Name, ".dig") {
 			workflow = strings.TrimSuffix(f.Name, ".dig")
@@ -116,8 +115,19 @@ func run(t *testing.T, a *txtar.Archive) string {
 			}
 			continue
 		}
-		path := filepath.Join(folder, filepath.FromSlash(f.Name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o755)); err != nil { //nolint:gosec // scripts are run
+		files[f.Name] = string(f.Data)
+	}
+	return files, workflow, params
+}
+
+// run runs the first workflow of a project on an embedded server, and says what it came to.
+func run(t *testing.T, a *txtar.Archive) string {
+	t.Helper()
+	files, workflow, params := project(t, a)
+	folder := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil { //nolint:gosec // scripts are run
 			t.Fatal(err)
 		}
 	}
@@ -135,29 +145,33 @@ func run(t *testing.T, a *txtar.Archive) string {
 	}
 	id, err := e.Start(t.Context(), zerodag.Start{Project: "p", Workflow: workflow, Params: params})
 	if err != nil && params != nil {
-		return "refused: " + err.Error() + "\n"
+		return "refused: " + strings.TrimPrefix(err.Error(), "start: ") + "\n"
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b strings.Builder
 	var failed *zerodag.Failure
-	switch err := e.Wait(t.Context(), id); {
-	case errors.As(err, &failed):
-		b.WriteString("failed\n")
-	case err != nil:
+	if err := e.Wait(t.Context(), id); err != nil && !errors.As(err, &failed) {
 		t.Fatal(err)
-	default:
-		b.WriteString("success\n")
 	}
-	var attempt struct{ Outputs json.RawMessage }
-	if get(t, e.Handler(), fmt.Sprintf("/api/attempts/%d", id), &attempt); attempt.Outputs != nil {
-		fmt.Fprintf(&b, "outputs: %s\n", attempt.Outputs)
+	return ended(func(path string, into any) { get(t, e.Handler(), path, into) }, strconv.FormatInt(id, 10))
+}
+
+// ended says what an attempt that is over came to, by what the API tells of it.
+func ended(get func(path string, into any), id string) string {
+	var attempt struct {
+		Success bool
+		Outputs json.RawMessage
 	}
-	for _, line := range tasks(t, e.Handler(), id) {
-		b.WriteString(line + "\n")
+	get("/api/attempts/"+id, &attempt)
+	lines := []string{"failed"}
+	if attempt.Success {
+		lines[0] = "success"
 	}
-	return b.String()
+	if attempt.Outputs != nil {
+		lines = append(lines, "outputs: "+string(attempt.Outputs))
+	}
+	return strings.Join(append(lines, tasks(get, id)...), "\n") + "\n"
 }
 
 type task struct {
@@ -168,10 +182,9 @@ type task struct {
 }
 
 // tasks are the tasks of an attempt, a line each.
-func tasks(t *testing.T, api http.Handler, id int64) (lines []string) {
-	t.Helper()
+func tasks(get func(path string, into any), id string) (lines []string) {
 	var answer struct{ Tasks []task }
-	get(t, api, fmt.Sprintf("/api/attempts/%d/tasks", id), &answer)
+	get("/api/attempts/"+id+"/tasks", &answer)
 	for _, x := range answer.Tasks {
 		line := x.FullName + ": " + x.State
 		if x.Skipped != "" {

@@ -61,6 +61,12 @@ func TestCases(t *testing.T) {
 	suite(t, environment, "-run", "^TestServer$", "zerodag/integration/conformance")
 }
 
+// TestGated proves that every project with keys of zerodag's own comes to the same on two servers.
+func TestGated(t *testing.T) {
+	_, environment := database(t)
+	suite(t, environment, "-run", "^TestServer$", "zerodag/integration/gated")
+}
+
 // restarts is how often the database is ended at once while servers are killed.
 const restarts = 5
 
