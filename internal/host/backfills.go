@@ -72,7 +72,8 @@ type Backfills interface {
 	Backfill(ctx context.Context, site, id int64) (Backfill, error)
 	// Backfills lists them, descending by id. The list of open ones of any site may miss one that was added a moment ago.
 	Backfills(ctx context.Context, q BackfillQuery) ([]Backfill, error)
-	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and adds 1 to the version, if that is still the one of b; else ErrConflict.
+	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and adds 1 to the version, if that is still the one of b; else ErrConflict,
+	// also where its own answer was lost and somebody has changed the backfill since: whoever reads it again sees what is so.
 	UpdateBackfill(ctx context.Context, b Backfill) error
 	// ForgetBackfills removes up to n that were over before t, of all sites, and says how many.
 	ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error)
