@@ -80,7 +80,7 @@ func (p Progress) check() error {
 }
 
 func (u *PoolUse) check() error {
-	if u != nil && (u.Slots < 1 || u.Try < 0 || u.Try == 0 && (u.Waits || u.Has)) {
+	if u != nil && (u.Slots < 1 || u.Wait < 0 || u.Try < 0 || u.Try == 0 && (u.Waits || u.Has)) {
 		return fmt.Errorf("try %d cannot have %d slots", u.Try, u.Slots)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/param"
 )
 
 // PoolClaim is what `_pool` of a task came to: how many slots of which pool it needs while it runs.
@@ -16,6 +17,8 @@ type PoolClaim struct {
 	Inherits bool `json:"inherits,omitempty"`
 	// Size, of a pool that nobody has to make: it is there as soon as somebody asks, with so many slots. 0: it must be there.
 	Size int `json:"size,omitempty"`
+	// Wait is how long a try may wait for its slots before the task fails. 0: any time.
+	Wait time.Duration `json:"wait,omitempty"`
 	// OnLimit, of an attempt (see Start.Slot), is what is done while there is no slot, as dig.Concurrency has it.
 	OnLimit string `json:"onLimit,omitempty"`
 }
@@ -121,6 +124,19 @@ func (u *PoolUse) freed(guard string) *PoolUse {
 	next.Waits, next.Has = false, false
 	next.Freed = append(slices.Clone(u.Freed), FreedTry{Try: u.Try, Since: u.Since, Waited: u.Waits, Project: u.Project, Guard: guard})
 	return &next
+}
+
+// waitEnds is when a try that waits has waited for too long; zero: never, or it does not wait.
+func (u *PoolUse) waitEnds() time.Time {
+	if u == nil || !u.Waits || u.Wait == 0 {
+		return time.Time{}
+	}
+	return u.Since.Add(u.Wait)
+}
+
+// waited is what is said of a task that has waited for too long.
+func (c PoolClaim) waited() *param.Map {
+	return param.New("message", "waited "+written(c.Wait)+" for pool "+c.Name, "timeout", string(ByWait))
 }
 
 // needsSlots says that the task has to wait for slots before its next run.

@@ -69,23 +69,23 @@ func (d *decision) prepared(t *Task, e Prepared) {
 	case e.Skip != "":
 		d.skip(t, e.Skip)
 	case t.Group && e.Exports != nil:
-		d.move(t, Planned, &Outcome{Exports: e.Exports}, d.bounded(e.Timeout))
+		d.move(t, Planned, &Outcome{Exports: e.Exports}, d.bounded(e))
 		d.lookAtResumed(t.ID)
 	case t.Group:
-		d.move(t, Planned, nil, d.bounded(e.Timeout))
+		d.move(t, Planned, nil, d.bounded(e))
 		d.lookAtResumed(t.ID)
 	case d.pauses(t):
 		d.holdPrepared(t, e)
 	case e.Pool != nil:
-		d.acquire(t, *e.Pool, d.bounded(e.Timeout))
+		d.acquire(t, *e.Pool, d.bounded(e))
 	default:
-		d.dispatch(t, d.bounded(e.Timeout))
+		d.dispatch(t, d.bounded(e))
 	}
 }
 
 // holdPrepared has a task that is prepared wait for the end of a pause, with what its keys came to.
 func (d *decision) holdPrepared(t *Task, e Prepared) {
-	bounded := d.bounded(e.Timeout)
+	bounded := d.bounded(e)
 	d.hold(t, func(p *Progress) {
 		if bounded != nil {
 			bounded(p)
@@ -97,11 +97,14 @@ func (d *decision) holdPrepared(t *Task, e Prepared) {
 }
 
 // bounded gives a task that starts the time that it may take.
-func (d *decision) bounded(claim *TimeoutClaim) func(*Progress) {
-	if claim == nil {
+func (d *decision) bounded(e Prepared) func(*Progress) {
+	if e.Timeout == nil && (e.Pool == nil || e.Pool.Wait == 0) {
 		return nil
 	}
-	t := Timeout{TimeoutClaim: *claim}
+	var t Timeout
+	if e.Timeout != nil {
+		t.TimeoutClaim = *e.Timeout
+	}
 	if t.Total > 0 {
 		t.TotalEnds = d.now.Add(t.Total)
 	}

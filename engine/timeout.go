@@ -17,7 +17,7 @@ type TimeoutClaim struct {
 	Grace time.Duration `json:"grace,omitempty"` // between the request to end and the force, for commands
 }
 
-// Timeout is how a task stands with its `_timeout`. It is replaced as a whole, never changed.
+// Timeout is how a task stands with its `_timeout`, and with the `wait` of its `_pool`. It is replaced as a whole, never changed.
 //
 // Who runs an operator bounds the run, and a run that is taken over by its first one's deadline. A poll or a retry is
 // never due later than a deadline. So it needs a timer of its own only where nothing runs: for the tasks below, and for
@@ -37,13 +37,14 @@ type Timeout struct {
 	Expired TimeoutKind `json:"expired,omitempty"`
 }
 
-// TimeoutKind says which bound of `_timeout` is meant.
+// TimeoutKind says which bound is meant.
 type TimeoutKind string
 
 // The bounds.
 const (
 	ByTry   TimeoutKind = "try"
 	ByTotal TimeoutKind = "total"
+	ByWait  TimeoutKind = "wait" // of `_pool`
 )
 
 // Deadline is when a run must be over that begins now, and by which bound; zero: never.
@@ -107,6 +108,9 @@ func (d *decision) timed(p *Progress, of *Task) *Timeout {
 	at := time.Time{}
 	if below || waits {
 		at, _ = t.Deadline(d.now)
+	}
+	if end := p.Pool.waitEnds(); !end.IsZero() && (at.IsZero() || end.Before(at)) {
+		at = end
 	}
 	if below && t.warns() && (at.IsZero() || t.WarnAt.Before(at)) {
 		at = t.WarnAt
@@ -211,6 +215,10 @@ func (t *Task) totalOver(now time.Time) bool {
 
 // timedOut ends what a task's timer was set for.
 func (d *decision) timedOut(t *Task) {
+	if t.Waits() && !t.Timeout.At.Equal(t.Timeout.TotalEnds) {
+		d.errored(t, t.Pool.waited())
+		return
+	}
 	if t.Waits() || t.Held && !t.Group && t.failed == 0 {
 		d.errored(t, t.Timeout.Error(ByTotal))
 		return

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"zerodag/engine/param"
 )
@@ -18,9 +19,10 @@ type Pool struct {
 	Priority int // -2 to 2: the higher one goes first
 	// Given: the pool's own priority counts, and not the nearest `_priority`.
 	Given bool
+	Wait  time.Duration // how long a try may wait for its slots; 0: any time
 }
 
-const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high}"
+const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high, wait: 2h}"
 
 // ParsePool reads an evaluated `_pool`.
 func ParsePool(v param.Value) (Pool, error) {
@@ -69,6 +71,11 @@ func readPool(v param.Value, p *Pool, open bool, report func(below []string, mes
 		case "priority":
 			if p.Priority, p.Given = ParsePriority(text); !p.Given {
 				report([]string{key}, "there is no priority "+sample(v), priorityForm)
+			}
+		case "wait":
+			var ok bool
+			if p.Wait, ok = param.ParseDuration(text); !ok || p.Wait == 0 {
+				report([]string{key}, "wait of _pool must be a duration, such as 1h 30m: "+sample(v), poolForm)
 			}
 		default:
 			report([]string{key}, "'"+key+"' of _pool is not read by anybody", poolForm)

@@ -205,10 +205,10 @@ func Loop(rounds int, parallel param.Value) *param.Map {
 	return sub
 }
 
-// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME] [slots=N]
+// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME] [slots=N] [wait=2h]
 // [try=30m] [total=2h] [export={a: 1}] [outputs={a: 1}] [d=N]
 func (in *interpreter) prepared(a args, _ Step) (string, error) {
-	if err := a.only(1, "d", "skip", "pool", "slots", "try", "total", "warn", "export", "outputs", "guard"); err != nil {
+	if err := a.only(1, "d", "skip", "pool", "slots", "wait", "try", "total", "warn", "export", "outputs", "guard"); err != nil {
 		return "", err
 	}
 	run, err := in.run(a.word(0), a)
@@ -227,8 +227,8 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	limits := engine.TimeoutClaim{}
-	for key, to := range map[string]*time.Duration{"try": &limits.Try, "total": &limits.Total, "warn": &limits.Warn} {
+	limits, wait := engine.TimeoutClaim{}, time.Duration(0)
+	for key, to := range map[string]*time.Duration{"wait": &wait, "try": &limits.Try, "total": &limits.Total, "warn": &limits.Warn} {
 		if _, there := a.keys[key]; there {
 			if *to, err = a.duration(key); err != nil {
 				return "", err
@@ -247,7 +247,7 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 		e.Timeout = &limits
 	}
 	if name != "" {
-		e.Pool = &engine.PoolClaim{Name: name, Slots: slots, Inherits: true}
+		e.Pool = &engine.PoolClaim{Name: name, Slots: slots, Inherits: true, Wait: wait}
 	}
 	return in.step(e, by.Guard)
 }

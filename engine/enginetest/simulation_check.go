@@ -357,6 +357,9 @@ func (s *Simulation) timers() error {
 			turn := t.ID != engine.Root || !s.state.Waits() // its first round begins with it
 			want = max(asInt(below && turn && (x.Try > 0 || x.Warn > 0 && !x.Warned)), asInt((below || t.Waits() || t.Held) && x.Total > 0))
 		}
+		if t.Waits() && t.Pool.Wait > 0 {
+			want = 1
+		}
 		if owed[t.ID] != want && !s.Ended() {
 			return fmt.Errorf("%s is %v and has %d timers of %+v", t.Name, t.State, owed[t.ID], t.Timeout)
 		}

@@ -214,6 +214,81 @@ func TestPoolCrashes(t *testing.T) {
 	})
 }
 
+// TestPoolWait proves that a task which has waited for too long fails and is not in the line any more, that `_error` runs, that a
+// try which has its slots loses nothing by `wait`, and that the next try waits anew.
+func TestPoolWait(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(3*time.Hour))
+		tries := 0
+		w.on("again", func(ctx context.Context, task *operators.Task) (operators.Result, error) {
+			if tries++; tries == 1 {
+				return operators.Result{}, operators.Failf("no")
+			}
+			return lasting(time.Minute)(ctx, task)
+		})
+		p := w.serve()
+		ref := p.pool(1)
+		a := p.run("zerodag: 1\n_parallel: true\n+a: {_pool: {name: warehouse, wait: 1h, priority: high}, work>: long}\n" +
+			"+b: {_pool: {name: warehouse, wait: 1h}, _ignore_error: true, _error: {work>: told}, work>: never}\n" +
+			"+c: {_pool: {name: warehouse, wait: 190m}, _retry: {limit: 1, interval: 60}, work>: again}\n")
+		pass(time.Minute)
+		p.wantPool(ref, 1, 2)
+		pass(time.Hour)
+		p.wantPool(ref, 1, 1)
+		want(t, "error", p.errorOf(a, "+b"), "waited 1h for pool warehouse (wait)")
+		want(t, "status", p.end(a), "success")
+		want(t, "runs", strings.Join(w.ran(), " "), "+main+a/3 +main+b^error/1 +main+c/3 +main+c/6")
+		p.wantPool(ref, 0, 0)
+	})
+}
+
+// TestPoolWaitRace has slots become free at the very moment at which a task has waited for too long, and the message that grants
+// them, or the one of the deadline, be handled by either of two servers: the task either runs, once, or has failed, and nobody keeps a slot.
+func TestPoolWaitRace(t *testing.T) {
+	t.Parallel()
+	ran := map[int]bool{}
+	for off := -2; off <= 2; off++ {
+		inBubble(t, func(w *world) {
+			w.on("long", lasting(time.Hour+time.Duration(off)*time.Second))
+			list := w.several(node.Parts{Executor: true, Agent: true}, node.Parts{Executor: true, Agent: true})
+			p := list[0]
+			ref := p.pool(1)
+			a := p.run("zerodag: 1\n_parallel: true\n+a: {_pool: {name: warehouse, priority: high}, work>: long}\n+b: {_pool: {name: warehouse, wait: 1h}, _ignore_error: true, work>: x}\n")
+			want(t, "status", p.end(a), "success")
+			ran[off] = len(w.ran()) == 2
+			want(t, "it has run or failed", ran[off], p.errorOf(a, "+b") == "")
+			p.wantPool(ref, 0, 0)
+		})
+	}
+	want(t, "well before and well after", fmt.Sprint(ran[-2], ran[2]), "true false")
+}
+
+// TestPoolWaitCrash proves that a wait goes on while no server is there, and that one which is over by then is ended by the next server.
+func TestPoolWaitCrash(t *testing.T) {
+	t.Parallel()
+	for _, away := range []time.Duration{10 * time.Minute, 3 * time.Hour} {
+		inBubble(t, func(w *world) {
+			ref := host.PoolRef{Name: "warehouse"}
+			p := w.serve()
+			p.pool(1)
+			_, err := p.HoldPool(t.Context(), ref, true)
+			w.must(err)
+			a := p.run("zerodag: 1\n+a: {_pool: {name: warehouse, wait: 2h}, work>: x}\n")
+			pass(30 * time.Minute)
+			p.crash()
+			pass(away)
+			p = w.serve()
+			want(t, "status", p.end(a), "error")
+			want(t, "error", p.errorOf(a, "+a"), "waited 2h for pool warehouse (wait)")
+			late := p.row(a).FinishedAt.Sub(a.CreatedAt) - max(2*time.Hour, away+30*time.Minute)
+			want(t, "late by less than the lease of a message", late >= 0 && late < 6*time.Minute, true)
+			pass(2 * time.Minute)
+			p.wantPool(ref, 0, 0)
+		})
+	}
+}
+
 // TestPoolCheck proves that a look finds a slot whose task is over, and one that was freed without a word.
 func TestPoolCheck(t *testing.T) {
 	t.Parallel()
@@ -240,6 +315,7 @@ _parallel: true
 +b: {_pool: {name: warehouse, slots: 2}, work>: later}
 +c: {_pool: {name: warehouse, slots: 3, priority: high}, _retry: 3, work>: fails}
 +d: {_pool: api, work>: w}
++f: {_pool: {name: warehouse, wait: 20s}, _ignore_error: true, work>: slow}
 +e:
   loop>: 2
   _do:
