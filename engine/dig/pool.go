@@ -2,7 +2,9 @@ package dig
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +96,43 @@ func readPoolName(below []string, v param.Value, p *Pool, open bool, report func
 		report(below, "the name of a pool has 1 to 100 letters, digits, and - _ . which it must not begin with: "+sample(v), poolForm)
 	}
 	p.Name = text
+}
+
+// NamedPools are the pools that tasks of a workflow ask for by a name that the text says, ascending. A file without `zerodag: 1` asks
+// for none.
+func NamedPools(config *param.Map) []string {
+	names := map[string]bool{}
+	if language, _ := Gate(config); language.Level > 0 {
+		namedPools(config, names)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func namedPools(v param.Value, names map[string]bool) {
+	switch x := v.(type) {
+	case []param.Value:
+		for _, e := range x {
+			namedPools(e, names)
+		}
+	case *param.Map:
+		if v, there := x.Get("_pool"); there {
+			var p Pool
+			readPool(v, &p, true, func([]string, string, string) {})
+			if p.Name != "" && !strings.Contains(p.Name, "${") {
+				names[p.Name] = true
+			}
+		}
+		for key, v := range x.All() {
+			switch cases, _ := v.(*param.Map); {
+			case key == "_cases" && holdsTasks(x, key):
+				for _, body := range cases.All() {
+					namedPools(body, names)
+				}
+			case strings.HasPrefix(key, "+") || holdsTasks(x, key):
+				namedPools(v, names)
+			}
+		}
+	}
 }
 
 func poolName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +66,9 @@ func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive 
 	if err != nil {
 		return host.Project{}, err
 	}
+	if err := c.findPools(ctx, push); err != nil {
+		return host.Project{}, err
+	}
 	return c.publish(ctx, push, key, sum)
 }
 
@@ -92,6 +96,9 @@ func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (h
 		return p, err
 	} else if found {
 		return p, c.pushedSchedules(ctx, p)
+	}
+	if err := c.findPools(ctx, push); err != nil {
+		return host.Project{}, err
 	}
 	archive, size, err := c.o.Blobs.Open(ctx, u.Key)
 	if err != nil {
@@ -196,6 +203,56 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (host.
 		}
 	}
 	return push, nil
+}
+
+// findPools refuses a project whose tasks name pools that there are not: neither for the site nor for the project. Projects
+// that name none cost no request.
+func (c pushing) findPools(ctx context.Context, push host.Push) error {
+	var names []string
+	for _, w := range push.Workflows {
+		names = append(names, dig.NamedPools(w.Config)...)
+	}
+	slices.Sort(names)
+	names, err := c.missingPools(ctx, host.PoolRef{Site: push.Site}, slices.Compact(names))
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	id, err := c.projectID(ctx, push)
+	if err == nil && id != 0 {
+		names, err = c.missingPools(ctx, host.PoolRef{Site: push.Site, Project: id}, names)
+	}
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	for i, name := range names {
+		names[i] = host.NoPool(name)
+	}
+	return host.Invalidf("%s", strings.Join(names, "\n"))
+}
+
+// missingPools are those of the names that no pool has, of a site or a project.
+func (c pushing) missingPools(ctx context.Context, of host.PoolRef, names []string) ([]string, error) {
+	var missing []string
+	for _, name := range names {
+		of.Name = name
+		_, err := c.o.Pools.Pool(ctx, of)
+		switch {
+		case errors.Is(err, host.ErrNotFound):
+			missing = append(missing, name)
+		case err != nil:
+			return nil, fmt.Errorf("look for pool %s: %w", name, err)
+		}
+	}
+	return missing, nil
+}
+
+// projectID finds the project that a push is for; 0: the push makes it.
+func (c pushing) projectID(ctx context.Context, push host.Push) (int64, error) {
+	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: push.Site, Name: push.Project, Count: 1})
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	return list[0].ID, nil
 }
 
 // publish makes a revision whose archive is kept visible.

@@ -235,5 +235,5 @@ func refusal(ask events.SlotsAsk, o pool.Outcome) error {
 	if o == pool.TooLarge {
 		return param.Errorf("Pool '%s' has fewer slots than the %d that the task needs: `zerodag pool show %s` says how many", ask.Pool, ask.Slots, ask.Pool)
 	}
-	return param.Errorf("Pool '%s' does not exist: `zerodag pool set %s N` makes it, with N slots", ask.Pool, ask.Pool)
+	return param.Errorf("%s", host.NoPool(ask.Pool))
 }

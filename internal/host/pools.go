@@ -48,6 +48,11 @@ func ConcurrencyPool(workflow, key string) string {
 // Implicit says that nobody has made the pool: it is there since attempts or tasks asked for slots of it.
 func (r PoolRef) Implicit() bool { return strings.HasPrefix(r.Name, implicitPool) }
 
+// NoPool is what is said of a pool that there is not.
+func NoPool(name string) string {
+	return fmt.Sprintf("Pool '%s' does not exist: `zerodag pool set %s N` makes it, with N slots", name, name)
+}
+
 // Pool is a number of slots that tasks share: who has none of them waits in a line.
 type Pool struct {
 	ID int64

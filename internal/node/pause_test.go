@@ -136,10 +136,8 @@ func TestPausePool(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.on("long", lasting(time.Hour))
 		p := w.serve()
-		p.push("main.dig", "zerodag: 1\n+a: {_pool: warehouse, work>: long}\n")
-		_, err := p.SetPool(t.Context(), host.PoolRef{Name: "warehouse"}, 1)
-		w.must(err)
-		first := p.start(1)
+		p.pool(1)
+		first := p.run("zerodag: 1\n+a: {_pool: warehouse, work>: long}\n")
 		pass(time.Minute)
 		second, third := p.start(2), p.start(3)
 		pass(time.Minute)

@@ -2,12 +2,14 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
 	"zerodag/internal/node"
@@ -153,14 +155,64 @@ func TestPoolMissing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		p := w.serve()
-		a := p.run("zerodag: 1\n+a: {_pool: warehouse, work>: x}\n")
+		ref := p.pool(1)
+		p.push("main.dig", "zerodag: 1\n+a: {_pool: warehouse, work>: x}\n")
+		_, err := p.DeletePool(t.Context(), ref)
+		w.must(err)
+		a := p.start(1)
 		want(t, "status", p.end(a), "error")
+		want(t, "error", p.errorOf(a, "+a"), "Pool 'warehouse' does not exist: `zerodag pool set warehouse N` makes it, with N slots (config) (<nil>)")
 		p.pool(1)
 		p.push("main.dig", "zerodag: 1\n+a: {_pool: {name: warehouse, slots: 2}, work>: x}\n")
 		b := p.start(2)
 		want(t, "status", p.end(b), "error")
 		want(t, "runs", len(w.ran()), 0)
 		p.wantPool(host.PoolRef{Name: "warehouse"}, 0, 0)
+	})
+}
+
+// noPools is a store of pools that fails whoever asks about one.
+type noPools struct{ pools }
+
+type pools = host.Pools
+
+func (noPools) Pool(context.Context, host.PoolRef) (host.Pool, error) {
+	return host.Pool{}, errors.New("asked about a pool")
+}
+
+// TestPoolAtPush proves that a project is refused whose tasks name pools that there are not, wherever a task stands, and that nobody
+// asks about pools for one that names none.
+func TestPoolAtPush(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve()
+		refused := func(p *process, files ...string) string {
+			_, err := p.Push(t.Context(), catalogue.PushRequest{Project: "p", Revision: "no"}, archive(files...), 1)
+			if err == nil {
+				return ""
+			}
+			return err.Error()
+		}
+		text := "zerodag: 1\n+a:\n  _pool: {name: a, slots: 2}\n  loop>: 2\n  _do: {_pool: b, work>: x}\n+s:\n  switch>: x\n  _cases:\n    x:\n      +y: {_pool: c, work>: x}\n  _default: {_pool: 5, work>: x}\n" +
+			"+g:\n  _error: {_pool: d, work>: x}\n  +x: {_pool: '${name}', work>: x}\n+o:\n  http>: x\n  content: {_pool: none}\n"
+		other := "zerodag: 1\n_defaults: {_pool: a}\n+x: {work>: x}\n_finally: {_pool: {name: e, wait: 1h}, work>: x}\n"
+		var says []string
+		for _, name := range []string{"5", "a", "b", "c", "d", "e"} {
+			says = append(says, host.NoPool(name))
+		}
+		want(t, "refused", refused(p, "main.dig", text, "other.dig", other), strings.Join(says, "\n"))
+		list, err := p.Projects(t.Context(), host.ProjectQuery{})
+		w.must(err)
+		want(t, "projects", len(list), 0)
+		id := p.push("main.dig", "+a: {work>: x, _pool: old}\n").ID
+		for i, name := range []string{"5", "a", "b", "c", "d", "e"} {
+			_, err := p.SetPool(t.Context(), host.PoolRef{Project: int64(i%2) * id, Name: name}, 2)
+			w.must(err)
+		}
+		p.push("main.dig", text, "other.dig", other)
+		unasked := w.serve(func(o *node.Options) { o.Pools = noPools{w.db} })
+		unasked.push("main.dig", "+a: {work>: x, _pool: old}\n", "other.dig", "zerodag: 1\nconcurrency: {attempts: 1}\n+a: {_pool: '${name}', work>: x}\n")
+		want(t, "an error of the store", refused(unasked, "main.dig", three), "look for pool warehouse: asked about a pool")
 	})
 }
 

@@ -23,7 +23,6 @@ test("a pool is made, held and changed, and who waits is told by whom", async ({
   const server = new Server();
   await server.start();
   try {
-    server.push("shop", { "load.dig": gated, "marks.dig": marks, "one.dig": `${gated.replace("_pool: warehouse", "_priority: high")}concurrency: {attempts: 1}\n` });
     await page.goto(`${server.url}/admin?tab=pools`);
     await expect(page.getByText("There is no pool yet.")).toBeVisible();
     await page.getByRole("button", { name: "Make a pool" }).click();
@@ -33,6 +32,7 @@ test("a pool is made, held and changed, and who waits is told by whom", async ({
     await dialog.getByRole("button", { name: "Make it" }).click();
     await expect(page.getByRole("row", { name: /warehouse the site 1/ })).toBeVisible();
 
+    server.push("shop", { "load.dig": gated, "marks.dig": marks, "one.dig": `${gated.replace("_pool: warehouse", "_priority: high")}concurrency: {attempts: 1}\n` });
     const attempts = [1, 2, 3].map((day) => server.begin("shop", "load", "--session", `2026-11-0${day}`));
     await page.getByRole("button", { name: "Line of warehouse" }).click();
     await expect(page.getByText("1 of 1 slots are taken")).toBeVisible();
