@@ -14,6 +14,9 @@ import (
 // MaxPoolSlots is how many slots of a pool one task may ask for.
 const MaxPoolSlots = 10
 
+// MaxPoolLimit is the highest `limit` of a pool.
+const MaxPoolLimit = 1000
+
 // Pool is what `_pool` of a task asks for, evaluated.
 type Pool struct {
 	Name     string
@@ -21,10 +24,12 @@ type Pool struct {
 	Priority int // -2 to 2: the higher one goes first
 	// Given: the pool's own priority counts, and not the nearest `_priority`.
 	Given bool
+	// Limit is how many slots the pool has, which belongs to the project then and is there as soon as somebody asks. 0: somebody makes it.
+	Limit int
 	Wait  time.Duration // how long a try may wait for its slots; 0: any time
 }
 
-const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high, wait: 2h}"
+const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high, wait: 2h, limit: 5}"
 
 // ParsePool reads an evaluated `_pool`.
 func ParsePool(v param.Value) (Pool, error) {
@@ -74,6 +79,13 @@ func readPool(v param.Value, p *Pool, open bool, report func(below []string, mes
 			if p.Priority, p.Given = ParsePriority(text); !p.Given {
 				report([]string{key}, "there is no priority "+sample(v), priorityForm)
 			}
+		case "limit":
+			n, err := param.AsInt(key, v)
+			if err != nil || n < 1 || n > MaxPoolLimit {
+				report([]string{key}, fmt.Sprintf("limit of a pool must be a number from 1 to %d: %s", MaxPoolLimit, sample(v)), poolForm)
+				continue
+			}
+			p.Limit = int(n)
 		case "wait":
 			var ok bool
 			if p.Wait, ok = param.ParseDuration(text); !ok || p.Wait == 0 {
@@ -82,6 +94,9 @@ func readPool(v param.Value, p *Pool, open bool, report func(below []string, mes
 		default:
 			report([]string{key}, "'"+key+"' of _pool is not read by anybody", poolForm)
 		}
+	}
+	if p.Limit > 0 && p.Slots > p.Limit && p.Slots <= MaxPoolSlots {
+		report([]string{"slots"}, fmt.Sprintf("a task cannot have %d slots of a pool that has a limit of %d", p.Slots, p.Limit), poolForm)
 	}
 }
 
@@ -98,7 +113,7 @@ func readPoolName(below []string, v param.Value, p *Pool, open bool, report func
 	p.Name = text
 }
 
-// NamedPools are the pools that tasks of a workflow ask for by a name that the text says, ascending. A file without `zerodag: 1` asks
+// NamedPools are the pools that tasks of a workflow ask for by a name that the text says, and that somebody has to make, ascending. A file without `zerodag: 1` asks
 // for none.
 func NamedPools(config *param.Map) []string {
 	names := map[string]bool{}
@@ -118,7 +133,8 @@ func namedPools(v param.Value, names map[string]bool) {
 		if v, there := x.Get("_pool"); there {
 			var p Pool
 			readPool(v, &p, true, func([]string, string, string) {})
-			if p.Name != "" && !strings.Contains(p.Name, "${") {
+			m, _ := v.(*param.Map)
+			if p.Name != "" && !m.Has("limit") && !strings.Contains(p.Name, "${") {
 				names[p.Name] = true
 			}
 		}

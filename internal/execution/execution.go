@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"zerodag/engine"
+	"zerodag/internal/host"
 	"zerodag/operators"
 )
 
@@ -59,7 +60,10 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	case o.Prepared != nil:
 		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs}
 		if p := o.Prepared.Pool; p != nil {
-			e.Pool = &engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait}
+			if p.Limit > 0 {
+				p.Name = host.LimitPool(p.Name)
+			}
+			e.Pool = &engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit}
 		}
 		if t := o.Prepared.Timeout; t != nil {
 			e.Timeout = &engine.TimeoutClaim{Try: t.Try, Total: t.Total, Warn: t.Warn, Grace: t.Grace}

@@ -26,15 +26,21 @@ type PoolRef struct {
 	Name    string
 }
 
-// implicitPool begins the names of pools that nobody makes: a `:` is in no name that somebody gives.
-const implicitPool = "concurrency:"
+// What the names of pools begin with that nobody makes: a `:` is in no name that somebody gives.
+const (
+	concurrencyPool = "concurrency:"
+	limitPool       = "limit:"
+)
+
+// LimitPool names the pool of a project whose size its tasks say, by `limit` of `_pool`.
+func LimitPool(name string) string { return limitPool + name }
 
 // longestKey is how much of the text of a key is in the name of a pool.
 const longestKey = 100
 
 // ConcurrencyPool names the pool whose slots attempts of a workflow have which run at once, those with one key.
 func ConcurrencyPool(workflow, key string) string {
-	name := implicitPool + workflow
+	name := concurrencyPool + workflow
 	if key == "" {
 		return name
 	}
@@ -46,7 +52,9 @@ func ConcurrencyPool(workflow, key string) string {
 }
 
 // Implicit says that nobody has made the pool: it is there since attempts or tasks asked for slots of it.
-func (r PoolRef) Implicit() bool { return strings.HasPrefix(r.Name, implicitPool) }
+func (r PoolRef) Implicit() bool {
+	return strings.HasPrefix(r.Name, concurrencyPool) || strings.HasPrefix(r.Name, limitPool)
+}
 
 // NoPool is what is said of a pool that there is not.
 func NoPool(name string) string {

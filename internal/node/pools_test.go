@@ -194,7 +194,7 @@ func TestPoolAtPush(t *testing.T) {
 			return err.Error()
 		}
 		text := "zerodag: 1\n+a:\n  _pool: {name: a, slots: 2}\n  loop>: 2\n  _do: {_pool: b, work>: x}\n+s:\n  switch>: x\n  _cases:\n    x:\n      +y: {_pool: c, work>: x}\n  _default: {_pool: 5, work>: x}\n" +
-			"+g:\n  _error: {_pool: d, work>: x}\n  +x: {_pool: '${name}', work>: x}\n+o:\n  http>: x\n  content: {_pool: none}\n"
+			"+g:\n  _error: {_pool: d, work>: x}\n  +x: {_pool: '${name}', work>: x}\n+l: {_pool: {name: none, limit: 2}, work>: x}\n+o:\n  http>: x\n  content: {_pool: none}\n"
 		other := "zerodag: 1\n_defaults: {_pool: a}\n+x: {work>: x}\n_finally: {_pool: {name: e, wait: 1h}, work>: x}\n"
 		var says []string
 		for _, name := range []string{"5", "a", "b", "c", "d", "e"} {
@@ -236,9 +236,63 @@ func TestPoolOfProject(t *testing.T) {
 	})
 }
 
+// TestPoolLimit proves that a pool whose size the file says is there as soon as a task asks, one for each computed name and for the project
+// alone, that another revision changes its size, and that nothing is left of it.
+func TestPoolLimit(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(10*time.Minute))
+		p := w.serve()
+		site := p.pool(5)
+		flow := func(limit int) string {
+			task := fmt.Sprintf("{_pool: {name: 'warehouse', limit: %d}, work>: long}", limit)
+			return "zerodag: 1\n_parallel: true\n+a: " + task + "\n+b: " + task + "\n+c: " + task + "\n" +
+				"+each:\n  for_each>: {id: [1, 2, 3]}\n  _parallel: true\n  _do: {_pool: {name: 'of-${id}', limit: 1}, work>: long}\n"
+		}
+		a := p.run(flow(1))
+		of := func(name string) host.PoolRef {
+			return host.PoolRef{Project: p.workflow("main").Project.ID, Name: host.LimitPool(name)}
+		}
+		b := p.start(2)
+		pass(time.Minute)
+		p.wantPool(site, 0, 0)
+		p.wantPool(of("warehouse"), 1, 5)
+		for _, id := range []string{"1", "2", "3"} {
+			p.wantPool(of("of-"+id), 1, 1)
+		}
+		list, err := p.Pools(t.Context(), host.PoolQuery{})
+		w.must(err)
+		want(t, "pools that somebody has made", len(list), 1)
+		p.push("main.dig", flow(2))
+		c := p.start(3)
+		pass(time.Second)
+		p.wantPool(of("warehouse"), 2, 7)
+		for _, x := range []host.Attempt{a, b, c} {
+			want(t, "status", p.end(x), "success")
+		}
+		p.wantPool(of("warehouse"), 0, 0)
+		p.push("main.dig", "zerodag: 1\n+a: {_pool: {name: warehouse, slots: '${1 + 2}', limit: 2}, work>: long}\n")
+		want(t, "more slots than there are", p.end(p.start(4)), "error")
+		pass(25 * time.Hour)
+		list, err = w.db.Pools(t.Context(), host.PoolQuery{Site: host.AnySite})
+		w.must(err)
+		want(t, "pools that are left", len(list), 1)
+	})
+}
+
 // TestPoolCrashes cuts the server off again and again, while one call in five about pools fails or has no answer: no more tasks than slots are ever under way, all end, and nothing is left.
 func TestPoolCrashes(t *testing.T) {
 	t.Parallel()
+	for _, text := range []string{three, strings.ReplaceAll(three, "_pool: warehouse", "_pool: {name: warehouse, limit: 2, wait: 5h}")} {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			poolCrashes(t, text)
+		})
+	}
+}
+
+// poolCrashes is the test for a workflow of three tasks that need a slot of two.
+func poolCrashes(t *testing.T, text string) {
 	inBubble(t, func(w *world) {
 		d := &desk{}
 		w.on("long", d.busy(10*time.Minute))
@@ -251,7 +305,10 @@ func TestPoolCrashes(t *testing.T) {
 		_, err := w.db.SetPool(t.Context(), ref, 2, w.now())
 		w.must(err)
 		p := w.serve(limits)
-		a := p.run(three)
+		a := p.run(text)
+		if text != three {
+			ref = host.PoolRef{Project: p.workflow("main").Project.ID, Name: host.LimitPool("warehouse")}
+		}
 		b := p.start(2)
 		for i := range 12 {
 			pass(time.Duration(i*37) * time.Second / 3)
@@ -368,6 +425,7 @@ _parallel: true
 +c: {_pool: {name: warehouse, slots: 3, priority: high}, _retry: 3, work>: fails}
 +d: {_pool: api, work>: w}
 +f: {_pool: {name: warehouse, wait: 20s}, _ignore_error: true, work>: slow}
++h: {_pool: {name: "of-${1 + 1}", slots: 2, limit: 2}, work>: slow}
 +e:
   loop>: 2
   _do:
@@ -401,6 +459,7 @@ func TestStormOfPools(t *testing.T) {
 				for _, name := range []string{"warehouse", "api"} {
 					p.wantPool(host.PoolRef{Name: name}, 0, 0)
 				}
+				p.wantPool(host.PoolRef{Project: p.workflow("main").Project.ID, Name: host.LimitPool("of-2")}, 0, 0)
 			})
 		})
 	}
