@@ -112,6 +112,10 @@ func (d *decision) later(t *Task, e Later) {
 		d.cleanUp(t, e.State) // which may name what the run started elsewhere
 		return
 	}
+	if e.Retry && t.totalOver(d.now) { // the run ended just before that
+		d.errored(t, t.Timeout.Error(ByTotal))
+		return
+	}
 	at := d.now.Add(e.After.Truncate(time.Second))
 	if e.After%time.Second > 0 {
 		at = at.Add(time.Second) // the original knows whole seconds only

@@ -196,10 +196,18 @@ func (t *Timeout) begun() *Timeout {
 	return &next
 }
 
-// within is the time at which a task that waits until then is looked at: not later than its next deadline, unless that
-// has passed, when all that is left is to clean up.
+// overdue is how soon a task is looked at again whose deadline has passed when its run asks for another one: the run may
+// have ended just before it, and knows nothing of it, or has begun to clean up.
+const overdue = 5 * time.Second
+
+// within is the time at which a task that waits until then is looked at: not later than its next deadline, and soon where
+// that has passed.
 func (t *Timeout) within(at, now time.Time) time.Time {
-	if end, _ := t.Deadline(now); end.After(now) && end.Before(at) {
+	end, _ := t.Deadline(now)
+	if !end.IsZero() && !end.After(now) {
+		end = now.Add(overdue)
+	}
+	if !end.IsZero() && end.Before(at) {
 		at = end
 	}
 	if t.warns() && t.WarnAt.After(now) && t.WarnAt.Before(at) {

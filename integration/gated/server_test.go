@@ -21,6 +21,14 @@ import (
 // patience is how long one attempt may take: a deployed stack starts a machine for commands.
 const patience = 5 * time.Minute
 
+// farOtherwise are cases that cannot go on a deployed stack as they are written, and why.
+var farOtherwise = map[string]string{
+	"repeat_limit_succeeds": "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
+	"sliding":               "each command has a /tmp of its own there",
+	"timeout_grace":         "each command has a /tmp of its own there",
+	"timeout_group_retry":   "the start of a command takes longer than the time that the case gives",
+}
+
 // remote is a server that is reached by its API alone.
 type remote struct{ url, token string }
 
@@ -39,11 +47,15 @@ func TestServer(t *testing.T) {
 		s.Start()
 		r.url = s.URL()
 	default:
-		t.Skip("NOT RUN: `make test-servers` and `make test-aws` run it")
+		t.Skip("NOT RUN: `make test-servers` runs it; for a stack it is run by hand, with ZERODAG_SERVER and ZERODAG_TOKEN")
 	}
 	t.Run("cases", func(t *testing.T) { // and the servers live until all are over
 		eachFile(t, "cases", func(t *testing.T, name string, a *txtar.Archive) {
-			compare(t, name, a, r.run(t, strings.TrimSuffix(filepath.Base(name), ".txtar"), a))
+			project := strings.TrimSuffix(filepath.Base(name), ".txtar")
+			if why := farOtherwise[project]; why != "" && deployed {
+				t.Skip("NOT RUN: " + why)
+			}
+			compare(t, name, a, r.run(t, project, a))
 		})
 	})
 }

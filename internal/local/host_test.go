@@ -48,7 +48,13 @@ func newWorld(t *testing.T, o local.Options, files map[string]string) *world {
 		names = append(names, name)
 	}
 	var err error
-	o.Workflows, err = dig.Load(func(name string) ([]byte, error) { return []byte(files[name]), nil }, names)
+	o.Workflows, err = dig.Load(func(name string) ([]byte, error) {
+		text, there := files[name]
+		if !there {
+			return nil, dig.ErrNotFound
+		}
+		return []byte(text), nil
+	}, names)
 	if err != nil {
 		t.Fatal(err)
 	}
