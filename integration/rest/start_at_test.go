@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,18 +15,24 @@ import (
 // what is refused.
 func TestStartAtOverREST(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{})
-	admin := caller{server, t, ""}
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	admin := caller{server, t, server.token(t, 1, "admin")}
 	admin.push(archive(map[string]string{"main.dig": "+a:\n  echo>: a\n"}))
-	id := admin.must(http.MethodGet, "/api/projects/1/workflows", nil)["workflows"].([]any)[0].(map[string]any)["id"]
+	id := admin.must(http.MethodGet, "/api/workflow?project=p&name=main", nil)["id"]
 	start := func(session, at string) answer {
 		return admin.call(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":%q,"params":{},"at":%s}`, id, session, at))
 	}
 	begins := time.Now().Add(time.Hour).UTC().Truncate(time.Second).Format(time.RFC3339)
-	if a := start("2024-01-02T00:00:00Z", `"`+begins+`"`); a.status != http.StatusOK || !strings.Contains(string(a.content), `"startsAt":"`+begins+`"`) {
+	a := start("2024-01-02T00:00:00Z", `"`+begins+`"`)
+	if a.status != http.StatusOK || !strings.Contains(string(a.content), `"startsAt":"`+begins+`"`) {
 		t.Fatalf("a start: %d %s", a.status, a.content)
 	}
-	for _, path := range []string{"/api/attempts/1", "/api/attempts", "/api/sessions", "/api/sessions/1/attempts"} {
+	var made struct{ ID, SessionID string }
+	if err := json.Unmarshal(a.content, &made); err != nil {
+		t.Fatal(err)
+	}
+	attempt := "/api/attempts/" + made.ID
+	for _, path := range []string{attempt, "/api/attempts", "/api/sessions", "/api/sessions/" + made.SessionID + "/attempts"} {
 		if a := admin.call(http.MethodGet, path, nil); !strings.Contains(string(a.content), `"startsAt":"`+begins+`"`) {
 			t.Errorf("%s: %s", path, a.content)
 		}
@@ -41,12 +48,8 @@ func TestStartAtOverREST(t *testing.T) {
 	if a := start("2024-01-04T00:00:00Z", "null"); a.status != http.StatusOK || strings.Contains(string(a.content), "startsAt") {
 		t.Errorf("a start at no time: %d %s", a.status, a.content)
 	}
-	admin.must(http.MethodPost, "/api/attempts/1/kill", `{}`)
-	for range 200 {
-		if admin.must(http.MethodGet, "/api/attempts/1", nil)["status"] == "killed" {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	admin.must(http.MethodPost, attempt+"/kill", `{}`)
+	if a := admin.ended(made.ID); a["status"] != "killed" {
+		t.Errorf("it is not killed: %v", a)
 	}
-	t.Error("it is not killed")
 }
