@@ -305,7 +305,7 @@ func TestFillWaits(t *testing.T) {
 	t.Parallel()
 	apart := func(w work) work {
 		return func(ctx context.Context, o *operators.Task) (operators.Result, error) {
-			if r, err := lasting(time.Duration(o.SessionTime.Day()) * 7 * time.Second)(ctx, o); err != nil {
+			if r, err := lasting(time.Duration(o.SessionTime.Day())*7*time.Second)(ctx, o); err != nil {
 				return r, err
 			}
 			return w(ctx, o)
