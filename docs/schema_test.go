@@ -114,6 +114,10 @@ func (s schema) key(name string) object {
 		value := s.rule("value")
 		value["required"] = []any{"value"}
 		o = object{"type": "object", "additionalProperties": object{"anyOf": []any{object{"type": []any{"string", "number", "boolean", "array"}}, value}}}
+	case "tags":
+		word := []any{"string", "number", "boolean"}
+		o = object{"type": "array", "minItems": 1, "maxItems": dig.MostTags, "items": object{"anyOf": []any{object{"type": word},
+			object{"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": object{"type": word}}}}}
 	case "_if":
 		o = object{"type": []any{"boolean", "number", "string", "null"}}
 	case "_after":

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,7 +57,11 @@ func (l workflowList) print(p printer) {
 			last = w.Project.Name
 			p.line("  %s", last)
 		}
-		p.line("    %s", w.Name)
+		line := "    " + w.Name
+		if len(w.Tags) > 0 {
+			line += "  [" + strings.Join(w.Tags, ", ") + "]"
+		}
+		p.line("%s", line)
 	}
 	p.line("")
 }

@@ -35,6 +35,7 @@ func additions() []addition {
 		{envFilesKey, AtTop | AtGroup | AtTask, checkEnvFiles},
 		{priorityKey, AtTop | AtGroup | AtTask, checkPriority},
 		{concurrencyKey, AtTop, checkConcurrency},
+		{tagsKey, AtTop, checkTags},
 		{paramsKey, AtTop, checkParams},
 		{OutputsKey, AtTop, checkOutputs},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},

@@ -57,6 +57,7 @@ type Workflow struct {
 	Revision string     `json:"revision"`
 	Timezone string     `json:"timezone"`
 	Config   *param.Map `json:"config"`
+	Tags     []string   `json:"tags,omitempty"`
 }
 
 // SessionTime is a time as a workflow's zone and schedule make it.

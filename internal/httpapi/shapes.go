@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/host"
@@ -145,10 +146,12 @@ type restWorkflow struct {
 	Revision string `json:"revision"`
 	Timezone string `json:"timezone"`
 	Config   object `json:"config"`
+	// Tags are there where the file has some.
+	Tags []string `json:"tags,omitempty"`
 }
 
 func workflow(w host.Workflow) restWorkflow {
-	return restWorkflow{ID: id(w.ID), Name: w.Name, Project: named(w.Project), Revision: w.Revision.Name, Timezone: w.Zone, Config: object{w.Config}}
+	return restWorkflow{ID: id(w.ID), Name: w.Name, Project: named(w.Project), Revision: w.Revision.Name, Timezone: w.Zone, Config: object{w.Config}, Tags: dig.TagsOf(w.Config)}
 }
 
 // lastAttempt is what a session shows of its last attempt.

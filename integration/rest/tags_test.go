@@ -1,0 +1,25 @@
+package rest_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestTags proves that the answers about a workflow have its tags as they are searched for, and that those about one without tags
+// have no such field.
+func TestTags(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	c.push(archive(map[string]string{"tagged.dig": "zerodag: 1\ntags: [daily, {team: sales}]\n+a: {echo>: x}\n", "plain.dig": "+a: {echo>: x}\n"}))
+	const shown = `"tags":["daily","team=sales"]`
+	for path, want := range map[string]int{"/api/workflows": 1, "/api/projects/1/workflows": 1, "/api/workflow?project=p&name=tagged": 1, "/api/workflow?project=p&name=plain": 0} {
+		a := c.call(http.MethodGet, path, nil)
+		if got := strings.Count(string(a.content), shown); a.status != http.StatusOK || got != want {
+			t.Errorf("%s: %d, %d times %s, want %d: %s", path, a.status, got, shown, want, a.content)
+		}
+	}
+	if a := c.call(http.MethodGet, "/api/workflow?project=p&name=plain", nil); strings.Contains(string(a.content), "tags") {
+		t.Errorf("one without tags: %s", a.content)
+	}
+}
