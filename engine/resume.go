@@ -39,20 +39,21 @@ func carry(t *Task) Carried {
 }
 
 // CarryFailed lists what a resume of mode "failed" takes over: every success. It is an
-// error when the whole attempt succeeded.
+// error when the whole attempt succeeded, unless it was one of a part.
 func (s *State) CarryFailed() ([]Carried, error) {
-	if s.task(Root).State == Success {
+	if s.task(Root).State == Success && len(s.leftOut()) == 0 {
 		return nil, param.Errorf("Resuming successfully completed attempts is not supported")
 	}
 	return s.CarryDone(), nil
 }
 
-// CarryDone lists every task that is success now, the root left out: what a fork from
+// CarryDone lists every task that is success now, but for the root and for what was left out: what a fork from
 // this state takes over.
 func (s *State) CarryDone() []Carried {
 	var list []Carried
+	not := s.leftOut()
 	for _, t := range s.Tasks() {
-		if t.State == Success && t.Parent != 0 && !s.isClosing(t) {
+		if t.State == Success && t.Parent != 0 && !not[t.ID] && !s.isClosing(t) {
 			list = append(list, carry(t))
 		}
 	}
@@ -72,13 +73,14 @@ func (s *State) CarryBefore(pattern string) ([]Carried, error) {
 		return nil, err
 	}
 	var list []Carried
+	not := s.leftOut()
 	for t := tasks[i]; t.Parent != 0; t = s.task(t.Parent) {
 		for _, u := range s.upstreamsOf(t, nil, map[TaskID]bool{}) {
 			for _, x := range s.descendants(u, []*Task{u}) {
 				if s.isClosing(x) {
 					continue
 				}
-				if x.State != Success {
+				if x.State != Success || not[x.ID] {
 					return nil, param.Errorf("Resuming non-successful tasks is not allowed: task_id=%d", x.ID)
 				}
 				list = append(list, carry(x))

@@ -304,8 +304,11 @@ func taskTook(now time.Time, t client.Task) string {
 	return took(now, t.StartedAt, &t.UpdatedAt)
 }
 
-// errorOf is what went wrong in a task; "" when nothing did, or only below it.
+// errorOf is what went wrong in a task, or why it did not run; "" when nothing did, or only below it.
 func errorOf(t client.Task) string {
+	if t.Skipped != "" {
+		return "skipped: " + t.Skipped
+	}
 	text, _ := t.Error.Get("message")
 	message, _ := text.(string)
 	return briefly(message)

@@ -20,7 +20,9 @@ type retryCommand struct {
 	latest, keep, all, resume bool
 	waiting                   waitFlags
 	failed, dryRun            bool
-	since, until              string
+	since, before             string
+	only, until               string
+	marked                    []string
 }
 
 // newRetry starts another attempt of a session.
@@ -35,10 +37,13 @@ func newRetry(s streams) *cobra.Command {
 	flags.BoolVar(&c.all, "all", false, "run all tasks")
 	flags.BoolVar(&c.resume, "resume", false, "run only tasks that did not succeed")
 	flags.StringVar(&c.from, "resume-from", "", "run from this `+TASK` on")
+	flags.StringVar(&c.only, "only", "", "run this `+TASK` and nothing else: all others are success, with what they returned before")
+	flags.StringVar(&c.until, "until", "", "end with this `+TASK`: run it and what precedes it, as far as --all, --resume (the default then) or --resume-from have it run")
+	flags.StringArrayVar(&c.marked, "mark-success", nil, "have this `+TASK` be success without running it (repeatable; with --resume unless said otherwise)")
 	flags.BoolVar(&c.failed, "all-failed", false, "retry each session whose last attempt failed")
 	flags.StringVar(&c.since, "from", "", "--all-failed: the first session `TIME`, yyyy-MM-dd[ HH:mm:ss] in the zone of each session")
-	flags.StringVar(&c.until, "to", "", "--all-failed: the session `TIME` before which it ends (default: none)")
-	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "--all-failed: show the sessions, and retry none")
+	flags.StringVar(&c.before, "to", "", "--all-failed: the session `TIME` before which it ends (default: none)")
+	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "show which tasks, or with --all-failed which sessions, and retry nothing")
 	flags.StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest (default: with --resume that of the attempt)")
 	c.waiting.register(cmd)
 	c.registerParams(cmd)
@@ -63,6 +68,14 @@ func newRetry(s streams) *cobra.Command {
 func (c *retryCommand) checkChoices() error {
 	which := count(c.keep, c.latest, c.revision != "")
 	what := count(c.all, c.resume, c.from != "")
+	switch {
+	case c.only != "" && what+count(c.until != "") > 0:
+		return usageError{errors.New("--only runs one task: it goes with none of --all, --resume, --resume-from and --until")}
+	case c.only != "":
+		what = 1
+	case what == 0 && (c.until != "" || len(c.marked) > 0):
+		c.resume, what = true, 1
+	}
 	missing := ""
 	if which == 0 {
 		missing += "--keep-revision, --latest-revision, or --revision <name> option is required. "
@@ -97,7 +110,13 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 	if err := c.open(ctx); err != nil {
 		return err
 	}
+	if c.dryRun {
+		return c.showPlan(ctx, id)
+	}
 	a, err := c.again(ctx, id, cmp.Or(c.name, host.NewUUID()))
+	if exists := (*client.ExistsError)(nil); errors.As(err, &exists) && !asDigdag() {
+		return fmt.Errorf("the session has an attempt named %s already (attempt_id=%s): give the new one another --name, or none", c.name, exists.Attempt.ID)
+	}
 	if err != nil {
 		return err
 	}
@@ -113,6 +132,11 @@ func (c *retryCommand) again(ctx context.Context, id client.ID, name string) (cl
 	if err != nil {
 		return client.Attempt{}, err
 	}
+	if c.only != "" || c.until != "" || len(c.marked) > 0 {
+		r := c.rerun(name)
+		r.Params = params
+		return c.Rerun(ctx, id, r)
+	}
 	old, err := c.Attempt(ctx, id)
 	if err != nil {
 		return client.Attempt{}, err
@@ -126,6 +150,69 @@ func (c *retryCommand) again(ctx context.Context, id client.ID, name string) (cl
 		start.Resume = id
 	}
 	return c.Start(ctx, start)
+}
+
+// rerun is what the options say of another attempt, but for its parameters.
+func (c *retryCommand) rerun(name string) client.Rerun {
+	r := client.Rerun{Mode: "all", From: c.from, Only: c.only, Until: c.until, MarkSuccess: c.marked, Priority: c.priority, RetryName: name}
+	switch {
+	case c.only != "":
+		r.Mode = "only"
+	case c.from != "":
+		r.Mode = "from"
+	case c.resume:
+		r.Mode = "failed"
+	}
+	if !c.keep {
+		r.Revision = &c.revision
+	}
+	return r
+}
+
+// showPlan says which tasks a retry would run.
+func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
+	r := c.rerun(host.NewUUID())
+	var err error
+	if r.Params, err = c.parameters(c.settings); err != nil {
+		return err
+	}
+	plan, err := c.PlanRerun(ctx, id, r)
+	if err != nil {
+		return err
+	}
+	err = c.show(plan, func(p printer) {
+		for _, list := range []struct {
+			title string
+			of    client.RerunTasks
+		}{{"Tasks that run:", plan.Runs}, {"Tasks that are taken over:", plan.Carried}} {
+			if list.of.Total == 0 {
+				continue
+			}
+			p.line("%s", list.title)
+			for _, t := range list.of.Rows {
+				p.line("  %s%s", t.Name, planned(t))
+			}
+			if more := list.of.Total - len(list.of.Rows); more > 0 {
+				p.line("  and %s", counted(more, "more task"))
+			}
+		}
+		if plan.Gone > 0 {
+			p.line("%s of tasks that revision %s does not have.", counted(plan.Gone, "result"), plan.Revision)
+		}
+	})
+	c.hint("Nothing was retried.")
+	return err
+}
+
+// planned is what a plan says of a task besides its name.
+func planned(t client.RerunTask) string {
+	switch {
+	case t.Skipped != "":
+		return ", skipped: " + t.Skipped
+	case t.Made:
+		return ", which another task made"
+	}
+	return ""
 }
 
 // workflowOf finds the definition of the revision that was chosen.

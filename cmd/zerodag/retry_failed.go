@@ -14,8 +14,10 @@ import (
 // checkFailed refuses options that do not go with --all-failed, or only with it.
 func (c *retryCommand) checkFailed(args []string) error {
 	switch {
-	case !c.failed && (c.since != "" || c.until != "" || c.dryRun):
-		return usageError{errors.New("--from, --to and --dry-run are options of --all-failed")}
+	case !c.failed && (c.since != "" || c.before != ""):
+		return usageError{errors.New("--from and --to are options of --all-failed")}
+	case c.dryRun && c.waiting != (waitFlags{}):
+		return usageError{errors.New("--wait waits for what --dry-run does not start: use one of them")}
 	case !c.failed:
 		return nil
 	case c.since == "":
@@ -78,9 +80,9 @@ func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]cli
 	if err != nil {
 		return nil, err
 	}
-	until := ""
-	if c.until != "" {
-		if until, err = parseLocal(c.until, `--to must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`); err != nil {
+	before := ""
+	if c.before != "" {
+		if before, err = parseLocal(c.before, `--to must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`); err != nil {
 			return nil, err
 		}
 	}
@@ -99,7 +101,7 @@ func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]cli
 	list := []client.Session{}
 	partly, err := pages(func(p client.Page) ([]client.Session, error) { return c.Sessions(ctx, project, workflow, p) }, func(s client.Session) (client.ID, bool) {
 		at, a := s.SessionTime.Format("2006-01-02T15:04:05"), s.LastAttempt
-		if a != nil && a.Done && !a.Success && at >= since && (until == "" || at < until) {
+		if a != nil && a.Done && !a.Success && at >= since && (before == "" || at < before) {
 			list = append(list, s)
 		}
 		return s.ID, false

@@ -92,20 +92,40 @@ func (in *interpreter) start(a args, _ Step) (string, error) {
 }
 
 // resume takes over tasks of the attempt so far into a new one of the same workflow, or
-// of the one that the last workflow command defined: resume failed | resume from +x
+// of the one that the last workflow command defined, and leaves some out:
+// resume failed|from +x|only +x|all [until=+x] [done=+x,+y]
 func (in *interpreter) resume(a args, _ Step) (string, error) {
+	if err := a.only(2, "until", "done"); err != nil {
+		return "", err
+	}
 	old := in.state
 	if len(old.Tasks()) == 0 {
 		old = in.previous
 	}
+	var part engine.Part
 	var err error
+	if part.Until, err = a.text("until", ""); err != nil {
+		return "", err
+	}
+	if done, err := a.text("done", ""); err != nil {
+		return "", err
+	} else if done != "" {
+		part.Done = strings.Split(done, ",")
+	}
+	in.carried = nil
 	switch a.word(0) {
 	case "failed":
 		in.carried, err = old.CarryFailed()
 	case "from":
 		in.carried, err = old.CarryBefore(a.word(1))
+	case "only":
+		part.Only = a.word(1)
+	case "all":
 	default:
-		return "", fmt.Errorf("resume failed or from")
+		return "", fmt.Errorf("resume failed, from, only or all")
+	}
+	if err == nil && !part.IsEmpty() {
+		in.carried, err = in.def.CarryPart(old, in.carried, part, in.now)
 	}
 	if err != nil {
 		return "error: " + err.Error(), nil
@@ -113,7 +133,11 @@ func (in *interpreter) resume(a args, _ Step) (string, error) {
 	in.fresh()
 	var list lines
 	for _, c := range in.carried {
-		list.add(line{c.Name, "taken over"})
+		how := "taken over"
+		if c.Skipped != "" {
+			how += ", skipped: " + c.Skipped
+		}
+		list.add(line{c.Name, how})
 	}
 	if len(in.carried) == 0 {
 		return "nothing is taken over", nil

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"zerodag/engine"
@@ -73,17 +74,37 @@ func (s *Simulation) Start() error {
 	return s.feed(s.start(limit, nil))
 }
 
-// Resume starts a new attempt of the same workflow from the one that is over, which is
-// false when that succeeded. There is no model of resuming.
+// Resume starts a new attempt of the same workflow from the one that is over, perhaps of a part of it, which is
+// false when there is nothing to resume. There is no model of resuming.
 func (s *Simulation) Resume() (bool, error) {
 	carried, err := s.state.CarryFailed()
+	if part := s.part(); !part.IsEmpty() {
+		if carried, err = s.def.CarryPart(s.state, carried, part, s.now); err != nil && !strings.Contains(err.Error(), "Task pattern") {
+			return false, err
+		}
+	}
 	if err != nil {
-		return false, nil // a success cannot be resumed, and that is all
+		return false, nil // a success cannot be resumed, nor a part of no task, and that is all
 	}
 	s.model, s.past, s.guards, s.forced = nil, nil, nil, false
 	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}
 	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
 	return true, s.feed(s.start(1000, carried))
+}
+
+// part draws what a resumed attempt leaves out, if anything.
+func (s *Simulation) part() (p engine.Part) {
+	tasks := s.state.Tasks()
+	name := func() string { return tasks[s.Choose("part", len(tasks))].Name }
+	switch s.Choose("mode", 6) {
+	case 3:
+		p.Only = name()
+	case 4:
+		p.Until = name()
+	case 5:
+		p.Done = []string{name(), name()}
+	}
+	return p
 }
 
 func (s *Simulation) start(limit int, carried []engine.Carried) engine.Start {

@@ -20,18 +20,20 @@ type plan struct {
 			Name        string
 			Group, Made bool
 			Took        int64
+			Skipped     string
 		}
 	}
 	Gone int
 }
 
-// names are those of both lists: what runs, then what is carried; a group ends with /, what was made with *.
+// names are those of both lists: what runs, then what is carried; a group ends with /, what was made with *, what is skipped with !.
 func (p plan) names() (runs, carried string) {
 	var lists [2][]string
 	for i, rows := range [][]struct {
 		Name        string
 		Group, Made bool
 		Took        int64
+		Skipped     string
 	}{p.Runs.Rows, p.Carried.Rows} {
 		for _, r := range rows {
 			name := strings.TrimPrefix(r.Name, "+wf")
@@ -40,6 +42,9 @@ func (p plan) names() (runs, carried string) {
 			}
 			if r.Made {
 				name += "*"
+			}
+			if r.Skipped != "" {
+				name += "!"
 			}
 			lists[i] = append(lists[i], name)
 		}
@@ -95,6 +100,13 @@ func TestRerun(t *testing.T) {
 		{`{"mode":"from","from":"+last"}`, "", "", "error"},
 		{`{"mode":"fork","seq":1}`, all + loops, "", "r"},
 		{`{"mode":"failed","revision":""}`, "+bad +new", "+first", "r2"},
+		{`{"mode":"only","only":"+last"}`, "+last", "+first +each +bad!" + loops, "r"},
+		{`{"mode":"only","only":"+bad","markSuccess":["+last"],"revision":""}`, "+bad", "+first +new!", "error"},
+		{`{"mode":"only","only":"+bad","revision":""}`, "+bad", "+first +new!", "r2"},
+		{`{"mode":"failed","until":"+bad"}`, "+bad", "+first +each +last!" + loops, "r"},
+		{`{"mode":"all","until":"+each"}`, "+first +each" + loops, "+bad! +last!", "r"},
+		{`{"mode":"failed","markSuccess":["+bad"]}`, "+last", "+first +each +bad!" + loops, "r"},
+		{`{"mode":"from","from":"+bad","markSuccess":["+bad","+last"]}`, "", "+first +each +bad! +last!" + loops, "r"},
 		{`{"mode":"all","revision":"r2"}`, "+first +bad +new", "", "r2"},
 	} {
 		if q.revision == "error" {
@@ -132,6 +144,13 @@ func TestRerun(t *testing.T) {
 	if !strings.HasPrefix(ran, "+bad ") || strings.Contains(ran, "+first") || strings.Contains(ran, "+each") || !strings.Contains(carried, "+first ") {
 		t.Errorf("ran %q, carried %q", ran, carried)
 	}
+	part := c.must(http.MethodPost, "/api/x/attempts/"+attempt+"/rerun", `{"mode":"only","only":"+last"}`)["attempt"].(object)["id"].(string)
+	if c.ended(part)["success"] != true {
+		t.Error("the one task that runs does not make the attempt a success")
+	}
+	if p, _ := c.dry(part, `{"mode":"failed"}`).names(); p != "+bad" {
+		t.Errorf("what a part has left out does not run when the part is resumed: %q", p)
+	}
 	if again := c.call(http.MethodPost, "/api/x/attempts/"+attempt+"/rerun", `{"mode":"all","retryAttemptName":"again"}`); again.status != http.StatusConflict || !strings.Contains(string(again.content), `"id":"`+a["id"].(string)+`"`) {
 		t.Errorf("a name twice: %d %s", again.status, again.content)
 	}
@@ -140,7 +159,10 @@ func TestRerun(t *testing.T) {
 		t.Error("the newest revision does not mend it")
 	}
 	for body, status := range map[string]int{`{}`: 400, `{"mode":"some"}`: 400, `{"mode":"from"}`: 400, `{"mode":"fork"}`: 400, `{"mode":"all","seq":1}`: 400, `{"mode":"failed","from":"+a"}`: 400,
-		`{"mode":"fork","seq":999}`: 404, `{"mode":"all","revision":"nosuch"}`: 404, `{"mode":"from","from":"+nosuch"}`: 400, `{"mode":"all","params":[]}`: 400} {
+		`{"mode":"fork","seq":999}`: 404, `{"mode":"all","revision":"nosuch"}`: 404, `{"mode":"from","from":"+nosuch"}`: 400, `{"mode":"all","params":[]}`: 400,
+		`{"mode":"only"}`: 400, `{"mode":"all","only":"+bad"}`: 400, `{"mode":"only","only":""}`: 400, `{"mode":"only","only":"+nosuch"}`: 400, `{"mode":"only","only":"+wf"}`: 400,
+		`{"mode":"only","only":"+bad","until":"+bad"}`: 400, `{"mode":"fork","seq":1,"until":"+bad"}`: 400, `{"mode":"fork","seq":1,"markSuccess":["+bad"]}`: 400,
+		`{"mode":"all","until":""}`: 400, `{"mode":"all","markSuccess":"+bad"}`: 400, `{"mode":"all","markSuccess":["+nosuch"]}`: 400, `{"mode":"all","markSuccess":[[]]}`: 400} {
 		if a := c.call(http.MethodPost, "/api/x/attempts/"+attempt+"/rerun", body); a.status != status {
 			t.Errorf("%s: %d %s, want %d", body, a.status, a.content, status)
 		}

@@ -16,10 +16,12 @@ import (
 // RerunRequest asks for another attempt of an attempt's session.
 type RerunRequest struct {
 	// Mode says what is taken over: "failed", every task that was success; "from", what precedes a task; "fork", what
-	// was success after an entry of the log; "all" runs all tasks again.
+	// was success after an entry of the log; "only", everything but the task of Part.Only; "all" runs all tasks again.
 	Mode string
 	From string // pattern of the task, of "from"
 	Seq  int64  // number of the entry, of "fork"
+	// Part leaves tasks out. It does not go with "fork".
+	Part engine.Part
 	// Workflow is the definition; 0 is that of the attempt.
 	Workflow  int64
 	RetryName string     // required
@@ -56,19 +58,44 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 		}
 		q.Params = param.Merge(a.Params, own)
 	}
+	var err error
 	switch r.Mode {
-	case "all":
-		return q, nil
+	case "all", "only":
 	case "failed", "from":
-		var err error
 		q.carried, q.priority, err = c.carried(ctx, a.Site, Resume{Mode: r.Mode, Attempt: a.ID, From: r.From})
-		return q, err
 	case "fork":
-		var err error
 		q.carried, q.priority, err = c.carriedAt(ctx, a, r.Seq)
 		return q, err
+	default:
+		return q, host.Invalidf("unknown mode %q: use failed, from, only, all or fork", r.Mode)
 	}
-	return q, host.Invalidf("unknown mode %q: use failed, from, all or fork", r.Mode)
+	if err == nil && !r.Part.IsEmpty() {
+		err = c.takePart(ctx, a, r, &q)
+	}
+	return q, err
+}
+
+// takePart leaves out of a start what no part of the rerun is.
+func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest, q *StartRequest) error {
+	d, err := c.definitionOf(ctx, q.Site, q.Workflow)
+	if err != nil {
+		return err
+	}
+	var wrong error
+	err = c.View(ctx, a, func(s *engine.State) {
+		if s == nil {
+			wrong = host.Invalidf("Attempt id=%d was not started yet: nothing to resume from", a.ID)
+			return
+		}
+		if r.Mode == "only" {
+			q.priority = s.Priority()
+		}
+		q.carried, wrong = d.Compiled.CarryPart(s, q.carried, r.Part, c.o.Now().UTC())
+	})
+	if err != nil {
+		return fmt.Errorf("read attempt: %w", err)
+	}
+	return userError(wrong)
 }
 
 // RerunPlan says what a rerun would do.
@@ -86,6 +113,8 @@ type RerunTask struct {
 	// Made is a task that a task has made at run time: what it makes this time may differ.
 	Made bool
 	Took time.Duration // in the attempt before; 0 where it did not end, or was taken over there
+	// Skipped is why one of Carried counts as a success that has run in no attempt.
+	Skipped string
 }
 
 // PlanRerun looks at what Rerun would do, and fails where that would, but for an attempt of that name that there is
@@ -135,18 +164,19 @@ func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []en
 	for _, n := range d.Compiled.Nodes {
 		static[n.Name], groups[n.Name] = true, n.Group
 	}
-	over := map[string]bool{}
+	over := map[string]engine.Carried{}
 	for _, x := range carried {
 		written, _, _ := strings.Cut(x.Name, "^")
 		if !static[written] {
 			p.Gone++
 			continue
 		}
-		over[x.Name] = true
+		over[x.Name] = x
 	}
 	add := func(name string, isMade bool) {
 		t := RerunTask{Name: name, Group: groups[name], Made: isMade, Took: took[name]}
-		if over[name] {
+		if x, ok := over[name]; ok {
+			t.Skipped = x.Skipped
 			p.Carried = append(p.Carried, t)
 		} else {
 			p.Runs = append(p.Runs, t)
@@ -156,13 +186,8 @@ func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []en
 		add(n.Name, false)
 	}
 	for _, name := range slices.Compact(made) {
-		if written, _, _ := strings.Cut(name, "^"); static[written] && !ofFailure(name) {
+		if written, _, _ := strings.Cut(name, "^"); static[written] && !engine.OfFailure(name) {
 			add(name, true)
 		}
 	}
-}
-
-// ofFailure says whether a task was made because another one failed, was killed or was late: nobody knows whether one is again.
-func ofFailure(name string) bool {
-	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, engine.FailureAlert) || strings.Contains(name, "^sla")
 }

@@ -102,14 +102,74 @@ func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 		body.Resume = &resume{"failed", s.Resume, ""}
 	}
 	err = c.send(ctx, http.MethodPut, "/api/attempts", nil, body, &a)
+	return a, existing(err)
+}
+
+// existing makes the error of a conflict an *ExistsError where it has the attempt.
+func existing(err error) error {
 	var status *StatusError
 	if errors.As(err, &status) && status.Status == http.StatusConflict {
 		exists := &ExistsError{StatusError: *status}
 		if json.Unmarshal([]byte(status.Body), &exists.Attempt) == nil && exists.Attempt.ID != "" {
-			return a, exists
+			return exists
 		}
 	}
-	return a, err
+	return err
+}
+
+// Rerun says what another attempt of a session takes over from an earlier one, and runs.
+type Rerun struct {
+	Mode        string     `json:"mode"`           // "failed", "from", "only" or "all"
+	From        string     `json:"from,omitempty"` // the task that mode "from" begins with
+	Only        string     `json:"only,omitempty"` // the one task that mode "only" runs
+	Until       string     `json:"until,omitempty"`
+	MarkSuccess []string   `json:"markSuccess,omitempty"`
+	Revision    *string    `json:"revision"` // nil: that of the earlier attempt; "" is the newest
+	Params      *param.Map `json:"params,omitempty"`
+	Priority    string     `json:"priority,omitempty"`
+	RetryName   string     `json:"retryAttemptName"`
+}
+
+// RerunPlan is what a rerun would do.
+type RerunPlan struct {
+	Workflow Ref        `json:"workflow"`
+	Revision string     `json:"revision"`
+	Carried  RerunTasks `json:"carried"`
+	Runs     RerunTasks `json:"runs"`
+	Gone     int        `json:"gone"` // results that the workflow has no task for any more
+}
+
+// RerunTasks are as many tasks as an answer may have, and how many there are.
+type RerunTasks struct {
+	Total int         `json:"total"`
+	Rows  []RerunTask `json:"rows"`
+}
+
+// RerunTask is a task of a plan.
+type RerunTask struct {
+	Name    string `json:"name"`
+	Group   bool   `json:"group"`
+	Made    bool   `json:"made"` // by another task, at run time
+	Took    int64  `json:"took"` // milliseconds, in the earlier attempt
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// Rerun starts another attempt of the session of an attempt. An *ExistsError has the one of that name that is there already.
+func (c *Client) Rerun(ctx context.Context, id ID, r Rerun) (Attempt, error) {
+	var answer struct{ Attempt Attempt }
+	err := c.send(ctx, http.MethodPost, path("api", "x", "attempts", string(id), "rerun"), nil, r, &answer)
+	return answer.Attempt, existing(err)
+}
+
+// PlanRerun says what Rerun would do, and starts nothing.
+func (c *Client) PlanRerun(ctx context.Context, id ID, r Rerun) (RerunPlan, error) {
+	body := struct {
+		Rerun
+		DryRun bool `json:"dryRun"`
+	}{r, true}
+	var answer struct{ Plan RerunPlan }
+	err := c.send(ctx, http.MethodPost, path("api", "x", "attempts", string(id), "rerun"), nil, body, &answer)
+	return answer.Plan, err
 }
 
 // Kill requests the end of an attempt and returns it as it was before.

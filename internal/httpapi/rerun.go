@@ -3,6 +3,7 @@ package httpapi
 import (
 	"strconv"
 
+	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
@@ -12,6 +13,9 @@ type rerunBody struct {
 	Mode             *string    `json:"mode"`
 	From             *words     `json:"from"`
 	Seq              *whole     `json:"seq"`
+	Only             *words     `json:"only"`
+	Until            *words     `json:"until"`
+	MarkSuccess      []words    `json:"markSuccess"`
 	Revision         *string    `json:"revision"`
 	RetryAttemptName *words     `json:"retryAttemptName"`
 	Params           *param.Map `json:"params"`
@@ -31,8 +35,16 @@ func (b *rerunBody) request() (catalogue.RerunRequest, error) {
 		return r, notSet("seq")
 	case *b.Mode != "from" && b.From != nil, *b.Mode != "fork" && b.Seq != nil:
 		return r, invalid("from goes with mode from, seq with mode fork")
+	case (*b.Mode == "only") != (b.Only != nil), b.Only != nil && *b.Only == "":
+		return r, invalid("mode only needs only, the task that runs, and no other mode has it")
+	case b.Until != nil && *b.Until == "":
+		return r, invalid("until is the name of a task")
+	case *b.Mode == "fork" && (b.Until != nil || b.MarkSuccess != nil), *b.Mode == "only" && b.Until != nil:
+		return r, invalid("until goes with the modes failed, from and all, markSuccess with these and with only")
+	case len(b.MarkSuccess) > mostMarked:
+		return r, invalid("markSuccess has more than %d tasks", mostMarked)
 	}
-	r.Mode = *b.Mode
+	r.Mode, r.Part = *b.Mode, b.part()
 	if b.Priority != nil {
 		r.Priority = *b.Priority
 	}
@@ -47,6 +59,22 @@ func (b *rerunBody) request() (catalogue.RerunRequest, error) {
 		return r, catalogue.CheckRetryName(r.RetryName)
 	}
 	return r, nil
+}
+
+// mostMarked is how many tasks one request may mark as success: a group of them is one.
+const mostMarked = 100
+
+func (b *rerunBody) part() (p engine.Part) {
+	if b.Only != nil {
+		p.Only = string(*b.Only)
+	}
+	if b.Until != nil {
+		p.Until = string(*b.Until)
+	}
+	for _, t := range b.MarkSuccess {
+		p.Done = append(p.Done, string(t))
+	}
+	return p
 }
 
 type restRerun struct {
@@ -72,6 +100,8 @@ type restRerunTask struct {
 	Group bool   `json:"group"`
 	Made  bool   `json:"made"`
 	Took  int64  `json:"took"`
+
+	Skipped string `json:"skipped,omitempty"`
 }
 
 // Bounds of each list of a plan.
@@ -89,7 +119,7 @@ func rerunTasks(list []catalogue.RerunTask) restRerunTasks {
 		}
 	}
 	return restRerunTasks{len(list), each(shown, func(t catalogue.RerunTask) restRerunTask {
-		return restRerunTask{t.Name, t.Group, t.Made, t.Took.Milliseconds()}
+		return restRerunTask{t.Name, t.Group, t.Made, t.Took.Milliseconds(), t.Skipped}
 	})}
 }
 

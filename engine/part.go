@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Part says which tasks of a resumed attempt do not run although they might have to. All of it are patterns of tasks, see FindTask.
+type Part struct {
+	Only  string   // no task runs but this one, with what is below it
+	Until string   // no task runs but this one, with what is below it, and what precedes it
+	Done  []string // these, with what is below them, are success without having run
+}
+
+// Why a task of a resumed attempt is a success that has run in none.
+const (
+	skippedByPart = "the retry leaves it out"
+	skippedByHand = "marked as success"
+)
+
+// leftOut are the tasks that no retry of a part has run yet, and the groups around them: nothing of them is done, although they
+// are success.
+func (s *State) leftOut() map[TaskID]bool {
+	var set map[TaskID]bool
+	for _, t := range s.Tasks() {
+		if t.Skipped != skippedByPart {
+			continue
+		}
+		if set == nil {
+			set = map[TaskID]bool{}
+		}
+		for ; t.Parent != 0 && !set[t.ID]; t = s.task(t.Parent) {
+			set[t.ID] = true
+		}
+	}
+	return set
+}
+
+// IsEmpty says whether nothing is asked for.
+func (p Part) IsEmpty() bool { return p.Only == "" && p.Until == "" && len(p.Done) == 0 }
+
+// CarryPart lists what an attempt of the definition takes over from an earlier one, s, of which no more than a part is to run.
+// carried is what it takes over otherwise; it does not matter with Part.Only, where all but one task is taken over. A task that
+// does not run keeps what it returned if it was a success before, and counts as skipped since now if not. The groups around a task
+// that runs do run. An error is about a pattern that names no task, several, or the whole workflow.
+func (d *Definition) CarryPart(s *State, carried []Carried, p Part, now time.Time) ([]Carried, error) {
+	f := d.familyWith(s)
+	done := make([]bool, len(f))
+	for _, pattern := range p.Done {
+		i, err := f.find(pattern)
+		if err != nil {
+			return nil, err
+		}
+		done[i] = true
+	}
+	f.lower(done)
+	var runs []bool // nil: all
+	if last := cmp.Or(p.Only, p.Until); last != "" {
+		i, err := f.find(last)
+		if err != nil {
+			return nil, err
+		}
+		runs = make([]bool, len(f))
+		runs[i] = true
+		for x := i; x > 0 && p.Only == ""; x = f[x].parent {
+			f.precede(x, runs)
+		}
+		f.lower(runs)
+		for x := i; x >= 0; x = f[x].parent {
+			runs[x] = true
+		}
+	}
+	before, list := byName(s.CarryDone()), byName(carried)
+	if p.Only != "" {
+		list = before
+	}
+	for i, m := range f {
+		switch {
+		case i == 0:
+		case done[i]:
+			list[m.name] = m.skip(before, skippedByHand, now)
+		case runs != nil && !runs[i]:
+			list[m.name] = m.skip(list, skippedByPart, now)
+		case p.Only != "":
+			delete(list, m.name)
+		}
+	}
+	maps.DeleteFunc(list, func(name string, _ Carried) bool { return OfFailure(name) }) // a failure of this attempt is told as well
+	all := make([]Carried, 0, len(list))
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		all = append(all, list[name])
+	}
+	return all, nil
+}
+
+// byName is a list by names; of several of one name the last one counts.
+func byName(list []Carried) map[string]Carried {
+	m := make(map[string]Carried, len(list))
+	for _, c := range list {
+		m[c.Name] = c
+	}
+	return m
+}
+
+// family are the tasks that an attempt may have, parents first: those that are written, and those that an earlier attempt made besides.
+type family []member
+
+type member struct {
+	name           string
+	parent         int // -1: the root
+	upstreams      []int
+	config, export *param.Map
+}
+
+// familyWith lists the tasks of a definition, and those of an attempt that were made at run time below one of them. What a failure
+// or the end of a task has made is none of these: nobody knows whether it is made again.
+func (d *Definition) familyWith(s *State) family {
+	var f family
+	place := map[string]int{}
+	for i, n := range d.Nodes {
+		f = append(f, member{n.Name, n.Parent, n.Upstreams, n.Config, n.Export})
+		place[n.Name] = i
+	}
+	for _, t := range s.Tasks() {
+		if _, known := place[t.Name]; known || !strings.Contains(t.Name, "^") || OfFailure(t.Name) || s.isClosing(t) {
+			continue // one without ^ was written in another revision, and is gone
+		}
+		m := member{name: t.Name, config: t.Config, export: t.Export}
+		var there bool
+		if m.parent, there = place[s.task(t.Parent).Name]; !there {
+			continue
+		}
+		for _, id := range t.Upstreams {
+			if u, there := place[s.task(id).Name]; there {
+				m.upstreams = append(m.upstreams, u)
+			}
+		}
+		place[t.Name] = len(f)
+		f = append(f, m)
+	}
+	return f
+}
+
+// OfFailure says whether a task was made because another one failed, was killed or was late: nobody knows whether one is again.
+func OfFailure(name string) bool {
+	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, FailureAlert) || strings.Contains(name, "^sla")
+}
+
+// find returns the place of the task that a pattern names.
+func (f family) find(pattern string) (int, error) {
+	names := make([]string, len(f))
+	for i, m := range f {
+		names[i] = m.name
+	}
+	i, err := FindTask(names, pattern)
+	if err == nil && i == 0 {
+		err = param.Errorf("Task pattern '%s' names the whole workflow: name one task or group of it", pattern)
+	}
+	return i, err
+}
+
+// lower adds to a set what is below each member of it.
+func (f family) lower(set []bool) {
+	for i := 1; i < len(f); i++ {
+		set[i] = set[i] || set[f[i].parent]
+	}
+}
+
+// precede adds to a set what must succeed before a member of the family starts, among its siblings.
+func (f family) precede(i int, set []bool) {
+	for next := slices.Clone(f[i].upstreams); len(next) > 0; {
+		u := next[len(next)-1]
+		next = next[:len(next)-1]
+		if !set[u] {
+			set[u] = true
+			next = append(next, f[u].upstreams...)
+		}
+	}
+}
+
+// skip is the task as success: as it was in an earlier attempt, else as one that did not run and why.
+func (m member) skip(before map[string]Carried, why string, now time.Time) Carried {
+	if c, ok := before[m.name]; ok {
+		return c
+	}
+	return Carried{Name: m.name, Config: m.config, Export: m.export, UpdatedAt: now, Skipped: why}
+}
