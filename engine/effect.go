@@ -25,7 +25,7 @@ type Timer struct {
 // Acquire asks for the slots that a task, or the Whole attempt, waits for; Granted is the answer. It is owed for as long as the task waits.
 type Acquire struct {
 	Run
-	Pool PoolUse `json:"pool"`
+	Pool PoolUse `json:"pool"` // whose Asked it is
 }
 
 // Release gives up the slots of a try that is over, and its place in the line. Nobody answers it: it is owed by who
@@ -34,7 +34,7 @@ type Release struct {
 	Task    TaskID    `json:"task"`
 	Pool    PoolClaim `json:"pool"`
 	Try     int       `json:"try"`
-	Since   time.Time `json:"since"`
+	Since   time.Time `json:"since"`             // of one that Waited
 	Waited  bool      `json:"waited,omitempty"`  // it was never granted
 	Project int64     `json:"project,omitempty"` // that the pool belongs to which granted it
 }

@@ -59,7 +59,8 @@ type Prepared struct {
 	Outputs *param.Map    `json:"outputs,omitempty"` // of a run that ends the attempt, see Progress.Ends
 }
 
-// Granted says that a task, or the Whole attempt, that waits for slots of a pool has them.
+// Granted says that a task, or the Whole attempt, that waits for slots of a pool has them. One that needs slots of several pools
+// is granted them one after the other.
 type Granted struct {
 	By
 	Run

@@ -19,8 +19,17 @@ type PoolClaim struct {
 	Size int `json:"size,omitempty"`
 	// Wait is how long a try may wait for its slots before the task fails. 0: any time.
 	Wait time.Duration `json:"wait,omitempty"`
+	// Then, of a list, is what it needs besides, in the order in which it asks: that of the names, so that no two wait for each other.
+	Then []PoolClaim `json:"then,omitempty"`
 	// OnLimit, of an attempt (see Start.Slot), is what is done while there is no slot, as dig.Concurrency has it.
 	OnLimit string `json:"onLimit,omitempty"`
+}
+
+// Claims lists what is asked for, one pool each, in the order in which it is.
+func (c PoolClaim) Claims() []PoolClaim {
+	list := append([]PoolClaim{c}, c.Then...)
+	list[0].Then = nil
+	return list
 }
 
 // Whole stands in place of a task where an attempt as a whole asks for a slot, has it or gives it up: see Start.Slot.
@@ -29,15 +38,17 @@ const Whole TaskID = 0
 // slotRun is the run under which an attempt asks for its slot: it asks once.
 func slotRun() Run { return Run{Task: Whole, Dispatch: 1} }
 
-// PoolUse is what a task has of its pool. It is replaced as a whole, never changed.
+// PoolUse is what a task has of its pools. It is replaced as a whole, never changed.
 type PoolUse struct {
-	PoolClaim
-	Try     int        `json:"try"`               // from 1; each one has slots of its own. 0: a pause came before the first
-	Since   time.Time  `json:"since"`             // when this try began to wait
-	Waits   bool       `json:"waits,omitempty"`   // it is not run before Granted
-	Has     bool       `json:"has,omitempty"`     // it has its slots
-	Project int64      `json:"project,omitempty"` // that the pool belongs to which granted them; 0: it is one of the site
-	Freed   []FreedTry `json:"freed,omitempty"`   // tries that are over since the last grant
+	PoolClaim            // all that it needs, see Asked
+	Try       int        `json:"try"`               // from 1; each one has slots of its own. 0: a pause came before the first
+	Since     time.Time  `json:"since"`             // when this try began to wait, of a list for the pool that it asked for last
+	Waits     bool       `json:"waits,omitempty"`   // it is not run before Granted
+	Has       bool       `json:"has,omitempty"`     // it has all its slots
+	Got       []int64    `json:"got,omitempty"`     // of a list: as Project, of those pools before Asked that it has slots of
+	More      int        `json:"more,omitempty"`    // how often a try went on to ask for another pool
+	Project   int64      `json:"project,omitempty"` // that the pool belongs to which granted them; 0: it is one of the site
+	Freed     []FreedTry `json:"freed,omitempty"`   // tries that are over since the last grant
 }
 
 // FreedTry is a try whose slots are to be given up.
@@ -46,8 +57,12 @@ type FreedTry struct {
 	Since   time.Time `json:"since"`
 	Waited  bool      `json:"waited,omitempty"`  // it was never granted
 	Project int64     `json:"project,omitempty"` // see PoolUse; 0 where it waited
+	Got     []int64   `json:"got,omitempty"`     // see PoolUse
 	Guard   string    `json:"guard"`             // who owes that
 }
+
+// Asked is the pool that the try waits for, or of which it got slots last.
+func (u *PoolUse) Asked() PoolClaim { return u.Claims()[len(u.Got)] }
 
 // Waits says whether the task is ready to run but for slots of a pool.
 func (t *Task) Waits() bool { return t.State == Running && t.Pool != nil && t.Pool.Waits }
@@ -63,20 +78,32 @@ const (
 	TryHas   // its slots
 )
 
-// TryOf says how a try of a task stands with its pool. Once over it stays so.
-func (s *State) TryOf(task TaskID, try int) Standing {
+// TryOf says how a try of a task stands with one of its pools. Once over it stays so.
+func (s *State) TryOf(task TaskID, try int, pool string) Standing {
 	use, _ := s.UseOf(task)
 	switch {
 	case s.ended:
 		return TryOver
 	case use == nil || try > use.Try:
 		return NotKnown
-	case try == use.Try && use.Waits && (task == Whole || s.Task(task).Waits()):
-		return TryWaits
-	case try == use.Try && use.Has:
-		return TryHas
+	case try < use.Try:
+		return TryOver
 	}
-	return TryOver
+	return use.with(pool, task == Whole || s.Task(task).Waits())
+}
+
+// with is how the current try stands with a pool; waits says whether it may be granted what it waits for.
+func (u *PoolUse) with(pool string, waits bool) Standing {
+	at := slices.IndexFunc(u.Claims(), func(c PoolClaim) bool { return c.Name == pool })
+	switch {
+	case !u.Has && !(u.Waits && waits):
+		return TryOver
+	case at < 0 || at > len(u.Got):
+		return NotKnown
+	case u.Waits && at == len(u.Got):
+		return TryWaits
+	}
+	return TryHas
 }
 
 // UseOf is what a task, or the attempt as a Whole, has of its pool, nil for nothing, and the run that waits for it.
@@ -122,16 +149,16 @@ func (u *PoolUse) freed(guard string) *PoolUse {
 	}
 	next := *u
 	next.Waits, next.Has = false, false
-	next.Freed = append(slices.Clone(u.Freed), FreedTry{Try: u.Try, Since: u.Since, Waited: u.Waits, Project: u.Project, Guard: guard})
+	next.Freed = append(slices.Clone(u.Freed), FreedTry{Try: u.Try, Since: u.Since, Waited: u.Waits, Project: u.Project, Got: u.Got, Guard: guard})
 	return &next
 }
 
 // waitEnds is when a try that waits has waited for too long; zero: never, or it does not wait.
 func (u *PoolUse) waitEnds() time.Time {
-	if u == nil || !u.Waits || u.Wait == 0 {
+	if u == nil || !u.Waits || u.Asked().Wait == 0 {
 		return time.Time{}
 	}
-	return u.Since.Add(u.Wait)
+	return u.Since.Add(u.Asked().Wait)
 }
 
 // waited is what is said of a task that has waited for too long.
@@ -139,17 +166,29 @@ func (c PoolClaim) waited() *param.Map {
 	return param.New("message", "waited "+written(c.Wait)+" for pool "+c.Name, "timeout", string(ByWait))
 }
 
+// bounded says whether there is a pool that a try may not wait for any time for.
+func (c *PoolClaim) bounded() bool {
+	return c != nil && slices.ContainsFunc(c.Claims(), func(c PoolClaim) bool { return c.Wait > 0 })
+}
+
 // needsSlots says that the task has to wait for slots before its next run.
 func (t *Task) needsSlots() bool { return t.Pool != nil && !t.Pool.Has && !t.Cancel }
 
 // acquire has a task wait for the slots of its next try; edit, unless nil, may set more of its progress.
 func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
-	if claim.Inherits {
-		claim.Priority, claim.Inherits = d.priorityOf(t), false
+	list := claim.Claims()
+	for i := range list {
+		if c := &list[i]; c.Inherits {
+			c.Priority, c.Inherits = d.priorityOf(t), false
+		}
+	}
+	claim = list[0]
+	if len(list) > 1 {
+		claim.Then = list[1:]
 	}
 	next := PoolUse{PoolClaim: claim, Try: 1, Since: d.now, Waits: true}
 	if old := t.Pool; old != nil {
-		next.Try, next.Freed = old.Try+1, old.Freed
+		next.Try, next.Freed, next.More = old.Try+1, old.Freed, old.More
 	}
 	d.move(t, Running, nil, func(p *Progress) {
 		if edit != nil {
@@ -174,10 +213,20 @@ func (s *State) priorityOf(t *Task) int {
 // Priority is what the start of the attempt said: -2 to 2, the higher one goes first.
 func (s *State) Priority() int { return s.priority }
 
-// granted runs a task that has its slots. What earlier tries had was given up before this one asked.
+// granted runs a task that has its slots, or has it ask for those of the next pool. What earlier tries had was given up before
+// this one asked.
 func (d *decision) granted(t *Task, project int64) {
 	has := *t.Pool
-	has.Waits, has.Has, has.Freed, has.Project = false, true, nil, project
+	has.Freed = nil
+	if len(has.Got) < len(has.Then) {
+		has.Got, has.Since, has.More = append(slices.Clone(has.Got), project), d.now, has.More+1
+		d.move(t, Running, nil, func(p *Progress) {
+			p.Dispatch++
+			p.Guard, p.Pool = d.guard, &has
+		})
+		return
+	}
+	has.Waits, has.Has, has.Project = false, true, project
 	d.move(t, Running, nil, func(p *Progress) {
 		p.Dispatch++
 		p.Guard, p.Pool = d.guard, &has
@@ -228,9 +277,14 @@ func (s *State) releases(guard string) []Effect {
 	for _, id := range s.freeing[guard] {
 		t := s.task(id)
 		for _, f := range t.Pool.Freed {
-			if f.Guard == guard {
-				list = append(list, Release{Task: id, Pool: t.Pool.PoolClaim, Try: f.Try, Since: f.Since, Waited: f.Waited, Project: f.Project})
+			if f.Guard != guard {
+				continue
 			}
+			claims := t.Pool.Claims()
+			for i, project := range f.Got {
+				list = append(list, Release{Task: id, Pool: claims[i], Try: f.Try, Since: f.Since, Project: project})
+			}
+			list = append(list, Release{Task: id, Pool: claims[len(f.Got)], Try: f.Try, Since: f.Since, Waited: f.Waited, Project: f.Project})
 		}
 	}
 	return list

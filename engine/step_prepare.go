@@ -24,7 +24,7 @@ func (t *Task) Runs() int {
 		n--
 	}
 	if t.Pool != nil {
-		n -= t.Pool.Try
+		n -= t.Pool.Try + t.Pool.More
 	}
 	return max(0, n)
 }
@@ -98,7 +98,7 @@ func (d *decision) holdPrepared(t *Task, e Prepared) {
 
 // bounded gives a task that starts the time that it may take.
 func (d *decision) bounded(e Prepared) func(*Progress) {
-	if e.Timeout == nil && (e.Pool == nil || e.Pool.Wait == 0) {
+	if e.Timeout == nil && !e.Pool.bounded() {
 		return nil
 	}
 	var t Timeout

@@ -224,7 +224,7 @@ func (t *Task) totalOver(now time.Time) bool {
 // timedOut ends what a task's timer was set for.
 func (d *decision) timedOut(t *Task) {
 	if t.Waits() && !t.Timeout.At.Equal(t.Timeout.TotalEnds) {
-		d.errored(t, t.Pool.waited())
+		d.errored(t, t.Pool.Asked().waited())
 		return
 	}
 	if t.Waits() || t.Held && !t.Group && t.failed == 0 {

@@ -11,8 +11,8 @@ import (
 
 // Prepared is what the gate keys of a task came to.
 type Prepared struct {
-	Skip string    // why the task is not to be run; "" when it is
-	Pool *dig.Pool // whose slots it needs; nil for none
+	Skip  string     // why the task is not to be run; "" when it is
+	Pools []dig.Pool // whose slots it needs
 
 	Timeout *dig.Timeout // how long it may take; nil for any time
 	Exports *param.Map   // what `params` give the tasks below; nil for nothing
@@ -57,11 +57,9 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 		return nil, err
 	}
 	if there && dig.OperatorOf(j.Own) != "" {
-		p, err := dig.ParsePool(value)
-		if err != nil {
+		if prepared.Pools, err = dig.ParsePools(value); err != nil {
 			return nil, err
 		}
-		prepared.Pool = &p
 	}
 	prepared.Exports, err = j.called(ctx, e, vars)
 	return prepared, err

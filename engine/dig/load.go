@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zerodag/engine/param"
@@ -194,7 +195,12 @@ func (p *project) find(v param.Value, keys []string) position {
 		if at := p.places[x]; i < len(at) {
 			return at[i]
 		}
-	case []param.Value: // a task as a list of mappings: later ones win
+	case []param.Value: // an entry by its number; or a task as a list of mappings: later ones win
+		if i, err := strconv.Atoi(keys[0]); err == nil && i >= 0 && i < len(x) {
+			if at := p.find(x[i], keys[1:]); at.line > 0 {
+				return at
+			}
+		}
 		for _, e := range slices.Backward(x) {
 			if at := p.find(e, keys); at.line > 0 {
 				return at

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,10 +15,13 @@ import (
 // MaxPoolSlots is how many slots of a pool one task may ask for.
 const MaxPoolSlots = 10
 
+// MaxPools is how many pools one task may ask for slots of.
+const MaxPools = 3
+
 // MaxPoolLimit is the highest `limit` of a pool.
 const MaxPoolLimit = 1000
 
-// Pool is what `_pool` of a task asks for, evaluated.
+// Pool is what `_pool` of a task asks for of one pool, evaluated.
 type Pool struct {
 	Name     string
 	Slots    int // 1 to MaxPoolSlots
@@ -31,24 +35,49 @@ type Pool struct {
 
 const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high, wait: 2h, limit: 5}"
 
-// ParsePool reads an evaluated `_pool`.
-func ParsePool(v param.Value) (Pool, error) {
-	p := Pool{Slots: 1}
+// ParsePools reads an evaluated `_pool`, in the order in which it is written.
+func ParsePools(v param.Value) ([]Pool, error) {
 	fault := ""
-	readPool(v, &p, false, func(_ []string, message, _ string) {
+	list := readPools(v, false, func(_ []string, message, hint string) {
 		if fault == "" {
-			fault = message
+			fault = message + ": " + hint
 		}
 	})
 	if fault != "" {
-		return Pool{}, param.Errorf("%s: %s", fault, poolForm)
+		return nil, param.Errorf("%s", fault)
 	}
-	return p, nil
+	return list, nil
 }
 
-// checkPool wants a pool that a task can ask for, as far as the text tells.
+// checkPool wants pools that a task can ask for, as far as the text tells.
 func checkPool(_ string, v param.Value, report func([]string, string, string)) {
-	readPool(v, &Pool{}, true, report)
+	readPools(v, true, report)
+}
+
+// readPools reads one pool or a list of them; with open, `${...}` may stand for anything.
+func readPools(v param.Value, open bool, report func(below []string, message, hint string)) []Pool {
+	list, isList := v.([]param.Value)
+	if !isList {
+		p := Pool{Slots: 1}
+		readPool(v, &p, open, report)
+		return []Pool{p}
+	}
+	const form = "write a list of pools with different names, as `_pool: [warehouse, {name: api, slots: 2}]`"
+	if len(list) < 1 || len(list) > MaxPools {
+		report(nil, fmt.Sprintf("a task can have slots of 1 to %d pools, not of %d", MaxPools, len(list)), form)
+		return nil
+	}
+	var pools []Pool
+	for i, v := range list {
+		p := Pool{Slots: 1}
+		at := strconv.Itoa(i)
+		readPool(v, &p, open, func(below []string, message, hint string) { report(append([]string{at}, below...), message, hint) })
+		if p.Name != "" && slices.ContainsFunc(pools, func(other Pool) bool { return other.Name == p.Name }) {
+			report([]string{at, "name"}, "'_pool' names pool '"+p.Name+"' twice", "write `slots: 2` for two slots of a pool")
+		}
+		pools = append(pools, p)
+	}
+	return pools
 }
 
 // readPool reads what is there; with open, `${...}` may stand for anything.
@@ -131,11 +160,17 @@ func namedPools(v param.Value, names map[string]bool) {
 		}
 	case *param.Map:
 		if v, there := x.Get("_pool"); there {
-			var p Pool
-			readPool(v, &p, true, func([]string, string, string) {})
-			m, _ := v.(*param.Map)
-			if p.Name != "" && !m.Has("limit") && !strings.Contains(p.Name, "${") {
-				names[p.Name] = true
+			list, isList := v.([]param.Value)
+			if !isList {
+				list = []param.Value{v}
+			}
+			for _, v := range list {
+				var p Pool
+				readPool(v, &p, true, func([]string, string, string) {})
+				m, _ := v.(*param.Map)
+				if p.Name != "" && !m.Has("limit") && !strings.Contains(p.Name, "${") {
+					names[p.Name] = true
+				}
 			}
 		}
 		for key, v := range x.All() {

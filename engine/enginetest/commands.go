@@ -229,7 +229,7 @@ func Loop(rounds int, parallel param.Value) *param.Map {
 	return sub
 }
 
-// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME] [slots=N] [wait=2h]
+// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME,...] [slots=N] [wait=2h]
 // [try=30m] [total=2h] [export={a: 1}] [outputs={a: 1}] [d=N]
 func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	if err := a.only(1, "d", "skip", "pool", "slots", "wait", "try", "total", "warn", "export", "outputs", "guard"); err != nil {
@@ -271,7 +271,14 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 		e.Timeout = &limits
 	}
 	if name != "" {
-		e.Pool = &engine.PoolClaim{Name: name, Slots: slots, Inherits: true, Wait: wait}
+		for i, name := range strings.Split(name, ",") {
+			c := engine.PoolClaim{Name: name, Slots: slots, Inherits: true, Wait: wait}
+			if i == 0 {
+				e.Pool = &c
+			} else {
+				e.Pool.Then = append(e.Pool.Then, c)
+			}
+		}
 	}
 	return in.step(e, by.Guard)
 }

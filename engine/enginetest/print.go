@@ -170,14 +170,17 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 		say("ends=%v", p.Ends)
 	}
 	if u := p.Pool; u != nil && u != before.Pool {
-		say("pool=%s try=%d", u.Name, u.Try)
+		say("pool=%s try=%d", u.Asked().Name, u.Try)
 		switch {
 		case u.Waits:
 			say("waits")
 		case u.Has:
-			say("has %d", u.Slots)
+			say("has %d", u.Asked().Slots)
 		default:
 			say("freed")
+		}
+		if n := len(u.Got); n > 0 {
+			say("and %d before it", n)
 		}
 	}
 	if t := p.Timeout; t != nil && t != before.Timeout {
@@ -247,7 +250,7 @@ func (in *interpreter) effect(guard string, e engine.Effect) line {
 		}
 		return line{"> " + in.name(e.Task), text}
 	case engine.Acquire:
-		return line{"> " + in.name(e.Task), fmt.Sprintf("asks for %d of pool %s by %s, try %d, d=%d%s", e.Pool.Slots, e.Pool.Name, guard, e.Pool.Try, e.Dispatch, important(e.Pool.Priority))}
+		return line{"> " + in.name(e.Task), fmt.Sprintf("asks for %d of pool %s by %s, try %d, d=%d%s", e.Pool.Asked().Slots, e.Pool.Asked().Name, guard, e.Pool.Try, e.Dispatch, important(e.Pool.Asked().Priority))}
 	case engine.Release:
 		text := fmt.Sprintf("gives up %d of pool %s by %s, try %d", e.Pool.Slots, e.Pool.Name, guard, e.Try)
 		if e.Waited {

@@ -230,7 +230,11 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 		} else if s.one("skip", 3) {
 			e.Skip = "_if is false"
 		} else if !t.Group && s.one("pool", 2) {
-			e.Pool = &engine.PoolClaim{Name: "p", Slots: 1 + s.Choose("slots", 2), Inherits: s.one("inherits", 2), Wait: time.Duration(s.Choose("wait", 3)) * time.Minute, Size: 2 * s.Choose("size", 2)}
+			claim := s.claim("p0")
+			for i := range s.Choose("pools", 3) {
+				claim.Then = append(claim.Then, s.claim(fmt.Sprint("p", i+1)))
+			}
+			e.Pool = &claim
 		}
 		if t.Config.Has("_timeout") {
 			e.Timeout = &engine.TimeoutClaim{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute, Warn: time.Duration(s.Choose("warn", 3)) * 20 * time.Second}
@@ -257,6 +261,10 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 		o.Subtasks = nil
 	}
 	return engine.Succeeded{By: s.by(), Run: run, Result: o}
+}
+
+func (s *Simulation) claim(name string) engine.PoolClaim {
+	return engine.PoolClaim{Name: name, Slots: 1 + s.Choose("slots", 2), Inherits: s.one("inherits", 2), Wait: time.Duration(s.Choose("wait", 3)) * time.Minute, Size: 2 * s.Choose("size", 2)}
 }
 
 // again is an event as it is delivered a second time, by another message.

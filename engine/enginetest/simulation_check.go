@@ -314,7 +314,7 @@ func (s *Simulation) slots() error {
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
 			if r, ok := e.(engine.Release); ok {
-				owed[fmt.Sprint(r.Task, "/", r.Try)]++
+				owed[fmt.Sprint(r.Task, "/", r.Try, "/", r.Pool.Name)]++
 			}
 		}
 	}
@@ -325,15 +325,20 @@ func (s *Simulation) slots() error {
 		}
 		active := t.State == engine.Running || t.State == engine.RetryWaiting
 		switch {
-		case u.Waits && u.Has, (u.Waits || u.Has) && !active, t.State == engine.Running && !t.Cancel && !u.Waits && !u.Has:
+		case u.Has && len(u.Got) != len(u.Then), u.Waits && u.Has, (u.Waits || u.Has) && !active, t.State == engine.Running && !t.Cancel && !u.Waits && !u.Has:
 			return fmt.Errorf("%s is %v and has of its pool %+v", t.Name, t.State, *u)
 		}
 		for _, f := range u.Freed {
-			if f.Try > u.Try || f.Try == u.Try && (u.Waits || u.Has) || owed[fmt.Sprint(t.ID, "/", f.Try)] != 1 {
-				return fmt.Errorf("%s gives up what it had: %+v of %+v, owed %v", t.Name, f, *u, owed)
+			if f.Try > u.Try || f.Try == u.Try && (u.Waits || u.Has) {
+				return fmt.Errorf("%s gives up what it has: %+v of %+v", t.Name, f, *u)
+			}
+			for i, c := range u.Claims() {
+				if owed[fmt.Sprint(t.ID, "/", f.Try, "/", c.Name)] != asInt(i <= len(f.Got)) {
+					return fmt.Errorf("%s gives up what it had: %+v of %+v, owed %v", t.Name, f, *u, owed)
+				}
 			}
 		}
-		if last := fmt.Sprint(t.ID, "/", u.Try); u.Try > 0 && !u.Waits && !u.Has && owed[last] != 1 {
+		if last := fmt.Sprint(t.ID, "/", u.Try, "/", u.Name); u.Try > 0 && !u.Waits && !u.Has && owed[last] != 1 {
 			return fmt.Errorf("nobody gives up try %d of %s", u.Try, t.Name)
 		}
 	}
@@ -357,7 +362,7 @@ func (s *Simulation) timers() error {
 			turn := t.ID != engine.Root || !s.state.Waits() // its first round begins with it
 			want = max(asInt(below && turn && (x.Try > 0 || x.Warn > 0 && !x.Warned)), asInt((below || t.Waits() || t.Held) && x.Total > 0))
 		}
-		if t.Waits() && t.Pool.Wait > 0 {
+		if t.Waits() && t.Pool.Asked().Wait > 0 {
 			want = 1
 		}
 		if owed[t.ID] != want && !s.Ended() {

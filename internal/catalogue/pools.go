@@ -170,9 +170,10 @@ func (c *stores) checkHolder(ctx context.Context, r pool.Runner, ref host.PoolRe
 	switch {
 	case err == nil:
 		task := engine.TaskID(h.Task)
-		if stands = loaded.State.TryOf(task, h.Try); stands == engine.TryWaits {
+		if stands = loaded.State.TryOf(task, h.Try, ref.Name); stands == engine.TryWaits {
 			u, _ := loaded.State.UseOf(task)
-			claim.Slots, claim.Priority, claim.Since = u.Slots, u.Priority, u.Since.UnixMilli()
+			asked := u.Asked()
+			claim.Slots, claim.Priority, claim.Since = asked.Slots, asked.Priority, u.Since.UnixMilli()
 		}
 	case !errors.Is(err, host.ErrGone) && !errors.Is(err, host.ErrNotFound):
 		return fmt.Errorf("look after pool %s: %w", ref.Name, err)

@@ -35,7 +35,7 @@ func (w *Worker) slotsOwed(ctx context.Context, a *attempt, guard string) error 
 	for _, e := range a.state.Outstanding(guard) {
 		switch e := e.(type) {
 		case engine.Release:
-			key := fmt.Sprintf("free %d/%d", e.Task, e.Try)
+			key := fmt.Sprintf("free %d/%d of %s", e.Task, e.Try, e.Pool.Name)
 			if a.slotsDone[key] {
 				continue
 			}
@@ -46,7 +46,7 @@ func (w *Worker) slotsOwed(ctx context.Context, a *attempt, guard string) error 
 		case engine.Acquire:
 			key := "ask " + host.RunName(e.Run)
 			if !a.slotsDone[key] {
-				asks = append(asks, host.SlotsMessage(a.id, host.RunName(e.Run), a.ask(e.Task, e.Pool.PoolClaim, e.Pool.Try, e.Pool.Since)))
+				asks = append(asks, host.SlotsMessage(a.id, host.RunName(e.Run), a.ask(e.Task, e.Pool.Asked(), e.Pool.Try, e.Pool.Since)))
 				asked = append(asked, key)
 			}
 		}
@@ -100,7 +100,7 @@ func (d *delivery) askAgain(ctx context.Context) error {
 	a := d.attempt
 	for _, e := range a.state.Owed() {
 		if x, waits := e.(engine.Acquire); waits {
-			ask := a.ask(x.Task, x.Pool.PoolClaim, x.Pool.Try, x.Pool.Since)
+			ask := a.ask(x.Task, x.Pool.Asked(), x.Pool.Try, x.Pool.Since)
 			if err := d.Events.Send(ctx, host.SlotsMessage(a.id, again(d.guard, host.RunName(x.Run)), ask)); err != nil {
 				return fmt.Errorf("ask for slots for attempt %d again: %w", a.id, err)
 			}
@@ -119,11 +119,12 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	if ask.By != 0 {
 		return d.displaced(ctx, ask)
 	}
-	claim, refs := claimOf(d.attempt.id, ask), poolsOf(row, use.PoolClaim)
+	claim, asked := claimOf(d.attempt.id, ask), named(use, ask.Pool)
+	refs := poolsOf(row, asked)
 	woken := host.PoolRef{Site: ask.Site, Project: ask.Project, Name: ask.Pool}
 	switch now {
 	case engine.TryWaits:
-		ref, outcome, err := d.acquire(ctx, refs, claim, d.Slots.Sized(use.Size, !ask.Woken))
+		ref, outcome, err := d.acquire(ctx, refs, claim, d.Slots.Sized(asked.Size, !ask.Woken))
 		if err != nil {
 			return err
 		}
@@ -150,6 +151,16 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	return d.apply(ctx, d.attempt, propose(d.guard)) // also where the attempt has ended by this message, and nobody was told yet
 }
 
+// named is what a try asks of one of its pools.
+func named(use engine.PoolUse, pool string) engine.PoolClaim {
+	for _, c := range use.Claims() {
+		if c.Name == pool {
+			return c
+		}
+	}
+	return engine.PoolClaim{Name: pool}
+}
+
 // standing reads what the log says of a try. Of an attempt that is gone all is over, and its row says Done.
 func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, engine.Standing, engine.PoolUse, error) {
 	use := engine.PoolUse{PoolClaim: engine.PoolClaim{Name: ask.Pool}}
@@ -171,7 +182,7 @@ func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Atte
 	if u, _ := a.state.UseOf(ask.Task); u != nil {
 		use = *u
 	}
-	return a.row, a.state.TryOf(ask.Task, ask.Try), use, nil
+	return a.row, a.state.TryOf(ask.Task, ask.Try, ask.Pool), use, nil
 }
 
 // acquire tries for the slots of the first pool that there is.
@@ -198,7 +209,7 @@ func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.
 func (d *delivery) settle(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
 	p := &proposal{guards: []string{d.guard}}
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {
-		if s.TryOf(ask.Task, ask.Try) != engine.TryWaits {
+		if s.TryOf(ask.Task, ask.Try, ask.Pool) != engine.TryWaits {
 			return nil, false
 		}
 		_, run := s.UseOf(ask.Task)

@@ -7,9 +7,11 @@ package execution
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"zerodag/engine"
+	"zerodag/engine/dig"
 	"zerodag/internal/host"
 	"zerodag/operators"
 )
@@ -58,13 +60,7 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	case o.Later != nil:
 		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry, Until: o.Later.Until, SlowAt: o.Later.SlowAt, Warned: o.Later.Warned}
 	case o.Prepared != nil:
-		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs}
-		if p := o.Prepared.Pool; p != nil {
-			if p.Limit > 0 {
-				p.Name = host.LimitPool(p.Name)
-			}
-			e.Pool = &engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit}
-		}
+		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs, Pool: claim(o.Prepared.Pools)}
 		if t := o.Prepared.Timeout; t != nil {
 			e.Timeout = &engine.TimeoutClaim{Try: t.Try, Total: t.Total, Warn: t.Warn, Grace: t.Grace}
 		}
@@ -75,4 +71,24 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 	r := o.Result
 	return engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Subtasks: r.Subtasks,
 		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore, Secret: r.Secret}}
+}
+
+// claim is what a task asks of pools, nil for nothing. All that need several ask in the order of the names.
+func claim(pools []dig.Pool) *engine.PoolClaim {
+	var list []engine.PoolClaim
+	for _, p := range pools {
+		if p.Limit > 0 {
+			p.Name = host.LimitPool(p.Name)
+		}
+		list = append(list, engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit})
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b engine.PoolClaim) int { return strings.Compare(a.Name, b.Name) })
+	first := list[0]
+	if len(list) > 1 {
+		first.Then = list[1:]
+	}
+	return &first
 }

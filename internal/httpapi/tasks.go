@@ -68,7 +68,8 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 		r.State = engine.Ready.String()
 	}
 	if t.Waits() {
-		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: t.Pool.Name, Slots: t.Pool.Slots, Since: moment(t.Pool.Since)}
+		asked := t.Pool.Asked()
+		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: asked.Name, Slots: asked.Slots, Since: moment(t.Pool.Since)}
 	}
 	if slot, _ := s.UseOf(engine.Whole); t.Parent == 0 && s.Waits() {
 		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: slot.Name, Slots: slot.Slots, Since: moment(slot.Since)}

@@ -115,6 +115,65 @@ func runShop(t *testing.T, seed uint64) {
 	}
 }
 
+// TestRunLists has fifty tasks take slots of one to three pools each, one pool after the other in the order of the names, on a store that
+// fails: all of them run, no more at once than each pool allows, and the pools are empty at the end. synctest would find a deadlock.
+func TestRunLists(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { runLists(t, seed) })
+		})
+	}
+}
+
+func runLists(t *testing.T, seed uint64) {
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Migrate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	faults := hosttest.NewFaults(seed, hosttest.Rates{Delay: .3, MaxDelay: time.Second, Refuse: .05, LoseAnswer: .05, CrashBefore: .05, CrashAfter: .05})
+	var shops []*shop
+	for i, name := range []string{"api", "db", "gpu"} {
+		s := &shop{t: t, ref: host.PoolRef{Site: 1, Name: name}, store: db, woken: map[string]chan struct{}{}, faults: faults}
+		if _, err := db.SetPool(t.Context(), s.ref, 1+i, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		shops = append(shops, s)
+	}
+	var all sync.WaitGroup
+	for i := range 50 {
+		c := host.Claim{Holder: fmt.Sprint(i), Slots: 1, Priority: i % 2, Since: int64(i)}
+		var mine []*shop
+		for k, s := range shops {
+			if which := 1 + i%7; which&(1<<k) != 0 { // every choice of the three
+				mine, s.woken[c.Holder] = append(mine, s), make(chan struct{}, 1)
+			}
+		}
+		all.Go(func() {
+			for _, s := range mine {
+				for s.do(pool.Acquire(c)) != pool.Granted {
+					<-s.woken[c.Holder]
+				}
+				s.use(1)
+			}
+			time.Sleep(time.Second) // of the simulated clock
+			for _, s := range mine {
+				s.use(-1)
+				s.do(pool.Release(c, false))
+			}
+		})
+	}
+	all.Wait()
+	for i, s := range shops {
+		l, err := db.Line(t.Context(), s.ref, 0)
+		if s.most != 1+i || err != nil || len(l.Taken)+len(l.Waiting) > 0 {
+			t.Errorf("of pool %s at most %d slots were in use at once, and left at the end: %+v, %v", s.ref.Name, s.most, l, err)
+		}
+	}
+}
+
 // TestHeld proves that a pool that is held grants nothing, and that Stir wakes those who fit once it is not held any more.
 func TestHeld(t *testing.T) {
 	t.Parallel()

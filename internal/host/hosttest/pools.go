@@ -17,7 +17,7 @@ func poolsSuite(t *testing.T, h Harness) {
 
 // semaphoreSuite checks a host.Semaphore.
 func semaphoreSuite(t *testing.T, h Harness) {
-	cases{"slots are taken once": semaphoreTaken, "the line has an order": semaphoreLine, "all slots or none": semaphoreAll, "many at once": semaphoreRace,
+	cases{"slots are taken once": semaphoreTaken, "the line has an order": semaphoreLine, "all slots or none": semaphoreAll, "many at once": semaphoreRace, "one try in several pools": semaphoreSeveral,
 		"long lines": semaphoreLong, "pools that are not there": semaphoreMissing}.run(t, h)
 }
 
@@ -130,6 +130,30 @@ func semaphoreLine(t *testing.T, s Stores) {
 	wantLine(t, s, "who takes a slot leaves the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: instant(1)}}, Waiting: []host.Claim{high, same, low}})
 	wantError(t, "a slot that is taken", s.Semaphore.TakeSlots(ctx, pool, same, []int{3}, true, instant(2)), host.ErrConflict)
 	wantLine(t, s, "who is refused stays in the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: instant(1)}}, Waiting: []host.Claim{high, same, low}})
+}
+
+// semaphoreSeveral has one try take slots of several pools, wait in the line of another one, and give up each for itself.
+func semaphoreSeveral(t *testing.T, s Stores) {
+	ctx, c := t.Context(), claim("1/2/3", 1, 0, 1)
+	a, b := ref("a"), host.PoolRef{Site: 1, Project: 7, Name: "b"}
+	for _, pool := range []host.PoolRef{a, b, {Site: 1, Name: "b"}} {
+		got(s.Pools.SetPool(ctx, pool, 2, instant(0)))(t)
+	}
+	must(t, s.Semaphore.TakeSlots(ctx, a, c, []int{0}, false, instant(1)))
+	must(t, s.Semaphore.JoinLine(ctx, b, claim("1/2/3", 2, 1, 5)))
+	has := host.Line{Slots: 2, Taken: []host.TakenSlot{{Number: 0, Holder: "1/2/3", At: instant(1)}}}
+	waits := host.Line{Slots: 2, Waiting: []host.Claim{claim("1/2/3", 2, 1, 5)}}
+	wantLine(t, s, "it has a slot of one", a, has)
+	wantLine(t, s, "it waits for another", b, waits)
+	must(t, s.Semaphore.FreeSlots(ctx, b, "1/2/3", []int{0, 1}))
+	must(t, s.Semaphore.LeaveLine(ctx, a, c))
+	wantLine(t, s, "it still has a slot of one", a, has)
+	wantLine(t, s, "it still waits for another", b, waits)
+	must(t, s.Semaphore.TakeSlots(ctx, b, claim("1/2/3", 2, 1, 5), []int{0, 1}, true, instant(2)))
+	must(t, s.Semaphore.FreeSlots(ctx, a, "1/2/3", []int{0}))
+	wantLine(t, s, "one is free", a, host.Line{Slots: 2})
+	wantLine(t, s, "the other is full", b, host.Line{Slots: 2, Taken: []host.TakenSlot{{Number: 0, Holder: "1/2/3", At: instant(2)}, {Number: 1, Holder: "1/2/3", At: instant(2)}}})
+	wantLine(t, s, "a pool of the site with the same name", host.PoolRef{Site: 1, Name: "b"}, host.Line{Slots: 2})
 }
 
 func semaphoreAll(t *testing.T, s Stores) {
