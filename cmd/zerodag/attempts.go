@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,10 +51,10 @@ func newAttempts(s streams) *cobra.Command {
 
 func attemptTable(now time.Time, list []client.Attempt) *table {
 	t := newTable(column{title: "ATTEMPT"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "SESSION TIME"},
-		column{title: "STATUS", ink: statusInk}, column{title: "STARTED", spare: true}, column{title: "TOOK"},
+		column{title: "STATUS", ink: statusInk}, column{title: "STARTED", spare: true}, column{title: "TOOK"}, column{title: "LABELS", spare: true},
 		column{title: "SESSION", wide: true}, column{title: "RETRY NAME", wide: true}, column{title: "PARAMS", wide: true})
 	for _, a := range list {
-		t.add(string(a.ID), a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime), attemptStatus(a, now), shortTime(a.BeginsAt()), took(now, a.BeginsAt(), a.FinishedAt),
+		t.add(string(a.ID), a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime), attemptStatus(a, now), shortTime(a.BeginsAt()), took(now, a.BeginsAt(), a.FinishedAt), labelsText(a.Labels),
 			string(a.SessionID), shown(a.RetryAttemptName), shown(a.Params))
 	}
 	return t
@@ -110,6 +111,7 @@ func newAttempt(s streams) *cobra.Command {
 		}
 		return r.show(a, func(p printer) {
 			p.attempt(a)
+			p.labels(a.Labels)
 			if !a.Done && a.BeginsAt().After(time.Now()) {
 				p.line("  %s", startsText(*a.StartsAt))
 			}
@@ -150,6 +152,21 @@ func (r *remote) waiting(ctx context.Context, a client.Attempt) ([]string, error
 		}
 	}
 	return list, err
+}
+
+// labels are in a line of their own, and in none where there are none.
+func (p printer) labels(labels *param.Map) {
+	if labels.Len() > 0 {
+		p.line("  labels: %s", labelsText(labels))
+	}
+}
+
+func labelsText(labels *param.Map) string {
+	var list []string
+	for name, v := range labels.All() {
+		list = append(list, name+"="+shown(v))
+	}
+	return strings.Join(list, ", ")
 }
 
 func (p printer) attempt(a client.Attempt) {

@@ -145,7 +145,7 @@ func (c *retryCommand) again(ctx context.Context, id client.ID, name string) (cl
 	if err != nil {
 		return client.Attempt{}, err
 	}
-	start := client.Start{Workflow: workflow, SessionTime: old.SessionTime, RetryName: name, Params: param.Merge(old.Params, params), From: c.from, Priority: c.priority}
+	start := client.Start{Workflow: workflow, SessionTime: old.SessionTime, RetryName: name, Params: param.Merge(old.Params, params), From: c.from, Priority: c.priority, Labels: old.Labels}
 	if c.resume || c.from != "" {
 		start.Resume = id
 	}

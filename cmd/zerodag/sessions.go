@@ -57,7 +57,7 @@ func newSessions(s streams) *cobra.Command {
 
 func sessionTable(list []client.Session) *table {
 	t := newTable(column{title: "SESSION"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "SESSION TIME"},
-		column{title: "STATUS", ink: statusInk}, column{title: "LAST ATTEMPT"}, column{title: "STARTED", spare: true},
+		column{title: "STATUS", ink: statusInk}, column{title: "LAST ATTEMPT"}, column{title: "STARTED", spare: true}, column{title: "LABELS", spare: true},
 		column{title: "RETRY NAME", wide: true}, column{title: "UUID", wide: true}, column{title: "PARAMS", wide: true})
 	for _, s := range list {
 		var a client.Last
@@ -66,7 +66,7 @@ func sessionTable(list []client.Session) *table {
 			a = *s.LastAttempt
 			started, params = shortTime(&a.CreatedAt), shown(a.Params)
 		}
-		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.SessionTime), sessionStatus(s), string(a.ID), started, shown(a.RetryAttemptName), s.SessionUUID, params)
+		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.SessionTime), sessionStatus(s), string(a.ID), started, labelsText(a.Labels), shown(a.RetryAttemptName), s.SessionUUID, params)
 	}
 	return t
 }
@@ -124,4 +124,5 @@ func (p printer) session(s client.Session) {
 	p.block("  ", "session id", s.ID, "attempt id", a.ID, "uuid", s.SessionUUID, "project", s.Project.Name, "workflow", s.Workflow.Name,
 		"session time", offsetTime(s.SessionTime), "retry attempt name", a.RetryAttemptName, "params", params,
 		"created at", created, "kill requested", a.CancelRequested, "status", sessionStatus(s))
+	p.labels(a.Labels)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 type startCommand struct {
 	remote
 	session, revision, retry, priority, at string
+	labels                                 []string
 	dryRun                                 bool
 	waiting                                waitFlags
 }
@@ -35,6 +37,7 @@ func newStart(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&c.retry, "retry", "", "`NAME` of a further attempt of the same session")
 	cmd.Flags().StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest")
 	cmd.Flags().StringVar(&c.at, "at", "", "begin at this `TIME`, at most 30 days from now: \"yyyy-MM-dd HH:mm:ss\" in the time zone of the workflow, or with an offset, as 2026-05-01T09:00:00Z")
+	cmd.Flags().StringArrayVar(&c.labels, "label", nil, "a label `NAME=VALUE` by which the attempt is found; may be given more than once")
 	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
 	c.waiting.register(cmd)
 	c.registerParams(cmd)
@@ -72,6 +75,10 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if err != nil {
 		return err
 	}
+	labels, err := labelsOf(c.labels)
+	if err != nil {
+		return err
+	}
 	text, mode, err := c.sessionMode()
 	if err != nil {
 		return err
@@ -98,7 +105,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if c.dryRun {
 		return c.showDryRun(w, at, params)
 	}
-	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority, At: begins})
+	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority, At: begins, Labels: labels})
 	var exists *client.ExistsError
 	if errors.As(err, &exists) {
 		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time",
@@ -111,6 +118,24 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 		return err
 	}
 	return c.waiting.until(ctx, &c.remote, a)
+}
+
+// labelsOf reads the values of --label; nil for none.
+func labelsOf(values []string) (*param.Map, error) {
+	var labels *param.Map
+	for _, value := range values {
+		name, text, isPair := strings.Cut(value, "=")
+		switch {
+		case !isPair || name == "" || text == "":
+			return nil, usageError{fmt.Errorf("--label must be NAME=VALUE, such as team=sales: %s", value)}
+		case labels.Has(name):
+			return nil, usageError{fmt.Errorf("--label %s is given twice", name)}
+		case labels == nil:
+			labels = param.New()
+		}
+		labels.Set(name, text)
+	}
+	return labels, nil
 }
 
 // beginsAt is the time of --at, zero for none. Without an offset it is one of the workflow's time zone, which the server knows.
@@ -156,6 +181,7 @@ func (r *remote) showStarted(a client.Attempt, waiting waitFlags) error {
 		if a.StartsAt != nil {
 			p.line("  %s", startsText(*a.StartsAt))
 		}
+		p.labels(a.Labels)
 	})
 	if waiting != (waitFlags{}) {
 		return err

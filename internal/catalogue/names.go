@@ -5,6 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 )
 
@@ -44,6 +46,23 @@ func CheckRetryName(name string) error {
 	}
 	if fault := faultOf(name); fault != "" {
 		return host.Invalidf(failed+"%s: %q", fault, name)
+	}
+	return nil
+}
+
+// CheckLabels refuses labels that an attempt cannot have.
+func CheckLabels(labels *param.Map) error {
+	if n := labels.Len(); n > dig.MostTags {
+		return host.Invalidf("An attempt has %d labels at most, not %d", dig.MostTags, n)
+	}
+	for name, v := range labels.All() {
+		text, ok := v.(string)
+		if !ok {
+			return host.Invalidf("The value of the label '%s' must be a text: %s", name, param.Shortened(param.Text(v)))
+		}
+		if fault := dig.LabelFault(name, text); fault != "" {
+			return host.Invalidf("A label's %s", fault)
+		}
 	}
 	return nil
 }

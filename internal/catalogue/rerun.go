@@ -41,7 +41,7 @@ func (c lifecycle) Rerun(ctx context.Context, a host.Attempt, r RerunRequest) (h
 
 // again makes the start of a rerun. The attempt's own parameters were looked at when it started.
 func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (StartRequest, error) {
-	q := StartRequest{Site: a.Site, Workflow: r.Workflow, SessionTime: a.SessionTime, RetryName: r.RetryName, Priority: r.Priority, Params: a.Params}
+	q := StartRequest{Site: a.Site, Workflow: r.Workflow, SessionTime: a.SessionTime, RetryName: r.RetryName, Priority: r.Priority, Params: a.Params, Labels: a.Labels}
 	if q.Workflow == 0 {
 		q.Workflow = a.Workflow.ID
 	}
@@ -62,7 +62,7 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 	switch r.Mode {
 	case "all", "only":
 	case "failed", "from":
-		q.carried, q.priority, err = c.carried(ctx, a.Site, Resume{Mode: r.Mode, Attempt: a.ID, From: r.From})
+		q.carried, q.priority, err = c.carried(ctx, a, Resume{Mode: r.Mode, Attempt: a.ID, From: r.From})
 	case "fork":
 		q.carried, q.priority, err = c.carriedAt(ctx, a, r.Seq)
 		return q, err

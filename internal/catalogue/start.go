@@ -30,6 +30,8 @@ type StartRequest struct {
 	RetryName string
 	Params    *param.Map
 	Resume    *Resume // nil: from the beginning
+	// Labels are texts by which people find the attempt; with Resume over those of the attempt that it names.
+	Labels *param.Map
 	// Priority is a word for how important the attempt is among those that wait (`_priority`); "" is that of the attempt
 	// that Resume names, else "normal".
 	Priority string
@@ -81,9 +83,17 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 		return host.Attempt{}, err
 	}
 	if r.Resume != nil {
-		if r.carried, r.priority, err = c.carried(ctx, r.Site, *r.Resume); err != nil {
+		before, err := c.attempt(ctx, r.Site, r.Resume.Attempt)
+		if err != nil {
 			return host.Attempt{}, err
 		}
+		if r.carried, r.priority, err = c.carried(ctx, before, *r.Resume); err != nil {
+			return host.Attempt{}, err
+		}
+		r.Labels = param.Merge(before.Labels, r.Labels)
+	}
+	if err := CheckLabels(r.Labels); err != nil {
+		return host.Attempt{}, err
 	}
 	if r.At, err = c.startTime(r.At); err != nil {
 		return host.Attempt{}, err
@@ -196,10 +206,14 @@ func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAtte
 	if err != nil {
 		return host.NewAttempt{}, err
 	}
+	labels := r.Labels
+	if labels.Len() == 0 {
+		labels = nil
+	}
 	return host.NewAttempt{
 		Site: r.Site, Project: d.Workflow.Project, Workflow: host.Ref{ID: d.Workflow.ID, Name: d.Workflow.Name},
 		SessionTime: r.SessionTime.UTC().Truncate(time.Second), RetryName: r.RetryName, Once: r.Once, Zone: d.Workflow.Zone,
-		Params: params, CreatedAt: now, StartsAt: r.At, WaitsFor: -1, First: first, Message: host.StartMessage(),
+		Params: params, Labels: labels, CreatedAt: now, StartsAt: r.At, WaitsFor: -1, First: first, Message: host.StartMessage(),
 	}, nil
 }
 
@@ -248,12 +262,8 @@ func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted
 	return params, nil
 }
 
-// carried lists what a resumed attempt takes over, and the priority of the earlier one.
-func (c lifecycle) carried(ctx context.Context, site int64, r Resume) (list []engine.Carried, priority int, err error) {
-	a, err := c.attempt(ctx, site, r.Attempt)
-	if err != nil {
-		return nil, 0, err
-	}
+// carried lists what a resumed attempt takes over from an earlier one, and the priority of that.
+func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list []engine.Carried, priority int, err error) {
 	var wrong error
 	err = c.View(ctx, a, func(s *engine.State) {
 		if s != nil {

@@ -107,7 +107,7 @@ func (c lifecycle) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (hos
 		return host.Attempt{}, err
 	}
 	q := StartRequest{Site: a.Site, Workflow: a.Workflow.ID, SessionTime: a.SessionTime, RetryName: r.RetryName,
-		Params: r.Params, Outside: r.Outside, carried: carried, priority: priority}
+		Params: r.Params, Labels: a.Labels, Outside: r.Outside, carried: carried, priority: priority}
 	if r.Params == nil {
 		q.Params, q.Outside = a.Params, false // they were looked at when the attempt started
 	}

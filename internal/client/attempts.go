@@ -65,6 +65,8 @@ type Start struct {
 	// Priority is a word for how important the attempt is among those that wait; "" is none.
 	Priority string
 	At       time.Time // when its first task begins; zero is now
+	// Labels are texts by which people find the attempt; with Resume over those of the earlier one.
+	Labels *param.Map
 }
 
 // ExistsError is that the session has an attempt of that name already.
@@ -88,7 +90,8 @@ func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 		Resume      *resume    `json:"resume"`
 		Priority    string     `json:"priority,omitempty"`
 		At          string     `json:"at,omitempty"`
-	}{Workflow: s.Workflow, SessionTime: instant(s.SessionTime), Params: s.Params, Priority: s.Priority}
+		Labels      *param.Map `json:"labels,omitempty"`
+	}{Workflow: s.Workflow, SessionTime: instant(s.SessionTime), Params: s.Params, Priority: s.Priority, Labels: s.Labels}
 	if !s.At.IsZero() {
 		body.At = instant(s.At)
 	}

@@ -99,6 +99,7 @@ type Last struct {
 	CreatedAt        time.Time  `json:"createdAt"`
 	FinishedAt       *time.Time `json:"finishedAt"`
 	StartsAt         *time.Time `json:"startsAt,omitempty"`
+	Labels           *param.Map `json:"labels,omitempty"`
 }
 
 // Attempt is one run of a session.
@@ -121,6 +122,7 @@ type Attempt struct {
 	Outputs          *param.Map `json:"outputs,omitempty"`
 	Paused           *Paused    `json:"paused,omitempty"`
 	StartsAt         *time.Time `json:"startsAt,omitempty"` // that its start has named
+	Labels           *param.Map `json:"labels,omitempty"`
 }
 
 // BeginsAt is when the attempt began, or is to begin.

@@ -28,6 +28,7 @@ const (
 	aZone        = "z"
 	aParams      = "pr"
 	aParamsBlob  = "pb"
+	aLabels      = "lbl"
 	aCreated     = "c"
 	aStarts      = "sa"
 	aFinished    = "f"
@@ -84,6 +85,7 @@ func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (item, error) {
 	it.setNum(aIndex, int64(a.Index))
 	it.setStr(aRetryName, a.RetryName)
 	it.setStr(aZone, a.Zone)
+	it.setTree(aLabels, a.Labels)
 	it.setTime(aCreated, a.CreatedAt)
 	it.setTime(aStarts, a.StartsAt)
 	it.setNum(aWaits, a.Waits)
@@ -99,10 +101,14 @@ func (db *DB) attemptOf(ctx context.Context, it item) (host.Attempt, error) {
 	if err != nil {
 		return host.Attempt{}, fmt.Errorf("decode params of attempt %d: %w", it.num(aID), err)
 	}
-	return rowOf(it, params), nil
+	a := rowOf(it, params)
+	if a.Labels, err = it.tree(aLabels); err != nil {
+		return host.Attempt{}, fmt.Errorf("decode labels of attempt %d: %w", a.ID, err)
+	}
+	return a, nil
 }
 
-// rowOf is the attempt of an item, with parameters that were read from it or nil.
+// rowOf is the attempt of an item without its labels, with parameters that were read from it or nil.
 func rowOf(it item, params *param.Map) host.Attempt {
 	return host.Attempt{ID: it.num(aID), Site: it.num(aSite), SessionID: it.num(aSession), SessionUUID: it.str(aUUID), SessionTime: it.time(aSessionTime),
 		Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)}, Workflow: host.Ref{ID: it.num(aWorkflow), Name: it.str(aName)},

@@ -80,7 +80,7 @@ func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
 		seen[s.key] = true
 		id := first + int64(i)
 		s.row = host.Attempt{ID: id, Site: n.Site, SessionID: id, SessionUUID: host.NewUUID(), SessionTime: n.SessionTime.UTC(), Project: n.Project, Workflow: n.Workflow,
-			Index: 1, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt, StartsAt: n.StartsAt}
+			Index: 1, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt, StartsAt: n.StartsAt, Labels: n.Labels}
 		if n.WaitsFor >= 0 {
 			s.row.Waits = starts[n.WaitsFor].row.SessionID
 		}

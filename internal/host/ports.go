@@ -266,7 +266,7 @@ type Attempts interface {
 // Retention removes what has been over for long.
 type Retention interface {
 	// Old lists up to n attempts that were made before t, with ids above after, ascending by id, of all
-	// sites. Their Params may be left out.
+	// sites. Their Params and Labels may be left out.
 	Old(ctx context.Context, t time.Time, after int64, n int) ([]Attempt, error)
 	// Forget removes a session with its attempts, their logs, final states and short logs of tasks. It
 	// changes nothing and returns false when one of them has not ended before t, when the session time is
@@ -300,7 +300,8 @@ type NewAttempt struct {
 	Zone        string
 	Params      *param.Map
 	CreatedAt   time.Time
-	StartsAt    time.Time // see Attempt
+	StartsAt    time.Time  // see Attempt
+	Labels      *param.Map // nil for none
 	// Once says that nobody asks for this attempt by hand: of a session that retention has removed it is not
 	// started, since it may have run.
 	Once bool

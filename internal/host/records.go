@@ -96,6 +96,7 @@ type Attempt struct {
 	RetryName   string // "" for none; unique in the session
 	Zone        string
 	Params      *param.Map
+	Labels      *param.Map // texts by which people find it; nil for none
 	CreatedAt   time.Time
 	StartsAt    time.Time // for which its start was asked, whole seconds; zero: it began at once
 	FinishedAt  time.Time // zero before

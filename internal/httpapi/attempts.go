@@ -105,6 +105,7 @@ type startBody struct {
 	Resume           *resumeBody `json:"resume"`
 	Priority         *string     `json:"priority"`
 	At               *instant    `json:"at"`
+	Labels           *param.Map  `json:"labels"`
 }
 
 type resumeBody struct {
@@ -178,7 +179,7 @@ func startAttempt(c *call) (any, error) {
 		return nil, err
 	}
 	r := catalogue.StartRequest{Site: c.actor.Site, Workflow: int64(*b.WorkflowID), SessionTime: b.SessionTime.Truncate(time.Second),
-		Params: b.Params, Resume: b.Resume.request(), Outside: c.outside()}
+		Params: b.Params, Resume: b.Resume.request(), Labels: b.Labels, Outside: c.outside()}
 	if b.RetryAttemptName != nil {
 		r.RetryName = string(*b.RetryAttemptName)
 	}

@@ -28,7 +28,7 @@ func startsFlag(t time.Time) int64 {
 }
 
 const attemptColumns = "a.id, a.site_id, a.session_id, n.session_uuid, n.session_time, a.project_id, coalesce(p.name, p.deleted_name)," +
-	" a.workflow_definition_id, a.workflow_name, a.attempt_index, a.attempt_name, a.timezone, a.params, a.created_at, a.finished_at, a.state_flags, a.dependent_session_id"
+	" a.workflow_definition_id, a.workflow_name, a.attempt_index, a.attempt_name, a.timezone, a.params, a.created_at, a.finished_at, a.state_flags, a.dependent_session_id, a.labels"
 
 const attemptTables = " FROM session_attempts a JOIN sessions n ON n.id = a.session_id JOIN projects p ON p.id = a.project_id "
 
@@ -43,7 +43,7 @@ func scanAttempt(r *row) host.Attempt {
 	}
 	a.Canceled, a.Done, a.Success, a.HasOutputs = flags&canceled != 0, flags&done != 0, flags&success != 0, flags&outputs != 0
 	a.Paused = flags&paused != 0
-	a.Waits = r.id()
+	a.Waits, a.Labels = r.id(), r.tree()
 	return a
 }
 

@@ -146,9 +146,9 @@ func (c *conn) attempt(n host.NewAttempt, session int64, waits any) (int64, erro
 		params = param.New()
 	}
 	id, err := c.insert("INSERT INTO session_attempts (session_id, site_id, project_id, workflow_name, workflow_definition_id, attempt_name,"+
-		" attempt_index, state_flags, timezone, params, created_at, retried, has_log, dependent_session_id)"+
-		" SELECT id, ?2, ?3, ?4, ?5, ?6, attempts + 1, ?12, ?7, ?8, ?9, 0, ?10, ?11 FROM sessions WHERE id = ?1",
-		session, n.Site, n.Project.ID, n.Workflow.Name, n.Workflow.ID, n.RetryName, n.Zone, params, n.CreatedAt, waits == nil, waits, startsFlag(n.StartsAt))
+		" attempt_index, state_flags, timezone, params, created_at, retried, has_log, dependent_session_id, labels)"+
+		" SELECT id, ?2, ?3, ?4, ?5, ?6, attempts + 1, ?12, ?7, ?8, ?9, 0, ?10, ?11, ?13 FROM sessions WHERE id = ?1",
+		session, n.Site, n.Project.ID, n.Workflow.Name, n.Workflow.ID, n.RetryName, n.Zone, params, n.CreatedAt, waits == nil, waits, startsFlag(n.StartsAt), n.Labels)
 	if err != nil {
 		return 0, err
 	}

@@ -26,6 +26,7 @@ func attemptsSuite(t *testing.T, h Harness) {
 		"a kill is requested":         attemptsCancel,
 		"it is paused":                attemptsPause,
 		"it begins later":             attemptsLater,
+		"labels":                      attemptsLabels,
 		"the end":                     attemptsFinish,
 		"logs expire, the rest stays": attemptsExpire,
 		"attempts of sites are apart": attemptsSites,
@@ -300,6 +301,37 @@ func attemptsLater(t *testing.T, s Stores) {
 	same("after the end")
 	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || a.Paused {
 		t.Errorf("after the end: %+v", a)
+	}
+}
+
+// attemptsLabels: labels stay what they were, in their order and in all lists; each attempt of a session has its own.
+func attemptsLabels(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	n, plain := attemptOf(1, w, instant(0), ""), attemptOf(1, w, instant(3600), "")
+	n.Labels = param.New("team", "sales", "note", "für = alle", "a", "1")
+	a := got(s.Attempts.Start(ctx, n, plain))(t)[0]
+	must(t, s.Attempts.Cancel(ctx, a.ID))
+	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9), Canceled: true}))
+	again := attemptOf(1, w, instant(0), "again")
+	again.Labels = param.New("team", "other")
+	got(s.Attempts.Start(ctx, again))(t)
+	want := map[string]string{"": param.Text(n.Labels), "again": param.Text(again.Labels)}
+	list := append(got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t), a, got(s.Attempts.Attempt(ctx, 1, a.ID))(t))
+	if len(list) != 5 {
+		t.Errorf("the list has %d attempts", len(list)-2)
+	}
+	for _, x := range list {
+		switch {
+		case x.SessionTime.Equal(plain.SessionTime):
+			if x.Labels != nil {
+				t.Errorf("one without labels: %+v", x)
+			}
+		case param.Text(x.Labels) != want[x.RetryName]:
+			t.Errorf("attempt %q has %s, want %s", x.RetryName, param.Text(x.Labels), want[x.RetryName])
+		}
+	}
+	if last := got(s.Sessions.Session(ctx, 1, a.SessionID))(t).Last; param.Text(last.Labels) != want["again"] {
+		t.Errorf("the session has %s", param.Text(last.Labels))
 	}
 }
 

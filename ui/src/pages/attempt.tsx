@@ -207,6 +207,11 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
             starts <Time at={Date.parse(attempt.startsAt)} form="full" />
           </span>
         )}
+        {Object.entries(attempt.labels ?? {}).map(([name, value]) => (
+          <span key={name} className={css.fact}>
+            {name}={value}
+          </span>
+        ))}
         {attempt.paused && !attempt.done && (
           <span className={css.fact} title={attempt.paused.reason}>
             paused by {attempt.paused.by || "somebody"}
