@@ -19,17 +19,25 @@ func (f *pageFlags) registerShort(c *cobra.Command, what string) {
 func newSessions(s streams) *cobra.Command {
 	r := &remote{streams: s}
 	var page pageFlags
+	var search searchFlags
 	c := &cobra.Command{
 		Use:     "sessions [session-id | project-name [name]]",
 		Aliases: []string{"session"},
 		Short:   "Show sessions of all projects, of one or of a workflow, or a single one",
+		Example: `  zerodag sessions --tag daily --status error --from 2026-03-01
+  zerodag sessions myproj --label team=sales --search orders`,
 	}
 	page.registerShort(c, "sessions")
+	search.register(c)
 	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
+		wanted, err := search.search()
+		if err != nil {
+			return err
+		}
 		if err := r.open(ctx); err != nil {
 			return err
 		}
-		if len(args) == 1 {
+		if len(args) == 1 && !search.given() {
 			if id, err := idArgument("session", args[0]); err == nil {
 				one, err := r.Session(ctx, id)
 				if err != nil {
@@ -38,7 +46,14 @@ func newSessions(s streams) *cobra.Command {
 				return r.show(one, func(p printer) { p.session(one) })
 			}
 		}
-		list, err := r.listSessions(ctx, args, page.page())
+		var list []client.Session
+		none := "There are no sessions. `zerodag start` starts one."
+		if search.given() {
+			none = "No session is like this."
+			list, err = r.searchSessions(ctx, args, wanted, page.page())
+		} else {
+			list, err = r.listSessions(ctx, args, page.page())
+		}
 		if err != nil {
 			return err
 		}
@@ -51,7 +66,7 @@ func newSessions(s streams) *cobra.Command {
 				p.session(one)
 			}
 			r.hintStart(len(list))
-		}, sessionTable(list), "There are no sessions. `zerodag start` starts one.")
+		}, sessionTable(list), none)
 	})
 }
 
@@ -86,19 +101,26 @@ func sessionStatus(s client.Session) string {
 	return "running"
 }
 
-// listSessions returns them oldest first.
-func (r *remote) listSessions(ctx context.Context, args []string, page client.Page) ([]client.Session, error) {
-	var project client.ID
-	workflow := ""
+// ofSessions reads the project and the workflow, if there are any, that arguments name.
+func (r *remote) ofSessions(ctx context.Context, args []string) (project client.ID, workflow string, err error) {
 	if len(args) > 0 {
 		p, err := r.Project(ctx, args[0])
 		if err != nil {
-			return nil, err
+			return "", "", err
 		}
 		project = p.ID
 	}
 	if len(args) > 1 {
 		workflow = args[1]
+	}
+	return project, workflow, nil
+}
+
+// listSessions returns them oldest first.
+func (r *remote) listSessions(ctx context.Context, args []string, page client.Page) ([]client.Session, error) {
+	project, workflow, err := r.ofSessions(ctx, args)
+	if err != nil {
+		return nil, err
 	}
 	list, err := r.Sessions(ctx, project, workflow, page)
 	if err == nil && len(list) == 0 && workflow != "" && r.ours() {

@@ -13,12 +13,49 @@ import (
 // Sessions lists sessions, newest first: all, of a project or of one of its workflows.
 func (c *Client) Sessions(ctx context.Context, project ID, workflow string, p Page) ([]Session, error) {
 	var list struct{ Sessions []Session }
-	at := "/api/sessions"
-	if project != "" {
-		at = path("api", "projects", string(project), "sessions")
-	}
-	err := c.get(ctx, at, query("workflow", workflow, "last_id", string(p.Last), "page_size", p.count()), &list)
+	err := c.get(ctx, sessionsOf(project), query("workflow", workflow, "last_id", string(p.Last), "page_size", p.count()), &list)
 	return list.Sessions, err
+}
+
+// SessionSearch says what sessions are like that are looked for, in words of the API.
+type SessionSearch struct {
+	Tags, Labels []string // labels as NAME=VALUE
+	Status       string   // several with commas
+	From, To     string   // session times, To not included
+	Text         string
+}
+
+// FoundSessions are a page of those that are like that.
+type FoundSessions struct {
+	Sessions []Session
+	Searched int // how many were looked at
+	Complete bool
+	Next     ID // Last of the next page; "" on the last
+}
+
+// SearchSessions lists sessions that are like this, newest first; "" is any project or workflow.
+func (c *Client) SearchSessions(ctx context.Context, project ID, workflow string, s SessionSearch, p Page) (f FoundSessions, err error) {
+	q := query("workflow", workflow, "last_id", string(p.Last), "page_size", p.count(), "status", s.Status, "from", s.From, "to", s.To, "q", s.Text)
+	q["tag"], q["label"] = s.Tags, s.Labels
+	answer := struct {
+		*FoundSessions
+		Complete *bool
+	}{FoundSessions: &f}
+	if err := c.get(ctx, sessionsOf(project), q, &answer); err != nil {
+		return FoundSessions{}, err
+	}
+	if answer.Complete == nil {
+		return FoundSessions{}, errors.New("this server cannot search sessions by tags, labels, status, times or text: it is older than this program")
+	}
+	f.Complete = *answer.Complete
+	return f, nil
+}
+
+func sessionsOf(project ID) string {
+	if project == "" {
+		return "/api/sessions"
+	}
+	return path("api", "projects", string(project), "sessions")
 }
 
 // Session returns a session.

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"zerodag/engine/schedule"
@@ -144,31 +142,17 @@ type restFound struct {
 	Next     *id     `json:"next"`     // what before= is for the next page; null on the last
 }
 
-// states are the words that state= knows.
-var states = []string{"running", "success", "error", "killed"}
-
 func findSessions(c *call) (any, error) {
-	f := console.SessionFilter{Site: c.actor.Site, Workflow: c.text("workflow"), Text: c.text("q"), States: map[string]bool{}}
-	var err error
+	f, err := c.sessionFilter("state")
+	if err != nil {
+		return nil, err
+	}
+	f.Workflow = c.text("workflow")
 	if f.Before, err = c.number("before", 0); err != nil {
 		return nil, err
 	}
 	if f.Count, err = c.counting("count", 50, 200); err != nil {
 		return nil, err
-	}
-	if f.From, err = c.timeArg("from"); err != nil {
-		return nil, err
-	}
-	if f.Until, err = c.timeArg("to"); err != nil {
-		return nil, err
-	}
-	for _, list := range c.list("state") {
-		for state := range strings.SplitSeq(list, ",") {
-			if !slices.Contains(states, state) {
-				return nil, invalid("state= must be one of %s, or several with commas, not %q", strings.Join(states, ", "), state)
-			}
-			f.States[state] = true
-		}
 	}
 	if name, given := c.arg("project"); given {
 		p, err := c.byName(name)

@@ -19,8 +19,17 @@ export type SessionFilter = { project?: string | undefined; workflow?: string | 
 /** How many sessions a page of the list has. */
 const sessionsPage = 50;
 
+/** What is typed to find sessions: words such as tag:daily and label:team=sales, and a text of a name or a label. */
+export function wordsOf(typed: string | undefined) {
+  const words = (typed ?? "").split(/\s+/).filter(Boolean);
+  const of = (kind: string) => words.filter((w) => w.startsWith(kind) && w.length > kind.length).map((w) => w.slice(kind.length));
+  const label = of("label:").filter((l) => /^[^=]+=./.test(l)); // one that is still being typed narrows nothing down
+  const q = words.filter((w) => !/^(tag|label):/.test(w)).join(" ");
+  return { q: q || undefined, tag: of("tag:"), label };
+}
+
 export async function findSessions(filter: SessionFilter, before: string | null, signal: AbortSignal) {
-  const query = { ...filter, count: sessionsPage, ...(before === null ? {} : { before: Number(before) }) };
+  const query = { ...filter, ...wordsOf(filter.q), count: sessionsPage, ...(before === null ? {} : { before: Number(before) }) };
   return answered(client.GET("/api/x/sessions", { params: { query }, signal }));
 }
 

@@ -47,7 +47,7 @@ export default function Sessions() {
             </Link>
           ))}
         </nav>
-        <SearchField value={filter.q ?? ""} onChange={search} label="Project or workflow" />
+        <SearchField value={filter.q ?? ""} onChange={search} label="Name, label or tag:daily" />
       </header>
       <Chips />
       <div className={css.panel}>

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+// searchFlags say what sessions are like that are looked for.
+type searchFlags struct {
+	tags, labels           []string
+	status, from, to, text string
+}
+
+func (f *searchFlags) register(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.tags, "tag", nil, "of workflows with this `TAG`, as daily or team=sales; may be given more than once")
+	c.Flags().StringArrayVar(&f.labels, "label", nil, "whose last attempt has this label `NAME=VALUE`; may be given more than once")
+	c.Flags().StringVar(&f.status, "status", "", "whose last attempt is this `WORD`: running, success, error or killed; several with commas")
+	c.Flags().StringVar(&f.from, "from", "", "from this session `TIME` on: yyyy-MM-dd[ HH:mm:ss] in the zone of each session, or with an offset, as 2026-05-01T09:00:00Z")
+	c.Flags().StringVar(&f.to, "to", "", "before this session `TIME`")
+	c.Flags().StringVar(&f.text, "search", "", "with this `TEXT` in the name of the project or workflow, in a label or a tag, in any case")
+}
+
+func (f *searchFlags) given() bool {
+	return len(f.tags) > 0 || len(f.labels) > 0 || f.status != "" || f.from != "" || f.to != "" || f.text != ""
+}
+
+// search is what the API is asked for.
+func (f *searchFlags) search() (s client.SessionSearch, err error) {
+	if _, err := labelsOf(f.labels); err != nil {
+		return s, err
+	}
+	s = client.SessionSearch{Tags: f.tags, Labels: f.labels, Status: f.status, Text: f.text}
+	if s.From, err = searchTime("--from", f.from); err != nil {
+		return s, err
+	}
+	s.To, err = searchTime("--to", f.to)
+	return s, err
+}
+
+// searchTime is a time of an option in the form of the API.
+func searchTime(option, text string) (string, error) {
+	if _, err := time.Parse(time.RFC3339, text); err == nil || text == "" {
+		return text, nil
+	}
+	local, err := parseLocal(text, option+` must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
+	if err != nil {
+		return "", usageError{err}
+	}
+	return local, nil
+}
+
+// searchSessions returns those that are like this oldest first, and tells where not all were looked at.
+func (r *remote) searchSessions(ctx context.Context, args []string, s client.SessionSearch, page client.Page) ([]client.Session, error) {
+	project, workflow, err := r.ofSessions(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.SearchSessions(ctx, project, workflow, s, page)
+	if err == nil && !found.Complete {
+		fmt.Fprintf(r.err, "note: these are of the newest %d sessions; `-i %s` looks further back\n", found.Searched, found.Next)
+	}
+	if err == nil && len(found.Sessions) == 0 && workflow != "" {
+		_, err = r.Workflow(ctx, project, workflow, "") // one that there is not has no sessions, too
+	}
+	slices.Reverse(found.Sessions)
+	return found.Sessions, err
+}
