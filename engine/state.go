@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"zerodag/engine/dig"
@@ -308,6 +309,11 @@ func (s *State) Outputs() *param.Map {
 		return nil
 	}
 	return s.tasks[0].Outputs
+}
+
+// Ignored says that an attempt is a success although tasks failed, whose errors are ignored.
+func (s *State) Ignored() bool {
+	return s.Succeeded() && slices.ContainsFunc(s.tasks, func(t *Task) bool { return t != nil && t.Ignored && t.State == Success })
 }
 
 // Canceled says whether a kill was requested.

@@ -65,7 +65,17 @@ func attemptStatus(a client.Attempt, now time.Time) string {
 	if !a.Done && a.BeginsAt().After(now) {
 		return startsText(*a.StartsAt)
 	}
-	return a.Status
+	return ofIgnored(a.Status, a.IgnoredErrors)
+}
+
+// successIgnored is the status of what is a success although tasks failed, in tables.
+const successIgnored = "success, errors ignored"
+
+func ofIgnored(status string, ignored bool) string {
+	if ignored {
+		return successIgnored
+	}
+	return status
 }
 
 func startsText(t time.Time) string { return "starts at " + shortTime(&t) }

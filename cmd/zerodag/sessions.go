@@ -81,7 +81,7 @@ func sessionTable(list []client.Session) *table {
 			a = *s.LastAttempt
 			started, params = shortTime(&a.CreatedAt), shown(a.Params)
 		}
-		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.SessionTime), sessionStatus(s), string(a.ID), started, labelsText(a.Labels), shown(a.RetryAttemptName), s.SessionUUID, params)
+		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.SessionTime), ofIgnored(sessionStatus(s), a.IgnoredErrors), string(a.ID), started, labelsText(a.Labels), shown(a.RetryAttemptName), s.SessionUUID, params)
 	}
 	return t
 }

@@ -139,7 +139,7 @@ func statusInk(ink palette, status string) string {
 		return ink.red
 	case "running", "ready":
 		return ink.cyan
-	case "killed", "canceled", "retry_waiting", "group_retry_waiting", "pending":
+	case "killed", "canceled", "retry_waiting", "group_retry_waiting", "pending", successIgnored:
 		return ink.yellow
 	}
 	return ink.dim

@@ -28,7 +28,7 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		}
 		// As the store has it: a kill that was requested stays noted. One that was over before stays as
 		// it ended, whatever made its caller end it again.
-		a.Done, a.Success, a.Canceled, a.FinishedAt, a.HasOutputs = true, e.Success, a.Canceled || e.Canceled, e.At, e.HasOutputs
+		a.Done, a.Success, a.Canceled, a.FinishedAt, a.HasOutputs, a.Ignored = true, e.Success, a.Canceled || e.Canceled, e.At, e.HasOutputs, e.Ignored
 		c.ended(a, e)
 		if e.GivenUp {
 			c.Notify(ctx, a, "Workflow session attempt failed")

@@ -94,6 +94,7 @@ type Last struct {
 	RetryAttemptName *string    `json:"retryAttemptName"`
 	Done             bool       `json:"done"`
 	Success          bool       `json:"success"`
+	IgnoredErrors    bool       `json:"ignoredErrors,omitempty"` // it is a success although tasks failed
 	CancelRequested  bool       `json:"cancelRequested"`
 	Params           *param.Map `json:"params"`
 	CreatedAt        time.Time  `json:"createdAt"`
@@ -114,6 +115,7 @@ type Attempt struct {
 	RetryAttemptName *string    `json:"retryAttemptName"`
 	Done             bool       `json:"done"`
 	Success          bool       `json:"success"`
+	IgnoredErrors    bool       `json:"ignoredErrors,omitempty"` // it is a success although tasks failed
 	CancelRequested  bool       `json:"cancelRequested"`
 	Params           *param.Map `json:"params"`
 	CreatedAt        time.Time  `json:"createdAt"`

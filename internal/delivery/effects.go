@@ -235,7 +235,7 @@ func (w *Worker) finish(ctx context.Context, a *attempt) error {
 		return err
 	}
 	s := a.state
-	end := host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text, HasOutputs: s.Outputs() != nil}
+	end := host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text, HasOutputs: s.Outputs() != nil, Ignored: s.Ignored()}
 	if !end.Success {
 		end.Failed, end.Why = s.Failure()
 	}

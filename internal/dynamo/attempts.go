@@ -96,6 +96,7 @@ func (db *DB) ending(ctx context.Context, id int64, e host.End) (where, error) {
 	}
 	set(aSuccess, func(it item) { it.setBool(aSuccess, e.Success) })
 	set(aCanceled, func(it item) { it.setBool(aCanceled, e.Canceled) })
+	set(aIgnored, func(it item) { it.setBool(aIgnored, e.Ignored) })
 	set(aOutputs, func(it item) { it.setBool(aOutputs, e.HasOutputs) })
 	if len(e.Archive) > 0 {
 		state := pack(e.Archive)

@@ -320,6 +320,8 @@ type End struct {
 	Success  bool
 	Canceled bool
 	Archive  []byte // the final state, engine.EncodeState
+	// Ignored: it is a success, and errors of tasks are ignored.
+	Ignored bool
 	// HasOutputs: there are outputs in it.
 	HasOutputs bool
 	// GivenUp: it could not go on, and people are told. Stores need not keep that.

@@ -104,6 +104,7 @@ type Attempt struct {
 	Paused      bool      // nothing new begins; by whom says its state
 	Done        bool
 	Success     bool
+	Ignored     bool // it is a success with errors that are ignored
 	HasOutputs  bool // its final state has outputs, which are read only where they are asked for
 	// Waits is the session that must have no unfinished attempt before this one starts
 	// (backfill); 0 once it was started.

@@ -19,11 +19,23 @@ type brief struct {
 	RetryAttemptName *string   `json:"retryAttemptName"`
 	Created          int64     `json:"created"`  // milliseconds since 1970
 	Finished         int64     `json:"finished"` // 0: not yet
+	// Standing is what the status does not tell: a success with errors that are "ignored", or that what runs is "paused".
+	Standing string `json:"standing,omitempty"`
 }
 
 func briefly(a host.Attempt) brief {
 	return brief{ID: id(a.ID), Status: a.Status(), Project: named(a.Project), Workflow: optional(a.Workflow), SessionID: id(a.SessionID),
-		SessionTime: offsetTime(a.SessionTime, a.Zone), RetryAttemptName: textOrNull(a.RetryName), Created: millis(a.CreatedAt), Finished: millis(a.FinishedAt)}
+		SessionTime: offsetTime(a.SessionTime, a.Zone), RetryAttemptName: textOrNull(a.RetryName), Created: millis(a.CreatedAt), Finished: millis(a.FinishedAt), Standing: standing(a)}
+}
+
+func standing(a host.Attempt) string {
+	switch {
+	case a.Ignored:
+		return "ignored"
+	case a.Paused && !a.Done:
+		return "paused"
+	}
+	return ""
 }
 
 // lastBriefly is the last attempt of a session.

@@ -166,6 +166,7 @@ type lastAttempt struct {
 	FinishedAt       moment  `json:"finishedAt"`
 	StartsAt         *moment `json:"startsAt,omitempty"`
 	Labels           *object `json:"labels,omitempty"`
+	IgnoredErrors    bool    `json:"ignoredErrors,omitempty"`
 }
 
 type restSession struct {
@@ -182,7 +183,7 @@ func session(s host.Session) restSession {
 	return restSession{ID: id(s.ID), Project: named(s.Project), Workflow: optional(s.Workflow), SessionUUID: s.UUID,
 		SessionTime: offsetTime(s.Time, l.Zone),
 		LastAttempt: lastAttempt{ID: id(l.ID), RetryAttemptName: textOrNull(l.RetryName), Done: l.Done, Success: l.Success,
-			CancelRequested: l.Canceled, Params: object{l.Params}, CreatedAt: moment(l.CreatedAt), FinishedAt: moment(l.FinishedAt), StartsAt: orAbsent(l.StartsAt), Labels: labels(l)}}
+			CancelRequested: l.Canceled, Params: object{l.Params}, CreatedAt: moment(l.CreatedAt), FinishedAt: moment(l.FinishedAt), StartsAt: orAbsent(l.StartsAt), Labels: labels(l), IgnoredErrors: l.Ignored}}
 }
 
 type restAttempt struct {
@@ -205,6 +206,8 @@ type restAttempt struct {
 	StartsAt *moment `json:"startsAt,omitempty"`
 	// Labels are there where the attempt has some.
 	Labels *object `json:"labels,omitempty"`
+	// IgnoredErrors is there where the attempt is a success although tasks failed.
+	IgnoredErrors bool `json:"ignoredErrors,omitempty"`
 	// Outputs are there in the answer about one attempt, if it has any.
 	Outputs *object `json:"outputs,omitempty"`
 	// Paused is there in the answer about one attempt, and in its events, while it is paused.
@@ -221,7 +224,7 @@ func attempt(a host.Attempt) restAttempt {
 	return restAttempt{Status: a.Status(), ID: id(a.ID), Index: a.Index, Project: named(a.Project), Workflow: optional(a.Workflow),
 		SessionID: id(a.SessionID), SessionUUID: a.SessionUUID, SessionTime: offsetTime(a.SessionTime, a.Zone),
 		RetryAttemptName: textOrNull(a.RetryName), Done: a.Done, Success: a.Success, CancelRequested: a.Canceled,
-		Params: object{a.Params}, CreatedAt: moment(a.CreatedAt), FinishedAt: moment(a.FinishedAt), StartsAt: orAbsent(a.StartsAt), Labels: labels(a)}
+		Params: object{a.Params}, CreatedAt: moment(a.CreatedAt), FinishedAt: moment(a.FinishedAt), StartsAt: orAbsent(a.StartsAt), Labels: labels(a), IgnoredErrors: a.Ignored}
 }
 
 // labels are those of an attempt; nil for none.

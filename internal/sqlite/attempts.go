@@ -14,6 +14,7 @@ const (
 	success  = 4
 	outputs  = 8
 	paused   = 16
+	ignored  = 32
 )
 
 // startsBits is how far the flags are shifted by the second at which an attempt is to begin, which lies above them: 0 is at
@@ -42,7 +43,7 @@ func scanAttempt(r *row) host.Attempt {
 		a.StartsAt = time.Unix(at, 0).UTC()
 	}
 	a.Canceled, a.Done, a.Success, a.HasOutputs = flags&canceled != 0, flags&done != 0, flags&success != 0, flags&outputs != 0
-	a.Paused = flags&paused != 0
+	a.Paused, a.Ignored = flags&paused != 0, flags&ignored != 0
 	a.Waits, a.Labels = r.id(), r.tree()
 	return a
 }
@@ -89,6 +90,9 @@ func (db *DB) Finish(ctx context.Context, id int64, e host.End) error {
 	}
 	if e.HasOutputs {
 		flags |= outputs
+	}
+	if e.Ignored {
+		flags |= ignored
 	}
 	return db.write(ctx, func(c *conn) error {
 		n, err := c.exec("UPDATE session_attempts SET state_flags = state_flags | ?, finished_at = ?, dependent_session_id = NULL WHERE id = ? AND finished_at IS NULL", flags, e.At, id)

@@ -341,10 +341,10 @@ func attemptsFinish(t *testing.T, s Stores) {
 	wantError(t, "archive before the end", err, host.ErrNotFound)
 	archive := make([]byte, 300_000)
 	archive[len(archive)-1] = 7
-	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9), Success: true, Archive: archive, HasOutputs: true}))
+	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9), Success: true, Archive: archive, HasOutputs: true, Ignored: true}))
 	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(99), Canceled: true, Archive: []byte("other")}))
 	must(t, s.Attempts.Cancel(ctx, a.ID))
-	a.FinishedAt, a.Done, a.Success, a.HasOutputs = instant(9), true, true, true
+	a.FinishedAt, a.Done, a.Success, a.HasOutputs, a.Ignored = instant(9), true, true, true, true
 	if diff := cmp.Diff(a, got(s.Attempts.Attempt(ctx, 1, a.ID))(t), sameTree()); diff != "" {
 		t.Errorf("finished attempt (-want +got):\n%s", diff)
 	}

@@ -313,7 +313,7 @@ function Attempts({ attempt, others }: { attempt: Attempt; others: Attempt[] }) 
     <nav className={css.attempts} aria-label="Attempts of this session">
       {all.map((a) => (
         <Link key={a.id} to="/attempts/$id" params={{ id: a.id }} aria-current={a.id === attempt.id ? "page" : undefined}>
-          <Mark state={a.status} size={11} />
+          <Mark state={a.ignoredErrors ? "ignored" : a.status} size={11} />
           {a.index}
         </Link>
       ))}

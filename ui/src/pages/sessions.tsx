@@ -8,6 +8,7 @@ import { Button } from "../parts/button";
 import { Empty, Loading } from "../parts/feedback";
 import { Mark } from "../parts/mark";
 import { SearchField } from "../parts/search";
+import { standingOf } from "../parts/state";
 import { Distance, Duration, SessionTime } from "../parts/time";
 import { useTitle } from "../shell/title";
 import { workflowName } from "./headline";
@@ -89,7 +90,7 @@ function Row({ brief }: { brief: Brief }) {
     <li>
       <Link to="/attempts/$id" params={{ id: brief.id }} className={css.row} data-row>
         <span className={`${css.cell} ${css.state}`}>
-          <Mark state={brief.status} word />
+          <Mark state={standingOf(brief)} word />
         </span>
         <span className={css.name}>
           {workflowName(brief)}

@@ -14,6 +14,7 @@ import { Empty, Failure, Loading } from "../parts/feedback";
 import heading from "../parts/heading.module.css";
 import { LastLines } from "../parts/lastlines";
 import { Mark } from "../parts/mark";
+import { standingOf } from "../parts/state";
 import { Distance, Duration, SessionTime, Time } from "../parts/time";
 import { useKeys } from "../shell/keys";
 import { useTitle } from "../shell/title";
@@ -188,7 +189,7 @@ function Summary({ attempt: id, workflow }: { attempt: string; workflow: Workflo
   return (
     <aside className={`${list.panel} ${css.summary}`} aria-label="The session">
       <h2>
-        <Mark state={attempt.status} size={16} /> <SessionTime text={attempt.sessionTime} />
+        <Mark state={standingOf(attempt)} size={16} /> <SessionTime text={attempt.sessionTime} />
       </h2>
       <p className={`${heading.facts} ${css.under}`}>
         Attempt {attempt.id}

@@ -16,10 +16,14 @@ const looks: Record<string, Look> = {
   waits: "waiting",
   skipped: "skipped",
   ignored: "ignored",
+  paused: "waiting",
 };
 
 /** How a state of a task or of an attempt looks; one of a later server is shown as waiting. */
 export const lookOf = (state: string): Look => looks[state] ?? "waiting";
+
+/** How an attempt of a list stands: its status, and what that does not tell. */
+export const standingOf = (attempt: { status: string; standing?: string }): string => attempt.standing ?? attempt.status;
 
 const words: Record<Look, string> = {
   done: "done",
@@ -33,4 +37,4 @@ const words: Record<Look, string> = {
   ignored: "done, with an error that is ignored",
 };
 
-export const wordOf = (state: string): string => (state === "killed" ? "killed" : words[lookOf(state)]);
+export const wordOf = (state: string): string => (state === "killed" || state === "paused" ? state : words[lookOf(state)]);

@@ -5,7 +5,7 @@ import { type CSSProperties, type KeyboardEvent, useMemo, useRef, useState } fro
 import type { Brief } from "../api/client";
 import { Empty, Loading } from "../parts/feedback";
 import { Mark } from "../parts/mark";
-import { lookOf, wordOf } from "../parts/state";
+import { lookOf, standingOf, wordOf } from "../parts/state";
 import { Distance, Duration, SessionTime, usePlace } from "../parts/time";
 import { formatDuration, formatTime, readOffsetTime } from "../parts/zone";
 import css from "./grid.module.css";
@@ -83,10 +83,10 @@ function Table({ columns, rows, root, shown, show, toggle }: TableProps) {
             tabIndex={tabOf(-1, i)}
             onFocus={() => (setAt([-1, i]), show(c.id))}
             onMouseEnter={() => show(c.id)}
-            aria-label={`Session ${c.sessionTime}: ${wordOf(c.status)}${c.finished ? `, ${formatDuration(took(c))}` : ""}`}
+            aria-label={`Session ${c.sessionTime}: ${wordOf(standingOf(c))}${c.finished ? `, ${formatDuration(took(c))}` : ""}`}
           >
             {usual > 0 && <i style={{ bottom: `${(usual / longest) * 100}%` }} aria-hidden />}
-            <span data-look={lookOf(c.status)} style={{ height: `${Math.max(4, (took(c) / longest) * 100)}%` }} />
+            <span data-look={lookOf(standingOf(c))} style={{ height: `${Math.max(4, (took(c) / longest) * 100)}%` }} />
           </Link>
         ))}
       </div>
@@ -146,7 +146,7 @@ function Sessions({ columns }: { columns: Brief[] }) {
       {[...columns].reverse().map((c) => (
         <li key={c.id}>
           <Link to="/attempts/$id" params={{ id: c.id }} data-row>
-            <Mark state={c.status} size={16} />
+            <Mark state={standingOf(c)} size={16} />
             <SessionTime text={c.sessionTime} />
             <small>
               {c.finished ? <Duration begin={c.created} end={c.finished} /> : <Distance at={c.created} />}
