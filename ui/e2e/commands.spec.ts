@@ -44,6 +44,8 @@ async function runLines(server: Server) {
   const ran: Record<keyof typeof commands, string> = {
     log: run(commands.log(failed, "+nightly+load")),
     retryFailed: run(commands.retryFailed(failed, true)) + run(commands.retryFailed(failed, false)),
+    retryPart: (["only", "from", "until", "mark"] as const).map((part) => run(commands.retryPart(failed, part, "+nightly+load", false, part !== "only"))).join("") +
+      run(commands.retryPart(failed, "until", "+nightly+load", true, true)),
     init: run(commands.init()),
     push: run(`${commands.push("hello")} --project hello/`),
     start: run(commands.start("hello", "hello")),
@@ -74,6 +76,7 @@ async function runLines(server: Server) {
   };
   expect(ran.log).toContain("it is broken");
   expect(ran.retryFailed.match(/attempt id/g)).toHaveLength(2);
+  expect(ran.retryPart.match(/attempt id/g)).toHaveLength(5);
   expect(ran.start).toContain("attempt id");
   expect(ran.startWith).toContain("starts at");
   expect(ran.startWith).toContain("page-1");

@@ -147,3 +147,56 @@ test("a backfill is shown as one thing, held, released and killed", async ({ pag
     await server.stop();
   }
 });
+
+const parts = `+load:
+  sh>: test -f \${marker}
++check:
+  echo>: checked
++publish:
+  echo>: published
+`;
+
+test("a part of an attempt runs again around a task, and what was left out runs later", async ({ page }) => {
+  const server = new Server();
+  await server.start();
+  try {
+    server.push("shop", { "parts.dig": parts, "yellow.dig": marks });
+    const failed = server.begin("shop", "parts", "--session", "2026-11-01", "-p", "marker=/nowhere/at/all");
+    await server.over(failed);
+    await page.goto(`${server.url}/attempts/${failed}?task=2`);
+    await page.getByRole("button", { name: "Run again" }).click();
+    const dialog = page.getByRole("dialog");
+    const plan = (kind: string) => dialog.locator("dt", { hasText: kind }).locator("xpath=following-sibling::dd[1]").locator("code").allTextContents();
+    await expect.poll(() => plan("Does not run")).toEqual(["+check", "+publish"]);
+    await dialog.getByRole("radio", { name: /All that failed but this task/ }).check();
+    await expect(dialog.locator("code").last()).toHaveText(`zerodag retry ${failed} --mark-success +parts+load --latest-revision`);
+    await expect.poll(() => plan("Runs")).toEqual(["+check", "+publish"]);
+    await dialog.getByRole("radio", { name: /This task and all/ }).check();
+    await expect.poll(() => plan("Runs")).toEqual(["+load", "+check", "+publish"]);
+    await dialog.getByRole("button", { name: "Not now" }).click();
+
+    await page.goto(`${server.url}/attempts/${failed}?task=3`);
+    await page.getByRole("button", { name: "Run again" }).click();
+    await expect(dialog.getByRole("radio", { name: /This task and all/ })).toHaveCount(0);
+    await expect.poll(() => plan("Runs")).toEqual(["+check"]);
+    for (const { theme, width } of looks) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: 800 });
+      await look(page, "part", width, theme);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await dialog.getByRole("button", { name: "Run it" }).click();
+    await expect(page).not.toHaveURL(new RegExp(`/attempts/${failed}\\b`));
+    await expect(page.getByRole("treeitem", { name: /\+publish/ }).getByRole("img", { name: "skipped" })).toBeVisible();
+    await expect(page.getByRole("treeitem", { name: /\+check/ }).getByRole("img", { name: "done" })).toBeVisible();
+
+    await server.over(server.begin("shop", "yellow", "--session", "2026-11-01"));
+    server.cli("pause", server.begin("shop", "parts", "--session", "2026-11-02", "-p", "marker=/", "--at", new Date(Date.now() + 3_600_000).toISOString()));
+    await page.goto(`${server.url}/sessions`);
+    await expect(page.getByRole("img", { name: "done, with an error that is ignored" })).toBeVisible();
+    await expect(page.getByText("paused", { exact: true })).toBeVisible();
+    await look(page, "standing", 1440, "light");
+  } finally {
+    server.stop();
+  }
+});

@@ -1,11 +1,14 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useEffect, useMemo } from "react";
+import { RotateCcw } from "lucide-react";
+import { useEffect, useMemo, useState } from "react";
 import type { Attempt, Schemas } from "../api/client";
 import { taskQuery } from "../api/queries";
+import { useRight } from "../api/session";
 import { isOver, type Outline, shownName, shownState, type Task, triesOf } from "../live/outline";
 import { LogView } from "../log/view";
+import { Button } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { exitWords } from "../parts/exit";
@@ -13,6 +16,7 @@ import { Empty, Loading } from "../parts/feedback";
 import { Mark } from "../parts/mark";
 import { Duration, Time } from "../parts/time";
 import type { Recorded } from "./history";
+import { PartDialog } from "./part";
 import { Standing } from "./standing";
 import { Values } from "./values";
 import css from "./panel.module.css";
@@ -31,6 +35,8 @@ type PanelProps = { attempt: Attempt; outline: Outline; task: Task; said: boolea
 export function TaskPanel({ attempt, outline, task, said, history, wantHistory }: PanelProps) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const mayRerun = useRight("write") && attempt.done && isNamed(task);
+  const [asked, setAsked] = useState(false);
   const tab = tabs.find((t) => t === search.tab) ?? "log";
   const query = useQuery({ ...taskQuery(attempt.id, task.id, `${shownState(task)} ${task.runs}`), refetchInterval: task.standing === "waits" ? inLine : false });
   const set = (change: Record<string, string | undefined>) => void navigate({ search: (s) => ({ ...s, task: s.task ?? String(task.id), ...change }), replace: true });
@@ -45,7 +51,13 @@ export function TaskPanel({ attempt, outline, task, said, history, wantHistory }
             <Duration begin={task.started} end={isOver(task.state) ? task.changed : 0} />
           </span>
         )}
+        {mayRerun && (
+          <Button onClick={() => setAsked(true)}>
+            <RotateCcw size={14} aria-hidden /> Run again
+          </Button>
+        )}
       </header>
+      {asked && <PartDialog attempt={attempt} task={task} onClose={() => setAsked(false)} />}
       {query.data && <Standing attempt={attempt} task={task} detail={query.data.task} />}
       {message && !said && (
         <p className={css.message} data-ignored={task.standing === "ignored" || undefined}>
@@ -78,6 +90,9 @@ export function TaskPanel({ attempt, outline, task, said, history, wantHistory }
     </section>
   );
 }
+
+/** Whether a retry can name a task: not the workflow itself, nor what its failure or its end has made. */
+const isNamed = (task: Task) => task.parent !== 0 && !/\^(error|cancel|finally|failure-alert|sla)/.test(task.full);
 
 type Detail = Schemas["TaskDetail"];
 const messageOf = (error: unknown): string | undefined =>

@@ -16,6 +16,10 @@ const atSite = (site: string | null) => (site === null ? "" : ` --site ${site}`)
 
 export const commands = {
   retryFailed: (attempt: string, newest: boolean) => `zerodag retry ${attempt} --resume ${newest ? "--latest-revision" : "--keep-revision"}`,
+  retryPart: (attempt: string, part: "only" | "from" | "until" | "mark", task: string, success: boolean, newest: boolean) => {
+    const options = { only: "--only", from: "--resume-from", until: success ? "--all --until" : "--until", mark: "--mark-success" };
+    return `zerodag retry ${attempt} ${options[part]} ${quote(task)} ${newest ? "--latest-revision" : "--keep-revision"}`;
+  },
   kill: (attempt: string) => `zerodag kill ${attempt}`,
   pause: (attempt: string) => `zerodag pause ${attempt}`,
   log: (attempt: string, task: string) => `zerodag log ${attempt} ${quote(task)}`,

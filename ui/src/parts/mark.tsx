@@ -1,4 +1,4 @@
-import { type Look, lookOf, wordOf } from "./state";
+import { type Look, lookOf, shortOf, wordOf } from "./state";
 import css from "./mark.module.css";
 
 /** The shape of a state: it tells as much as the colour does. */
@@ -28,12 +28,14 @@ function Shape({ look }: { look: Look }) {
 /** The mark of a state: shape and colour, and the word for who does not see them. */
 export function Mark({ state, size = 14, word = false }: { state: string; size?: number; word?: boolean }) {
   const look = lookOf(state);
+  const short = word ? shortOf(state) : "";
+  const alone = short !== wordOf(state); // the mark says more than the word beside it
   return (
-    <span className={css.mark} data-look={look}>
-      <svg viewBox="0 0 16 16" width={size} height={size} role="img" aria-label={word ? undefined : wordOf(state)} aria-hidden={word || undefined}>
+    <span className={css.mark} data-look={look} title={word && alone ? wordOf(state) : undefined}>
+      <svg viewBox="0 0 16 16" width={size} height={size} role="img" aria-label={alone ? wordOf(state) : undefined} aria-hidden={!alone || undefined}>
         <Shape look={look} />
       </svg>
-      {word && <span className={css.word}>{wordOf(state)}</span>}
+      {word && <span className={css.word}>{short}</span>}
     </span>
   );
 }

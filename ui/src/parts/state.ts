@@ -38,3 +38,6 @@ const words: Record<Look, string> = {
 };
 
 export const wordOf = (state: string): string => (state === "killed" || state === "paused" ? state : words[lookOf(state)]);
+
+/** The same in a word, where the mark beside it says the rest. */
+export const shortOf = (state: string): string => (lookOf(state) === "ignored" ? words.done : wordOf(state));
