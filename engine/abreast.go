@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"strings"
-
-	"zerodag/engine/dig"
-)
+import "zerodag/engine/dig"
 
 // underWay says whether a task has begun and has not ended.
 func (t *Task) underWay() bool { return t.State >= Ready && t.State <= Planned }
@@ -17,7 +13,7 @@ func (s *State) occupies(t *Task) bool {
 
 // hasPlaces says whether a task needs a place at all. Groups do not, nor what `sla:` has added, which is about how long the rest takes.
 func (s *State) hasPlaces(t *Task) bool {
-	return s.def.Tasks > 0 && !t.Group && !strings.HasPrefix(t.Name, s.def.Nodes[0].Name+"^sla")
+	return s.def.Tasks > 0 && !t.Group && !s.isSLA(t)
 }
 
 // crowded says whether a task that has not begun has to wait until others of its group, or of the attempt, have ended.

@@ -46,6 +46,10 @@ func (d *decision) hasBegun(t *Task) bool {
 		return true
 	case d.Waits():
 		return false
+	case t.notBegun():
+		return false
+	case t.Group && t.Pool != nil:
+		return true
 	case t.Group:
 		return t.State == Planned || t.State == GroupRetryWaiting || t.Ends
 	}

@@ -42,7 +42,7 @@ func (s *State) abreast(t *Task) error {
 		return fmt.Errorf("%s has %d children under way, and may have %d", t.Name, t.busy, t.sliding)
 	case s.def.Tasks > 0 && s.occupied > s.def.Tasks:
 		return fmt.Errorf("%d tasks run, and only %d may", s.occupied, s.def.Tasks)
-	case t.Held && !s.noPlace(t) && s.paused == nil:
+	case t.Held && !s.noPlace(t) && s.paused == nil && !(t.Parent == 0 && s.Waits()):
 		return fmt.Errorf("%s is not tried again although there is a place", t.Name)
 	case p != nil && p.opensChildren() && t.State == Blocked && t.waiting == 0 && !s.holdsBack(t) && !s.crowded(t) && !s.undecided(t):
 		return fmt.Errorf("%s does not start although nothing holds it back", t.Name)

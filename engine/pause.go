@@ -28,8 +28,16 @@ func (s *State) noPause() Refusal {
 
 // pauses says whether a pause keeps a task from beginning. What `sla:` has added, and the notice of a failure, are no work.
 func (s *State) pauses(t *Task) bool {
-	root := s.def.Nodes[0].Name
-	return s.paused != nil && !t.Cancel && !t.Ends && !strings.HasPrefix(t.Name, root+"^sla") && t.Name != root+FailureAlert
+	return s.paused != nil && !t.Cancel && !t.Ends && !s.isSLA(t) && t.Name != s.def.Nodes[0].Name+FailureAlert
+}
+
+// isSLA says whether a task is one that `sla:` has added, or below that.
+func (s *State) isSLA(t *Task) bool { return strings.HasPrefix(t.Name, s.def.Nodes[0].Name+"^sla") }
+
+// opensSLA says whether a task is the root of a file that waits for slots, or to ask for them. What `sla:` adds is about that wait, too, and does
+// not take part in it.
+func (s *State) opensSLA(t *Task) bool {
+	return t.Parent == 0 && t.Group && t.Pool != nil && (t.Waits() || t.Held)
 }
 
 // atWork says that the next run of a task is no new work, and so is not held by a pause: it finds out what keys of the task
@@ -53,13 +61,20 @@ func (d *decision) unpause() {
 	d.apply(PauseChanged{})
 	for _, t := range d.tasks {
 		switch {
-		case t == nil || t.Held && t.Cancel:
-		case t.Held && t.Group:
-			d.due(t)
+		case t == nil || t.Held && (t.Cancel || t.Parent == 0 && d.Waits()):
 		case t.Held && !d.noPlace(t):
-			d.again(t)
+			d.goOnWith(t)
 		case t.opensChildren():
 			d.look = append(d.look, t.ID)
 		}
 	}
+}
+
+// goOnWith lets a task begin, or try again, that was held.
+func (d *decision) goOnWith(t *Task) {
+	if t.Group {
+		d.due(t)
+		return
+	}
+	d.again(t)
 }

@@ -38,7 +38,7 @@ const Whole TaskID = 0
 // slotRun is the run under which an attempt asks for its slot: it asks once.
 func slotRun() Run { return Run{Task: Whole, Dispatch: 1} }
 
-// PoolUse is what a task has of its pools. It is replaced as a whole, never changed.
+// PoolUse is what a task has of its pools, for one try; a group has it for one round. It is replaced as a whole, never changed.
 type PoolUse struct {
 	PoolClaim            // all that it needs, see Asked
 	Try       int        `json:"try"`               // from 1; each one has slots of its own. 0: a pause came before the first
@@ -46,6 +46,7 @@ type PoolUse struct {
 	Waits     bool       `json:"waits,omitempty"`   // it is not run before Granted
 	Has       bool       `json:"has,omitempty"`     // it has all its slots
 	Got       []int64    `json:"got,omitempty"`     // of a list: as Project, of those pools before Asked that it has slots of
+	Begun     bool       `json:"begun,omitempty"`   // of a group: it had slots for a round, so that what comes is another one
 	More      int        `json:"more,omitempty"`    // how often a try went on to ask for another pool
 	Project   int64      `json:"project,omitempty"` // that the pool belongs to which granted them; 0: it is one of the site
 	Freed     []FreedTry `json:"freed,omitempty"`   // tries that are over since the last grant
@@ -126,6 +127,54 @@ func (s *State) Waits() bool {
 // StartsAt is the time for which the attempt waits, zero once that has come (see Start.At).
 func (s *State) StartsAt() time.Time { return s.startsAt }
 
+// keepsSlots says whether a task has, or waits for, slots of pools while its progress is p: for its try, and a group for a round, until all below it has
+// ended. What comes after a round, such as `_error`, has them no more.
+func (t *Task) keepsSlots(p Progress) bool {
+	switch p.State {
+	case Running, RetryWaiting:
+		return true
+	case Planned:
+		return t.Group && p.Ending == Blocked && p.Closing == ""
+	}
+	return false
+}
+
+// notBegun says of a group that it has not had its slots yet, and so has not begun.
+func (t *Task) notBegun() bool { return t.Group && t.Pool != nil && !t.Pool.Begun }
+
+// cannotNeed says why a task may not wait for slots; "" when it may. Everybody takes slots in the order of the names of the pools, what is
+// below a group after the group; and a task that has a place of the attempt never waits for slots of a group whose tasks need places. So
+// there is always somebody who waits for nothing.
+func (s *State) cannotNeed(t *Task, claim PoolClaim) string {
+	if t.Group && t.Parent != 0 && s.def.Tasks > 0 {
+		return dig.NoGroupPool + ": " + dig.NoGroupPoolHint
+	}
+	for p := s.Task(t.Parent); p != nil; p = s.Task(p.Parent) {
+		if p.Pool == nil || !p.Pool.Has {
+			continue
+		}
+		var has []string
+		for _, c := range p.Pool.Claims() {
+			has = append(has, c.Name)
+		}
+		if why, hint := dig.PoolOrder(claim.Name, has, p.Name); why != "" {
+			return why + ": " + hint
+		}
+		return ""
+	}
+	return ""
+}
+
+// neverBegins ends a task that does not get its slots. Below a group nothing starts any more.
+func (d *decision) neverBegins(t *Task, failure *param.Map) {
+	if !t.Group {
+		d.errored(t, failure)
+		return
+	}
+	d.cancelBelow(t)
+	d.groupFailed(t, failure)
+}
+
 // holdsBack says whether a task has to wait since the attempt does, or is paused. What `sla:` has added does not: it is about the wait, too.
 func (s *State) holdsBack(t *Task) bool {
 	return s.pauses(t) || (!s.startsAt.IsZero() || s.slot != nil && s.slot.Waits) && !t.Cancel && int(t.ID) <= len(s.def.Nodes)
@@ -134,8 +183,11 @@ func (s *State) holdsBack(t *Task) bool {
 // admitted lets the attempt begin, which has its slot.
 func (d *decision) admitted(project int64) {
 	d.apply(Admitted{Project: project})
-	if root := d.task(Root); root.State == Planned && root.Timeout != nil {
+	switch root := d.task(Root); {
+	case root.State == Planned && root.Timeout != nil:
 		d.move(root, Planned, nil, nil)
+	case root.Held && !d.pauses(root):
+		d.goOnWith(root)
 	}
 	for _, t := range d.tasks[:len(d.def.Nodes)] {
 		d.look = append(d.look, t.ID)
@@ -188,7 +240,7 @@ func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
 	}
 	next := PoolUse{PoolClaim: claim, Try: 1, Since: d.now, Waits: true}
 	if old := t.Pool; old != nil {
-		next.Try, next.Freed, next.More = old.Try+1, old.Freed, old.More
+		next.Try, next.Freed, next.More, next.Begun = old.Try+1, old.Freed, old.More, old.Begun
 	}
 	d.move(t, Running, nil, func(p *Progress) {
 		if edit != nil {
@@ -227,6 +279,10 @@ func (d *decision) granted(t *Task, project int64) {
 		return
 	}
 	has.Waits, has.Has, has.Project = false, true, project
+	if t.Group {
+		d.beginRound(t, &has)
+		return
+	}
 	d.move(t, Running, nil, func(p *Progress) {
 		p.Dispatch++
 		p.Guard, p.Pool = d.guard, &has
@@ -234,6 +290,16 @@ func (d *decision) granted(t *Task, project int64) {
 			p.StartedAt = d.now
 		}
 	})
+}
+
+// beginRound lets the tasks below a group begin, which has its slots.
+func (d *decision) beginRound(t *Task, has *PoolUse) {
+	if has.Begun {
+		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
+	}
+	has.Begun = true
+	d.move(t, Planned, nil, func(p *Progress) { p.Pool = has })
+	d.lookAtResumed(t.ID)
 }
 
 // noGrant says why a task is not granted slots.

@@ -101,8 +101,8 @@ type Progress struct {
 	Skipped   string `json:"skipped,omitempty"` // why it was not run, and is a success all the same
 	Ignored   bool   `json:"ignored,omitempty"` // it failed, and is a success all the same
 
-	// Held, of a task that waits for its next try: it waits for a place of `concurrency: {tasks: N}`, or for the end of a
-	// pause, and nobody owes it.
+	// Held, of a task that waits for its next try: it waits for a place of `concurrency: {tasks: N}`, for the end of a pause, or, of
+	// the root, for the turn of the attempt, and nobody owes it.
 	Held bool `json:"held,omitempty"`
 
 	Closing Closing  `json:"closing,omitempty"` // what comes last of it is under way, and Ending is how it ends then

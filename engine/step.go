@@ -135,10 +135,10 @@ func (s *State) refuse(e Event) Refusal {
 	return ""
 }
 
-// noResult says why a run has no result: groups that are prepared have timers only, and what waits for its next try may have to wait for
+// noResult says why a run has no result: groups that are prepared have timers only, or fail while they wait for slots, and what waits for its next try may have to wait for
 // a place, too, which Due decides.
 func (s *State) noResult(r Run) Refusal {
-	if t := s.Task(r.Task); t != nil && (t.Group && !t.Preparing || t.State == GroupRetryWaiting && s.hasPlaces(t)) {
+	if t := s.Task(r.Task); t != nil && (t.Group && !t.Preparing && !t.Waits() || t.State == GroupRetryWaiting && s.hasPlaces(t)) {
 		return Stale
 	}
 	return s.stale(r)
@@ -200,7 +200,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 	if to != Running && to != RetryWaiting && to != GroupRetryWaiting {
 		p.Guard = ""
 	}
-	if to != Running && to != RetryWaiting {
+	if !t.keepsSlots(p) {
 		p.Pool = p.Pool.freed(d.guard)
 	}
 	p.Timeout = d.timed(&p, t)
@@ -215,7 +215,7 @@ func (d *decision) settle() {
 		d.look = d.look[1:]
 		t := d.task(id)
 		d.makeRoom(t)
-		if t.opensChildren() {
+		if t.opensChildren() || d.opensSLA(t) {
 			d.unblock(t.children)
 		}
 		if t.State == Success {
@@ -248,7 +248,7 @@ func (d *decision) unblock(ids []TaskID) {
 		if t.State != Blocked || t.waiting > 0 || d.holdsBack(t) || d.crowded(t) || d.undecided(t) {
 			continue
 		}
-		if p := d.task(t.Parent); p.State == Planned || p.State == Success {
+		if p := d.task(t.Parent); p.State == Planned || p.State == Success || d.opensSLA(p) && d.isSLA(t) {
 			d.ready(t)
 		}
 	}

@@ -39,7 +39,7 @@ func (d *decision) groupFailed(t *Task, own *param.Map) {
 			end, ignored, out = Success, true, t.ignored(failure)
 		}
 	}
-	if d.handleFailure(t, own, ignored) {
+	if d.handleFailure(t, own, ignored) || t.active > 0 { // what `sla:` has added runs
 		d.move(t, Planned, out, func(p *Progress) { p.Ending, p.Ignored = end, ignored })
 		return
 	}
@@ -148,10 +148,14 @@ func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *pa
 // due continues a task whose waiting time is over.
 func (d *decision) due(t *Task) {
 	switch {
+	case t.State == GroupRetryWaiting && t.totalOver(d.now) && t.notBegun():
+		d.neverBegins(t, t.Timeout.Error(ByTotal))
 	case t.State == GroupRetryWaiting && t.totalOver(d.now):
 		d.groupFailed(t, t.Timeout.Error(ByTotal))
 	case d.pauses(t) && !t.atWork():
 		d.hold(t, nil)
+	case t.Group && t.State == GroupRetryWaiting && t.Pool != nil:
+		d.acquire(t, t.Pool.PoolClaim, nil)
 	case t.Group && t.State == GroupRetryWaiting:
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
 		d.move(t, Planned, nil, nil)

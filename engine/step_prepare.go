@@ -9,7 +9,7 @@ import (
 func (t *Task) toPrepare() bool { return !t.Cancel && t.hasGateKeys() }
 
 func (t *Task) hasGateKeys() bool {
-	return t.Level > 0 && (t.Config.Has("_if") || t.Config.Has("_timeout") || !t.Group && t.Config.Has("_pool") || t.takesParams())
+	return t.Level > 0 && (t.Config.Has("_if") || t.Config.Has("_timeout") || t.Config.Has("_pool") || t.takesParams())
 }
 
 // takesParams says whether a task is a file that another one calls, and says which parameters it takes. Those of the attempt's
@@ -38,14 +38,14 @@ func (d *decision) prepare(t *Task) {
 	})
 }
 
-// undecided says whether a group around a task may still be left out. Only what is below a group that was taken over could start
-// before that is known.
+// undecided says whether a group around a task may still be left out, or waits for slots. Only what is below a group that was
+// taken over could start before that is known.
 func (s *State) undecided(t *Task) bool {
 	if len(s.carried) == 0 {
 		return false
 	}
 	for p := s.Task(t.Parent); p != nil; p = s.Task(p.Parent) {
-		if p.Group && (p.Preparing && !p.Ends || p.State == Blocked && p.toPrepare()) {
+		if p.Group && (p.Preparing && !p.Ends || p.State == Blocked && p.toPrepare() || p.Waits() || p.Held) {
 			return true
 		}
 	}
@@ -68,6 +68,8 @@ func (d *decision) prepared(t *Task, e Prepared) {
 		d.finish(t, Success, out, nil)
 	case e.Skip != "":
 		d.skip(t, e.Skip)
+	case e.Pool != nil:
+		d.needs(t, e)
 	case t.Group && e.Exports != nil:
 		d.move(t, Planned, &Outcome{Exports: e.Exports}, d.bounded(e))
 		d.lookAtResumed(t.ID)
@@ -75,25 +77,32 @@ func (d *decision) prepared(t *Task, e Prepared) {
 		d.move(t, Planned, nil, d.bounded(e))
 		d.lookAtResumed(t.ID)
 	case d.pauses(t):
-		d.holdPrepared(t, e)
-	case e.Pool != nil:
-		d.acquire(t, *e.Pool, d.bounded(e))
+		d.hold(t, d.bounded(e))
 	default:
 		d.dispatch(t, d.bounded(e))
 	}
 }
 
-// holdPrepared has a task that is prepared wait for the end of a pause, with what its keys came to.
-func (d *decision) holdPrepared(t *Task, e Prepared) {
+// needs has a task that is prepared ask for slots, or do so later: after a pause, and the root once the attempt has its turn, so that no
+// attempt has slots of pools while it waits for another one.
+func (d *decision) needs(t *Task, e Prepared) {
 	bounded := d.bounded(e)
-	d.hold(t, func(p *Progress) {
-		if bounded != nil {
-			bounded(p)
-		}
-		if e.Pool != nil {
+	if e.Exports != nil {
+		d.apply(TaskChanged{Task: t.ID, Progress: t.Progress, Outcome: &Outcome{Exports: e.Exports}})
+	}
+	switch why := d.cannotNeed(t, *e.Pool); {
+	case why != "":
+		d.neverBegins(t, param.DataMap(ErrorObject(param.Errorf("%s", why))))
+	case d.pauses(t), t.Parent == 0 && d.Waits():
+		d.hold(t, func(p *Progress) {
+			if bounded != nil {
+				bounded(p)
+			}
 			p.Pool = &PoolUse{PoolClaim: *e.Pool} // for which it has not asked yet
-		}
-	})
+		})
+	default:
+		d.acquire(t, *e.Pool, bounded)
+	}
 }
 
 // bounded gives a task that starts the time that it may take.

@@ -53,6 +53,10 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 		d.groupFailed(t, failure)
 		return
 	}
+	if t.Group && t.Waits() {
+		d.neverBegins(t, failure)
+		return
+	}
 	out := t.withError(failure)
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
 		return param.Merge(export.Without("error"), param.New("error", failure))

@@ -231,6 +231,10 @@ func (d *decision) timedOut(t *Task) {
 		d.errored(t, t.Timeout.Error(ByTotal))
 		return
 	}
+	if t.Held && t.notBegun() {
+		d.neverBegins(t, t.Timeout.Error(ByTotal))
+		return
+	}
 	if t.Held {
 		d.groupFailed(t, t.Timeout.Error(ByTotal))
 		return

@@ -52,17 +52,19 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 		}
 		prepared.Timeout = &t
 	}
-	value, there, err = j.gate(ctx, e, vars, "_pool")
+	if prepared.Exports, err = j.called(ctx, e, vars); err != nil {
+		return nil, err
+	}
+	value, there, err = j.gate(ctx, e, param.Merge(vars, prepared.Exports), "_pool")
 	if err != nil {
 		return nil, err
 	}
-	if there && dig.OperatorOf(j.Own) != "" {
+	if there {
 		if prepared.Pools, err = dig.ParsePools(value); err != nil {
 			return nil, err
 		}
 	}
-	prepared.Exports, err = j.called(ctx, e, vars)
-	return prepared, err
+	return prepared, nil
 }
 
 // called holds what a file that call> runs sees against its `params`; nil when it has none.

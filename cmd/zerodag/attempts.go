@@ -155,7 +155,7 @@ func (r *remote) waiting(ctx context.Context, a client.Attempt) ([]string, error
 	for _, t := range tasks {
 		switch w := t.Waiting; {
 		case w == nil:
-		case t.ParentID == nil:
+		case strings.HasPrefix(w.Pool, "concurrency:"):
 			list = append(list, fmt.Sprintf("the attempt waits for its turn since %s: as many run as `concurrency` of the workflow allows", shortTime(&w.Since)))
 		default:
 			list = append(list, fmt.Sprintf("%s waits since %s for %d of pool %s", t.FullName, shortTime(&w.Since), w.Slots, w.Pool))

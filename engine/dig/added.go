@@ -40,7 +40,7 @@ func additions() []addition {
 		{OutputsKey, AtTop, checkOutputs},
 		{"_fail_fast", AtTop | AtGroup | AtTask, checkYes},
 		{"_timeout", AtTop | AtGroup | AtTask, checkTimeout},
-		{"_pool", AtTask, checkPool},
+		{"_pool", AtTop | AtGroup | AtTask, checkPool},
 		{"_ignore_error", AtTop | AtGroup | AtTask, checkIgnore},
 		{"_cancel", AtTop | AtGroup | AtTask, checkTasks},
 		{"_finally", AtTop | AtGroup | AtTask, checkTasks},

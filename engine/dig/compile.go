@@ -29,7 +29,7 @@ const noParent = -1
 // with config, and copied only where keys must be taken out.
 func Compile(parentFullName, name string, l Language, config *param.Map) ([]Node, error) {
 	c := &compiler{language: l}
-	c.task(noParent, parentFullName, name, config)
+	c.tree(parentFullName, name, config)
 	if len(c.problems) > 0 {
 		return nil, unplaced(c.problems)
 	}
@@ -73,6 +73,12 @@ func shapeOf(config *param.Map) (s shape) {
 		}
 	}
 	return s
+}
+
+// tree adds a task that has no parent and everything below it, and looks at what only the whole of it tells.
+func (c *compiler) tree(parentName, name string, config *param.Map) {
+	c.task(noParent, parentName, name, config)
+	c.poolsInside()
 }
 
 // task adds a task and everything below it and returns its index.
@@ -205,7 +211,7 @@ func (c *compiler) errorTask(index int, config *param.Map) {
 // inner compiles tasks that may be made below a task, under a key of it, to find their mistakes.
 func (c *compiler) inner(index int, key []string, name string, config *param.Map) {
 	sub := &compiler{language: Language{Level: c.language.Level}}
-	sub.task(noParent, c.nodes[index].Name, name, config)
+	sub.tree(c.nodes[index].Name, name, config)
 	for _, p := range sub.problems {
 		p.path = slices.Concat(c.path(index), key, p.path)
 		c.problems = append(c.problems, p)

@@ -31,7 +31,7 @@ func define(name, folder string, raw, calendar *param.Map) defined {
 	}
 	language, config := Gate(w.Config)
 	c := &compiler{language: language}
-	c.task(noParent, "", "+"+name, config)
+	c.tree("", "+"+name, config)
 	problems = append(problems, c.problems...)
 	problems = append(problems, paramFaults(w)...)
 	unused, wrong := scheduleFaults(w)

@@ -33,6 +33,17 @@ type Pool struct {
 	Wait  time.Duration // how long a try may wait for its slots; 0: any time
 }
 
+// LimitPrefix is what the name of a pool begins with that has a limit: a `:` is in no name that somebody gives.
+const LimitPrefix = "limit:"
+
+// Key is the name by which pools are told apart, and in whose order tasks ask for slots of several.
+func (p Pool) Key() string {
+	if p.Limit > 0 {
+		return LimitPrefix + p.Name
+	}
+	return p.Name
+}
+
 const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high, wait: 2h, limit: 5}"
 
 // ParsePools reads an evaluated `_pool`, in the order in which it is written.
@@ -184,6 +195,75 @@ func namedPools(v param.Value, names map[string]bool) {
 			}
 		}
 	}
+}
+
+// poolsInside looks for tasks that ask for slots below a group which has some, and may not, and for groups that may have none, as
+// far as the text tells.
+func (c *compiler) poolsInside() {
+	if c.language.Level == 0 {
+		return
+	}
+	var whole Concurrency
+	if v, there := c.nodes[0].Config.Get(concurrencyKey); there && c.language.Whole {
+		readConcurrency(v, &whole, func([]string, string, string) {})
+	}
+	for i, n := range c.nodes {
+		if !n.Config.Has("_pool") {
+			continue
+		}
+		if n.Group && i > 0 && whole.Tasks > 0 {
+			c.fail(i, []string{"_pool"}, NoGroupPoolHint, "%s", NoGroupPool)
+		}
+		up := n.Parent
+		for up != noParent && !(c.nodes[up].Group && c.nodes[up].Config.Has("_pool")) {
+			up = c.nodes[up].Parent
+		}
+		asks := poolKeys(n.Config)
+		if up == noParent || len(asks) == 0 {
+			continue
+		}
+		if has := poolKeys(c.nodes[up].Config); len(has) > 0 {
+			if message, hint := PoolOrder(asks[0], has, c.nodes[up].Name); message != "" {
+				c.fail(i, []string{"_pool"}, hint, "%s", message)
+			}
+		}
+	}
+}
+
+// poolKeys are those of `_pool` of a task, ascending; none where something of it is computed, or wrong.
+func poolKeys(config *param.Map) []string {
+	v, _ := config.Get("_pool")
+	wrong := strings.Contains(param.Text(v), "${")
+	var keys []string
+	for _, p := range readPools(v, true, func([]string, string, string) { wrong = true }) {
+		keys = append(keys, p.Key())
+	}
+	if wrong {
+		return nil
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// NoGroupPool says why a group has no pools in an attempt whose file bounds how many tasks run at once. A task that waits for slots takes
+// a place there, which those below a group with these slots may need.
+const (
+	NoGroupPool     = "a group cannot have `_pool` where `concurrency: {tasks: N}` of the file says how many tasks run at once"
+	NoGroupPoolHint = "write it at the top of the file, or at tasks"
+)
+
+// PoolOrder says why a task cannot ask for slots of a pool, of several the first one, where a group around it has slots of others, ascending, and what
+// to do; "" when it can.
+func PoolOrder(asked string, has []string, group string) (message, hint string) {
+	last := has[len(has)-1]
+	switch {
+	case slices.Contains(has, asked):
+		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of it", asked, group), "remove it: all below that group runs with these slots"
+	case asked < last:
+		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of pool '%s': pools are taken in the order of their names, so that no two tasks wait for each other", asked, group, last),
+			fmt.Sprintf("let %s take slots of both, as a list", group)
+	}
+	return "", ""
 }
 
 func poolName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) }

@@ -229,10 +229,11 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 			e.Outputs = param.New("rows", int64(s.Choose("rows", 3)))
 		} else if s.one("skip", 3) {
 			e.Skip = "_if is false"
-		} else if !t.Group && s.one("pool", 2) {
-			claim := s.claim("p0")
+		} else if s.one("pool", 2) {
+			first := s.Choose("first pool", 5)
+			claim := s.claim(fmt.Sprint("p", first))
 			for i := range s.Choose("pools", 3) {
-				claim.Then = append(claim.Then, s.claim(fmt.Sprint("p", i+1)))
+				claim.Then = append(claim.Then, s.claim(fmt.Sprint("p", first+i+1)))
 			}
 			e.Pool = &claim
 		}

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"zerodag/engine"
 	"zerodag/engine/param"
@@ -130,7 +131,9 @@ func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
 	if (s.mirror.Waits() || !s.mirror.StartsAt().IsZero()) && int(t.ID) <= len(s.def.Nodes) && t.State != engine.Canceled && !t.Cancel {
 		return fmt.Errorf("%s starts although the attempt waits", t.Name)
 	}
-	if p := s.mirror.Task(t.Parent); p.State != engine.Planned && p.State != engine.Success {
+	root := s.mirror.Task(engine.Root)
+	sla := t.Parent == root.ID && strings.HasPrefix(t.Name, root.Name+"^sla") && (root.Waits() || root.Held)
+	if p := s.mirror.Task(t.Parent); p.State != engine.Planned && p.State != engine.Success && !sla {
 		return fmt.Errorf("%s starts below a parent that is %v", t.Name, p.State)
 	}
 	for _, u := range t.Upstreams {
@@ -323,8 +326,12 @@ func (s *Simulation) slots() error {
 		if u == nil {
 			continue
 		}
-		active := t.State == engine.Running || t.State == engine.RetryWaiting
+		active := t.State == engine.Running || t.State == engine.RetryWaiting || t.Group && t.State == engine.Planned && t.Ending == engine.Blocked && t.Closing == ""
 		switch {
+		case t.Group && !u.Has && s.roundUnderWay(t):
+			return fmt.Errorf("tasks below %s run without its slots: %+v", t.Name, *u)
+		case u.Has && s.inReverse(t):
+			return fmt.Errorf("%s has slots out of order: %+v", t.Name, *u)
 		case u.Has && len(u.Got) != len(u.Then), u.Waits && u.Has, (u.Waits || u.Has) && !active, t.State == engine.Running && !t.Cancel && !u.Waits && !u.Has:
 			return fmt.Errorf("%s is %v and has of its pool %+v", t.Name, t.State, *u)
 		}
@@ -343,6 +350,38 @@ func (s *Simulation) slots() error {
 		}
 	}
 	return nil
+}
+
+// roundUnderWay says whether something runs that a round of a group is made of.
+func (s *Simulation) roundUnderWay(group *engine.Task) bool {
+	for _, t := range s.state.Tasks() {
+		if t.State < engine.Ready || t.State > engine.Planned || t.Resumed {
+			continue
+		}
+		below, last := false, t
+		for p := t; p.Parent != 0 && !below; p = s.state.Task(p.Parent) {
+			below, last = p.Parent == group.ID, p
+		}
+		if below && !strings.HasPrefix(strings.TrimPrefix(last.Name, group.Name), "^") && !last.Resumed {
+			return true
+		}
+	}
+	return false
+}
+
+// inReverse says whether a group around a task has slots of a pool that comes after one of those which the task has, or that is one of them.
+func (s *Simulation) inReverse(t *engine.Task) bool {
+	for p := s.state.Task(t.Parent); p != nil; p = s.state.Task(p.Parent) {
+		if p.Pool == nil || !p.Pool.Has {
+			continue
+		}
+		for _, c := range p.Pool.Claims() {
+			if c.Name >= t.Pool.Name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // timers: a task below which something runs, or that waits for slots or for a place, has the timer of its next deadline, and no other one has.

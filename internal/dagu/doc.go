@@ -82,6 +82,7 @@ type workflow struct {
 	*param.Map
 	at    func(m *param.Map, key string) dig.Place
 	local map[string]bool // the workflows of the file
+	inner bool            // another workflow of the file calls it
 	notes []Note
 
 	origin   map[*param.Map]*param.Map // what a mapping was made of
@@ -115,6 +116,7 @@ func documents(name string, text []byte) (docs []*workflow, err error) {
 		if own := text1(m, "name"); own != "" && len(docs) > 0 {
 			w.name = fileName(own)
 		}
+		w.inner = len(docs) > 0
 		docs = append(docs, w)
 	}
 	if len(docs) == 0 {

@@ -30,14 +30,13 @@ func lostKeys() map[string]string {
 		"worker_selector": "run the server where the commands are to run", "registry_auths": "log in to the registry where the commands run",
 		"s3": "see `s3_copy>` and its relatives", "redis": "run a client of Redis as a command", "llm": "run a command that asks the model", "harness": "run the tool as a command",
 		"harnesses": "run the tool as a command", "kubernetes": "run kubectl as a command", "run_config": "write `fixed: true` at parameters that nobody may change",
-		"queue": "write `concurrency`, or `_pool` at tasks and `zerodag pool set NAME SLOTS`",
 	}
 }
 
 // readElsewhere are the keys of a workflow that this package reads.
 func (w *workflow) read() []string {
 	return []string{"name", "description", "type", "shell", "working_dir", "schedule", "skip_if_successful", "catchup_window", "overlap_policy", "env", "dotenv", "handler_on",
-		"step_types", "steps", "timeout_sec", "delay_sec", "preconditions", "max_active_runs", "max_active_steps", "params", "retry_policy", "container", "secrets", "defaults", "ssh"}
+		"step_types", "steps", "timeout_sec", "delay_sec", "preconditions", "max_active_runs", "max_active_steps", "params", "retry_policy", "container", "secrets", "defaults", "ssh", "queue"}
 }
 
 // translate makes the whole workflow file.
@@ -75,6 +74,7 @@ func (w *workflow) translate() *param.Map {
 		set("_timeout", strconv.FormatInt(n, 10)+"s")
 	}
 	set("concurrency", w.concurrency())
+	set("_pool", w.queue())
 	if m := w.Map.Map("retry_policy"); m != nil {
 		set("_retry", w.retry(m))
 	}
@@ -96,6 +96,27 @@ func (w *workflow) concurrency() *param.Map {
 		out.Set("tasks", n)
 	}
 	return out
+}
+
+// queue is the pool that stands for a queue, whose size is said to the server there, too; nil for none. A workflow that another one of the file
+// calls runs with the slots of that one.
+func (w *workflow) queue() param.Value {
+	v, there := w.Get("queue")
+	name := textOf(v)
+	if !there || name == "" {
+		return nil
+	}
+	pools, err := dig.ParsePools(name)
+	switch {
+	case err != nil:
+		w.lost(w.Map, "queue", "write `_pool` with a name of letters, digits, `-`, `_` and `.`", "a pool cannot have the name of the queue: %s", name)
+		return nil
+	case w.inner:
+		w.note(w.Map, "queue", "remove the `_pool` of the workflow that calls it where each call is to wait by itself", false, "queue %s is not asked for: it runs with the slots of the workflow that calls it", name)
+		return nil
+	}
+	w.note(w.Map, "queue", "make it before the first push, by `zerodag pool set "+name+" N` with `max_concurrency` of the queue for N", false, "queue %s is the pool %s", name, name)
+	return pools[0].Name
 }
 
 // whole is a number of a key; 0 where there is none.

@@ -12,7 +12,6 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
-	"zerodag/internal/host"
 	"zerodag/operators"
 )
 
@@ -77,10 +76,7 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 func claim(pools []dig.Pool) *engine.PoolClaim {
 	var list []engine.PoolClaim
 	for _, p := range pools {
-		if p.Limit > 0 {
-			p.Name = host.LimitPool(p.Name)
-		}
-		list = append(list, engine.PoolClaim{Name: p.Name, Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit})
+		list = append(list, engine.PoolClaim{Name: p.Key(), Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit})
 	}
 	if len(list) == 0 {
 		return nil

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"zerodag/engine/dig"
 )
 
 // Bounds of pools.
@@ -29,7 +31,7 @@ type PoolRef struct {
 // What the names of pools begin with that nobody makes: a `:` is in no name that somebody gives.
 const (
 	concurrencyPool = "concurrency:"
-	limitPool       = "limit:"
+	limitPool       = dig.LimitPrefix
 )
 
 // LimitPool names the pool of a project whose size its tasks say, by `limit` of `_pool`.

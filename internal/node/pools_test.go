@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
@@ -283,7 +284,7 @@ func TestPoolLimit(t *testing.T) {
 // TestPoolCrashes cuts the server off again and again, while one call in five about pools fails or has no answer: no more tasks than slots are ever under way, all end, and nothing is left.
 func TestPoolCrashes(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{three, strings.ReplaceAll(three, "_pool: warehouse", "_pool: {name: warehouse, limit: 2, wait: 5h}")} {
+	for _, text := range []string{three, strings.ReplaceAll(three, "_pool: warehouse", "_pool: {name: warehouse, limit: 2, wait: 5h}"), strings.ReplaceAll(three, "work>: long", "+x: {work>: long}")} {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
 			poolCrashes(t, text)
@@ -291,7 +292,7 @@ func TestPoolCrashes(t *testing.T) {
 	}
 }
 
-// poolCrashes is the test for a workflow of three tasks that need a slot of two.
+// poolCrashes is the test for a workflow of three tasks, or groups of one, that need a slot of two.
 func poolCrashes(t *testing.T, text string) {
 	inBubble(t, func(w *world) {
 		d := &desk{}
@@ -306,7 +307,7 @@ func poolCrashes(t *testing.T, text string) {
 		w.must(err)
 		p := w.serve(limits)
 		a := p.run(text)
-		if text != three {
+		if strings.Contains(text, "limit") {
 			ref = host.PoolRef{Project: p.workflow("main").Project.ID, Name: host.LimitPool("warehouse")}
 		}
 		b := p.start(2)
@@ -521,9 +522,142 @@ func TestPoolListGoes(t *testing.T) {
 	})
 }
 
-// stormOfPools has its tasks share two pools.
+// grouped has slots for a group of tasks.
+const grouped = `zerodag: 1
++before: {work>: w}
++g:
+  _pool: [warehouse, api]
+  _finally: {work>: last}
+  +a: {work>: long}
+  +b: {work>: long}
+  +c: {_pool: zoo, work>: long}
+`
+
+// TestPoolGroup proves that a group has its slots from before its first task to the end of its last one, and not for its `_finally`; that two
+// of them never overlap; that a kill gives the slots to the next one when what runs below the group has ended; and that nothing is left.
+func TestPoolGroup(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		d := &desk{}
+		w.on("long", d.busy(10*time.Minute))
+		w.on("last", lasting(time.Hour))
+		p := w.serve()
+		ref, api := p.pool(1), host.PoolRef{Name: "api"}
+		_, err := p.SetPool(t.Context(), api, 2)
+		w.must(err)
+		_, err = p.SetPool(t.Context(), host.PoolRef{Name: "zoo"}, 1)
+		w.must(err)
+		a := p.run(grouped)
+		pass(time.Second)
+		b := p.start(2)
+		pass(time.Second)
+		c := p.start(3)
+		pass(15 * time.Minute)
+		want(t, "so far", strings.Join(w.ran(), " "), "+main+before/1 +main+g+a/1 +main+before/1 +main+before/1 +main+g+b/1")
+		p.wantPool(api, 2, 1) // the second one waits for the warehouse, the third one for the api
+		p.wantPool(ref, 1, 1)
+		w.must(p.View(t.Context(), p.row(b), func(s *engine.State) {
+			want(t, "the group waits", s.Task(3).Name+" "+s.Task(3).Pool.Asked().Name, "+main+g warehouse")
+		}))
+		_, err = p.Kill(t.Context(), a.Site, a.ID)
+		w.must(err)
+		pass(20 * time.Minute)
+		p.wantPool(ref, 1, 1)
+		pass(12 * time.Minute)
+		p.wantPool(ref, 1, 0) // while the `_finally` of the first and of the second one run
+		want(t, "status", p.end(a)+" "+p.end(b)+" "+p.end(c), "killed success success")
+		want(t, "at once", d.most, 1)
+		p.wantPool(ref, 0, 0)
+		p.wantPool(api, 0, 0)
+	})
+}
+
+// TestPoolGroupRounds proves that a group which tries again gives up its slots between two rounds, that one which has waited for too long fails as a
+// group, that a pause takes it out of the line, and that a server which takes over finds it where it was.
+func TestPoolGroupRounds(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		fails := 0
+		w.on("fails", func(context.Context, *operators.Task) (operators.Result, error) {
+			if fails++; fails < 3 {
+				return operators.Result{}, operators.Failf("no")
+			}
+			return operators.Result{}, nil
+		})
+		p := w.serve()
+		ref := p.pool(1)
+		a := p.run("zerodag: 1\n+g: {_pool: {name: warehouse, wait: 2h}, _retry: {limit: 2, interval: 3600}, +a: {work>: x}, +b: {work>: fails}}\n")
+		pass(time.Minute)
+		p.wantPool(ref, 0, 0)
+		_, err := p.HoldPool(t.Context(), ref, true)
+		w.must(err)
+		pass(time.Hour)
+		p.wantPool(ref, 0, 1)
+		want(t, "first round", strings.Join(w.ran(), " "), "+main+g+a/1 +main+g+b/1")
+		_, err = p.Pause(t.Context(), a.Site, a.ID, "alice", "")
+		w.must(err)
+		pass(time.Hour)
+		p.wantPool(ref, 0, 0)
+		_, err = p.Unpause(t.Context(), a.Site, a.ID)
+		w.must(err)
+		pass(time.Minute)
+		p.crash()
+		p = w.serve()
+		pass(time.Hour)
+		p.wantPool(ref, 0, 1)
+		_, err = p.HoldPool(t.Context(), ref, false)
+		w.must(err)
+		want(t, "status", p.end(a), "success")
+		want(t, "three rounds", len(w.ran()), 6)
+		_, err = p.HoldPool(t.Context(), ref, true)
+		w.must(err)
+		b := p.start(2)
+		pass(time.Hour)
+		p.wantPool(ref, 0, 1)
+		want(t, "status", p.end(b), "error")
+		want(t, "error", p.errorOf(b, "+g"), "waited 2h for pool warehouse (wait)")
+		want(t, "rounds", len(w.ran()), 6)
+		p.wantPool(ref, 0, 0)
+	})
+}
+
+// TestPoolOfFile proves that an attempt has slots of `_pool` at the top of its file from before its first task to its end, asks for them when it
+// has its turn (`concurrency`) and not before, and that one which is killed while it waits runs nothing.
+func TestPoolOfFile(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		d := &desk{}
+		w.on("long", d.busy(10*time.Minute))
+		p := w.serve()
+		ref := p.pool(1)
+		a := p.run("zerodag: 1\n_pool: warehouse\nconcurrency: {attempts: 2, tasks: 1}\n+a: {work>: long}\n+b: {work>: long}\n")
+		pass(time.Second)
+		b := p.start(2)
+		pass(time.Second)
+		c := p.start(3)
+		pass(time.Minute)
+		p.wantPool(ref, 1, 1) // the third one waits for its turn
+		_, err := p.Kill(t.Context(), b.Site, b.ID)
+		w.must(err)
+		want(t, "status", p.end(b), "killed")
+		p.wantPool(ref, 1, 1)
+		want(t, "status", p.end(a)+" "+p.end(c), "success success")
+		want(t, "at once", d.most, 1)
+		want(t, "runs", len(w.ran()), 4)
+		p.wantPool(ref, 0, 0)
+	})
+}
+
+// stormOfPools has its tasks share two pools; the attempt has slots of a third one, and task 2 is a group that has slots.
 const stormOfPools = `zerodag: 1
+_pool: aa
 _parallel: true
++k:
+  _pool: api
+  _retry: 2
+  +x: {_pool: {name: warehouse, slots: 2}, work>: grouped}
+  +y: {work>: grouped}
+  +z: {_pool: {name: warehouse, wait: 20s}, _ignore_error: true, work>: fails}
 +a: {_pool: warehouse, work>: slow}
 +b: {_pool: {name: warehouse, slots: 2}, work>: later}
 +c: {_pool: {name: warehouse, slots: 3, priority: high}, _retry: 3, work>: fails}
@@ -562,14 +696,24 @@ func TestStormOfPools(t *testing.T) {
 					}
 					return r, err
 				})
-				for name, slots := range map[string]int{"warehouse": 3, "api": 2} {
+				w.on("grouped", func(ctx context.Context, o *operators.Task) (operators.Result, error) {
+					for task, pool := range map[int64]string{1: "aa", 2: "api"} {
+						whole := *o
+						whole.TaskID = task
+						if r, err := w.withSlots(pool)(ctx, &whole); err != nil {
+							return r, err
+						}
+					}
+					return operators.Result{}, nil
+				})
+				for name, slots := range map[string]int{"warehouse": 3, "api": 2, "aa": 2} {
 					_, err := w.db.SetPool(t.Context(), host.PoolRef{Name: name}, slots, w.now())
 					w.must(err)
 				}
 				w.storm(uint64(seed), stormOfPools)
 				p := w.serve()
 				pass(20 * time.Minute) // what crashes left is found
-				for _, name := range []string{"warehouse", "api"} {
+				for _, name := range []string{"warehouse", "api", "aa"} {
 					p.wantPool(host.PoolRef{Name: name}, 0, 0)
 				}
 				p.wantPool(host.PoolRef{Project: p.workflow("main").Project.ID, Name: host.LimitPool("of-2")}, 0, 0)
