@@ -89,6 +89,7 @@ type workflow struct {
 	values   map[string]value          // what ${NAME} may mean
 	defaults *param.Map
 	used     map[string]bool // of values: those that expressions name
+	found    *param.Map      // scripts that store a parameter which was not given, by its name
 }
 
 // documents cuts a file into its documents.
@@ -112,7 +113,7 @@ func documents(name string, text []byte) (docs []*workflow, err error) {
 		if !isMap || !m.Has("steps") {
 			return nil, fmt.Errorf("%s: a workflow of Dagu is a mapping with `steps`", name)
 		}
-		w := &workflow{file: name, name: fileName(base), Map: m, at: at, origin: map[*param.Map]*param.Map{}, values: map[string]value{}, used: map[string]bool{}, defaults: param.New()}
+		w := &workflow{file: name, name: fileName(base), Map: m, at: at, origin: map[*param.Map]*param.Map{}, values: map[string]value{}, used: map[string]bool{}, found: param.New(), defaults: param.New()}
 		if own := text1(m, "name"); own != "" && len(docs) > 0 {
 			w.name = fileName(own)
 		}

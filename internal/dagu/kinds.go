@@ -348,10 +348,15 @@ func (s *step) evaluated(v param.Value) param.Value {
 	return v
 }
 
-// callParams are the parameters for a workflow that is called.
+// callParams are the parameters for a workflow that is called. One that keeps its name is seen there as it is: exported
+// under itself it would be a text with ${...} in it.
 func (s *step) callParams() *param.Map {
 	out := param.New()
-	set := func(name, text string) { out.Set(variable(name), s.plain(s.Map, "params", s.dollars(text))) }
+	set := func(name, text string) {
+		if text = s.plain(s.Map, "params", s.dollars(text)); text != "${"+variable(name)+"}" {
+			out.Set(variable(name), text)
+		}
+	}
 	v, _ := s.Get("params")
 	list, isList := v.([]param.Value)
 	if !isList {

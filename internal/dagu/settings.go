@@ -279,12 +279,32 @@ func (w *workflow) typed(out, m *param.Map) {
 }
 
 func (w *workflow) declare(out *param.Map, name string, rule *param.Map) {
-	if text := text1(rule, "default"); strings.Contains(text, "${") || strings.Contains(text, "`") {
-		w.lost(w.Map, "params", "let a first task store it", "the default of %s is not a plain value: %s", name, text)
+	switch text := text1(rule, "default"); {
+	case backticks().MatchString(text) && !strings.Contains(text, "${") && anyText(rule):
+		w.found.Set(variable(name), w.stored(name, backticks().ReplaceAllString(text, "$$($1)")))
 		rule.Set("default", "")
+	case strings.Contains(text, "${") || strings.Contains(text, "`"):
+		w.lost(w.Map, "params", "let a first task store it, with `_if: ${!this."+variable(name)+"}`, so that a value which is given wins", "the default of %s is not a plain value: %s", name, text)
+		rule = rule.Without("default")
 	}
 	w.values[name] = value{ofParam, variable(name)}
 	out.Set(variable(name), rule)
+}
+
+// anyText says whether a parameter may be the empty text, which stands for a default that a command finds out.
+func anyText(rule *param.Map) bool {
+	for key, v := range rule.All() {
+		if key != "default" && key != "description" && (key != "type" || v != "string") {
+			return false
+		}
+	}
+	return true
+}
+
+// stored are the lines of a script that find the value of a name and store it.
+func (w *workflow) stored(name, shell string) string {
+	name = variable(name)
+	return fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$DIGDAG_STORE\"\n", name, w.command(shell), name, name)
 }
 
 // words cuts a line as a shell does, as far as quotes go.
@@ -361,7 +381,7 @@ func (w *workflow) env() (env *param.Map, commands []string) {
 		if backticks().MatchString(text) || strings.Contains(text, "$(") {
 			w.values[name] = value{ofOutput, variable(name)}
 			shell := backticks().ReplaceAllString(text, "$$($1)")
-			commands = append(commands, fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$DIGDAG_STORE\"\n", variable(name), w.command(shell), variable(name), variable(name)))
+			commands = append(commands, w.stored(name, shell))
 			continue
 		}
 		w.values[name] = value{ofEnv, variable(name)}
@@ -473,6 +493,9 @@ func (w *workflow) body(steps []*step, commands []string) *param.Map {
 	}
 	if n := w.whole(w.Map, "delay_sec"); n > 0 {
 		first.Set("+delay", param.New("wait>", strconv.FormatInt(n, 10)+"s"))
+	}
+	for name, script := range w.found.All() { // a value that was given wins
+		first.Set("+param_"+name, param.New("_if", "${!this."+name+"}", "sh>", script))
 	}
 	if len(commands) > 0 {
 		first.Set("+env", param.New("sh>", strings.Join(commands, "")))
