@@ -17,6 +17,7 @@ import { GraphPane } from "../graph/pane";
 import { count, findTask, firstFailure, isCleaning, isOver, type Outline, rootsOf, type Try, triesOf } from "../live/outline";
 import { Button } from "../parts/button";
 import { Failure, Loading, Skeleton } from "../parts/feedback";
+import { Found } from "../parts/found";
 import { Mark } from "../parts/mark";
 import { lookOf, wordOf } from "../parts/state";
 import { Duration, SessionTime, Time } from "../parts/time";
@@ -209,7 +210,9 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
         )}
         {Object.entries(attempt.labels ?? {}).map(([name, value]) => (
           <span key={name} className={css.fact}>
-            {name}={value}
+            <Found word={`label:${name}=${value}`}>
+              {name}={value}
+            </Found>
           </span>
         ))}
         {attempt.paused && !attempt.done && (

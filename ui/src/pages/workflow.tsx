@@ -11,6 +11,7 @@ import { Button, buttonClass } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { Empty, Failure, Loading } from "../parts/feedback";
+import { Found } from "../parts/found";
 import heading from "../parts/heading.module.css";
 import { LastLines } from "../parts/lastlines";
 import { Mark } from "../parts/mark";
@@ -151,6 +152,11 @@ function Head({ workflow, schedule, ask }: { workflow: Workflow; schedule: Sched
               </span>
             ))}
           <span>{workflow.timezone}</span>
+          {workflow.tags?.map((tag) => (
+            <Found key={tag} word={`tag:${tag}`}>
+              {tag}
+            </Found>
+          ))}
         </p>
       </div>
       {mayWrite && (
