@@ -103,7 +103,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 		return err
 	}
 	if c.dryRun {
-		return c.showDryRun(w, at, params)
+		return c.showDryRun(w, at, params, labels)
 	}
 	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority, At: begins, Labels: labels})
 	var exists *client.ExistsError
@@ -154,7 +154,7 @@ func (c *startCommand) beginsAt(ctx context.Context, w client.Workflow) (time.Ti
 	return t.SessionTime, err
 }
 
-func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, params *param.Map) error {
+func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, params, labels *param.Map) error {
 	const none = "(dry run)"
 	result := struct {
 		Project     client.Ref `json:"project"`
@@ -162,11 +162,13 @@ func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, para
 		SessionTime time.Time  `json:"sessionTime"`
 		RetryName   string     `json:"retryAttemptName"`
 		Params      *param.Map `json:"params"`
-	}{w.Project, client.Ref{ID: w.ID, Name: w.Name}, at.SessionTime, c.retry, params}
+		Labels      *param.Map `json:"labels,omitempty"`
+	}{w.Project, client.Ref{ID: w.ID, Name: w.Name}, at.SessionTime, c.retry, params, labels}
 	err := c.show(result, func(p printer) {
 		p.line("Session attempt:")
 		p.block("  ", "session id", none, "attempt id", none, "uuid", none, "project", w.Project.Name, "workflow", w.Name,
 			"session time", at.SessionTime, "retry attempt name", c.retry, "params", params)
+		p.labels(labels)
 	})
 	c.hint("Session attempt is not started.")
 	return err
