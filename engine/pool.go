@@ -142,6 +142,32 @@ func (t *Task) keepsSlots(p Progress) bool {
 // notBegun says of a group that it has not had its slots yet, and so has not begun.
 func (t *Task) notBegun() bool { return t.Group && t.Pool != nil && !t.Pool.Begun }
 
+// besides is what a task needs besides the slots that it runs with anyway; nil for nothing. A file that `call>` runs may be run by itself, too, and
+// so name a pool of which a group around the call has as many slots.
+func (s *State) besides(t *Task, claim PoolClaim) *PoolClaim {
+	caller := s.Task(t.Parent)
+	if caller == nil || dig.OperatorOf(caller.Config) != "call" {
+		return &claim
+	}
+	has := map[string]int{}
+	for p := caller; p != nil; p = s.Task(p.Parent) {
+		if p.Pool != nil && p.Pool.Has {
+			for _, c := range p.Pool.Claims() {
+				has[c.Name] = c.Slots
+			}
+		}
+	}
+	list := slices.DeleteFunc(claim.Claims(), func(c PoolClaim) bool { return has[c.Name] >= c.Slots })
+	if len(list) == 0 {
+		return nil
+	}
+	first := list[0]
+	if len(list) > 1 {
+		first.Then = list[1:]
+	}
+	return &first
+}
+
 // cannotNeed says why a task may not wait for slots; "" when it may. Everybody takes slots in the order of the names of the pools, what is
 // below a group after the group; and a task that has a place of the attempt never waits for slots of a group whose tasks need places. So
 // there is always somebody who waits for nothing.

@@ -86,6 +86,10 @@ func (d *decision) prepared(t *Task, e Prepared) {
 // needs has a task that is prepared ask for slots, or do so later: after a pause, and the root once the attempt has its turn, so that no
 // attempt has slots of pools while it waits for another one.
 func (d *decision) needs(t *Task, e Prepared) {
+	if e.Pool = d.besides(t, *e.Pool); e.Pool == nil {
+		d.prepared(t, e)
+		return
+	}
 	bounded := d.bounded(e)
 	if e.Exports != nil {
 		d.apply(TaskChanged{Task: t.ID, Progress: t.Progress, Outcome: &Outcome{Exports: e.Exports}})
