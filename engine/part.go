@@ -151,6 +151,12 @@ func OfFailure(name string) bool {
 	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, FailureAlert) || strings.Contains(name, "^sla")
 }
 
+// IsBelow says by their names whether a task is below a group or another task.
+func IsBelow(name, above string) bool {
+	rest, is := strings.CutPrefix(name, above)
+	return is && (strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "^"))
+}
+
 // find returns the place of the task that a pattern names.
 func (f family) find(pattern string) (int, error) {
 	names := make([]string, len(f))

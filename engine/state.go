@@ -228,7 +228,7 @@ func (s *State) Task(id TaskID) *Task {
 func (s *State) Failure() (task, message string) {
 	var first *Task
 	for _, t := range s.tasks {
-		if t != nil && t.failedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.withinIgnored(t) && !s.apart(t) {
+		if t != nil && t.FailedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.withinIgnored(t) && !s.apart(t) {
 			first = t
 		}
 	}
@@ -240,9 +240,16 @@ func (s *State) Failure() (task, message string) {
 	return first.Name, message
 }
 
-// failedItself says whether a task failed, and not only one below it.
-func (t *Task) failedItself() bool {
-	return t.State == Failed || t.State == GroupError && t.Outcome != nil && t.Error.Len() > 0
+// FailedItself says whether a task failed, and not only one below it: also a group whose time was over. It has failed when what
+// its failure has begun, `^error` and `^failure-alert`, still runs.
+func (t *Task) FailedItself() bool {
+	switch cmp.Or(t.Ending, t.State) {
+	case Failed:
+		return true
+	case GroupError:
+		return t.Outcome != nil && t.Error.Len() > 0
+	}
+	return false
 }
 
 // withinIgnored says that a group around a task failed and is a success all the same.

@@ -124,6 +124,8 @@ func report(j *Job, err error) *param.Map {
 		j.Log.Line(Error, "OperatorManager", "Task "+j.TaskName+" failed.\n"+plain.Message)
 	case errors.As(err, &config):
 		j.Log.Line(Error, "OperatorManager", "Configuration error at task "+j.TaskName+": "+config.Message+" (config)")
+	case errors.Is(err, context.Canceled):
+		j.Log.Line(Warn, "OperatorManager", "Task "+j.TaskName+" is canceled.")
 	default:
 		j.Log.Line(Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
 	}

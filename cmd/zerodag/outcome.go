@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/client"
@@ -42,20 +43,34 @@ func (r *remote) failures(ctx context.Context, a client.Attempt, lines int) ([]f
 func (r *remote) failuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []failure, err error) {
 	var list []failure
 	for _, t := range tasks {
-		if message := errorOf(t); t.State == "error" && message != "" {
+		if message := errorOf(t); (t.State == "error" || t.State == "group_error") && message != "" {
 			list = append(list, failure{task: t, message: message})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b failure) int { return a.task.UpdatedAt.Compare(b.task.UpdatedAt) })
 	for i := range min(len(list), mostFailures) {
 		if lines > 0 {
-			if list[i].lines, err = r.tail(ctx, a.ID, list[i].task.FullName, lines); err != nil {
+			if list[i].lines, err = r.tail(ctx, a.ID, tellerAmong(tasks, list[i].task).FullName, lines); err != nil {
 				return nil, err
 			}
 		}
 	}
 	r.place(ctx, a, list)
 	return list, nil
+}
+
+// tellerAmong is the task whose output is that of a failure: see teller.
+func tellerAmong(tasks []client.Task, t client.Task) client.Task {
+	if !t.IsGroup {
+		return t
+	}
+	last := t
+	for _, x := range tasks {
+		if x.State == "canceled" && x.StartedAt != nil && !x.IsGroup && engine.IsBelow(x.FullName, t.FullName) && !engine.OfFailure(x.FullName) {
+			last = x
+		}
+	}
+	return last
 }
 
 // tail is the end of what a task printed when it ran last.

@@ -73,13 +73,15 @@ func (o *runOutput) said(task string, first bool, level operators.Level, logger,
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
+	switch canceled := "Task " + task + " is canceled."; {
 	case message == skipped:
 		if !o.tree && !strings.HasSuffix(task, engine.FailureAlert) { // nobody wrote a task of that name
 			o.write(task, o.lines.ink.dim, "skipped: it has succeeded before")
 		}
-	case level == operators.Error && o.ctx.Err() != nil && strings.Contains(message, context.Canceled.Error()):
+	case o.ctx.Err() != nil && (message == canceled || level == operators.Error && strings.Contains(message, context.Canceled.Error())):
 		o.write(task, o.lines.ink.yellow, "stopped")
+	case message == canceled:
+		o.write(task, o.lines.ink.yellow, "canceled")
 	case level == operators.Error:
 		o.write(task, o.lines.ink.red, ofThisMachine(plainly(task, message)))
 	case level == operators.Warn:

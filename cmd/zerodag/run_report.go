@@ -101,11 +101,11 @@ func (r *localRun) outcome(s *engine.State) runOutcome {
 	var rows []treeRow
 	for _, t := range s.Tasks() {
 		rows = append(rows, newTreeRow(t))
-		if t.State != engine.Failed {
+		if !t.FailedItself() {
 			continue
 		}
 		if reason := reasonOf(t); !o.interrupted || !strings.Contains(reason, context.Canceled.Error()) {
-			o.failed = append(o.failed, r.failure(t))
+			o.failed = append(o.failed, r.failure(s, t))
 		}
 	}
 	tasks := newGrove(rows, true)
@@ -124,10 +124,24 @@ func (r *localRun) outcome(s *engine.State) runOutcome {
 	return o
 }
 
+// teller is the task whose output is that of a failure: a group has none, and was ended while the last one below it ran.
+func teller(s *engine.State, t *engine.Task) *engine.Task {
+	if !t.Group {
+		return t
+	}
+	last := t
+	for _, x := range s.Tasks() {
+		if x.State == engine.Canceled && !x.StartedAt.IsZero() && !x.Group && engine.IsBelow(x.Name, t.Name) && !engine.OfFailure(x.Name) {
+			last = x
+		}
+	}
+	return last
+}
+
 // failure says of a task all that helps to mend it.
-func (r *localRun) failure(t *engine.Task) runFailure {
+func (r *localRun) failure(s *engine.State, t *engine.Task) runFailure {
 	reason := strings.TrimSuffix(briefly(reasonOf(t)), " (runtime)")
-	f := runFailure{task: t.Name, reason: reason, lines: r.output.lastOf(t.Name)}
+	f := runFailure{task: t.Name, reason: reason, lines: r.output.lastOf(teller(s, t).Name)}
 	if message, _ := t.Error.Get("message"); message == "" {
 		reason, f.reason = "", "the task failed without a message"
 	}

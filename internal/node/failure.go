@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"zerodag/engine"
 	"zerodag/internal/host"
 	"zerodag/internal/tasklog"
 )
@@ -19,10 +20,14 @@ const (
 	mostRead    = 4 // files of the task, the newest first
 )
 
-// lastLines reads the last lines that a task printed; none where they cannot be had soon, since people are
+// lastLines reads the last lines that a task printed, or where it is a group, which prints nothing, those of the last task below it;
+// none where they cannot be had soon, since people are
 // told of the failure all the same.
 func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string) []string {
 	files, err := taskLogs(ctx, logs, a, task)
+	if err == nil && len(files) == 0 {
+		files, err = logsBelow(ctx, logs, a, task)
+	}
 	if err != nil || len(files) == 0 {
 		return nil
 	}
@@ -67,4 +72,13 @@ func (n *Node) TaskLogs(ctx context.Context, a host.Attempt, task string) ([]hos
 func taskLogs(ctx context.Context, logs host.Logs, a host.Attempt, task string) ([]host.LogFile, error) {
 	files, err := logs.Files(ctx, a, tasklog.Prefix(task))
 	return slices.DeleteFunc(slices.Clone(files), func(f host.LogFile) bool { return !tasklog.IsOf(f, task) }), err
+}
+
+// logsBelow lists the log files of the tasks below a group, but for those that its failure has made.
+func logsBelow(ctx context.Context, logs host.Logs, a host.Attempt, group string) ([]host.LogFile, error) {
+	begin := tasklog.Within(group)
+	files, err := logs.Files(ctx, a, begin)
+	return slices.DeleteFunc(slices.Clone(files), func(f host.LogFile) bool {
+		return !engine.IsBelow(f.TaskName, begin) || engine.OfFailure(f.TaskName)
+	}), err
 }
