@@ -143,8 +143,8 @@ func (r *remote) showTopic(word string) error {
 	return nil
 }
 
-// findTopic looks for a page, then an operator, then the section of a page that is about the word:
-// one with that heading, or a row that has it in its first column.
+// findTopic looks for a page, then an operator, then the section of a page that is about the word: one with that heading,
+// or a row that has it in its first column; then one that has it there as a part, as `sliding` of `_parallel: {sliding: true}`.
 func findTopic(list []topic, word string) (topic, bool) {
 	if i := slices.IndexFunc(list, func(t topic) bool { return t.Name == word }); i >= 0 {
 		return list[i], true
@@ -153,17 +153,31 @@ func findTopic(list []topic, word string) (topic, bool) {
 		page, ok := operators.Page(name)
 		return topic{Name: word, Group: "Operators", Title: name + ">", Page: page}, ok
 	}
-	for _, part := range []func(section, string) string{section.called, section.row} {
+	if found, ok := sectionOf(list, word, section.called, section.row); ok {
+		return found, true
+	}
+	if found, ok := parameterTopic(word); ok {
+		return found, true
+	}
+	if i := slices.IndexFunc(list, func(t topic) bool { return strings.HasSuffix(t.Name, "-"+word) }); i >= 0 { // dagu: from-dagu
+		return list[i], true
+	}
+	return sectionOf(list, word, section.naming, section.partRow)
+}
+
+// sectionOf finds the section that is about a word by the first of some rules that finds any.
+func sectionOf(list []topic, word string, rules ...func(section, string) string) (topic, bool) {
+	for _, about := range rules {
 		for _, t := range list {
 			for _, s := range sectionsOf(t.Page) {
-				if text := part(s, word); text != "" {
+				if text := about(s, word); text != "" {
 					t.Page = text
 					return t, true
 				}
 			}
 		}
 	}
-	return parameterTopic(word)
+	return topic{}, false
 }
 
 // parameterTopic says which operators have a parameter of a name.
@@ -214,8 +228,30 @@ func (s section) called(word string) string {
 // inCode is a word in the first cell of a row.
 var inCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })
 
-// row is the section with no more of its first table that has the word than the rows about it; "" for none.
-func (s section) row(word string) string {
+// keys are the names of which a piece of code is made.
+var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][\w-]*`) })
+
+func isKey(code, word string) bool {
+	return strings.TrimSuffix(code, ">") == strings.TrimSuffix(word, ">")
+}
+
+func hasKey(code, word string) bool { return slices.Contains(keys().FindAllString(code, -1), word) }
+
+// naming is the section if code of its heading has the word as a part; else "".
+func (s section) naming(word string) string {
+	for _, m := range inCode().FindAllStringSubmatch(s.heading, -1) {
+		if hasKey(m[1], word) {
+			return s.text
+		}
+	}
+	return ""
+}
+
+func (s section) row(word string) string     { return s.rows(word, isKey) }
+func (s section) partRow(word string) string { return s.rows(word, hasKey) }
+
+// rows is the section with no more of its first table that has the word than the rows about it; "" for none.
+func (s section) rows(word string, about func(code, word string) bool) string {
 	var head, rows []string
 	for line := range strings.Lines(s.text) {
 		cells, isRow := strings.CutPrefix(line, "|")
@@ -228,7 +264,7 @@ func (s section) row(word string) string {
 		default:
 			first, _, _ := strings.Cut(cells, "|")
 			for _, m := range inCode().FindAllStringSubmatch(first, -1) {
-				if strings.TrimSuffix(m[1], ">") == strings.TrimSuffix(word, ">") {
+				if about(m[1], word) && !slices.Contains(rows, line) {
 					rows = append(rows, line)
 				}
 			}

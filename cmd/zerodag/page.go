@@ -1,6 +1,7 @@
 package main
 
 import (
+	"html"
 	"regexp"
 	"strings"
 	"sync"
@@ -152,12 +153,16 @@ func typeAndDefault(kind, value string) string {
 	return kind + "; default: " + value
 }
 
+// codeTag is code in a table that has a bar, which Markdown would take for the end of a cell: <code>a&#124;b</code>.
+var codeTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<code>([^<]*)</code>`) })
+
 // cellsOf splits a row of a table; "\|" is a bar within a cell.
 func cellsOf(row string) []string {
 	row = strings.ReplaceAll(row, `\|`, "\x00")
 	row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "|"), "|")
 	cells := strings.Split(row, "|")
 	for i, c := range cells {
+		c = codeTag().ReplaceAllStringFunc(c, func(code string) string { return html.UnescapeString(codeTag().ReplaceAllString(code, "`$1`")) })
 		cells[i] = withoutLinks(strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|")))
 	}
 	return cells

@@ -83,6 +83,10 @@ func (c *compiler) added(index int, config *param.Map) {
 		switch {
 		case key == "_parallel":
 			c.checkParallel(index, v)
+		case key == "_retry":
+			checkRetry(v, func(below []string, message, hint string) {
+				c.fail(index, append([]string{key}, below...), hint, "%s", message)
+			})
 		case isAdded && a.where&at == 0:
 			if at != AtTask || slices.Contains(TaskKeys(), key) || !strings.HasPrefix(key, "_") {
 				continue // which is told with other unknown keys of a group, or is a key of Digdag or of an operator here
@@ -132,6 +136,22 @@ func (w Where) String() string {
 func checkYes(key string, v param.Value, report func([]string, string, string)) {
 	if _, err := param.AsBool(key, v); err != nil || v == nil {
 		report(nil, "'"+key+"' must be true or false: "+sample(v), "write true or false; ${...} is not evaluated here")
+	}
+}
+
+// checkRetry wants only keys of `_retry` that are read: one that would choose among errors is lost, and all are tried again.
+func checkRetry(v param.Value, report func([]string, string, string)) {
+	m, _ := v.(*param.Map)
+	for key := range m.All() {
+		hint := "it may have " + strings.Join(RetryKeys(), ", ")
+		if key == "exit_code" {
+			hint = "all errors are tried again: let the command succeed with a code that is final, store it, and fail in the next task"
+		} else if s := didYouMean(key, RetryKeys()); s != "" {
+			hint = s + " " + hint
+		}
+		if !slices.Contains(RetryKeys(), key) {
+			report([]string{key}, "'"+key+"' of _retry is not read by anybody", hint)
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 	s := shapeOf(config)
 	index := c.add(parent, parentName, name)
 	if fault := taskNameFault(name); fault != "" {
-		hint := "use letters, digits and _ - . ="
+		hint := "use letters, digits and _ - . =; [ ] { } % & @ ` and , may stand there, too"
 		if parent == noParent {
 			hint += "; a workflow is named after its file"
 		}

@@ -42,6 +42,10 @@ func checkDefaults(key string, v param.Value, report func([]string, string, stri
 			report([]string{k}, "'"+k+"' cannot be a default of tasks", hint)
 		case k != "_retry" && k != "_workdir" && !isAdded && !isMap(v):
 			report([]string{k}, "Parameter '"+k+"' must be an object", "write it as in a task: keys and values below it")
+		case k == "_retry":
+			checkRetry(v, func(below []string, message, hint string) {
+				report(append([]string{k}, below...), message, hint)
+			})
 		case isAdded && a.where&AtTask != 0:
 			a.check(k, v, func(below []string, message, hint string) {
 				report(append([]string{k}, below...), message, hint)

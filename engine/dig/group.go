@@ -63,6 +63,8 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 			hint = s
 		} else if a, isAdded := additionOf(first); isAdded && c.language.Level > 0 {
 			hint = "it may stand " + a.where.String()
+		} else if meant := ofDagu(first); meant != "" && c.language.Level > 0 {
+			hint = first + " is Dagu's: write " + meant
 		} else if near := param.Nearest(first, known); near != "" || slices.Contains(known, "_"+first) {
 			hint = "" // the message asks whether that one is meant
 		} else if !strings.HasPrefix(first, "_") {
@@ -276,7 +278,7 @@ func (c *compiler) after(child int, v param.Value, order map[string]int) {
 
 func afterHint(name string, later bool, order map[string]int) string {
 	if later {
-		return "_after can only name tasks that stand above it in the same group"
+		return "it does not stand above: _after can only name tasks that stand above it in the same group"
 	}
 	if _, ok := order["+"+name]; ok {
 		return "did you mean [+" + name + "]?"

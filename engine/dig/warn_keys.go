@@ -42,6 +42,7 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 			c.unmarked(place, task, operator, key)
 		case strings.HasPrefix(key, "_"):
 			c.steering(place, task, key, v, own)
+		case own != nil && !used(config, key) && c.dagu(place, task, operator, key, config):
 		case own != nil && !used(config, key):
 			c.parameter(place, task, operator, key, v, own)
 		case operator != "":

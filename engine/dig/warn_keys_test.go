@@ -33,6 +33,8 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		},
 	}
 	for text, want := range map[string]string{
+		"zerodag: 1\n+a: {sh>: x, depends: [b]}":                             "main.dig:2:14: depends is Dagu's, and is not read by sh> (task +main+a)\n  write `_after: [+NAME]`, in a group",
+		"zerodag: 1\n+a: {sh>: x, timeoutSec: 3}":                            "timeoutSec is Dagu's, and is not read by sh>",
 		"+a: {sh>: x, _rety: 3}":                                             "main.dig:1:14: _rety is not read by anybody (task +main+a)\n  did you mean _retry?",
 		"+a:\n  - sh>: echo first\n  - sh>: echo second":                     "main.dig:1:1: sh> is in this list more than once, and only the last one counts (task +main+a)\n  write the steps as tasks of their own: `+first:`",
 		"+a:\n  - {_export: {x: 1}}\n  - {+b: {sh>: x}}\n  - {+b: {sh>: y}}": "+b is in this list more than once",
@@ -94,6 +96,8 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+: {sh>: x}":                                                           "main.dig:1:1: a task has no name (task +main+)",
 		"+a: {sh>: x, _chek: {sh>: y}}":                                         "_chek holds tasks that nobody runs (task +main+a)\n  did you mean _check?",
 		// and what is no mistake
+		"zerodag: 1\n+a: {sh>: \"echo $output ${script}\", output: x, script: y}\n+b: {py>: m.f, output: x}\n+c: {own>: x, depends: y}": "",
+		"+a: {sh>: x, output: y, depends: z}":                                                                      "",
 		"sla: {time: \"08:00\", +tell: {sh>: x}}\n+a: {sh>: x}":                                                    "",
 		"_export: {a: \"${b.a}\", b: \"${'a' + c.a}\", c: 1}\n+a: {sh>: x}":                                        "",
 		"+a: {_export: {a: 1}, sh>: x}\n+b: {_export: {a: \"${c}\", c: 2}, sh>: x}":                                "",
