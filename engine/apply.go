@@ -253,8 +253,13 @@ func (s *State) markStoring(t *Task) {
 // are past already: below a group that was taken over, or in a list where a task was that
 // comes after one that runs again. What follows such a task need not wait for this one. So
 // it is with what an ignored failure stores: below a task that was taken over, something of
-// the same group may still run. A state that is loaded later sees the store as well.
+// the same group may still run. And so it is with that of a file which never got its slots, while something that `sla:` has added
+// runs. A state that is loaded later sees the store as well.
 func (s *State) noticeLate(t *Task) {
+	if t.Parent == 0 && t.active > 0 {
+		s.forgetScopes()
+		return
+	}
 	if len(s.carried) == 0 {
 		return
 	}
@@ -264,10 +269,15 @@ func (s *State) noticeLate(t *Task) {
 		if !past && (p == nil || !p.overtaken) {
 			continue
 		}
-		for _, other := range s.Tasks() {
-			other.scope, other.inner, other.after = nil, nil, nil
-		}
+		s.forgetScopes()
 		return
+	}
+}
+
+// forgetScopes has what every task sees found out anew.
+func (s *State) forgetScopes() {
+	for _, t := range s.Tasks() {
+		t.scope, t.inner, t.after = nil, nil, nil
 	}
 }
 
