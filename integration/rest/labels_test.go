@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -24,16 +25,22 @@ func TestLabels(t *testing.T) {
 		}
 	}
 	const shown = `"labels":{"team":"sales","note":"a = b, c"}`
-	has("a start", start(1, "null", `,"labels":{"team":"sales","note":"a = b, c"}`), shown)
-	c.ended("1")
-	for _, path := range []string{"/api/attempts/1", "/api/attempts", "/api/attempts/1/retries", "/api/sessions", "/api/sessions/1", "/api/sessions/1/attempts", "/api/projects/1/sessions"} {
+	first := start(1, "null", `,"labels":{"team":"sales","note":"a = b, c"}`)
+	has("a start", first, shown)
+	var made struct{ ID, SessionID string }
+	if err := json.Unmarshal(first.content, &made); err != nil {
+		t.Fatal(err)
+	}
+	c.ended(made.ID)
+	project, attempt, session := c.must(http.MethodGet, "/api/project?name=p", nil)["id"].(string), "/api/attempts/"+made.ID, "/api/sessions/"+made.SessionID
+	for _, path := range []string{attempt, "/api/attempts", attempt + "/retries", "/api/sessions", session, session + "/attempts", "/api/projects/" + project + "/sessions"} {
 		has(path, c.call(http.MethodGet, path, nil), shown)
 	}
-	has("a start with a resume", start(1, `"two"`, `,"labels":{"note":"other","more":"1"},"resume":{"mode":"failed","attemptId":1}`), `"labels":{"team":"sales","note":"other","more":"1"}`)
-	has("a start with a resume and no labels", start(1, `"three"`, `,"resume":{"mode":"failed","attemptId":1}`), shown)
-	has("a rerun", c.call(http.MethodPost, "/api/x/attempts/1/rerun", `{"mode":"failed"}`), shown)
-	has("a rerun of all", c.call(http.MethodPost, "/api/x/attempts/1/rerun", `{"mode":"all"}`), shown)
-	has("a fork", c.call(http.MethodPost, "/api/attempts/1/fork", `{"seq":1,"retryAttemptName":"four"}`), shown)
+	has("a start with a resume", start(1, `"two"`, `,"labels":{"note":"other","more":"1"},"resume":{"mode":"failed","attemptId":`+made.ID+`}`), `"labels":{"team":"sales","note":"other","more":"1"}`)
+	has("a start with a resume and no labels", start(1, `"three"`, `,"resume":{"mode":"failed","attemptId":`+made.ID+`}`), shown)
+	has("a rerun", c.call(http.MethodPost, "/api/x/attempts/"+made.ID+"/rerun", `{"mode":"failed"}`), shown)
+	has("a rerun of all", c.call(http.MethodPost, "/api/x/attempts/"+made.ID+"/rerun", `{"mode":"all"}`), shown)
+	has("a fork", c.call(http.MethodPost, attempt+"/fork", `{"seq":1,"retryAttemptName":"four"}`), shown)
 	has("a start without a resume", start(1, `"five"`, ""), "")
 	for i, none := range []string{"", `,"labels":null`, `,"labels":{}`} {
 		has("a start with no labels", start(2, fmt.Sprintf(`"n%d"`, i), none), "")

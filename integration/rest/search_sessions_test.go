@@ -50,11 +50,9 @@ func TestSearchSessions(t *testing.T) {
 	for _, w := range c.must(http.MethodGet, "/api/workflows", nil)["workflows"].([]any) {
 		id[w.(map[string]any)["name"].(string)] = w.(map[string]any)["id"]
 	}
-	started := 0
 	start := func(workflow string, day int, more string) {
-		c.must(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":"2024-01-%02dT20:00:00Z","params":{}%s}`, id[workflow], day, more))
-		started++
-		c.ended(fmt.Sprint(started))
+		a := c.must(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":"2024-01-%02dT20:00:00Z","params":{}%s}`, id[workflow], day, more))
+		c.ended(a["id"].(string))
 	}
 	start("both", 1, `,"labels":{"ticket":"OPS-1","x":"1"}`)
 	start("plain", 1, `,"labels":{"ticket":"OPS-2"}`)
@@ -65,6 +63,7 @@ func TestSearchSessions(t *testing.T) {
 	start("daily", 1, `,"retryAttemptName":"again"`)
 	c.must(http.MethodPut, "/api/projects?project=other&revision=r", archive(map[string]string{"other.dig": "zerodag: 1\ntags: [old]\n+a: {echo>: x}\n"}))
 
+	ofProject := "/api/projects/" + c.must(http.MethodGet, "/api/project?name=p", nil)["id"].(string) + "/sessions"
 	for query, want := range map[string]string{
 		"tag=daily":                             "daily03 both02 daily02 both01",
 		"tag=daily&tag=team%3DSales":            "both02 both01",
@@ -91,17 +90,17 @@ func TestSearchSessions(t *testing.T) {
 		"q=daily&status=success":               "both02 both01",
 	} {
 		for _, size := range []int{1, 2, 100} {
-			for _, path := range []string{"/api/sessions", "/api/projects/1/sessions"} {
+			for _, path := range []string{"/api/sessions", ofProject} {
 				if got := c.searched(path, query, size); got != want {
 					t.Errorf("%s?%s in pages of %d: %q, want %q", path, query, size, got, want)
 				}
 			}
 		}
 	}
-	if got := c.searched("/api/projects/1/sessions", "workflow=both&tag=daily", 1); got != "both02 both01" {
+	if got := c.searched(ofProject, "workflow=both&tag=daily", 1); got != "both02 both01" {
 		t.Errorf("of a workflow: %s", got)
 	}
-	if got := c.searched("/api/projects/1/sessions", "workflow=plain&tag=daily", 1); got != "" {
+	if got := c.searched(ofProject, "workflow=plain&tag=daily", 1); got != "" {
 		t.Errorf("of a workflow without the tag: %s", got)
 	}
 	for query, why := range map[string]string{

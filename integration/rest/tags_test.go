@@ -13,7 +13,8 @@ func TestTags(t *testing.T) {
 	c := open(t)
 	c.push(archive(map[string]string{"tagged.dig": "zerodag: 1\ntags: [daily, {team: sales}]\n+a: {echo>: x}\n", "plain.dig": "+a: {echo>: x}\n"}))
 	const shown = `"tags":["daily","team=sales"]`
-	for path, want := range map[string]int{"/api/workflows": 1, "/api/projects/1/workflows": 1, "/api/workflow?project=p&name=tagged": 1, "/api/workflow?project=p&name=plain": 0} {
+	project := c.must(http.MethodGet, "/api/project?name=p", nil)["id"].(string)
+	for path, want := range map[string]int{"/api/workflows": 1, "/api/projects/" + project + "/workflows": 1, "/api/workflow?project=p&name=tagged": 1, "/api/workflow?project=p&name=plain": 0} {
 		a := c.call(http.MethodGet, path, nil)
 		if got := strings.Count(string(a.content), shown); a.status != http.StatusOK || got != want {
 			t.Errorf("%s: %d, %d times %s, want %d: %s", path, a.status, got, shown, want, a.content)
