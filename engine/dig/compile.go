@@ -154,8 +154,22 @@ func (c *compiler) split(index int, config *param.Map, s shape) *param.Map {
 			c.fail(index, []string{"_export"}, "write it as keys and values", "Parameter '_export' must be an object")
 		}
 		c.nodes[index].Export = export
+		if c.language.Level > 0 {
+			c.exportsOfItself(index, export)
+		}
 	}
 	return local
+}
+
+// exportsOfItself refuses parameters that are exported as themselves. What is exported hides what is around it, so that the name would
+// stand for its own text, and a task would run with that text without an error.
+func (c *compiler) exportsOfItself(index int, export *param.Map) {
+	for key, v := range export.All() {
+		if text, ok := v.(string); ok && strings.Contains(strings.ReplaceAll(text, " ", ""), "${"+key+"}") {
+			c.fail(index, []string{"_export", key}, "leave it out, as a task sees the parameters around it, and so does a file that `call>` runs; or export it under another name",
+				"%s is exported as itself, and ${%s} would stay as text", key, key)
+		}
+	}
 }
 
 // rest is config without its subtasks and its export.
