@@ -142,13 +142,19 @@ func runLists(t *testing.T, seed uint64) {
 		}
 		shops = append(shops, s)
 	}
+	const tasks = 50
+	for i := range tasks {
+		for _, s := range shops {
+			s.woken[fmt.Sprint(i)] = make(chan struct{}, 1)
+		}
+	}
 	var all sync.WaitGroup
-	for i := range 50 {
+	for i := range tasks {
 		c := host.Claim{Holder: fmt.Sprint(i), Slots: 1, Priority: i % 2, Since: int64(i)}
 		var mine []*shop
 		for k, s := range shops {
 			if which := 1 + i%7; which&(1<<k) != 0 { // every choice of the three
-				mine, s.woken[c.Holder] = append(mine, s), make(chan struct{}, 1)
+				mine = append(mine, s)
 			}
 		}
 		all.Go(func() {
