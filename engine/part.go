@@ -151,10 +151,10 @@ func OfFailure(name string) bool {
 	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, FailureAlert) || strings.Contains(name, "^sla")
 }
 
-// IsBelow says by their names whether a task is below a group or another task.
-func IsBelow(name, above string) bool {
+// WorksBelow says by their names whether a task is below a group or another task, and was not made of a failure.
+func WorksBelow(name, above string) bool {
 	rest, is := strings.CutPrefix(name, above)
-	return is && (strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "^"))
+	return is && (strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "^")) && !OfFailure(name)
 }
 
 // find returns the place of the task that a pattern names.

@@ -32,6 +32,18 @@ func (c PoolClaim) Claims() []PoolClaim {
 	return list
 }
 
+// ClaimOf is the claim of which a list are the Claims; nil of none.
+func ClaimOf(list []PoolClaim) *PoolClaim {
+	if len(list) == 0 {
+		return nil
+	}
+	first := list[0]
+	if len(list) > 1 {
+		first.Then = list[1:]
+	}
+	return &first
+}
+
 // Whole stands in place of a task where an attempt as a whole asks for a slot, has it or gives it up: see Start.Slot.
 const Whole TaskID = 0
 
@@ -157,15 +169,7 @@ func (s *State) besides(t *Task, claim PoolClaim) *PoolClaim {
 			}
 		}
 	}
-	list := slices.DeleteFunc(claim.Claims(), func(c PoolClaim) bool { return has[c.Name] >= c.Slots })
-	if len(list) == 0 {
-		return nil
-	}
-	first := list[0]
-	if len(list) > 1 {
-		first.Then = list[1:]
-	}
-	return &first
+	return ClaimOf(slices.DeleteFunc(claim.Claims(), func(c PoolClaim) bool { return has[c.Name] >= c.Slots }))
 }
 
 // cannotNeed says why a task may not wait for slots; "" when it may. Everybody takes slots in the order of the names of the pools, what is
@@ -260,11 +264,7 @@ func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
 			c.Priority, c.Inherits = d.priorityOf(t), false
 		}
 	}
-	claim = list[0]
-	if len(list) > 1 {
-		claim.Then = list[1:]
-	}
-	next := PoolUse{PoolClaim: claim, Try: 1, Since: d.now, Waits: true}
+	next := PoolUse{PoolClaim: *ClaimOf(list), Try: 1, Since: d.now, Waits: true}
 	if old := t.Pool; old != nil {
 		next.Try, next.Freed, next.More, next.Begun = old.Try+1, old.Freed, old.More, old.Begun
 	}

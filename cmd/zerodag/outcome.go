@@ -66,7 +66,7 @@ func tellerAmong(tasks []client.Task, t client.Task) client.Task {
 	}
 	last := t
 	for _, x := range tasks {
-		if x.State == "canceled" && x.StartedAt != nil && !x.IsGroup && engine.IsBelow(x.FullName, t.FullName) && !engine.OfFailure(x.FullName) {
+		if x.State == "canceled" && x.StartedAt != nil && !x.IsGroup && engine.WorksBelow(x.FullName, t.FullName) {
 			last = x
 		}
 	}

@@ -131,7 +131,7 @@ func teller(s *engine.State, t *engine.Task) *engine.Task {
 	}
 	last := t
 	for _, x := range s.Tasks() {
-		if x.State == engine.Canceled && !x.StartedAt.IsZero() && !x.Group && engine.IsBelow(x.Name, t.Name) && !engine.OfFailure(x.Name) {
+		if x.State == engine.Canceled && !x.StartedAt.IsZero() && !x.Group && engine.WorksBelow(x.Name, t.Name) {
 			last = x
 		}
 	}

@@ -78,13 +78,6 @@ func claim(pools []dig.Pool) *engine.PoolClaim {
 	for _, p := range pools {
 		list = append(list, engine.PoolClaim{Name: p.Key(), Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit})
 	}
-	if len(list) == 0 {
-		return nil
-	}
 	slices.SortFunc(list, func(a, b engine.PoolClaim) int { return strings.Compare(a.Name, b.Name) })
-	first := list[0]
-	if len(list) > 1 {
-		first.Then = list[1:]
-	}
-	return &first
+	return engine.ClaimOf(list)
 }

@@ -79,6 +79,6 @@ func logsBelow(ctx context.Context, logs host.Logs, a host.Attempt, group string
 	begin := tasklog.Within(group)
 	files, err := logs.Files(ctx, a, begin)
 	return slices.DeleteFunc(slices.Clone(files), func(f host.LogFile) bool {
-		return !engine.IsBelow(f.TaskName, begin) || engine.OfFailure(f.TaskName)
+		return !engine.WorksBelow(f.TaskName, begin)
 	}), err
 }
