@@ -27,8 +27,9 @@ func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill)
 			return b, fmt.Errorf("read backfill %d: %w", id, err)
 		}
 		if !b.FinishedAt.IsZero() {
-			edit(&b) // of what it does nothing is kept, but for attempts that it has made too late
-			return b, c.killRuns(ctx, b)
+			late := b
+			edit(&late) // nothing of it is kept: it lists attempts that were made too late
+			return b, c.killRuns(ctx, late)
 		}
 		changed := edit(&b)
 		taken, left, err := c.take(ctx, &b)

@@ -205,6 +205,29 @@ func TestFillKilled(t *testing.T) {
 	})
 }
 
+// TestFillOverAtOnce proves that a backfill whose attempts are over before whoever has started them can note them is told as it is stored: nothing of
+// it runs.
+func TestFillOverAtOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("a", lasting(time.Second))
+		p := w.serve(func(o *node.Options) { o.Attempts = slowAnswers{o.Attempts} })
+		p.push("main.dig", daily)
+		b := p.filled(func(r *catalogue.FillRequest) { r.Parallel, r.Count = 2, 2 })
+		want(t, "told", []any{b.Status(), b.State.Succeeded, b.State.Running}, []any{"success", 2, []host.BackfillRun(nil)})
+		want(t, "stored", p.backfillNow(b).State, b.State)
+	})
+}
+
+// slowAnswers tells of attempts that it has started only a minute later.
+type slowAnswers struct{ host.Attempts }
+
+func (s slowAnswers) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attempt, error) {
+	started, err := s.Attempts.Start(ctx, list...)
+	time.Sleep(time.Minute)
+	return started, err
+}
+
 // lateStarts starts attempts only when it may.
 type lateStarts struct {
 	host.Attempts
