@@ -106,6 +106,11 @@ func (c *compiler) added(index int, config *param.Map) {
 			c.fail(index, []string{key}, hint, "'%s' is not read by anybody", key)
 		}
 	}
+	if operator := OperatorOf(config); RunsNoCommand(operator) {
+		commandFaults(operator, config, func(path []string, message, hint string) {
+			c.fail(index, path, hint, "%s", message)
+		})
+	}
 }
 
 // additionOf finds a key among those that zerodag adds.

@@ -83,6 +83,7 @@ func (c *critic) written(at []string, task, operator, key string, config *param.
 		c.warn(place, task, fmt.Sprintf("put `%s: %d` at its top, and `params` with the keys that it takes", levelKey, Latest), "%s", OperatorGate(file))
 		return
 	}
+	c.commands(at, task, operator, config)
 	declared, given := ReadParams(raw), param.New()
 	for name, v := range config.All() {
 		if !strings.HasPrefix(name, "_") && !strings.HasSuffix(name, ">") {

@@ -81,6 +81,31 @@ func TestStoredByScript(t *testing.T) {
 	}
 }
 
+// TestKeysAboutCommands proves that keys about a command are told where there is none in tasks that no push refuses: those that an
+// operator makes, and those whose operator is a workflow file.
+func TestKeysAboutCommands(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"main.dig": "zerodag: 1\n+a:\n  loop>: 2\n  _do:\n    echo>: x\n    _store: {x: stdout}\n+b:\n  own>: 1\n  _repeat: {exit_code: 0}\n" +
+			"+c: {program>: 1, _store: {x: stdout}, _repeat: {exit_code: 0}}\n",
+		"old.dig":           "+a: {loop>: 2, _do: {echo>: x, _store: {x: stdout}}}\n",
+		"operators/own.dig": "zerodag: 1\nparams: {n: {type: integer}}\n+a: {sh>: x}\n",
+	}
+	var got []string
+	for _, w := range Warnings(mapSource(files), []string{"main.dig", "old.dig"}, Known{Operators: []string{"loop", "echo", "own", "program"}}) {
+		said, _, _ := strings.Cut(w.Error(), "\n")
+		got = append(got, said)
+	}
+	want := []string{
+		"main.dig:6:5: '_store' has no meaning for echo>, which runs no command here (task +main+a^sub)",
+		"main.dig:9:13: exit_code of _repeat has no meaning for own>, which runs no command here (task +main+b)",
+		"old.dig:1:32: _store is a parameter here, which nobody reads (task +old+a^sub)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestCallsThatNeverEnd proves that a circle of call> over several files is told wherever it can be entered, and none
 // that something may end.
 func TestCallsThatNeverEnd(t *testing.T) {

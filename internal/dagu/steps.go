@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -407,7 +408,12 @@ func (s *step) policies(task *param.Map) {
 		task.Set("_retry", s.retry(m))
 	}
 	if m := s.Map.Map("repeat_policy"); m != nil {
-		if r := s.repeat(m); r != nil {
+		r := s.repeat(m)
+		operator := dig.OperatorOf(task)
+		switch {
+		case r.Has("exit_code") && dig.RunsNoCommand(operator):
+			s.lost(s.Map, "repeat_policy", "write `_retry`, which repeats what fails", "%s> has no exit code that could end the repetition", operator)
+		case r != nil:
 			task.Set("_repeat", r)
 		}
 	}

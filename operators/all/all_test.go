@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"zerodag/engine/dig"
 	"zerodag/operators/all"
 	"zerodag/operators/inline"
 	"zerodag/operators/operatortest"
@@ -61,6 +62,9 @@ func TestRegistry(t *testing.T) {
 		}
 		if o.Retries == plain[name] {
 			t.Errorf("%s>: Retries is %v", name, o.Retries)
+		}
+		if dig.RunsNoCommand(name) == o.Commands {
+			t.Errorf("%s>: Commands is %v, and dig.RunsNoCommand, by which a push refuses _store, says otherwise", name, o.Commands)
 		}
 	}
 	for _, name := range []string{"sh", "py", "rb", "call", "require", "http", "http_call", "mail", "param_set", "param_get", "pg", "wait",
