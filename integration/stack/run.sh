@@ -45,12 +45,12 @@ tests() {
 }
 
 # What must pass on a deployed stack: recorded calls and command lines with Digdag's client, what only
-# a stack has, and the cases of conformance, which wait much and load both cores, so they run alone.
-# Machines of an account make all of it slower.
+# a stack has, and the cases of conformance and gated, which wait much, so they run side by side, and load
+# both cores, so nothing runs beside them. Machines of an account make all of it slower.
 patience=${ZERODAG_PATIENCE:-15m}
 the_recorded() { tests -p 2 -timeout "$patience" ./integration/rest ./integration/cli ./integration/client; }
 the_stack() { tests -timeout "$patience" ./integration/stack; }
-the_cases() { tests -timeout "$patience" -run TestServer ./integration/conformance; }
+the_cases() { tests -p 2 -parallel 8 -timeout "$patience" -run TestServer ./integration/conformance ./integration/gated; }
 
 # In a new account what is recorded of commands is left to the cases' turn: machines ask much of ten calls.
 the_list() {
