@@ -148,12 +148,14 @@ type StartedAttempt struct {
 var (
 	ErrNoWorkflow      = errors.New("workflow not found")
 	ErrTooManyAttempts = errors.New("too many attempts running")
+	// ErrPaused: somebody has paused the project. It starts when the project goes on.
+	ErrPaused = errors.New("the project is paused")
 )
 
 // Workflows starts and looks at attempts of other workflows.
 type Workflows interface {
 	// StartAttempt starts an attempt, or returns the existing one of that session and
-	// retry name. ErrNoWorkflow, ErrTooManyAttempts or a store's error otherwise.
+	// retry name. ErrNoWorkflow, ErrTooManyAttempts, ErrPaused or a store's error otherwise.
 	StartAttempt(ctx context.Context, r StartRequest) (StartedAttempt, error)
 }
 

@@ -139,8 +139,11 @@ func newAttempt(s streams) *cobra.Command {
 	})
 }
 
-// pausedText says who has paused an attempt, when and why.
+// pausedText says who has paused an attempt or a project, when and why; "" if nobody has.
 func pausedText(p *client.Paused) string {
+	if p == nil {
+		return ""
+	}
 	text := "paused by " + cmp.Or(p.By, "somebody") + " at " + shortTime(&p.At)
 	if p.Reason != "" {
 		text += ": " + p.Reason

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,9 @@ func newProjects(s streams) *cobra.Command {
 	var page pageFlags
 	var pattern string
 	c := &cobra.Command{Use: "projects [name]", Aliases: []string{"project"}, Short: "Show projects"}
+	if !asDigdag() { // whose command takes any name
+		c.AddCommand(newProjectPause(s), newProjectUnpause(s))
+	}
 	c.Flags().IntVar(&page.count, "count", 100, "`NUMBER` of projects")
 	c.Flags().StringVar(&page.last, "last-id", "", "projects after this `ID`")
 	c.Flags().StringVar(&pattern, "name", "", "projects with this `TEXT` in their name (only without the argument)")
@@ -35,15 +39,20 @@ func newProjects(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := newTable(column{title: "PROJECT", name: true}, column{title: "ID"}, column{title: "REVISION", name: true}, column{title: "UPDATED"}, column{title: "CREATED", wide: true}, column{title: "ARCHIVE TYPE", wide: true})
+		t := newTable(column{title: "PROJECT", name: true}, column{title: "ID"}, column{title: "REVISION", name: true}, column{title: "UPDATED"},
+			column{title: "PAUSED", spare: true}, column{title: "CREATED", wide: true}, column{title: "ARCHIVE TYPE", wide: true})
 		for _, one := range list {
-			t.add(one.Name, string(one.ID), one.Revision, shortTime(&one.UpdatedAt), shortTime(&one.CreatedAt), one.ArchiveType)
+			t.add(one.Name, string(one.ID), one.Revision, shortTime(&one.UpdatedAt), strings.TrimPrefix(pausedText(one.Paused), "paused "), shortTime(&one.CreatedAt), one.ArchiveType)
 		}
 		err = r.list(list, func(p printer) {
 			p.line("Projects")
 			for _, project := range list {
-				p.block("  ", "name", project.Name, "id", project.ID, "revision", project.Revision, "archive type", project.ArchiveType,
-					"project created at", project.CreatedAt, "revision updated at", project.UpdatedAt)
+				pairs := []any{"name", project.Name, "id", project.ID, "revision", project.Revision, "archive type", project.ArchiveType,
+					"project created at", project.CreatedAt, "revision updated at", project.UpdatedAt}
+				if project.Paused != nil {
+					pairs = append(pairs, "starts", pausedText(project.Paused))
+				}
+				p.block("  ", pairs...)
 			}
 		}, t, "There are no projects.")
 		r.hint("Use `zerodag workflows <project-name>` to show details.")

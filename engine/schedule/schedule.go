@@ -124,6 +124,9 @@ func (s *Schedule) timed(t time.Time) Time {
 	return Time{Time: t.In(s.zone), RunTime: t.Add(s.delay).In(s.zone)}
 }
 
+// RunTime is when the session of a session time is to run, as the file says.
+func (s *Schedule) RunTime(session time.Time) time.Time { return s.timed(session).RunTime }
+
 // match returns the first session time after t, without start, end and delay.
 func (s *Schedule) match(t time.Time) (time.Time, bool) {
 	unix, ok := s.times.next(t.Unix(), s.zone)

@@ -65,3 +65,59 @@ func TestPauseOverREST(t *testing.T) {
 		}
 	}
 }
+
+// TestPauseProjectOverREST proves that a project is paused and goes on, who may do that, that starts are refused with who has paused it and why, that the
+// project says so itself, and that both calls are in the audit log.
+func TestPauseProjectOverREST(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	admin := caller{server, t, server.token(t, 1, "admin")}
+	operator := caller{server, t, server.token(t, 1, "operator")}
+	viewer := caller{server, t, server.token(t, 1, "viewer")}
+	admin.push(archive(map[string]string{"main.dig": "+a:\n  echo>: a\n"}))
+	id := fmt.Sprint(admin.must(http.MethodGet, "/api/project?name=p", nil)["id"])
+	path := "/api/projects/" + id
+	if a := viewer.call(http.MethodPost, path+"/pause", `{}`); a.status != http.StatusForbidden {
+		t.Errorf("a viewer pauses: %d %s", a.status, a.content)
+	}
+	for _, wrong := range []string{`{"reason":"` + strings.Repeat("x", 1001) + `"}`, `{"reason":7}`} {
+		if a := operator.call(http.MethodPost, path+"/pause", wrong); a.status != http.StatusBadRequest {
+			t.Errorf("%.20s: %d %s", wrong, a.status, a.content)
+		}
+	}
+	shown := operator.must(http.MethodPost, path+"/pause", `{"reason":"the warehouse is down"}`)
+	if p, ok := shown["paused"].(map[string]any); !ok || p["reason"] != "the warehouse is down" || p["at"] == nil {
+		t.Errorf("the answer is %v", shown)
+	}
+	for _, list := range []string{path, "/api/projects", "/api/project?name=p"} {
+		if text := fmt.Sprint(viewer.must(http.MethodGet, list, nil)); !strings.Contains(text, "reason:the warehouse is down") {
+			t.Errorf("%s: %s", list, text)
+		}
+	}
+	workflow := fmt.Sprint(admin.must(http.MethodGet, "/api/workflow?project=p&name=main", nil)["id"])
+	start := operator.call(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":"2024-01-02T00:00:00Z","params":{}}`, workflow))
+	for _, part := range []string{"Project p is paused since 20", "(the warehouse is down)", "zerodag project unpause p"} {
+		if start.status != http.StatusBadRequest || !strings.Contains(string(start.content), part) {
+			t.Errorf("a start: %d %s", start.status, start.content)
+		}
+	}
+	fill := operator.call(http.MethodPost, "/api/backfills", fmt.Sprintf(`{"workflowId":%q,"dates":["2024-01-01"]}`, workflow))
+	if fill.status != http.StatusBadRequest || !strings.Contains(string(fill.content), "Project p is paused") {
+		t.Errorf("a backfill: %d %s", fill.status, fill.content)
+	}
+	operator.must(http.MethodPost, path+"/pause", nil)
+	if shown := operator.must(http.MethodPost, path+"/unpause", nil); shown["paused"] != nil {
+		t.Errorf("it goes on as %v", shown)
+	}
+	operator.must(http.MethodPost, path+"/unpause", nil)
+	operator.ended(operator.start("p", "main", "2024-01-02T00:00:00Z"))
+	if a := operator.call(http.MethodPost, "/api/projects/999/pause", nil); a.status != http.StatusNotFound {
+		t.Errorf("a pause of none: %d %s", a.status, a.content)
+	}
+	audit := fmt.Sprint(admin.must(http.MethodGet, "/api/audit", nil))
+	for _, action := range []string{"action:pause project", "action:unpause project", "target:project p"} {
+		if !strings.Contains(audit, action) {
+			t.Errorf("the audit log has no %s: %s", action, audit)
+		}
+	}
+}

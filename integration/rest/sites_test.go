@@ -137,6 +137,8 @@ func bodies() map[string]string {
 		"killAttempt":      `{}`,
 		"pauseAttempt":     `{"reason":"stolen"}`,
 		"unpauseAttempt":   `{}`,
+		"pauseProject":     `{"reason":"stolen"}`,
+		"unpauseProject":   `{}`,
 		"rerunAttempt":     `{"mode":"all","retryAttemptName":"stolen"}`,
 		"forkAttempt":      `{"seq":1,"retryAttemptName":"stolen"}`,
 		"skipSchedule":     `{"nextTime":"2040-01-01T00:00:00Z","dryRun":false}`,

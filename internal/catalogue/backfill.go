@@ -63,10 +63,7 @@ func (c scheduling) Backfill(ctx context.Context, site, id int64, r BackfillRequ
 	return p.Schedule, attempts, nil
 }
 
-func backfilledAlready(a host.Attempt) error {
-	return host.Conflictf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists",
-		a.Project.ID, a.Workflow.Name, instant(a.SessionTime), a.RetryName)
-}
+func backfilledAlready(a host.Attempt) error { return host.Conflictf("%s", alreadyExists(a)) }
 
 // backfilledBefore refuses a dry run of what would be refused.
 func (c scheduling) backfilledBefore(ctx context.Context, s host.Schedule, name string, list []host.NewAttempt) error {

@@ -110,9 +110,16 @@ func (c lifecycle) startWaiting(ctx context.Context, session int64) error {
 	return nil
 }
 
-// beginWaiting starts an attempt that waited. Without its definition, or with one that is too
+// beginWaiting starts an attempt that waited, unless its project is paused: who looks after attempts asks again. Without its definition, or with one that is too
 // large by now, it ends at once: those behind it must not wait for ever.
 func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
+	p, err := c.o.Projects.Project(ctx, a.Site, a.Project.ID)
+	if err != nil && !errors.Is(err, host.ErrNotFound) {
+		return fmt.Errorf("read project: %w", err)
+	}
+	if !p.Paused.IsZero() {
+		return nil
+	}
 	d, err := c.o.Reader.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil && !errors.Is(err, host.ErrNoDefinition) {
 		return err

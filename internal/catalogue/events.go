@@ -14,7 +14,7 @@ import (
 // StartByEvent starts the workflow that an event of the bus, a schedule of EventBridge or a rule
 // names. named: its parameters were named by the author of such a rule; else they are data, and
 // none of them may decide what a task does. The same ID twice starts it once. What can never start is logged,
-// announced and no error. host.ErrTooManyAttempts: it may start later.
+// announced and no error. host.StartsLater says of which error it may start later.
 func (c *Catalogue) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	r, err := c.startRequest(ctx, d)
 	if err == nil {
@@ -23,7 +23,7 @@ func (c *Catalogue) StartByEvent(ctx context.Context, d events.StartDetail, name
 	}
 	var user *host.Error
 	switch {
-	case !errors.As(err, &user) || errors.Is(err, host.ErrTooManyAttempts):
+	case !errors.As(err, &user) || host.StartsLater(err):
 		return err
 	case user.Existing != nil:
 		return nil

@@ -158,7 +158,7 @@ func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.B
 // mayFillLater says whether what could not start may start later.
 func mayFillLater(err error) bool {
 	var user *host.Error
-	return errors.Is(err, host.ErrTooManyAttempts) || !errors.As(err, &user)
+	return host.StartsLater(err) || !errors.As(err, &user)
 }
 
 // begun notes which attempt a session has.
@@ -394,16 +394,5 @@ func (c lifecycle) runOf(ctx context.Context, b host.Backfill, r host.BackfillRu
 		}
 		return a, err == nil, err
 	}
-	sessions, err := c.o.Sessions.Sessions(ctx, host.SessionQuery{Site: b.Site, Project: b.Project.ID, Workflow: b.Workflow.Name, Times: []time.Time{b.Plan.Sessions[r.Session]}})
-	if err != nil || len(sessions) == 0 {
-		return host.Attempt{}, false, err
-	}
-	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: b.Site, Session: sessions[0].ID, Retried: true})
-	if err != nil {
-		return host.Attempt{}, false, err
-	}
-	if i := slices.IndexFunc(list, func(a host.Attempt) bool { return a.RetryName == b.AttemptName() }); i >= 0 {
-		return list[i], true, nil
-	}
-	return host.Attempt{}, false, nil
+	return c.attemptNamed(ctx, workflowOf(b), b.Plan.Sessions[r.Session], b.AttemptName())
 }

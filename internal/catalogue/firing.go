@@ -94,6 +94,7 @@ func (c scheduling) fireNamed(ctx context.Context, f events.Firing, again bool) 
 const (
 	afterLimit = 10 * time.Minute
 	afterError = time.Hour
+	afterPause = time.Minute // of the project
 )
 
 // fire starts the attempt of a due schedule, then moves the schedule: never the reverse,
@@ -117,6 +118,10 @@ func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 		log.Warn("schedule waits: too many attempts are running", "for", afterLimit)
 		next = s.Times
 		next.Run = now.Truncate(time.Second).Add(afterLimit)
+	case errors.Is(err, host.ErrPaused):
+		log.Info("schedule waits", "for", afterPause, "why", err)
+		next = s.Times
+		next.Run = now.Truncate(time.Second).Add(afterPause)
 	case errors.Is(err, host.ErrNotFound):
 		next = s.Times
 		next.Run = s.Times.Run.Add(afterError)
@@ -156,8 +161,8 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	if err != nil || there { // fired before, and then we were cut off
 		return started, err
 	}
-	if to := times.CaughtUp(t.Session, t.Run, c.o.Now()); !to.Time.Equal(t.Session) {
-		return host.Times{Run: to.RunTime.UTC(), Session: to.Time.UTC(), Last: t.Last}, nil
+	if to, late := c.tooLate(times, t, t.Run); late {
+		return to, nil
 	}
 	if skip, err := c.skips(ctx, s, times); err != nil || skip {
 		return skipped, err
@@ -170,6 +175,12 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	case errors.Is(err, host.ErrAtLimit):
 		c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", e.Message)
 		return skipped, nil
+	case errors.Is(err, host.ErrPaused): // it is held, while the file does not say that it is too late
+		if to, late := c.tooLate(times, t, times.RunTime(t.Session)); late {
+			c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", err)
+			return to, nil
+		}
+		return started, err
 	case errors.Is(err, host.ErrForgotten):
 		c.o.Logger.Warn("schedule passes a session that was removed", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session))
 		return started, nil
@@ -181,6 +192,20 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	return started, err
 }
 
+// tooLate says whether the session that is due is left out by `catch_up` or `skip_delayed_by` (engine.md 2.9), and where the schedule goes then. run is when
+// the session was to run.
+func (c scheduling) tooLate(times *schedule.Schedule, t host.Times, run time.Time) (host.Times, bool) {
+	now := c.o.Now()
+	to := times.CaughtUp(t.Session, run, now)
+	if to.Time.Equal(t.Session) {
+		if !times.HasSkipDelayed || !now.After(run.Add(times.SkipDelayedBy)) {
+			return t, false
+		}
+		to = times.Next(t.Session)
+	}
+	return host.Times{Run: to.RunTime.UTC(), Session: to.Time.UTC(), Last: t.Last}, true
+}
+
 func (c scheduling) isThere(ctx context.Context, s host.Schedule) (bool, error) {
 	last, err := c.o.Sessions.LastSession(ctx, s.Project.ID, s.Workflow.Name, s.Times.Session.Add(time.Second))
 	return err == nil && last.Equal(s.Times.Session), err
@@ -189,12 +214,8 @@ func (c scheduling) isThere(ctx context.Context, s host.Schedule) (bool, error) 
 // atOnce is how many rows are read together.
 const atOnce = 200
 
-// skips says whether this session is left out, by `skip_delayed_by` or `skip_on_overtime` (engine.md 2.9), or by
-// `skip_if_successful`.
+// skips says whether this session is left out, by `skip_on_overtime` (engine.md 2.9) or by `skip_if_successful`.
 func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
-	if times.HasSkipDelayed && c.o.Now().After(s.Times.Run.Add(times.SkipDelayedBy)) {
-		return true, nil
-	}
 	if times.SkipIfSuccessful {
 		if done, err := c.doneByHand(ctx, s, times); err != nil || done {
 			return done, err

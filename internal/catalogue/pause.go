@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	"zerodag/engine"
 	"zerodag/events"
@@ -16,10 +17,17 @@ const MostReason = 1000
 // Pause asks that nothing new begins in an attempt, and Unpause that it goes on; both return it as it was before. Who asks for
 // what is so already asks for nothing. Each call has a message of its own name: one of before may still be on its way.
 func (c lifecycle) Pause(ctx context.Context, site, id int64, who, reason string) (host.Attempt, error) {
-	if n := len([]rune(reason)); n > MostReason {
-		return host.Attempt{}, host.Invalidf("A reason has at most %d characters, this one has %d", MostReason, n)
+	if err := checkReason(reason); err != nil {
+		return host.Attempt{}, err
 	}
 	return c.sendPause(ctx, site, id, events.Event{Kind: events.Pause, Who: who, Reason: reason})
+}
+
+func checkReason(reason string) error {
+	if n := len([]rune(reason)); n > MostReason {
+		return host.Invalidf("A reason has at most %d characters, this one has %d", MostReason, n)
+	}
+	return nil
 }
 
 // Unpause lets an attempt go on that Pause has stopped.
@@ -54,4 +62,30 @@ func (c lifecycle) Paused(ctx context.Context, a host.Attempt) (paused *engine.P
 		}
 	})
 	return paused, err
+}
+
+// PauseProject lets no attempt of a project start, and UnpauseProject lets them start again; both return the project as it is then. Attempts that there are
+// go on. Who asks for what is so already changes nothing: the first one to pause it stays the one who did.
+func (c pushing) PauseProject(ctx context.Context, site, id int64, who, reason string) (host.Project, error) {
+	if err := checkReason(reason); err != nil {
+		return host.Project{}, err
+	}
+	return c.setPause(ctx, site, id, host.Pause{By: who, Reason: reason, At: c.o.Now().UTC().Truncate(time.Microsecond)})
+}
+
+// UnpauseProject is described there.
+func (c pushing) UnpauseProject(ctx context.Context, site, id int64) (host.Project, error) {
+	return c.setPause(ctx, site, id, host.Pause{})
+}
+
+func (c pushing) setPause(ctx context.Context, site, id int64, pause host.Pause) (host.Project, error) {
+	p, err := c.LivingProject(ctx, site, id)
+	if err != nil || p.Paused.IsZero() == pause.IsZero() {
+		return p, err
+	}
+	if err := c.o.Projects.PauseProject(ctx, site, id, pause); err != nil {
+		return host.Project{}, fmt.Errorf("pause project: %w", err)
+	}
+	p.Paused = pause
+	return p, nil
 }

@@ -27,6 +27,8 @@ func (c *Catalogue) Require(ctx context.Context, from host.Attempt, q operators.
 		return operators.StartedAttempt{SessionID: x.SessionID, AttemptID: x.ID, Done: x.Done, Success: x.Success}, nil
 	case errors.Is(err, host.ErrTooManyAttempts), errors.Is(err, host.ErrAtLimit):
 		return operators.StartedAttempt{}, operators.ErrTooManyAttempts
+	case errors.Is(err, host.ErrPaused):
+		return operators.StartedAttempt{}, operators.ErrPaused
 	}
 	return operators.StartedAttempt{}, err
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,7 +78,7 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 		return host.Attempt{}, err
 	}
 	if err := c.mayStart(ctx, r.Site, d, 1); err != nil {
-		return host.Attempt{}, err
+		return host.Attempt{}, c.startedBefore(ctx, d.Workflow, r, err)
 	}
 	if r.Params, err = c.given(ctx, d.Workflow, r); err != nil {
 		return host.Attempt{}, err
@@ -114,10 +115,7 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 	}
 	list, err := c.o.Attempts.Start(ctx, n)
 	if errors.Is(err, host.ErrConflict) && len(list) == 1 {
-		a := list[0]
-		return host.Attempt{}, &host.Error{Code: host.Conflict, Existing: &a, Message: fmt.Sprintf(
-			"Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists", a.Project.ID, a.Workflow.Name,
-			a.SessionTime.UTC().Format(time.RFC3339), r.RetryName)}
+		return host.Attempt{}, errExists(list[0])
 	}
 	if errors.Is(err, host.ErrForgotten) {
 		return host.Attempt{}, &refused{host.ErrForgotten, host.Error{Code: host.Invalid, Message: fmt.Sprintf(
@@ -129,6 +127,45 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 	c.counts.started.Add(1)
 	c.began(list[0])
 	return list[0], nil
+}
+
+func errExists(a host.Attempt) error {
+	return &host.Error{Code: host.Conflict, Existing: &a, Message: alreadyExists(a)}
+}
+
+func alreadyExists(a host.Attempt) string {
+	return fmt.Sprintf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists", a.Project.ID, a.Workflow.Name, instant(a.SessionTime), a.RetryName)
+}
+
+// startedBefore tells whoever repeats a start while the project is paused of the attempt that there is already, as at any other time.
+func (c lifecycle) startedBefore(ctx context.Context, w host.Workflow, r StartRequest, why error) error {
+	if !errors.Is(why, host.ErrPaused) {
+		return why
+	}
+	a, found, err := c.attemptNamed(ctx, w, r.SessionTime.UTC().Truncate(time.Second), r.RetryName)
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return errExists(a)
+	}
+	return why
+}
+
+// attemptNamed finds the attempt of a session that has a retry name.
+func (c *stores) attemptNamed(ctx context.Context, w host.Workflow, session time.Time, name string) (host.Attempt, bool, error) {
+	sessions, err := c.o.Sessions.Sessions(ctx, host.SessionQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Times: []time.Time{session}})
+	if err != nil || len(sessions) == 0 {
+		return host.Attempt{}, false, err
+	}
+	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: w.Site, Session: sessions[0].ID, Retried: true})
+	if err != nil {
+		return host.Attempt{}, false, err
+	}
+	if i := slices.IndexFunc(list, func(a host.Attempt) bool { return a.RetryName == name }); i >= 0 {
+		return list[i], true, nil
+	}
+	return host.Attempt{}, false, nil
 }
 
 // FarthestStart is how far ahead an attempt may be started: it exists meanwhile, counts against the limit of attempts, and its log
@@ -173,6 +210,9 @@ func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition
 	if !p.DeletedAt.IsZero() {
 		return errDeleted(p)
 	}
+	if !p.Paused.IsZero() {
+		return errPaused(p)
+	}
 	if c.o.Retention != nil && d.Workflow.Revision.ID != p.Latest.ID {
 		if err := c.holdArchive(ctx, d.Workflow); err != nil {
 			return err
@@ -190,6 +230,17 @@ func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition
 
 func errDeleted(p host.Project) error {
 	return &host.Error{Code: host.Missing, Message: fmt.Sprintf("Project id=%d is already deleted at %s", p.ID, instant(p.DeletedAt))}
+}
+
+func errPaused(p host.Project) error {
+	text := fmt.Sprintf("Project %s is paused since %s", p.Name, instant(p.Paused.At))
+	if p.Paused.By != "" {
+		text += " by " + p.Paused.By
+	}
+	if p.Paused.Reason != "" {
+		text += " (" + p.Paused.Reason + ")"
+	}
+	return &refused{host.ErrPaused, host.Error{Code: host.Invalid, Message: text + fmt.Sprintf(": nothing of it starts until `zerodag project unpause %s`", p.Name)}}
 }
 
 // instant writes a time as the API shows instants: UTC, seconds.

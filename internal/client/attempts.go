@@ -220,11 +220,12 @@ func (c *Client) Kill(ctx context.Context, id ID) (a Attempt, err error) {
 
 // Pause lets nothing new begin in an attempt until Unpause, and returns it as it was before.
 func (c *Client) Pause(ctx context.Context, id ID, reason string) (a Attempt, err error) {
-	body := struct {
-		Reason string `json:"reason,omitempty"`
-	}{reason}
-	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "pause"), nil, body, &a)
+	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "pause"), nil, pauseBody{reason}, &a)
 	return a, err
+}
+
+type pauseBody struct {
+	Reason string `json:"reason,omitempty"`
 }
 
 // Unpause lets an attempt go on that Pause has stopped.

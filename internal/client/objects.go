@@ -38,6 +38,7 @@ type Project struct {
 	DeletedAt   *time.Time `json:"deletedAt"`
 	ArchiveType string     `json:"archiveType"`
 	ArchiveMD5  *string    `json:"archiveMd5"`
+	Paused      *Paused    `json:"paused,omitempty"` // nothing of it starts; nil while it does
 }
 
 // Revision is one pushed version of a project.
@@ -135,7 +136,7 @@ func (a *Attempt) BeginsAt() *time.Time {
 	return &a.CreatedAt
 }
 
-// Paused says who has paused an attempt.
+// Paused says who has paused an attempt or a project.
 type Paused struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`

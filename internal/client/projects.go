@@ -48,6 +48,18 @@ func (c *Client) Delete(ctx context.Context, id ID) (p Project, err error) {
 	return p, err
 }
 
+// PauseProject lets no attempt of a project start until UnpauseProject, and returns it as it is then.
+func (c *Client) PauseProject(ctx context.Context, id ID, reason string) (p Project, err error) {
+	err = c.send(ctx, http.MethodPost, path("api", "projects", string(id), "pause"), nil, pauseBody{reason}, &p)
+	return p, err
+}
+
+// UnpauseProject lets attempts of a project start again, and returns it as it is then.
+func (c *Client) UnpauseProject(ctx context.Context, id ID) (p Project, err error) {
+	err = c.send(ctx, http.MethodPost, path("api", "projects", string(id), "unpause"), nil, struct{}{}, &p)
+	return p, err
+}
+
 // Revisions lists revisions of a project, newest first, from the one before last on; ""
 // is from the newest.
 func (c *Client) Revisions(ctx context.Context, project, last ID) ([]Revision, error) {

@@ -77,7 +77,7 @@ func (d *delivery) start(ctx context.Context) {
 			return err
 		}
 		err = d.Catalogue.StartByEvent(ctx, m.Start.StartDetail, m.Start.Named)
-		if errors.Is(err, host.ErrTooManyAttempts) {
+		if host.StartsLater(err) {
 			return d.putOff(ctx, *m.Start, err)
 		}
 		return err

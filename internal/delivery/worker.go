@@ -27,8 +27,8 @@ type Catalogue interface {
 	// Require starts an attempt for `require>` of a task of from, or finds the one of that session.
 	// Errors are those of operators.Workflows.
 	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)
-	// StartByEvent starts what an event asked for. What can never start is no error;
-	// host.ErrTooManyAttempts: it may start later.
+	// StartByEvent starts what an event asked for. What can never start is no error; host.StartsLater
+	// says of which error it may start later.
 	StartByEvent(ctx context.Context, d events.StartDetail, named bool) error
 	// Fire fires schedules whose time has come. again: an earlier delivery may have fired some.
 	Fire(ctx context.Context, list []events.Firing, again bool) error

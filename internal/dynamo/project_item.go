@@ -24,6 +24,9 @@ const (
 	aRevMD5      = "rm"
 	aRevUser     = "ru"
 	aRevKept     = "rk" // of the row of a revision only
+	aPausedAt    = "pz" // of the row of a project only, like the next two
+	aPausedBy    = "pw"
+	aPauseReason = "py"
 )
 
 func projectKey(id int64) key { return key{"P#" + decimal(id), row} }
@@ -71,11 +74,18 @@ func projectItem(p host.Project, pushes int64) item {
 	it.setStr(aProjectItem, p.Name)
 	it.setTime(aCreated, p.CreatedAt)
 	it.setNum(aPushes, pushes)
+	it.setTime(aPausedAt, p.Paused.At)
+	it.setStr(aPausedBy, p.Paused.By)
+	it.setStr(aPauseReason, p.Paused.Reason)
 	it.setRevision(p.Latest)
 	return it
 }
 
 func projectOf(it item) (host.Project, error) {
 	r, err := revisionOf(it)
-	return host.Project{ID: it.num(aID), Site: it.num(aSite), Name: it.str(aProjectItem), CreatedAt: it.time(aCreated), DeletedAt: it.time(aDeleted), Latest: r}, err
+	return host.Project{ID: it.num(aID), Site: it.num(aSite), Name: it.str(aProjectItem), CreatedAt: it.time(aCreated), DeletedAt: it.time(aDeleted), Paused: pauseOf(it), Latest: r}, err
+}
+
+func pauseOf(it item) host.Pause {
+	return host.Pause{At: it.time(aPausedAt), By: it.str(aPausedBy), Reason: it.str(aPauseReason)}
 }

@@ -158,6 +158,24 @@ func (db *DB) DeleteProject(ctx context.Context, site, id int64, at time.Time) e
 	}
 }
 
+// PauseProject sets who has paused a project: see host.Projects.
+func (db *DB) PauseProject(ctx context.Context, site, id int64, p host.Pause) error {
+	it, err := db.get(ctx, projectKey(id))
+	if err != nil || it == nil || site != host.AnySite && it.num(aSite) != site {
+		return orNotFound(err, "pause project %d", id)
+	}
+	change := where{text: "SET #pz = :at, #pw = :by, #py = :why", names: []string{aPausedAt, aPausedBy, aPauseReason},
+		values: item{":at": micros(p.At), ":by": text(p.By), ":why": text(p.Reason)}}
+	if p.IsZero() {
+		change.text, change.values = "REMOVE #pz, #pw, #py", nil
+	}
+	_, err = db.update(ctx, projectKey(id), change, where{text: "attribute_exists(#p) AND attribute_not_exists(#dl)", names: []string{aPartition, aDeleted}})
+	if errors.Is(err, errCondition) {
+		return orNotFound(nil, "pause project %d", id)
+	}
+	return err
+}
+
 // newestManifest is that of a project's newest revision.
 func (db *DB) newestManifest(ctx context.Context, project item) (manifest, error) {
 	it, err := db.get(ctx, manifestKey(project.num(aRevision)))

@@ -241,12 +241,23 @@ func (x *pushing) revisionActions() []action {
 	name[aID] = number(x.revision)
 	actions := []action{{put: revisionItem(x.row.Latest)}, {put: name, when: absent()}}
 	if x.project != nil {
-		return append(actions, action{put: projectItem(x.row, x.pushes), when: where{text: "#np = :np AND attribute_not_exists(#dl)",
-			names: []string{aPushes, aDeleted}, values: item{":np": number(x.pushes - 1)}}})
+		return append(actions, action{put: projectItem(x.row, x.pushes), when: asRead(x.row, x.pushes-1)})
 	}
 	named := projectName(x.Site, x.row.Name).item()
 	named[aID] = number(x.row.ID)
 	return append(actions, action{put: projectItem(x.row, x.pushes), when: absent()}, action{put: named, when: absent()})
+}
+
+// asRead is the condition that a project is as it was read: nobody has pushed, deleted or paused it since, or let it go on.
+func asRead(p host.Project, pushes int64) where {
+	w := where{text: "#np = :np AND attribute_not_exists(#dl) AND ", names: []string{aPushes, aDeleted, aPausedAt}, values: item{":np": number(pushes)}}
+	if p.Paused.IsZero() {
+		w.text += "attribute_not_exists(#pz)"
+		return w
+	}
+	w.text += "#pz = :pz"
+	w.values[":pz"] = micros(p.Paused.At)
+	return w
 }
 
 // scheduleActions bring the schedules of the project in line with the revision.

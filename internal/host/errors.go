@@ -30,6 +30,14 @@ var ErrAtLimit = errors.New("the workflow runs as often as it may")
 // ErrTooManyAttempts says that the site has all the unfinished attempts that it may have.
 var ErrTooManyAttempts = errors.New("too many attempts running")
 
+// ErrPaused says that somebody has paused the project: nothing of it starts until it goes on.
+var ErrPaused = errors.New("the project is paused")
+
+// StartsLater says whether what could not start may start by itself later: nothing is wrong with it.
+func StartsLater(err error) bool {
+	return errors.Is(err, ErrTooManyAttempts) || errors.Is(err, ErrPaused)
+}
+
 // What goes wrong with an attempt, whatever the store.
 var (
 	// ErrPanic: our own code crashed; that is a defect.

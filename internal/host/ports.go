@@ -141,6 +141,8 @@ type Projects interface {
 	Projects(ctx context.Context, q ProjectQuery) ([]Project, error)
 	// DeleteProject takes the name away and deletes the schedules; the rest stays.
 	DeleteProject(ctx context.Context, site, id int64, at time.Time) error
+	// PauseProject sets who has paused a project; a zero Pause: nobody has. A push keeps it. ErrNotFound when the project was deleted.
+	PauseProject(ctx context.Context, site, id int64, p Pause) error
 	// Revisions lists revisions of a project, newest first.
 	Revisions(ctx context.Context, q RevisionQuery) ([]Revision, error)
 	// Sites lists up to n sites that have, or had, projects, ascending, with numbers above after.

@@ -25,8 +25,18 @@ type Project struct {
 	Name      string // as it was before a deletion
 	CreatedAt time.Time
 	DeletedAt time.Time // zero while it lives
+	Paused    Pause     // zero: attempts of it may start
 	Latest    Revision
 }
+
+// Pause says who lets nothing of a project start, since when and why.
+type Pause struct {
+	By, Reason string
+	At         time.Time
+}
+
+// IsZero says that nobody does.
+func (p Pause) IsZero() bool { return p.At.IsZero() }
 
 // Revision is one pushed version of a project.
 type Revision struct {

@@ -211,16 +211,21 @@ func killAttempt(c *call) (any, error) {
 	return attempt(before), nil
 }
 
-func pauseAttempt(c *call) (any, error) {
+// reason reads why something is paused, from a body that may be missing.
+func (c *call) reason() (string, error) {
 	var b struct {
 		Reason *string `json:"reason"`
 	}
-	if err := c.read(&b, true); err != nil {
-		return nil, err
+	if err := c.read(&b, true); err != nil || b.Reason == nil {
+		return "", err
 	}
-	reason := ""
-	if b.Reason != nil {
-		reason = *b.Reason
+	return *b.Reason, nil
+}
+
+func pauseAttempt(c *call) (any, error) {
+	reason, err := c.reason()
+	if err != nil {
+		return nil, err
 	}
 	return c.changePause(func(a host.Attempt) (host.Attempt, error) {
 		return c.Node.Pause(c.ctx(), a.Site, a.ID, c.actor.Name, reason)

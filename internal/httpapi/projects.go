@@ -162,6 +162,34 @@ func deleteProject(c *call) (any, error) {
 	return c.project(p), nil
 }
 
+func pauseProject(c *call) (any, error) {
+	reason, err := c.reason()
+	if err != nil {
+		return nil, err
+	}
+	return c.changeStarts(func(p host.Project) (host.Project, error) {
+		return c.Node.PauseProject(c.ctx(), p.Site, p.ID, c.actor.Name, reason)
+	})
+}
+
+func unpauseProject(c *call) (any, error) {
+	return c.changeStarts(func(p host.Project) (host.Project, error) { return c.Node.UnpauseProject(c.ctx(), p.Site, p.ID) })
+}
+
+// changeStarts changes whether anything of a project starts.
+func (c *call) changeStarts(change func(host.Project) (host.Project, error)) (any, error) {
+	p, err := c.living()
+	if err != nil {
+		return nil, err
+	}
+	c.target = "project " + p.Name
+	after, err := change(p)
+	if err != nil {
+		return nil, found(err, "project id=%d", p.ID)
+	}
+	return c.project(after), nil
+}
+
 // pushRequest reads what is to be pushed, but for the archive.
 func (c *call) pushRequest() (catalogue.PushRequest, error) {
 	r := catalogue.PushRequest{Site: c.actor.Site, Project: c.text("project"), Revision: c.text("revision"),

@@ -53,6 +53,8 @@ func endpoints() []route {
 		{method: http.MethodGet, path: "/api/uploads/{id}", name: "getUpload", role: Admin, serve: getUpload},
 		{method: http.MethodPost, path: "/api/uploads/{id}/complete", name: "completeUpload", role: Admin, consumes: jsonType, change: catalogue.PushAction, serve: completeUpload},
 		{method: http.MethodDelete, path: "/api/projects/{id}", name: "deleteProject", role: Admin, change: "delete project", serve: deleteProject},
+		{method: http.MethodPost, path: "/api/projects/{id}/pause", name: "pauseProject", role: Operator, consumes: jsonType, change: "pause project", serve: pauseProject},
+		{method: http.MethodPost, path: "/api/projects/{id}/unpause", name: "unpauseProject", role: Operator, consumes: jsonType, change: "unpause project", serve: unpauseProject},
 		get("/api/projects/{id}/revisions", "getRevisions", getRevisions),
 		get("/api/projects/{id}/workflow", "getWorkflow", getWorkflowByQuery),
 		get("/api/projects/{id}/workflows", "getWorkflows", getProjectWorkflows),

@@ -111,12 +111,18 @@ type restProject struct {
 	DeletedAt   moment `json:"deletedAt"`
 	ArchiveType string `json:"archiveType"`
 	ArchiveMD5  []byte `json:"archiveMd5"`
+	// Paused is there while nothing of the project starts.
+	Paused *restPaused `json:"paused,omitempty"`
 }
 
 func (a *api) project(p host.Project) restProject {
-	return restProject{ID: id(p.ID), Name: p.Name, Revision: p.Latest.Name, CreatedAt: moment(p.CreatedAt),
+	shown := restProject{ID: id(p.ID), Name: p.Name, Revision: p.Latest.Name, CreatedAt: moment(p.CreatedAt),
 		UpdatedAt: moment(p.Latest.CreatedAt), DeletedAt: moment(p.DeletedAt),
 		ArchiveType: a.archiveType(p.Latest), ArchiveMD5: p.Latest.ArchiveMD5}
+	if x := p.Paused; !x.IsZero() {
+		shown.Paused = &restPaused{By: x.By, At: moment(x.At), Reason: x.Reason}
+	}
+	return shown
 }
 
 func (a *api) archiveType(r host.Revision) string {

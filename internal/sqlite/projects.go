@@ -8,13 +8,15 @@ import (
 	"zerodag/internal/host"
 )
 
-const selectProject = "SELECT p.id, p.site_id, coalesce(p.name, p.deleted_name), p.created_at, p.deleted_at," +
+const selectProject = "SELECT p.id, p.site_id, coalesce(p.name, p.deleted_name), p.created_at, p.deleted_at, p.paused_at, p.paused_by, p.pause_reason," +
 	" r.id, r.project_id, r.name, r.created_at, r.archive_path, r.archive_md5, r.user_info, r.archive_state" +
 	" FROM projects p JOIN revisions r ON r.id = p.latest_revision_id "
 
 func scanProject(r *row) host.Project {
-	return host.Project{ID: r.id(), Site: r.id(), Name: r.text(), CreatedAt: r.time(), DeletedAt: r.time(), Latest: scanRevision(r)}
+	return host.Project{ID: r.id(), Site: r.id(), Name: r.text(), CreatedAt: r.time(), DeletedAt: r.time(), Paused: scanPause(r), Latest: scanRevision(r)}
 }
+
+func scanPause(r *row) host.Pause { return host.Pause{At: r.time(), By: r.text(), Reason: r.text()} }
 
 func scanRevision(r *row) host.Revision {
 	return host.Revision{ID: r.id(), ProjectID: r.id(), Name: r.text(), CreatedAt: r.time(), Archive: r.text(), ArchiveMD5: r.blob(), UserInfo: r.tree(), Kept: r.archiveState()}
@@ -48,6 +50,17 @@ func (db *DB) DeleteProject(ctx context.Context, site, id int64, at time.Time) e
 		}
 		_, err = c.exec("DELETE FROM schedules WHERE project_id = ?", id)
 		return err
+	})
+}
+
+// PauseProject sets who has paused a project: see host.Projects.
+func (db *DB) PauseProject(ctx context.Context, site, id int64, p host.Pause) error {
+	return db.acknowledge(ctx, func(c *conn) error {
+		n, err := c.exec("UPDATE projects SET paused_at = ?, paused_by = ?, pause_reason = ? WHERE id = ? AND ? IN (-1, site_id) AND deleted_at IS NULL", p.At, p.By, p.Reason, id, site)
+		if err != nil || n == 0 {
+			return orNotFound(err, "pause project %d", id)
+		}
+		return nil
 	})
 }
 

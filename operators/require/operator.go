@@ -42,6 +42,9 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 		return operators.Result{}, finish(state)
 	}
 	attempt, err := t.Workflows.StartAttempt(ctx, o.request)
+	if errors.Is(err, operators.ErrPaused) {
+		return operators.Result{}, poll(t, "", nil, operators.StartedAttempt{})
+	}
 	if err != nil {
 		return operators.Result{}, startFailure(o.request, t.ProjectID, err)
 	}

@@ -78,6 +78,21 @@ func TestSteps(t *testing.T) {
 
 var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
+// TestPaused proves that it asks again while the project of the other workflow is paused.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	w := operatortest.New(t, good)
+	w.Grants.Err = fmt.Errorf("start: %w", operators.ErrPaused)
+	for n, after := range []time.Duration{1, 2, 4, 8, 10, 10} {
+		_, err := require.Operator().Run(t.Context(), &w.Task)
+		var later *operators.Later
+		if !errors.As(err, &later) || later.After != after*time.Second || param.Text(later.State) != fmt.Sprintf(`{"retry":%d}`, n+1) {
+			t.Fatalf("look %d: %v", n+1, err)
+		}
+		w.State = later.State
+	}
+}
+
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

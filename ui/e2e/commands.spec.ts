@@ -73,6 +73,7 @@ async function runLines(server: Server) {
     redrive: refused(() => run(commands.redrive([]))) + refused(() => run(commands.redrive(["7", "8"]))),
     kill: run(commands.kill(server.begin("sales", "slow", "--session", "2026-11-18"))),
     pause: run(commands.pause(server.begin("sales", "slow", "--session", "2026-11-19"))),
+    pauseProject: run(commands.pauseProject("sales")) + refused(() => run(commands.start("sales", "slow"))) + run("zerodag project unpause sales"),
   };
   expect(ran.log).toContain("it is broken");
   expect(ran.retryFailed.match(/attempt id/g)).toHaveLength(2);
@@ -84,6 +85,7 @@ async function runLines(server: Server) {
   expect(ran.backfill.match(/2026-11-17/g)?.length).toBeGreaterThan(0);
   expect(ran.backfills).toContain("hourly");
   expect(ran.killBackfill).toMatch(/kill/);
+  expect(ran.pauseProject).toContain("Project sales is paused since");
   expect(ran.fork).toContain("attempt id");
   expect(ran.makeToken).toContain("token: zdt_");
   expect(server.cli("tokens", "list")).not.toContain("of the page");

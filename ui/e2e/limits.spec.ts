@@ -200,3 +200,36 @@ test("a part of an attempt runs again around a task, and what was left out runs 
     server.stop();
   }
 });
+
+test("a project is paused with a reason that its pages tell, and goes on", async ({ page }) => {
+  const server = new Server();
+  await server.start();
+  try {
+    server.push("shop", { "night.dig": "schedule:\n  daily>: 03:00:00\n+a:\n  echo>: a\n", "parts.dig": parts });
+    await page.goto(`${server.url}/projects`);
+    await page.getByRole("link", { name: /shop/ }).click();
+    await page.getByRole("button", { name: "Pause" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Why").fill("the warehouse is down until Monday");
+    await look(page, "pause-project", 1440, "light");
+    await expect(dialog.locator("code").last()).toHaveText("zerodag project pause shop");
+    await dialog.getByRole("button", { name: "Pause" }).click();
+    await expect(page.getByText("Nothing of this project starts.")).toContainText("the warehouse is down until Monday");
+    for (const { theme, width } of looks) {
+      await page.emulateMedia({ colorScheme: theme });
+      await page.setViewportSize({ width, height: 800 });
+      await look(page, "paused-project", width, theme);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    expect(() => server.cli("start", "shop", "parts", "--session", "2026-11-01")).toThrow(/Project shop is paused since/);
+    await page.goto(`${server.url}/projects`);
+    await expect(page.getByRole("link", { name: /shop/ })).toContainText("paused by somebody: the warehouse is down until Monday");
+    await look(page, "paused-projects", 1440, "light");
+    await page.getByRole("link", { name: /shop/ }).click();
+    await page.getByRole("button", { name: "Go on" }).click();
+    await expect(page.getByText("Nothing of this project starts.")).toHaveCount(0);
+    server.begin("shop", "parts", "--session", "2026-11-01", "-p", "marker=/");
+  } finally {
+    server.stop();
+  }
+});

@@ -22,6 +22,8 @@ func catalogueSuite(t *testing.T, h Harness) {
 		"revisions are listed":             catalogueRevisions,
 		"definitions are listed":           catalogueWorkflows,
 		"a deleted project frees its name": catalogueDelete,
+		"a paused project":                 cataloguePause,
+		"a pause beside pushes":            cataloguePauseBeside,
 		"sites are apart":                  catalogueSites,
 	}.run(t, h)
 }
@@ -217,6 +219,67 @@ func catalogueDelete(t *testing.T, s Stores) {
 	again := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
 	if again.ID == p.ID {
 		t.Error("a push brought the deleted project back")
+	}
+}
+
+// cataloguePause proves that a pause of a project is kept over pushes, until it is taken away, and that one of a deleted project or of another
+// site's is none.
+func cataloguePause(t *testing.T, s Stores) {
+	ctx := t.Context()
+	p := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
+	other := got(push(ctx, s, 1, "other", "r1", []string{"main"}, nil))(t)
+	paused := func(what string, want host.Pause) {
+		t.Helper()
+		one := got(s.Projects.Project(ctx, 1, p.ID))(t).Paused
+		list := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1}))(t)
+		named := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1, Name: "demo"}))(t)
+		if diff := cmp.Diff([]host.Pause{want, want, {}, want}, []host.Pause{one, list[0].Paused, list[1].Paused, named[0].Paused}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	paused("at first", host.Pause{})
+	why := host.Pause{At: instant(5), By: "anna\x00", Reason: "the warehouse\nis down"}
+	must(t, s.Projects.PauseProject(ctx, 1, p.ID, why))
+	paused("paused", why)
+	if again := got(push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t); again.Paused != why {
+		t.Errorf("a push answers with the pause %+v", again.Paused)
+	}
+	paused("pushed", why)
+	why = host.Pause{At: instant(6)}
+	must(t, s.Projects.PauseProject(ctx, host.AnySite, p.ID, why))
+	paused("paused by nobody who has a name", why)
+	must(t, s.Projects.PauseProject(ctx, 1, p.ID, host.Pause{}))
+	paused("unpaused", host.Pause{})
+	got(push(ctx, s, 1, "demo", "r3", []string{"main"}, nil))(t)
+	paused("pushed again", host.Pause{})
+	wantError(t, "pause a project of another site", s.Projects.PauseProject(ctx, 2, p.ID, why), host.ErrNotFound)
+	wantError(t, "pause what there is not", s.Projects.PauseProject(ctx, 1, p.ID+other.ID+1000, why), host.ErrNotFound)
+	must(t, s.Projects.DeleteProject(ctx, 1, p.ID, instant(7)))
+	wantError(t, "pause a deleted project", s.Projects.PauseProject(ctx, 1, p.ID, why), host.ErrNotFound)
+}
+
+// cataloguePauseBeside proves that a push which is under way neither loses a pause nor brings back one that was taken away.
+func cataloguePauseBeside(t *testing.T, s Stores) {
+	ctx := t.Context()
+	p := got(push(ctx, s, 1, "demo", "r", []string{"main"}, nil))(t)
+	for n := range 6 {
+		var want host.Pause
+		if n%2 == 0 {
+			want = host.Pause{At: instant(int64(n) + 1), By: "anna"}
+		}
+		var all sync.WaitGroup
+		for i := range 3 {
+			all.Go(func() {
+				if _, err := push(ctx, s, 1, "demo", fmt.Sprintf("r%d.%d", n, i), []string{"main"}, nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		must(t, s.Projects.PauseProject(ctx, 1, p.ID, want))
+		all.Wait()
+		if is := got(s.Projects.Project(ctx, 1, p.ID))(t).Paused; is != want {
+			t.Errorf("after pushes beside it the pause is %+v, not %+v", is, want)
+		}
 	}
 }
 

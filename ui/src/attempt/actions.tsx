@@ -1,6 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Play } from "lucide-react";
 import { useId, useState } from "react";
 import { type Attempt, answered, client, pathId } from "../api/client";
 import { attemptQuery, workflowQuery } from "../api/queries";
@@ -10,7 +9,7 @@ import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { Dialog, DialogFoot } from "../parts/dialog";
 import { Failure, Loading } from "../parts/feedback";
-import { Field } from "../parts/field";
+import { PauseDialog, UnpauseButton } from "../parts/pause";
 import { SessionTime } from "../parts/time";
 import css from "./actions.module.css";
 import { attemptName } from "./name";
@@ -133,48 +132,25 @@ export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; ru
   );
 }
 
+const asked = (attempt: string) => ({ params: { path: { id: pathId(attempt) } } });
+
 /** Asks before an attempt is paused: nothing new begins until it goes on. */
-export function PauseDialog({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) {
-  const queries = useQueryClient();
-  const [reason, setReason] = useState("");
-  const pause = useMutation({
-    mutationFn: () => answered(client.POST("/api/attempts/{id}/pause", { params: { path: { id: pathId(attempt.id) } }, body: { reason } })),
-    onSuccess: () => {
-      void queries.invalidateQueries({ queryKey: ["attempt", attempt.id] });
-      onClose();
-    },
-  });
+export function PauseAttempt({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) {
   return (
-    <Dialog open onClose={onClose} title="Pause this attempt">
-      <p className={css.what}>What runs ends, and no other task begins until the attempt goes on.</p>
-      <Field label="Why" hint="Shown to those who see that it is paused.">
-        {(input) => <input {...input} value={reason} maxLength={1000} onChange={(e) => setReason(e.target.value)} autoComplete="off" />}
-      </Field>
-      <CommandLine line={commands.pause(attempt.id)} />
-      {pause.error && <Failure error={pause.error} />}
-      <DialogFoot>
-        <Button onClick={onClose}>Let it run</Button>
-        <Button look="main" disabled={pause.isPending} onClick={() => pause.mutate()}>
-          Pause
-        </Button>
-      </DialogFoot>
-    </Dialog>
+    <PauseDialog
+      title="Pause this attempt"
+      what="What runs ends, and no other task begins until the attempt goes on."
+      line={commands.pause(attempt.id)}
+      send={(reason) => answered(client.POST("/api/attempts/{id}/pause", { ...asked(attempt.id), body: { reason } }))}
+      shown={["attempt", attempt.id]}
+      onClose={onClose}
+    />
   );
 }
 
 /** Lets an attempt go on that was paused. */
-export function UnpauseButton({ attempt }: { attempt: Attempt }) {
-  const queries = useQueryClient();
-  const unpause = useMutation({
-    mutationFn: () =>
-      answered(client.POST("/api/attempts/{id}/unpause", { params: { path: { id: pathId(attempt.id) } }, headers: { "Content-Type": "application/json" } })),
-    onSuccess: () => void queries.invalidateQueries({ queryKey: ["attempt", attempt.id] }),
-  });
-  return (
-    <Button look="main" disabled={unpause.isPending} onClick={() => unpause.mutate()}>
-      <Play size={14} aria-hidden /> Go on
-    </Button>
-  );
+export function UnpauseAttempt({ attempt }: { attempt: Attempt }) {
+  return <UnpauseButton send={() => answered(client.POST("/api/attempts/{id}/unpause", { ...asked(attempt.id), body: {} }))} shown={["attempt", attempt.id]} />;
 }
 
 /** What may be done with an attempt now, and by whom; cleaning: something goes on that a kill has left alone. */

@@ -4,7 +4,7 @@ import { ArrowLeft, ChevronLeft, ChevronRight, CircleStop, Pause, RotateCcw } fr
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Attempt } from "../api/client";
 import { attemptQuery, sessionAttemptsQuery } from "../api/queries";
-import { KillDialog, PauseDialog, RetryDialog, UnpauseButton, useActions } from "../attempt/actions";
+import { KillDialog, PauseAttempt, RetryDialog, UnpauseAttempt, useActions } from "../attempt/actions";
 import { Cause } from "../attempt/cause";
 import { useHistory } from "../attempt/history";
 import { neighbourOf, sessionsBeside } from "../attempt/neighbours";
@@ -19,6 +19,7 @@ import { Button } from "../parts/button";
 import { Failure, Loading, Skeleton } from "../parts/feedback";
 import { Found } from "../parts/found";
 import { Mark } from "../parts/mark";
+import { Paused } from "../parts/pause";
 import { lookOf, wordOf } from "../parts/state";
 import { Duration, SessionTime, Time } from "../parts/time";
 import { useKeys } from "../shell/keys";
@@ -217,8 +218,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
         ))}
         {attempt.paused && !attempt.done && (
           <span className={css.fact} title={attempt.paused.reason}>
-            paused by {attempt.paused.by || "somebody"}
-            {attempt.paused.reason && `: ${attempt.paused.reason}`}
+            <Paused paused={attempt.paused} />
           </span>
         )}
         <Attempts attempt={attempt} others={others} />
@@ -231,7 +231,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
             <RotateCcw size={14} aria-hidden /> Retry failed
           </Button>
         )}
-        {mayPause && attempt.paused && <UnpauseButton attempt={attempt} />}
+        {mayPause && attempt.paused && <UnpauseAttempt attempt={attempt} />}
         {mayPause && !attempt.paused && (
           <Button onClick={() => setDialog("pause")}>
             <Pause size={14} aria-hidden /> Pause
@@ -244,7 +244,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
         )}
       </div>
       {dialog === "retry" && <RetryDialog attempt={attempt.id} onClose={() => setDialog(null)} />}
-      {dialog === "pause" && <PauseDialog attempt={attempt} onClose={() => setDialog(null)} />}
+      {dialog === "pause" && <PauseAttempt attempt={attempt} onClose={() => setDialog(null)} />}
       {dialog === "kill" && <KillDialog attempt={attempt} running={counts.running} onClose={() => setDialog(null)} />}
     </header>
   );

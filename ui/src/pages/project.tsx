@@ -1,10 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { isMissing, type Schemas } from "../api/client";
+import { Pause } from "lucide-react";
+import { useState } from "react";
+import { answered, client, isMissing, pathId, type Schemas } from "../api/client";
 import { projectQuery, projectSchedulesQuery, projectWorkflowsQuery } from "../api/queries";
 import { useRight } from "../api/session";
-import { buttonClass } from "../parts/button";
+import { Button, buttonClass } from "../parts/button";
+import { commands } from "../parts/commands";
 import { Empty, Loading } from "../parts/feedback";
+import { PauseDialog, Paused, UnpauseButton } from "../parts/pause";
 import { Distance, Time } from "../parts/time";
 import { useTitle } from "../shell/title";
 import css from "./list.module.css";
@@ -44,7 +48,13 @@ export default function Project() {
         <Link to="/projects/edit/$id" params={{ id }} className={buttonClass()}>
           {mayPush ? "Edit" : "Files"}
         </Link>
+        <Starts project={project.data} />
       </header>
+      {project.data.paused && (
+        <p className={css.note} role="status">
+          Nothing of this project starts. It is <Paused paused={project.data.paused} /> (<Distance at={Date.parse(project.data.paused.at)} />). Schedules and backfills hold what is due.
+        </p>
+      )}
       <section className={css.panel} aria-labelledby="workflows">
         <h2 id="workflows">Workflows</h2>
         {!workflows.data && <Loading query={workflows} height={48} />}
@@ -61,6 +71,33 @@ export default function Project() {
         </ul>
       </section>
     </div>
+  );
+}
+
+/** Pauses a project, and lets it go on. */
+function Starts({ project }: { project: Schemas["Project"] }) {
+  const mayWrite = useRight("write");
+  const [open, setOpen] = useState(false);
+  const asked = { params: { path: { id: pathId(project.id) } } };
+  const shown = ["project", project.id];
+  if (!mayWrite) return null;
+  if (project.paused) return <UnpauseButton send={() => answered(client.POST("/api/projects/{id}/unpause", { ...asked, body: {} }))} shown={shown} />;
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>
+        <Pause size={14} aria-hidden /> Pause
+      </Button>
+      {open && (
+        <PauseDialog
+          title="Pause this project"
+          what="No attempt of the project starts until it goes on; those that there are go on. Schedules and backfills hold what is due."
+          line={commands.pauseProject(project.name)}
+          send={(reason) => answered(client.POST("/api/projects/{id}/pause", { ...asked, body: { reason } }))}
+          shown={shown}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
   );
 }
 

@@ -7,6 +7,7 @@ import { buttonClass } from "../parts/button";
 import { CommandLine } from "../parts/command";
 import { commands } from "../parts/commands";
 import { Empty, Loading } from "../parts/feedback";
+import { Paused } from "../parts/pause";
 import { SearchField } from "../parts/search";
 import { Distance } from "../parts/time";
 import { useTitle } from "../shell/title";
@@ -44,6 +45,11 @@ export default function Projects() {
             <li key={p.id}>
               <Link to="/projects/$id" params={{ id: p.id }} className={css.row} data-row>
                 <span className={css.name}>{p.name}</span>
+                {p.paused && (
+                  <span className={`${css.cell} ${css.cut}`} title={p.paused.reason}>
+                    <Paused paused={p.paused} />
+                  </span>
+                )}
                 <code className={`${css.cell} ${css.cut}`} title={p.revision}>
                   {p.revision}
                 </code>

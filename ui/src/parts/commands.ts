@@ -22,6 +22,7 @@ export const commands = {
   },
   kill: (attempt: string) => `zerodag kill ${attempt}`,
   pause: (attempt: string) => `zerodag pause ${attempt}`,
+  pauseProject: (project: string) => `zerodag project pause ${quote(project)}`,
   log: (attempt: string, task: string) => `zerodag log ${attempt} ${quote(task)}`,
   init: () => "zerodag init hello",
   push: (project: string) => `zerodag push ${quote(project)}`,

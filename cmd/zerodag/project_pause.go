@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+// newProjectPause lets nothing of a project start.
+func newProjectPause(s streams) *cobra.Command {
+	r, reason := &remote{streams: s}, ""
+	c := &cobra.Command{Use: "pause project", Short: "Let no attempt of a project start; those that there are go on"}
+	c.Flags().StringVar(&reason, "reason", "", "why, for those who see that it is paused")
+	pause := func(ctx context.Context, id client.ID) (client.Project, error) {
+		return r.Client.PauseProject(ctx, id, reason)
+	}
+	return r.changeStarts(c, pause, "Project %s is paused", "Schedules and backfills hold what is due. Attempts that there are go on. `zerodag project unpause %s` lets others start again.")
+}
+
+// newProjectUnpause lets attempts of a project start again.
+func newProjectUnpause(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "unpause project", Short: "Let attempts of a project start again that was paused"}
+	unpause := func(ctx context.Context, id client.ID) (client.Project, error) {
+		return r.Client.UnpauseProject(ctx, id)
+	}
+	return r.changeStarts(c, unpause, "Attempts of project %s start again", "What was held begins within a minute or two: `zerodag status %s` shows it.")
+}
+
+// changeStarts makes c a command that changes whether anything of the project that is its argument starts.
+func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, client.ID) (client.Project, error), text, hint string) *cobra.Command {
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if err := r.open(ctx); err != nil {
+			return err
+		}
+		project, err := r.Project(ctx, args[0])
+		if client.IsMissing(err) {
+			return r.noProject(ctx, args[0])
+		}
+		if err != nil {
+			return err
+		}
+		if project, err = change(ctx, project.ID); err != nil {
+			return err
+		}
+		if err := r.show(project, func(p printer) { p.line(text, project.Name) }); err != nil {
+			return err
+		}
+		r.hint(hint, project.Name)
+		return nil
+	})
+}

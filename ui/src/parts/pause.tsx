@@ -1,0 +1,71 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Play } from "lucide-react";
+import { useState } from "react";
+import { Button } from "./button";
+import { CommandLine } from "./command";
+import { Dialog, DialogFoot } from "./dialog";
+import { Failure } from "./feedback";
+import { Field } from "./field";
+import css from "./pause.module.css";
+
+/** Who has paused something, and why. */
+export function Paused({ paused }: { paused: { by: string; reason: string } }) {
+  return (
+    <>
+      paused by {paused.by || "somebody"}
+      {paused.reason && `: ${paused.reason}`}
+    </>
+  );
+}
+
+interface PauseDialogProps {
+  title: string;
+  /** What a pause does, for whoever is about to ask for it. */
+  what: string;
+  /** The command that does the same. */
+  line: string;
+  send: (reason: string) => Promise<unknown>;
+  /** The key of the query that shows what is paused. */
+  shown: string[];
+  onClose: () => void;
+}
+
+/** Asks before something is paused, and why. */
+export function PauseDialog({ title, what, line, send, shown, onClose }: PauseDialogProps) {
+  const queries = useQueryClient();
+  const [reason, setReason] = useState("");
+  const pause = useMutation({
+    mutationFn: () => send(reason),
+    onSuccess: () => {
+      void queries.invalidateQueries({ queryKey: shown });
+      onClose();
+    },
+  });
+  return (
+    <Dialog open onClose={onClose} title={title}>
+      <p className={css.what}>{what}</p>
+      <Field label="Why" hint="Shown to those who see that it is paused.">
+        {(input) => <input {...input} value={reason} maxLength={1000} onChange={(e) => setReason(e.target.value)} autoComplete="off" />}
+      </Field>
+      <CommandLine line={line} />
+      {pause.error && <Failure error={pause.error} />}
+      <DialogFoot>
+        <Button onClick={onClose}>Let it run</Button>
+        <Button look="main" disabled={pause.isPending} onClick={() => pause.mutate()}>
+          Pause
+        </Button>
+      </DialogFoot>
+    </Dialog>
+  );
+}
+
+/** Lets something go on that was paused. */
+export function UnpauseButton({ send, shown }: { send: () => Promise<unknown>; shown: string[] }) {
+  const queries = useQueryClient();
+  const unpause = useMutation({ mutationFn: send, onSuccess: () => void queries.invalidateQueries({ queryKey: shown }) });
+  return (
+    <Button look="main" disabled={unpause.isPending} onClick={() => unpause.mutate()}>
+      <Play size={14} aria-hidden /> Go on
+    </Button>
+  );
+}
