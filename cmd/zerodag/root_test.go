@@ -117,7 +117,7 @@ func TestEveryCommandIsOnAPage(t *testing.T) {
 			seen++
 			pattern := "(zerodag |`)" + sub.Name() + `\b`
 			if c.HasParent() {
-				pattern = c.Name() + " " + sub.Name() + `\b`
+				pattern = "(" + strings.Join(append(c.Aliases, c.Name()), "|") + ") " + sub.Name() + `\b`
 			}
 			if sub.IsAvailableCommand() && sub.Name() != "help" && c.Name() != "completion" && !regexp.MustCompile(pattern).MatchString(pages.String()) {
 				t.Errorf("no page names `%s`", sub.CommandPath())
