@@ -17,7 +17,7 @@ func TestEveryKeyHasItsPlace(t *testing.T) {
 	t.Parallel()
 	known := map[string][]string{
 		"tasks":              slices.Concat(dig.TopKeys(), dig.GroupKeys(), dig.TaskKeys(), []string{"limit"}),
-		"zerodag-1":          slices.Concat(dig.AddedKeys(dig.AtTop|dig.AtGroup|dig.AtTask), schedule.AddedKeys()),
+		"zerodag-1":          slices.Concat(dig.AddedKeys(dig.AtTop|dig.AtGroup|dig.AtTask), dig.AddedRetryKeys(), schedule.AddedKeys()),
 		"parameters":         {"_export", "_env", "_secrets", "_workdir"},
 		"retries-and-errors": slices.Concat(dig.RetryKeys(), []string{"_retry", "_error", "_check"}),
 		"schedules":          slices.Concat(schedule.Kinds(), schedule.AddedKinds(), schedule.SLAKeys(), []string{"schedule", "sla", "timezone"}),

@@ -189,6 +189,12 @@ func (s schema) retry() object {
 	for _, key := range dig.RetryKeys() {
 		properties[key] = object{"allOf": []any{ref("number")}, "description": s.meaning(key)}
 	}
+	for _, key := range dig.AddedRetryKeys() {
+		properties[key] = object{"type": []any{"number", "string"}, "description": s.meaning(key)}
+	}
+	properties["exit_code"].(object)["type"] = []any{"integer", "string", "array"}
+	properties["exit_code"].(object)["items"] = object{"type": []any{"integer", "string"}}
+	properties["jitter"].(object)["type"] = []any{"boolean", "number", "string"}
 	properties["interval_type"] = object{"type": []any{"string", "null"}, "description": s.meaning("interval_type"), "pattern": `^(?:[Cc][Oo][Nn][Ss][Tt][Aa][Nn][Tt]|[Ee][Xx][Pp][Oo][Nn][Ee][Nn][Tt][Ii][Aa][Ll])$|\$\{`}
 	return object{"anyOf": []any{ref("number"), object{"type": "object", "properties": properties, "required": []any{"limit"}, "additionalProperties": false}}}
 }

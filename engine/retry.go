@@ -1,10 +1,16 @@
 package engine
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -14,10 +20,11 @@ type RetryPolicy struct {
 	Interval    int64  // seconds
 	MaxInterval *int64 // seconds; nil is no bound; only for exponential
 	Exponential bool
+	dig.AddedRetry
 }
 
-// ParseRetry reads the value of `_retry`: a number, numeric text, or a mapping.
-func ParseRetry(v param.Value) (RetryPolicy, error) {
+// ParseRetry reads the value of `_retry` in a file of a level of the language: a number, numeric text, or a mapping.
+func ParseRetry(v param.Value, level int) (RetryPolicy, error) {
 	var p RetryPolicy
 	m, ok := v.(*param.Map)
 	if !ok {
@@ -55,7 +62,10 @@ func ParseRetry(v param.Value) (RetryPolicy, error) {
 	default:
 		return p, param.Errorf("Invalid retry_interval_type: %v", kind)
 	}
-	return p, nil
+	if level > 0 {
+		p.AddedRetry, err = dig.ParseAddedRetry(m)
+	}
+	return p, err
 }
 
 func isNull(m *param.Map, key string) bool {
@@ -89,9 +99,16 @@ func RetryState(state *param.Map) *param.Map {
 // not take it for its own.
 const jobState = "commandStatus"
 
+// Repeats says whether another try may come after a failure with a message, as far as its exit code tells.
+func (p RetryPolicy) Repeats(message string) bool {
+	code, there := exitCode(message)
+	return p.ExitCodes == nil || there && slices.Contains(p.ExitCodes, code)
+}
+
 // Next returns the state params of the next try and how long to wait for it, or false
-// when no try is left. state is that of the try that failed.
-func (p RetryPolicy) Next(state *param.Map) (*param.Map, time.Duration, bool) {
+// when no try is left. state is that of the try that failed. of names the task among those of all attempts: what jitter
+// takes off a wait is made of that, so that it is the same whoever asks.
+func (p RetryPolicy) Next(state *param.Map, of string) (*param.Map, time.Duration, bool) {
 	done, _ := state.Get(retryCount)
 	n, _ := done.(int64)
 	if n >= p.Limit {
@@ -99,17 +116,28 @@ func (p RetryPolicy) Next(state *param.Map) (*param.Map, time.Duration, bool) {
 	}
 	next := state.Without(jobState).Clone()
 	next.Set(retryCount, n+1)
-	return next, p.wait(n), true
+	return next, p.shorter(p.wait(n), fmt.Sprintf("%s/%d", of, n)), true
 }
 
 func (p RetryPolicy) wait(done int64) time.Duration {
 	seconds := float64(p.Interval)
 	if p.Exponential {
-		seconds *= math.Pow(2, float64(done))
+		seconds *= math.Pow(cmp.Or(p.Factor, 2), float64(done))
 		if p.MaxInterval != nil {
 			seconds = min(seconds, float64(*p.MaxInterval))
 		}
 	}
 	const longest = 100 * 365 * 24 * 3600
-	return time.Duration(min(seconds, longest)) * time.Second
+	return time.Duration(math.Round(min(seconds, longest))) * time.Second
+}
+
+// shorter takes a part off a wait, up to what jitter says, in whole seconds. Tries that failed together come again apart.
+func (p RetryPolicy) shorter(wait time.Duration, of string) time.Duration {
+	if p.Jitter == 0 || wait <= 0 {
+		return wait
+	}
+	sum := sha256.Sum256([]byte(of))
+	part := float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
+	least := wait - time.Duration(float64(wait)*p.Jitter*part)
+	return (least + time.Second - 1).Truncate(time.Second)
 }

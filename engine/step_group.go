@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -67,11 +68,11 @@ func (d *decision) tryAgain(t *Task) bool {
 	if !ok {
 		return false
 	}
-	policy, err := ParseRetry(v)
-	if err != nil {
+	policy, err := ParseRetry(v, t.Level)
+	if err != nil || !policy.Repeats("") { // what failed is a task below it, and no command of its own
 		return false
 	}
-	next, wait, ok := policy.Next(t.Progress.Params)
+	next, wait, ok := policy.Next(t.Progress.Params, fmt.Sprintf("%d/%d", d.startAt.UnixNano(), t.ID))
 	if !ok || t.Group && d.tooManyCopies(t) {
 		return false
 	}

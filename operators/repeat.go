@@ -28,7 +28,7 @@ func (j *Job) repeat(ctx context.Context, e Evaluator, result Result, err error)
 	if wrong != nil {
 		return Result{}, wrong
 	}
-	policy, wrong := engine.ParseRetry(r.Policy)
+	policy, wrong := engine.ParseRetry(r.Policy, j.Level)
 	if wrong != nil {
 		return Result{}, wrong
 	}
@@ -43,7 +43,7 @@ func (j *Job) repeat(ctx context.Context, e Evaluator, result Result, err error)
 		}
 		return result, err
 	}
-	next, wait, more := policy.Next(j.State.Map(repeatKey))
+	next, wait, more := policy.Next(j.State.Map(repeatKey), j.IdempotencyKey())
 	switch {
 	case more:
 		return Result{}, &Later{After: wait, State: param.Merge(engine.RetryState(j.State), param.New(repeatKey, next)), Retry: true}

@@ -345,12 +345,13 @@ func (j *Job) retries() (engine.RetryPolicy, error) {
 	if !ok {
 		return engine.RetryPolicy{}, nil
 	}
-	return engine.ParseRetry(value)
+	return engine.ParseRetry(value, j.Level)
 }
 
-// again is a failure, or the request for another try where one is left.
+// again is a failure, or the request for another try where one is left that may come after such a failure.
 func (j *Job) again(policy engine.RetryPolicy, failure error) error {
-	if next, wait, ok := policy.Next(j.State.Without(repeatKey)); ok {
+	next, wait, ok := policy.Next(j.State.Without(repeatKey), j.IdempotencyKey())
+	if ok && policy.Repeats(failure.Error()) {
 		return &Later{After: wait, State: next, Err: failure, Retry: true}
 	}
 	return failure

@@ -84,7 +84,7 @@ func (c *compiler) added(index int, config *param.Map) {
 		case key == "_parallel":
 			c.checkParallel(index, v)
 		case key == "_retry":
-			checkRetry(v, func(below []string, message, hint string) {
+			checkRetry(at != AtTask, v, func(below []string, message, hint string) {
 				c.fail(index, append([]string{key}, below...), hint, "%s", message)
 			})
 		case isAdded && a.where&at == 0:
@@ -144,22 +144,6 @@ func checkYes(key string, v param.Value, report func([]string, string, string)) 
 	}
 }
 
-// checkRetry wants only keys of `_retry` that are read: one that would choose among errors is lost, and all are tried again.
-func checkRetry(v param.Value, report func([]string, string, string)) {
-	m, _ := v.(*param.Map)
-	for key := range m.All() {
-		hint := "it may have " + strings.Join(RetryKeys(), ", ")
-		if key == "exit_code" {
-			hint = "all errors are tried again: let the command succeed with a code that is final, store it, and fail in the next task"
-		} else if s := didYouMean(key, RetryKeys()); s != "" {
-			hint = s + " " + hint
-		}
-		if !slices.Contains(RetryKeys(), key) {
-			report([]string{key}, "'"+key+"' of _retry is not read by anybody", hint)
-		}
-	}
-}
-
 // checkTasks wants a task. What is wrong below it is told by closings.
 func checkTasks(key string, v param.Value, report func([]string, string, string)) {
 	const form = "write it as a task: an operator, or subtasks"
@@ -211,7 +195,7 @@ func checkIgnore(key string, v param.Value, report func([]string, string, string
 	const form = "write `_ignore_error: true`, or {exit_code: [3, 4], message: part of it or /regular expression/, output: the same of a line that the command printed}"
 	for k, v := range m.All() {
 		switch k {
-		case "exit_code":
+		case exitCodeKey:
 			list, isList := v.([]param.Value)
 			if !isList {
 				list = []param.Value{v}

@@ -18,6 +18,14 @@ func RunsNoCommand(operator string) bool {
 	}, operator)
 }
 
+// FailsWithCode says whether failures of an operator, "" of none, may name the exit code of a command.
+func FailsWithCode(operator string) bool {
+	return operator != "" && (!RunsNoCommand(operator) || endsElsewhere(operator))
+}
+
+// endsElsewhere says of an operator that it runs a command elsewhere, whose exit code its failures name.
+func endsElsewhere(operator string) bool { return operator == "ssh" || operator == "ecs" }
+
 const commandForm = "sh>, py>, rb>, embulk> and executables of the project run commands"
 
 // commandFaults reports the keys of a task that are about a command, of an operator that runs none.
@@ -25,7 +33,10 @@ func commandFaults(operator string, config *param.Map, report func(path []string
 	if config.Has("_store") {
 		report([]string{"_store"}, "'_store' has no meaning for "+operator+">, which runs no command here", commandForm+"; `zerodag operators NAME` says what others store")
 	}
-	if config.Map("_repeat").Has("exit_code") {
-		report([]string{"_repeat", "exit_code"}, "exit_code of _repeat has no meaning for "+operator+">, which runs no command here", commandForm+"; write until or while")
+	if config.Map("_repeat").Has(exitCodeKey) {
+		report([]string{"_repeat", exitCodeKey}, "exit_code of _repeat has no meaning for "+operator+">, which runs no command here", commandForm+"; write until or while")
+	}
+	if config.Map("_retry").Has(exitCodeKey) && !endsElsewhere(operator) {
+		report([]string{"_retry", exitCodeKey}, "exit_code of _retry has no meaning for "+operator+">, whose failures have none", commandForm+", and ssh> and ecs> do elsewhere")
 	}
 }

@@ -43,7 +43,7 @@ func checkDefaults(key string, v param.Value, report func([]string, string, stri
 		case k != "_retry" && k != "_workdir" && !isAdded && !isMap(v):
 			report([]string{k}, "Parameter '"+k+"' must be an object", "write it as in a task: keys and values below it")
 		case k == "_retry":
-			checkRetry(v, func(below []string, message, hint string) {
+			checkRetry(false, v, func(below []string, message, hint string) {
 				report(append([]string{k}, below...), message, hint)
 			})
 		case isAdded && a.where&AtTask != 0:
@@ -92,11 +92,17 @@ func defaulted(config, defaults *param.Map) *param.Map {
 		return out
 	}
 	for key, v := range defaults.All() {
-		if !out.Has(key) {
+		if !out.Has(key) && !(key == "_retry" && useless(v, OperatorOf(config))) {
 			out.Set(key, v)
 		}
 	}
 	return out
+}
+
+// useless says that a `_retry` is about exit codes which the failures of an operator do not have: it is never tried again.
+func useless(retry param.Value, operator string) bool {
+	m, _ := retry.(*param.Map)
+	return m.Has(exitCodeKey) && !FailsWithCode(operator)
 }
 
 // defaultedTask is defaulted for what may stand for a task: a mapping, or a list of them.

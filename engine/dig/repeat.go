@@ -11,7 +11,7 @@ import (
 type Repeat struct {
 	Until, While param.Value // expressions, unevaluated; nil for none
 	ExitCodes    []int64     // with one of these the command is done; nil for none
-	Policy       *param.Map  // limit, interval, interval_type and max_interval, as `_retry` has them
+	Policy       *param.Map  // limit, interval, interval_type, max_interval, factor and jitter, as `_retry` has them
 	Succeed      bool        // a task that has been repeated often enough is a success
 }
 
@@ -62,10 +62,10 @@ func readRepeat(v param.Value, report func(below []string, message, hint string)
 			} else {
 				r.While = v
 			}
-		case "exit_code":
+		case exitCodeKey:
 			ends++
-			r.ExitCodes = exitCodes(v)
-			if r.ExitCodes == nil {
+			ok := false
+			if r.ExitCodes, ok = exitCodes(v, 0); !ok {
 				report(at, "exit_code must be a number from 0 to 255, or a list of them: "+sample(v), repeatForm)
 			}
 		case "limit", "interval", "max_interval":
@@ -82,33 +82,20 @@ func readRepeat(v param.Value, report func(below []string, message, hint string)
 				report(at, "there is no interval_type "+sample(v), "write constant or exponential")
 			}
 			r.Policy.Set(key, v)
+		case "factor", "jitter": // read below
+			r.Policy.Set(key, v)
 		case "on_limit":
 			text, _ := v.(string)
 			if r.Succeed = text == "succeed"; !r.Succeed && text != "fail" {
 				report(at, "there is no on_limit "+sample(v), "write fail or succeed")
 			}
 		default:
-			report(at, "'"+key+"' of _repeat is not read by anybody", "it may have until, while or exit_code, and limit, interval, interval_type, max_interval and on_limit")
+			report(at, "'"+key+"' of _repeat is not read by anybody", "it may have until, while or exit_code, and limit, interval, interval_type, max_interval, factor, jitter and on_limit")
 		}
 	}
+	readAddedRetry("_repeat", m.Without(exitCodeKey), false, report)
 	if ends != 1 {
 		report(nil, "'_repeat' must have one of until, while and exit_code", repeatForm)
 	}
 	return r
-}
-
-// exitCodes reads a number or a list of numbers of ends of commands; nil for anything else.
-func exitCodes(v param.Value) (codes []int64) {
-	list, isList := v.([]param.Value)
-	if !isList {
-		list = []param.Value{v}
-	}
-	for _, n := range list {
-		code, ok := n.(int64)
-		if !ok || code < 0 || code > 255 {
-			return nil
-		}
-		codes = append(codes, code)
-	}
-	return codes
 }

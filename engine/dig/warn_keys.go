@@ -14,9 +14,6 @@ func TaskKeys() []string {
 		"_type", "_command", "_env", "_disable", "_workdir", "_secrets"}
 }
 
-// RetryKeys are those of the mapping that _retry may be.
-func RetryKeys() []string { return []string{"limit", "interval", "max_interval", "interval_type"} }
-
 // ParallelKeys are those of the mapping that _parallel may be.
 func ParallelKeys() []string { return []string{"limit", slidingKey} }
 
@@ -146,8 +143,8 @@ const retryForm = "write a number, or {limit: 3, interval: 10}, an interval in s
 func (c *critic) retry(place []string, task string, v param.Value) {
 	switch x := v.(type) {
 	case *param.Map:
-		c.unknownKeys(place, task, v, RetryKeys())
-		if valueOf(x, "limit") == nil && !slices.ContainsFunc(x.Keys(), func(k string) bool { return !slices.Contains(RetryKeys(), k) }) {
+		c.retryKeys(place, task, x)
+		if known := append(RetryKeys(), AddedRetryKeys()...); valueOf(x, "limit") == nil && !slices.ContainsFunc(x.Keys(), func(k string) bool { return !slices.Contains(known, k) }) {
 			c.warn(place, task, retryForm, "_retry has no limit, and the task will fail")
 		}
 		for _, key := range []string{"limit", "interval", "max_interval"} {
@@ -164,6 +161,22 @@ func (c *critic) retry(place []string, task string, v param.Value) {
 	default:
 		c.tries(place, task, v)
 	}
+}
+
+// retryKeys looks at the keys of a _retry. With the gate, what a push does not refuse is below an operator that makes the task.
+func (c *critic) retryKeys(place []string, task string, m *param.Map) {
+	if c.level > 0 {
+		checkRetry(false, m, func(below []string, message, hint string) {
+			c.warn(slices.Concat(place, below), task, hint, "%s", message)
+		})
+		return
+	}
+	for _, key := range AddedRetryKeys() {
+		if m.Has(key) {
+			c.warn(append(slices.Clone(place), key), task, gateHint(key), "%s of _retry is not read by anybody here", key)
+		}
+	}
+	c.unknownKeys(place, task, m.Without(AddedRetryKeys()...), RetryKeys())
 }
 
 // tries looks at a _retry that is a number.

@@ -41,6 +41,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {sh>: x, _paralell: true}":                                      "_paralell is not read by anybody (task +main+a)\n  did you mean _parallel?",
 		"+a: {sh>: x, _zzzzzzz: true}":                                       "_zzzzzzz is not read by anybody (task +main+a)\n  keys of a task that begin with _ are _export, ",
 		"+a: {sh>: x, _retry: {limt: 3}}":                                    "main.dig:1:23: limt of _retry is not read by anybody (task +main+a)\n  did you mean limit?",
+		"+a: {sh>: x, _retry: {limit: 3, factor: 2}}":                        "main.dig:1:33: factor of _retry is not read by anybody here (task +main+a)\n  'factor' is a zerodag key: put `zerodag: 1` at the top of the file",
 		"+a: {sh>: x, _retry: three}":                                        "_retry is no number: \"three\" (task +main+a)\n  write a number, or {limit: 3, interval: 10}",
 		"+a: {sh>: x, _retry: true}":                                         "_retry is no number: true (task +main+a)",
 		"+a: {sh>: x, _retry: [3]}":                                          "_retry is no number: [3] (task +main+a)",

@@ -87,18 +87,21 @@ func TestKeysAboutCommands(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"main.dig": "zerodag: 1\n+a:\n  loop>: 2\n  _do:\n    echo>: x\n    _store: {x: stdout}\n+b:\n  own>: 1\n  _repeat: {exit_code: 0}\n" +
-			"+c: {program>: 1, _store: {x: stdout}, _repeat: {exit_code: 0}}\n",
+			"+c: {program>: 1, _store: {x: stdout}, _repeat: {exit_code: 0}, _retry: {limit: 1, exit_code: 3}}\n" +
+			"+d: {if>: true, _do: {echo>: x, _retry: {limit: 1, exit_code: 3, facto: 2}}}\n",
 		"old.dig":           "+a: {loop>: 2, _do: {echo>: x, _store: {x: stdout}}}\n",
 		"operators/own.dig": "zerodag: 1\nparams: {n: {type: integer}}\n+a: {sh>: x}\n",
 	}
 	var got []string
-	for _, w := range Warnings(mapSource(files), []string{"main.dig", "old.dig"}, Known{Operators: []string{"loop", "echo", "own", "program"}}) {
+	for _, w := range Warnings(mapSource(files), []string{"main.dig", "old.dig"}, Known{Operators: []string{"loop", "echo", "own", "program", "if"}}) {
 		said, _, _ := strings.Cut(w.Error(), "\n")
 		got = append(got, said)
 	}
 	want := []string{
 		"main.dig:6:5: '_store' has no meaning for echo>, which runs no command here (task +main+a^sub)",
 		"main.dig:9:13: exit_code of _repeat has no meaning for own>, which runs no command here (task +main+b)",
+		"main.dig:11:52: exit_code of _retry has no meaning for echo>, whose failures have none (task +main+d^sub)",
+		"main.dig:11:66: 'facto' of _retry is not read by anybody (task +main+d^sub)",
 		"old.dig:1:32: _store is a parameter here, which nobody reads (task +old+a^sub)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

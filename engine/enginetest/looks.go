@@ -128,21 +128,21 @@ func (in *interpreter) show(a args, _ Step) (string, error) {
 	return b.String(), nil
 }
 
-// retry prints the waits of a `_retry` value: retry {limit: 3, interval: 5}
+// retry prints the waits of a `_retry` value of a file with the gate: retry {limit: 3, interval: 5}
 func (in *interpreter) retry(_ args, s Step) (string, error) {
 	v, err := dig.ParseYAML("retry", []byte("v: "+strings.TrimPrefix(s.Command, "retry ")))
 	if err != nil {
 		return "", err
 	}
 	value, _ := v.(*param.Map).Get("v")
-	policy, err := engine.ParseRetry(value)
+	policy, err := engine.ParseRetry(value, dig.Latest)
 	if err != nil {
 		return "error: " + err.Error(), nil
 	}
 	waits := []string{}
 	state := param.New()
 	for {
-		next, wait, ok := policy.Next(state)
+		next, wait, ok := policy.Next(state, "1-2-3")
 		if !ok {
 			return fmt.Sprintf("%d retries %v", len(waits), waits), nil
 		}

@@ -76,7 +76,7 @@ func (w *workflow) translate() *param.Map {
 	set("concurrency", w.concurrency())
 	set("_pool", w.queue())
 	if m := w.Map.Map("retry_policy"); m != nil {
-		set("_retry", w.retry(m))
+		set("_retry", w.retry(m, ""))
 	}
 	w.handlers(set)
 	for key, v := range body.All() {

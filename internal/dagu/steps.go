@@ -405,7 +405,7 @@ func (s *step) policies(task *param.Map) {
 		task.Set("_timeout", strconv.FormatInt(n, 10)+"s")
 	}
 	if m := s.Map.Map("retry_policy"); m != nil {
-		task.Set("_retry", s.retry(m))
+		task.Set("_retry", s.retry(m, dig.OperatorOf(task)))
 	}
 	if m := s.Map.Map("repeat_policy"); m != nil {
 		r := s.repeat(m)
@@ -422,31 +422,57 @@ func (s *step) policies(task *param.Map) {
 	}
 }
 
-func (w *workflow) retry(m *param.Map) param.Value {
+// retry is the policy of a step that became a task with an operator, or of the whole workflow, which has none.
+func (w *workflow) retry(m *param.Map, operator string) param.Value {
 	limit, interval := w.whole(m, "limit"), w.whole(m, "interval_sec")
-	if m.Has("exit_code") {
-		w.lost(m, "exit_code", "let the command decide whether it tries again", "_retry is about all errors")
-	}
 	r := param.New("limit", limit)
 	if interval > 0 {
 		r.Set("interval", interval)
 	}
 	w.backoff(m, r)
+	switch codes, there := m.Get("exit_code"); {
+	case there && dig.FailsWithCode(operator):
+		r.Set("exit_code", codesOf(codes))
+	case there:
+		w.lost(m, "exit_code", "let the command that fails decide whether it is tried again", "there is no command here whose exit code could be looked at")
+	}
 	if r.Len() == 1 {
 		return limit
 	}
 	return r
 }
 
+// codesOf are exit codes as a list, or a number where there is one.
+func codesOf(v param.Value) param.Value {
+	if list, isList := v.([]param.Value); isList && len(list) == 1 {
+		return list[0]
+	}
+	return v
+}
+
+// doubling is the factor of an exponential interval that says none.
+const doubling = 2
+
 func (w *workflow) backoff(m, r *param.Map) {
 	v, _ := m.Get("backoff")
-	if v == nil || v == false {
+	factor, err := strconv.ParseFloat(textOf(v), 64)
+	switch {
+	case v == true:
+		factor = doubling
+	case v == nil || v == false || err == nil && factor == 0:
 		return
-	}
-	if f := textOf(v); f != "true" && f != "2" && f != "2.0" {
-		w.lost(m, "backoff", "each wait is twice the one before", "a factor of %s is not possible", f)
+	case err != nil || factor < 1 || factor > 100:
+		w.lost(m, "backoff", "write a `factor` from 1 to 100", "a factor of %s is not possible", textOf(v))
+		factor = doubling
 	}
 	r.Set("interval_type", "exponential")
+	switch whole := int64(factor); {
+	case factor == doubling: // which need not be written
+	case float64(whole) == factor:
+		r.Set("factor", whole)
+	default:
+		r.Set("factor", factor)
+	}
 	if n := w.whole(m, "max_interval_sec"); n > 0 {
 		r.Set("max_interval", n)
 	}
@@ -502,10 +528,7 @@ func (s *step) ignored() param.Value {
 	}
 	out := param.New()
 	if codes, there := m.Get("exit_code"); there {
-		if list, isList := codes.([]param.Value); isList && len(list) == 1 {
-			codes = list[0]
-		}
-		out.Set("exit_code", codes)
+		out.Set("exit_code", codesOf(codes))
 	}
 	for i, text := range texts(m, "output") {
 		if i > 0 {

@@ -222,7 +222,7 @@ func TestJobFails(t *testing.T) {
 				t.Errorf("the log lacks %q:\n%s", line, log)
 			}
 		}
-		next, _, more := engine.RetryPolicy{Limit: 2}.Next(w.State)
+		next, _, more := engine.RetryPolicy{Limit: 2}.Next(w.State, "")
 		if !more {
 			t.Fatal("there is no other try")
 		}
@@ -248,7 +248,7 @@ func TestOpenJob(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 			b.Fail(gcpfake.Faults{})
-			next, _, _ := engine.RetryPolicy{Limit: 1}.Next(w.State)
+			next, _, _ := engine.RetryPolicy{Limit: 1}.Next(w.State, "")
 			w.State = next
 			if killed {
 				if err := o.Clean(t.Context(), &w.Task); err != nil || !b.Jobs()[0].Cancelled {

@@ -1,0 +1,129 @@
+package dig
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// exitCodeKey is the key, of several others, with numbers with which a command ends.
+const exitCodeKey = "exit_code"
+
+// RetryKeys are those of the mapping that _retry may be.
+func RetryKeys() []string { return []string{"limit", "interval", "max_interval", "interval_type"} }
+
+// AddedRetryKeys are those that it may have beside them in a file with `zerodag: 1`.
+func AddedRetryKeys() []string { return []string{exitCodeKey, "factor", "jitter"} }
+
+// AddedRetry is what `_retry` says under the added keys.
+type AddedRetry struct {
+	ExitCodes []int64 // another try comes only after one of these; nil: after any failure
+	Factor    float64 // by which an exponential interval grows; 0 is not said
+	Jitter    float64 // the most that is taken off an interval, as a part of it
+}
+
+// usualJitter is that of who only writes true.
+const usualJitter = 0.5
+
+// ParseAddedRetry reads the added keys of an evaluated `_retry`.
+func ParseAddedRetry(m *param.Map) (AddedRetry, error) {
+	fault := ""
+	r := readAddedRetry("_retry", m, false, func(_ []string, message, _ string) {
+		if fault == "" {
+			fault = message
+		}
+	})
+	if fault != "" {
+		return AddedRetry{}, param.Errorf("%s", fault)
+	}
+	return r, nil
+}
+
+// readAddedRetry reads what is there under the added keys of `_retry`, or of what has them as it does; with open, `${...}` may
+// stand for anything.
+func readAddedRetry(of string, m *param.Map, open bool, report func(below []string, message, hint string)) (r AddedRetry) {
+	for key, v := range m.All() {
+		if open && strings.Contains(param.Text(v), "${") {
+			continue
+		}
+		ok, wanted, hint := true, "", ""
+		switch key {
+		case exitCodeKey:
+			r.ExitCodes, ok = exitCodes(v, 1)
+			wanted, hint = "a number from 1 to 255, or a list of them", "write `exit_code: [75]`"
+		case "factor":
+			r.Factor, ok = asNumber(v, 1, 100)
+			wanted, hint = "a number from 1 to 100", "write `factor: 1.5`"
+		case "jitter":
+			r.Jitter, ok = asJitter(v)
+			wanted, hint = "true, false or a number from 0 to 1", "write `jitter: true`, or the largest part that is taken off a wait, such as `jitter: 0.3`"
+		}
+		if !ok {
+			report([]string{key}, key+" of "+of+" must be "+wanted+": "+sample(v), hint)
+		}
+	}
+	kind, _ := valueOf(m, "interval_type").(string)
+	if m.Has("factor") && !strings.EqualFold(kind, "exponential") && !strings.Contains(kind, "${") {
+		report([]string{"factor"}, "factor of "+of+" is that of an exponential interval", "write `interval_type: exponential` beside it")
+	}
+	return r
+}
+
+// asNumber reads a number between two others, also one that an expression has made a text of.
+func asNumber(v param.Value, least, most float64) (float64, bool) {
+	number, err := param.AsType("number", v)
+	n, isFloat := number.(float64)
+	if whole, isInt := number.(int64); isInt {
+		n, isFloat = float64(whole), true
+	}
+	return n, err == nil && isFloat && least <= n && n <= most
+}
+
+func asJitter(v param.Value) (float64, bool) {
+	if on, err := param.AsType("boolean", v); err == nil {
+		if on == true {
+			return usualJitter, true
+		}
+		return 0, true
+	}
+	return asNumber(v, 0, 1)
+}
+
+// exitCodes reads a number or a list of numbers of ends of commands, the least of which is 0 or 1.
+func exitCodes(v param.Value, least int64) (codes []int64, ok bool) {
+	list, isList := v.([]param.Value)
+	if !isList {
+		list = []param.Value{v}
+	}
+	for _, v := range list {
+		n, err := param.AsType("integer", v)
+		code, isInt := n.(int64)
+		if err != nil || !isInt || code < least || code > 255 {
+			return nil, false
+		}
+		codes = append(codes, code)
+	}
+	return codes, len(codes) > 0
+}
+
+// checkRetry looks at the keys of `_retry` in a file with `zerodag: 1`: one that nobody reads would be lost without a word. All
+// failures of a group are those of tasks below it, so that it has no exit code.
+func checkRetry(group bool, v param.Value, report func([]string, string, string)) {
+	m, _ := v.(*param.Map)
+	known := append(RetryKeys(), AddedRetryKeys()...)
+	for key := range m.All() {
+		if !slices.Contains(known, key) {
+			hint := "it may have " + strings.Join(known, ", ")
+			if s := didYouMean(key, known); s != "" {
+				hint = s + " " + hint
+			}
+			report([]string{key}, "'"+key+"' of _retry is not read by anybody", hint)
+		}
+	}
+	if group && m.Has(exitCodeKey) {
+		report([]string{exitCodeKey}, "exit_code of _retry is that of a command, and a group has none", "write it at the tasks that run commands, or for all of them into `_defaults`")
+		m = m.Without(exitCodeKey)
+	}
+	readAddedRetry("_retry", m, !group, report) // of a group nothing is evaluated
+}
