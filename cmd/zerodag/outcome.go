@@ -26,7 +26,8 @@ type failure struct {
 	message string
 	place   string               // where it is written; "" where that is not known
 	names   map[string]dig.Place // that its expressions see by what its workflow says
-	lines   []string             // the end of the log of its last run
+	lost    lostNames
+	lines   []string // the end of the log of its last run
 }
 
 // failures are the tasks because of which an attempt failed, the first to fail first, with so many lines
@@ -42,9 +43,11 @@ func (r *remote) failures(ctx context.Context, a client.Attempt, lines int) ([]f
 // failuresAmong are those among tasks that were read already.
 func (r *remote) failuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []failure, err error) {
 	var list []failure
+	lost := lostNames{}
 	for _, t := range tasks {
+		lost.add(t.FullName, t.Config, t.IgnoredError || t.State == "error", t.Skipped != "")
 		if message := errorOf(t); (t.State == "error" || t.State == "group_error") && message != "" {
-			list = append(list, failure{task: t, message: message})
+			list = append(list, failure{task: t, message: message, lost: lost})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b failure) int { return a.task.UpdatedAt.Compare(b.task.UpdatedAt) })
@@ -120,7 +123,7 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 		if f.place != "" {
 			fmt.Fprintf(&b, "    at %s\n", f.place)
 		}
-		for _, line := range hintLines(fault{f.message, f.task.Config, a.Project.Name, f.names}.remedies()) {
+		for _, line := range hintLines(fault{f.message, f.task.Config, a.Project.Name, f.names, f.lost}.remedies()) {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
 	}

@@ -20,6 +20,24 @@ type fault struct {
 	config  *param.Map           // of the task
 	project string               // of a server; "" for a run on this machine
 	names   map[string]dig.Place // that the task's expressions see by what its workflow says; nil where that is not known
+	lost    lostNames
+}
+
+// lostNames are names under which tasks were to store values, and what became of those tasks: they have stored nothing.
+type lostNames map[string]string
+
+// add takes the names of a task that has failed, its error ignored or not, or was skipped.
+func (l lostNames) add(task string, config *param.Map, failed, skipped bool) {
+	end := " was skipped"
+	if failed {
+		end = " failed"
+	}
+	if !failed && !skipped {
+		return
+	}
+	for _, name := range config.Map("_store").Keys() {
+		l[name] = task + end
+	}
 }
 
 // remedyRule says what mends the errors of a form; {1} is what the first group of the form has found.
@@ -130,6 +148,9 @@ func (f fault) byRule(operator string) string {
 func (f fault) unknownName(name string) string {
 	if name == "secret" || name == "secrets" {
 		return "a secret is written as ${secret:KEY}, in the operators that read secrets and in _env"
+	}
+	if what, is := f.lost[name]; is {
+		return what + ", and so has not stored " + name + ": ask for it as ${this." + name + " || '...'}"
 	}
 	if f.config.Has(name) {
 		return "a task's own parameters are not seen by its expressions: write `_export: {" + name + ": ...}`"

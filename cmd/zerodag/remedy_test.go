@@ -74,6 +74,25 @@ func TestSlipOfAName(t *testing.T) {
 	}
 }
 
+// TestWhatWasNotStored proves that of a name that a task was to store it is told what became of that task, and of no other name.
+func TestWhatWasNotStored(t *testing.T) {
+	t.Parallel()
+	lost, stores := lostNames{}, func(name string) *param.Map { return param.New("sh>", "x", "_store", param.New(name, "stdout")) }
+	lost.add("+w+a", stores("rows"), true, false)
+	lost.add("+w+b", stores("ID"), false, true)
+	lost.add("+w+c", stores("done"), false, false)
+	for name, want := range map[string]string{
+		"rows": "+w+a failed, and so has not stored rows: ask for it as ${this.rows || '...'}",
+		"ID":   "+w+b was skipped, and so has not stored ID: ask for it as ${this.ID || '...'}",
+		"done": "no parameter is called done: ",
+	} {
+		f := fault{message: "Failed to evaluate a variable ${" + name + "} (ReferenceError: " + name + " is not defined)", config: param.New("echo>", "x"), lost: lost}
+		if got := strings.Join(f.remedies(), "\n"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestWhereAParameterBelongs proves that a parameter that is missing is asked for where it would be read: below its
 // neighbours, where they have a place of their own.
 func TestWhereAParameterBelongs(t *testing.T) {

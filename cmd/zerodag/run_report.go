@@ -99,13 +99,17 @@ type runFailure struct {
 func (r *localRun) outcome(s *engine.State) runOutcome {
 	o := runOutcome{took: time.Since(r.began), succeeded: s.Succeeded(), interrupted: s.Canceled(), dry: r.dryRun, saved: r.status != nil, again: r.again(r.sessionAt), outputs: s.Outputs()}
 	var rows []treeRow
+	lost := lostNames{}
+	for _, t := range s.Tasks() {
+		lost.add(t.Name, t.Config, t.Ignored || t.FailedItself(), t.Skipped != "")
+	}
 	for _, t := range s.Tasks() {
 		rows = append(rows, newTreeRow(t))
 		if !t.FailedItself() {
 			continue
 		}
 		if reason := reasonOf(t); !o.interrupted || !strings.Contains(reason, context.Canceled.Error()) {
-			o.failed = append(o.failed, r.failure(s, t))
+			o.failed = append(o.failed, r.failure(s, t, lost))
 		}
 	}
 	tasks := newGrove(rows, true)
@@ -139,7 +143,7 @@ func teller(s *engine.State, t *engine.Task) *engine.Task {
 }
 
 // failure says of a task all that helps to mend it.
-func (r *localRun) failure(s *engine.State, t *engine.Task) runFailure {
+func (r *localRun) failure(s *engine.State, t *engine.Task, lost lostNames) runFailure {
 	reason := strings.TrimSuffix(briefly(reasonOf(t)), " (runtime)")
 	f := runFailure{task: t.Name, reason: reason, lines: r.output.lastOf(teller(s, t).Name)}
 	if message, _ := t.Error.Get("message"); message == "" {
@@ -147,7 +151,7 @@ func (r *localRun) failure(s *engine.State, t *engine.Task) runFailure {
 	}
 	f.reason = ofThisMachine(f.reason)
 	names := dig.Names(r.files.Source, r.workflow.Name+".dig", t.Name)
-	f.remedies = fault{message: reason, config: t.Config, names: names}.remedies()
+	f.remedies = fault{message: reason, config: t.Config, names: names, lost: lost}.remedies()
 	if place, found := dig.Find(r.files.Source, r.workflow.Name+".dig", t.Name, reason); found {
 		f.place = place.String()
 	}
