@@ -16,7 +16,7 @@ func newProjectPause(s streams) *cobra.Command {
 	pause := func(ctx context.Context, id client.ID) (client.Project, error) {
 		return r.Client.PauseProject(ctx, id, reason)
 	}
-	return r.changeStarts(c, pause, "Project %s is paused", "Schedules and backfills hold what is due. Attempts that there are go on. `zerodag project unpause %s` lets others start again.")
+	return r.changeStarts(c, pause, "Schedules and backfills hold what is due. Attempts that there are go on. `zerodag project unpause %s` lets others start again.")
 }
 
 // newProjectUnpause lets attempts of a project start again.
@@ -26,11 +26,11 @@ func newProjectUnpause(s streams) *cobra.Command {
 	unpause := func(ctx context.Context, id client.ID) (client.Project, error) {
 		return r.Client.UnpauseProject(ctx, id)
 	}
-	return r.changeStarts(c, unpause, "Attempts of project %s start again", "What was held begins within a minute or two: `zerodag status %s` shows it.")
+	return r.changeStarts(c, unpause, "What was held begins within a minute or two: `zerodag status %s` shows it.")
 }
 
 // changeStarts makes c a command that changes whether anything of the project that is its argument starts.
-func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, client.ID) (client.Project, error), text, hint string) *cobra.Command {
+func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, client.ID) (client.Project, error), hint string) *cobra.Command {
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.open(ctx); err != nil {
 			return err
@@ -45,7 +45,11 @@ func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, cli
 		if project, err = change(ctx, project.ID); err != nil {
 			return err
 		}
-		if err := r.show(project, func(p printer) { p.line(text, project.Name) }); err != nil {
+		text := "Attempts of project " + project.Name + " start again"
+		if project.Paused != nil {
+			text = "Project " + project.Name + " is " + pausedText(project.Paused)
+		}
+		if err := r.show(project, func(p printer) { p.line("%s", text) }); err != nil {
 			return err
 		}
 		r.hint(hint, project.Name)

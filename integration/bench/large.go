@@ -34,7 +34,7 @@ func filled(store embedded.Store, due time.Time) error {
 		return err
 	}
 	for p := range allSchedules / perProject {
-		push := host.Push{Project: fmt.Sprint("many", p), Revision: host.Revision{Name: "1", CreatedAt: time.Now().UTC(), Archive: "none"}, Schedules: map[string]func(*host.Schedule) host.Times{}}
+		push := host.Push{Project: fmt.Sprint("many", p), Revision: host.Revision{Name: "1", CreatedAt: time.Now().UTC(), Archive: "none"}, Schedules: map[string]host.NextTimes{}}
 		for i := range perProject {
 			run := due.Add(100 * 24 * time.Hour)
 			if p < dueSchedules/perProject {
@@ -42,7 +42,9 @@ func filled(store embedded.Store, due time.Time) error {
 			}
 			name := fmt.Sprintf("w%d", i)
 			push.Workflows = append(push.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: config.(*param.Map)})
-			push.Schedules[name] = func(*host.Schedule) host.Times { return host.Times{Run: run, Session: run.Truncate(24 * time.Hour)} }
+			push.Schedules[name] = func(*host.Schedule, bool) host.Times {
+				return host.Times{Run: run, Session: run.Truncate(24 * time.Hour)}
+			}
 		}
 		if _, err := store.Push(ctx, push); err != nil {
 			return err

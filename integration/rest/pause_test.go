@@ -80,7 +80,7 @@ func TestPauseProjectOverREST(t *testing.T) {
 	if a := viewer.call(http.MethodPost, path+"/pause", `{}`); a.status != http.StatusForbidden {
 		t.Errorf("a viewer pauses: %d %s", a.status, a.content)
 	}
-	for _, wrong := range []string{`{"reason":"` + strings.Repeat("x", 1001) + `"}`, `{"reason":7}`} {
+	for _, wrong := range []string{`{"reason":"` + strings.Repeat("x", 1001) + `"}`, `{"reason":7}`, `{"reason":"a\u001b[31mred"}`, `{"reason":"two\nlines"}`} {
 		if a := operator.call(http.MethodPost, path+"/pause", wrong); a.status != http.StatusBadRequest {
 			t.Errorf("%.20s: %d %s", wrong, a.status, a.content)
 		}
@@ -115,7 +115,7 @@ func TestPauseProjectOverREST(t *testing.T) {
 		t.Errorf("a pause of none: %d %s", a.status, a.content)
 	}
 	audit := fmt.Sprint(admin.must(http.MethodGet, "/api/audit", nil))
-	for _, action := range []string{"action:pause project", "action:unpause project", "target:project p"} {
+	for _, action := range []string{"action:pause project", "action:unpause project", "target:project p", "detail:the warehouse is down"} {
 		if !strings.Contains(audit, action) {
 			t.Errorf("the audit log has no %s: %s", action, audit)
 		}

@@ -3,8 +3,11 @@ package catalogue
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 
 	"zerodag/engine"
 	"zerodag/events"
@@ -26,6 +29,9 @@ func (c lifecycle) Pause(ctx context.Context, site, id int64, who, reason string
 func checkReason(reason string) error {
 	if n := len([]rune(reason)); n > MostReason {
 		return host.Invalidf("A reason has at most %d characters, this one has %d", MostReason, n)
+	}
+	if strings.ContainsFunc(reason, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return host.Invalidf("A reason is one line of text, without control characters: %q", reason)
 	}
 	return nil
 }
@@ -73,9 +79,38 @@ func (c pushing) PauseProject(ctx context.Context, site, id int64, who, reason s
 	return c.setPause(ctx, site, id, host.Pause{By: who, Reason: reason, At: c.o.Now().UTC().Truncate(time.Microsecond)})
 }
 
-// UnpauseProject is described there.
-func (c pushing) UnpauseProject(ctx context.Context, site, id int64) (host.Project, error) {
-	return c.setPause(ctx, site, id, host.Pause{})
+// UnpauseProject is described there. Schedules fire what they have held at once, and within a minute where this process ends in between.
+func (c *Catalogue) UnpauseProject(ctx context.Context, site, id int64) (host.Project, error) {
+	p, err := c.setPause(ctx, site, id, host.Pause{})
+	if err != nil {
+		return p, err
+	}
+	if err := c.fireHeld(ctx, p); err != nil {
+		c.o.Logger.Warn("schedules of a project that goes on fire within a minute", "project", p.Name, "error", err)
+	}
+	return p, nil
+}
+
+// fireHeld has schedules of a project fire now whose sessions are held: their run time was moved by less than afterPause.
+func (c scheduling) fireHeld(ctx context.Context, p host.Project) error {
+	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
+	if err != nil {
+		return fmt.Errorf("read schedules: %w", err)
+	}
+	return errors.Join(each(firingSide, list, func(s host.Schedule) error {
+		now := c.o.Now().UTC().Truncate(time.Second)
+		isHeld := func(t host.Times) bool { return t.Run.After(now) && !t.Run.After(now.Add(afterPause)) }
+		if !isHeld(s.Times) {
+			return nil
+		}
+		_, err := c.change(ctx, s.Site, s.ID, false, func(p *planned) error {
+			if isHeld(p.Times) && p.times.RunTime(p.Times.Session).Before(now) {
+				p.Times.Run = now
+			}
+			return nil
+		})
+		return err
+	})...)
 }
 
 func (c pushing) setPause(ctx context.Context, site, id int64, pause host.Pause) (host.Project, error) {

@@ -174,7 +174,7 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (host.
 	if err != nil {
 		return host.Push{}, userError(err)
 	}
-	push := host.Push{Site: r.Site, Project: r.Project, Workflows: workflows, Schedules: map[string]func(*host.Schedule) host.Times{},
+	push := host.Push{Site: r.Site, Project: r.Project, Workflows: workflows, Schedules: map[string]host.NextTimes{},
 		Revision: host.Revision{Name: r.Revision, CreatedAt: c.o.Now().UTC(), UserInfo: r.UserInfo}}
 	from := r.ScheduleFrom
 	if from.IsZero() {
@@ -278,15 +278,21 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 }
 
 // timesAfterPush says what a schedule becomes with a new revision (engine.md 2.9): one that
-// ran goes on from its last session, which may be in the past.
-func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) func(*host.Schedule) host.Times {
-	return func(old *host.Schedule) host.Times {
-		if old != nil && !old.Times.Last.IsZero() && !clear {
-			next := s.Next(old.Times.Last)
-			return host.Times{Run: next.RunTime, Session: next.Time, Last: old.Times.Last}
+// ran goes on from its last session, which may be in the past. One that never ran begins anew, unless its
+// project is paused: a session that is held stays due.
+func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) host.NextTimes {
+	return func(old *host.Schedule, paused bool) host.Times {
+		var next schedule.Time
+		switch {
+		case old == nil || clear || old.Times.Last.IsZero() && !paused:
+			next = s.First(from)
+			return host.Times{Run: next.RunTime, Session: next.Time}
+		case old.Times.Last.IsZero():
+			next = s.Next(old.Times.Session.Add(-time.Second))
+		default:
+			next = s.Next(old.Times.Last)
 		}
-		first := s.First(from)
-		return host.Times{Run: first.RunTime, Session: first.Time}
+		return host.Times{Run: next.RunTime, Session: next.Time, Last: old.Times.Last}
 	}
 }
 

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -233,10 +234,7 @@ func errDeleted(p host.Project) error {
 }
 
 func errPaused(p host.Project) error {
-	text := fmt.Sprintf("Project %s is paused since %s", p.Name, instant(p.Paused.At))
-	if p.Paused.By != "" {
-		text += " by " + p.Paused.By
-	}
+	text := fmt.Sprintf("Project %s is paused since %s by %s", p.Name, instant(p.Paused.At), cmp.Or(p.Paused.By, "somebody"))
 	if p.Paused.Reason != "" {
 		text += " (" + p.Paused.Reason + ")"
 	}

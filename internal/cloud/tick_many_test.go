@@ -108,11 +108,11 @@ func (m *minute) push(t *testing.T, many int) {
 		turns <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turns }()
-			p := host.Push{Project: fmt.Sprint("p", i), Revision: host.Revision{Name: "r", CreatedAt: time.Now(), Archive: "a"}, Schedules: map[string]func(*host.Schedule) host.Times{}}
+			p := host.Push{Project: fmt.Sprint("p", i), Revision: host.Revision{Name: "r", CreatedAt: time.Now(), Archive: "a"}, Schedules: map[string]host.NextTimes{}}
 			for j := range min(each, many-i) {
 				name, due := fmt.Sprint("w", j), m.base.Add(time.Duration((i+j)%60)*time.Second)
 				p.Workflows = append(p.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: param.New("+a", param.New("echo>", "x"))})
-				p.Schedules[name] = func(*host.Schedule) host.Times { return host.Times{Run: due, Session: due} }
+				p.Schedules[name] = func(*host.Schedule, bool) host.Times { return host.Times{Run: due, Session: due} }
 			}
 			if _, err := m.DB.Push(t.Context(), p); err != nil {
 				t.Error(err)

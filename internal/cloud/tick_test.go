@@ -79,11 +79,11 @@ func TestTickMany(t *testing.T) {
 	due := now.Add(50 * time.Second).Truncate(time.Second)
 	const each = 50
 	for i := 0; i < many; i += each {
-		p := host.Push{Project: fmt.Sprint("p", i), Revision: host.Revision{Name: "r", CreatedAt: time.Now(), Archive: "a"}, Schedules: map[string]func(*host.Schedule) host.Times{}}
+		p := host.Push{Project: fmt.Sprint("p", i), Revision: host.Revision{Name: "r", CreatedAt: time.Now(), Archive: "a"}, Schedules: map[string]host.NextTimes{}}
 		for j := range min(each, many-i) {
 			name := fmt.Sprint("w", j)
 			p.Workflows = append(p.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: param.New("+a", param.New("echo>", "x"))})
-			p.Schedules[name] = func(*host.Schedule) host.Times { return host.Times{Run: due, Session: due} }
+			p.Schedules[name] = func(*host.Schedule, bool) host.Times { return host.Times{Run: due, Session: due} }
 		}
 		if _, err := e.DB.Push(t.Context(), p); err != nil {
 			t.Fatal(err)

@@ -23,11 +23,11 @@ func TestMovedWhileRead(t *testing.T) {
 	const many = 900 // more than one part
 	o := options(t)
 	db, _ := open(t, o)
-	p := host.Push{Site: 1, Project: "demo", Schedules: map[string]func(*host.Schedule) host.Times{}, Revision: host.Revision{Name: "r", CreatedAt: instant(0)}}
+	p := host.Push{Site: 1, Project: "demo", Schedules: map[string]host.NextTimes{}, Revision: host.Revision{Name: "r", CreatedAt: instant(0)}}
 	for i := range int64(many) {
 		name := fmt.Sprint("w", i)
 		p.Workflows = append(p.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: param.New("+a", param.New("echo>", name))})
-		p.Schedules[name] = func(*host.Schedule) host.Times { return host.Times{Run: instant(10 + i), Session: instant(5)} }
+		p.Schedules[name] = func(*host.Schedule, bool) host.Times { return host.Times{Run: instant(10 + i), Session: instant(5)} }
 	}
 	if _, err := db.Push(t.Context(), p); err != nil {
 		t.Fatal(err)

@@ -291,7 +291,7 @@ func (x *pushing) scheduleAction(name string, definition int64) action {
 		when = unchanged(old)
 	}
 	s.Workflow = host.Ref{ID: definition, Name: name}
-	s.Times, s.UpdatedAt = x.Schedules[name](shown), at
+	s.Times, s.UpdatedAt = x.Schedules[name](shown, !x.row.Paused.IsZero()), at
 	return action{put: scheduleItem(s), when: when}
 }
 

@@ -18,11 +18,11 @@ func instant(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 
 // pushed pushes a project with workflows "w0", "w1" ... that all have a schedule.
 func pushed(t testing.TB, db *dynamo.DB, revision string, workflows int) host.Project {
 	t.Helper()
-	p := host.Push{Site: 1, Project: "demo", Schedules: map[string]func(*host.Schedule) host.Times{}, Revision: host.Revision{Name: revision, CreatedAt: instant(0)}}
+	p := host.Push{Site: 1, Project: "demo", Schedules: map[string]host.NextTimes{}, Revision: host.Revision{Name: revision, CreatedAt: instant(0)}}
 	for i := range workflows {
 		name := fmt.Sprint("w", i)
 		p.Workflows = append(p.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: param.New("+a", param.New("echo>", name))})
-		p.Schedules[name] = func(*host.Schedule) host.Times {
+		p.Schedules[name] = func(*host.Schedule, bool) host.Times {
 			return host.Times{Run: instant(10), Session: instant(5)}
 		}
 	}

@@ -161,11 +161,14 @@ type Push struct {
 	Project   string
 	Revision  Revision // Name, CreatedAt, Archive, ArchiveMD5, UserInfo
 	Workflows []dig.Workflow
-	// Schedules says, by name of the workflow, what its schedule becomes; old is nil when
-	// there is none yet. Schedules of names that are not here are deleted. The functions are
-	// pure and may be called more than once.
-	Schedules map[string]func(old *Schedule) Times
+	// Schedules says, by name of the workflow, what its schedule becomes. Schedules of names that
+	// are not here are deleted.
+	Schedules map[string]NextTimes
 }
+
+// NextTimes says what a schedule becomes with a new revision; old is nil when there is none yet, and paused says whether the project is.
+// It is pure and may be called more than once.
+type NextTimes func(old *Schedule, paused bool) Times
 
 // ProjectQuery selects projects of a site.
 type ProjectQuery struct {

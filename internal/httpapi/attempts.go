@@ -219,7 +219,8 @@ func (c *call) reason() (string, error) {
 	if err := c.read(&b, true); err != nil || b.Reason == nil {
 		return "", err
 	}
-	return *b.Reason, nil
+	c.why = *b.Reason
+	return c.why, nil
 }
 
 func pauseAttempt(c *call) (any, error) {

@@ -15,7 +15,7 @@ func (c *call) audit(rt *route, outcome error) {
 	if c.Auth.Audit == nil || c.dry || outcome != nil && !errors.As(outcome, &denied) {
 		return
 	}
-	r := host.Record{At: c.Now().UTC(), Site: c.actor.Site, Who: c.actor.Name, Action: rt.change, Target: c.target}
+	r := host.Record{At: c.Now().UTC(), Site: c.actor.Site, Who: c.actor.Name, Action: rt.change, Target: c.target, Detail: c.why}
 	if r.Target == "" {
 		r.Target = strings.TrimPrefix(c.r.URL.Path, "/api/")
 	}

@@ -23,7 +23,9 @@ type call struct {
 	actor Actor
 	// target is what a change was made to, for the audit log.
 	target string
-	dry    bool // nothing was changed: a dry run
+	// why is the reason that the caller has given for it, for the audit log; "" for none.
+	why string
+	dry bool // nothing was changed: a dry run
 	// mostBody is the size of a JSON body where it is less than that of all.
 	mostBody int64
 }

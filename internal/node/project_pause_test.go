@@ -93,11 +93,11 @@ func TestProjectPauseSchedule(t *testing.T) {
 		schedule string
 		want     []string
 	}{
-		"held":  {"hourly>: '30:00'", []string{"01T00:00:00 at 01T03:21:00.000", "01T01:00:00 at 01T03:21:00.000", "01T02:00:00 at 01T03:21:00.000", "01T03:00:00 at 01T03:30:00.000"}},
-		"daily": {"daily>: '02:00:00'", []string{"01T00:00:00 at 01T03:21:00.000"}},
-		"too late after a while": {"hourly>: '30:00'\nskip_delayed_by: 100m", []string{"01T02:00:00 at 01T03:21:00.000",
+		"held":  {"hourly>: '30:00'", []string{"01T00:00:00 at 01T03:20:00.000", "01T01:00:00 at 01T03:20:00.000", "01T02:00:00 at 01T03:20:00.000", "01T03:00:00 at 01T03:30:00.000"}},
+		"daily": {"daily>: '02:00:00'", []string{"01T00:00:00 at 01T03:20:00.000"}},
+		"too late after a while": {"hourly>: '30:00'\nskip_delayed_by: 100m", []string{"01T02:00:00 at 01T03:20:00.000",
 			"01T03:00:00 at 01T03:30:00.000"}},
-		"latest": {"hourly>: '30:00'\ncatch_up: latest", []string{"01T02:00:00 at 01T03:21:00.000", "01T03:00:00 at 01T03:30:00.000"}},
+		"latest": {"hourly>: '30:00'\ncatch_up: latest", []string{"01T02:00:00 at 01T03:20:00.000", "01T03:00:00 at 01T03:30:00.000"}},
 		"none":   {"hourly>: '30:00'\ncatch_up: none", []string{"01T03:00:00 at 01T03:30:00.000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,6 +114,37 @@ func TestProjectPauseSchedule(t *testing.T) {
 				p.release()
 				pass(20 * time.Minute)
 				want(t, "fired", p.fired(), c.want)
+			})
+		})
+	}
+}
+
+// TestProjectPausePush proves that a push while the project is paused loses no session that is held, of a schedule that has run and of one that never has.
+func TestProjectPausePush(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]time.Duration{"has run": 75 * time.Minute, "never ran": 15 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				p := w.serve()
+				p.push("main.dig", scheduled("hourly>: '30:00'"))
+				pass(before)
+				ran := len(p.fired())
+				p.hold()
+				pass(2 * time.Hour)
+				for range 2 {
+					p.push("main.dig", scheduled("hourly>: '30:00'"), "more.dig", "+a: {work>: a}\n")
+					pass(20 * time.Minute)
+				}
+				p.release()
+				pass(10 * time.Minute)
+				var sessions []string
+				for _, f := range p.fired()[ran:] {
+					sessions = append(sessions, f[3:8])
+				}
+				first := p.fired()[0][3:8]
+				want(t, "first session", first, "00:00")
+				want(t, "sessions after the pause", sessions, []string{"00:00", "01:00", "02:00", "03:00"}[ran:ran+3])
 			})
 		})
 	}

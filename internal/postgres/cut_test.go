@@ -39,7 +39,7 @@ func setScene(t testing.TB, db *DB) *scene {
 func pushOf(project, revision string) host.Push {
 	return host.Push{Site: 1, Project: project, Revision: host.Revision{Name: revision, CreatedAt: at(0), Archive: "a"},
 		Workflows: []dig.Workflow{{Name: "main", Zone: "UTC", Config: param.New("+a", param.New("echo>", "x"))}},
-		Schedules: map[string]func(*host.Schedule) host.Times{"main": func(*host.Schedule) host.Times { return host.Times{Run: at(1 << 20), Session: at(1 << 20)} }}}
+		Schedules: map[string]host.NextTimes{"main": func(*host.Schedule, bool) host.Times { return host.Times{Run: at(1 << 20), Session: at(1 << 20)} }}}
 }
 
 func at(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 0).UTC() }

@@ -24,7 +24,7 @@ func (db *DB) Push(ctx context.Context, p host.Push) (pushed host.Project, err e
 
 func (c *conn) push(p host.Push) (host.Project, error) {
 	var none host.Project
-	project, err := c.projectOf(p)
+	project, paused, err := c.projectOf(p)
 	if err != nil {
 		return host.Project{ID: project}, err
 	}
@@ -51,34 +51,39 @@ func (c *conn) push(p host.Push) (host.Project, error) {
 			return none, err
 		}
 	}
-	if err := c.reschedule(p, project, definitions); err != nil {
+	if err := c.reschedule(p, project, paused, definitions); err != nil {
 		return none, err
 	}
 	made, _, err := one(c, scanProject, selectProject+"WHERE p.id = $1", project)
 	return made, err
 }
 
-// projectOf finds the project, or makes it, and locks it: pushes of one project come one after the other, while attempts of it are started. ErrConflict when it
+// projectOf finds the project, or makes it, and locks it: pushes of one project come one after the other, while attempts of it are started. It says whether it is paused. ErrConflict when it
 // has the revision.
-func (c *conn) projectOf(p host.Push) (int64, error) {
+func (c *conn) projectOf(p host.Push) (id int64, paused bool, err error) {
 	for range tries {
-		project, exists, err := one(c, (*row).id, "SELECT id FROM projects WHERE site_id = $1 AND name = $2 FOR NO KEY UPDATE", p.Site, p.Project)
+		found, exists, err := one(c, scanPaused, "SELECT id, paused_at FROM projects WHERE site_id = $1 AND name = $2 FOR NO KEY UPDATE", p.Site, p.Project)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if exists {
-			_, taken, err := one(c, (*row).id, "SELECT id FROM revisions WHERE project_id = $1 AND name = $2", project, p.Revision.Name)
+			_, taken, err := one(c, (*row).id, "SELECT id FROM revisions WHERE project_id = $1 AND name = $2", found.ID, p.Revision.Name)
 			if err == nil && taken {
 				err = host.ErrConflict
 			}
-			return project, err
+			return found.ID, !found.Paused.IsZero(), err
 		}
-		project, err = c.insert("INSERT INTO projects (site_id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (site_id, name) DO NOTHING RETURNING id", p.Site, p.Project, p.Revision.CreatedAt)
-		if err != nil || project != 0 {
-			return project, err
+		id, err = c.insert("INSERT INTO projects (site_id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT (site_id, name) DO NOTHING RETURNING id", p.Site, p.Project, p.Revision.CreatedAt)
+		if err != nil || id != 0 {
+			return id, false, err
 		} // another transaction has made it, or deleted it, in between
 	}
-	return 0, fmt.Errorf("push: %w: the project comes and goes", host.ErrUnavailable)
+	return 0, false, fmt.Errorf("push: %w: the project comes and goes", host.ErrUnavailable)
+}
+
+// scanPaused reads of a project as much as a push must know.
+func scanPaused(r *row) host.Project {
+	return host.Project{ID: r.id(), Paused: host.Pause{At: r.time()}}
 }
 
 // configOf finds the text of a workflow among those of the project, or stores it.
@@ -94,7 +99,7 @@ func (c *conn) configOf(project int64, w dig.Workflow) (int64, error) {
 
 // reschedule brings the schedules of a project in line with its newest revision. They are locked: none moves between the look
 // and the change.
-func (c *conn) reschedule(p host.Push, project int64, definitions map[string]int64) error {
+func (c *conn) reschedule(p host.Push, project int64, paused bool, definitions map[string]int64) error {
 	list, err := collect(c, scanSchedule, selectSchedule+"WHERE s.project_id = $1 ORDER BY s.id FOR UPDATE OF s", project)
 	if err != nil {
 		return err
@@ -114,15 +119,15 @@ func (c *conn) reschedule(p host.Push, project int64, definitions map[string]int
 		if !ok {
 			return errors.New("push: schedule of " + name + ", which is no workflow of the revision")
 		}
-		if err := c.schedule(p, project, definition, name, old[name]); err != nil {
+		if err := c.schedule(p, project, definition, name, p.Schedules[name](old[name], paused), old[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *conn) schedule(p host.Push, project, definition int64, name string, old *host.Schedule) error {
-	t, at := p.Schedules[name](old), p.Revision.CreatedAt
+func (c *conn) schedule(p host.Push, project, definition int64, name string, t host.Times, old *host.Schedule) error {
+	at := p.Revision.CreatedAt
 	if old != nil {
 		_, err := c.exec("UPDATE schedules SET workflow_definition_id = $1, next_run_time = $2, next_schedule_time = $3, last_session_time = $4, updated_at = $5 WHERE id = $6",
 			definition, t.Run, t.Session, t.Last, at, old.ID)

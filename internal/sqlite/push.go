@@ -23,7 +23,7 @@ func (db *DB) Push(ctx context.Context, p host.Push) (pushed host.Project, err e
 
 func (c *conn) push(p host.Push) (host.Project, error) {
 	var none host.Project
-	project, err := c.projectOf(p)
+	project, paused, err := c.projectOf(p)
 	if err != nil {
 		return host.Project{ID: project}, err
 	}
@@ -50,27 +50,33 @@ func (c *conn) push(p host.Push) (host.Project, error) {
 			return none, err
 		}
 	}
-	if err := c.reschedule(p, project, definitions); err != nil {
+	if err := c.reschedule(p, project, paused, definitions); err != nil {
 		return none, err
 	}
 	made, _, err := one(c, scanProject, selectProject+"WHERE p.id = ?", project)
 	return made, err
 }
 
-// projectOf finds the project, or makes it. ErrConflict when it has the revision.
-func (c *conn) projectOf(p host.Push) (int64, error) {
-	project, exists, err := one(c, (*row).id, "SELECT id FROM projects WHERE site_id = ? AND name = ?", p.Site, p.Project)
+// projectOf finds the project, or makes it, and says whether it is paused. ErrConflict when it has the revision.
+func (c *conn) projectOf(p host.Push) (id int64, paused bool, err error) {
+	found, exists, err := one(c, scanPaused, "SELECT id, paused_at FROM projects WHERE site_id = ? AND name = ?", p.Site, p.Project)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if !exists {
-		return c.insert("INSERT INTO projects (site_id, name, created_at) VALUES (?, ?, ?)", p.Site, p.Project, p.Revision.CreatedAt)
+		id, err = c.insert("INSERT INTO projects (site_id, name, created_at) VALUES (?, ?, ?)", p.Site, p.Project, p.Revision.CreatedAt)
+		return id, false, err
 	}
-	_, taken, err := one(c, (*row).id, "SELECT id FROM revisions WHERE project_id = ? AND name = ?", project, p.Revision.Name)
+	_, taken, err := one(c, (*row).id, "SELECT id FROM revisions WHERE project_id = ? AND name = ?", found.ID, p.Revision.Name)
 	if err == nil && taken {
 		err = host.ErrConflict
 	}
-	return project, err
+	return found.ID, !found.Paused.IsZero(), err
+}
+
+// scanPaused reads of a project as much as a push must know.
+func scanPaused(r *row) host.Project {
+	return host.Project{ID: r.id(), Paused: host.Pause{At: r.time()}}
 }
 
 // configOf finds the text of a workflow among those of the project, or stores it.
@@ -85,7 +91,7 @@ func (c *conn) configOf(project int64, w dig.Workflow) (int64, error) {
 }
 
 // reschedule brings the schedules of a project in line with its newest revision.
-func (c *conn) reschedule(p host.Push, project int64, definitions map[string]int64) error {
+func (c *conn) reschedule(p host.Push, project int64, paused bool, definitions map[string]int64) error {
 	list, err := collect(c, scanSchedule, selectSchedule+"WHERE s.project_id = ?", project)
 	if err != nil {
 		return err
@@ -105,15 +111,15 @@ func (c *conn) reschedule(p host.Push, project int64, definitions map[string]int
 		if !ok {
 			return errors.New("push: schedule of " + name + ", which is no workflow of the revision")
 		}
-		if err := c.schedule(p, project, definition, name, old[name]); err != nil {
+		if err := c.schedule(p, project, definition, name, p.Schedules[name](old[name], paused), old[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *conn) schedule(p host.Push, project, definition int64, name string, old *host.Schedule) error {
-	t, at := p.Schedules[name](old), p.Revision.CreatedAt
+func (c *conn) schedule(p host.Push, project, definition int64, name string, t host.Times, old *host.Schedule) error {
+	at := p.Revision.CreatedAt
 	if old != nil {
 		_, err := c.exec("UPDATE schedules SET workflow_definition_id = ?, next_run_time = ?, next_schedule_time = ?, last_session_time = ?, updated_at = ? WHERE id = ?",
 			definition, t.Run, t.Session, t.Last, at, old.ID)

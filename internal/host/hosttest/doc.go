@@ -104,13 +104,13 @@ func instant(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 
 
 // push pushes workflows of a name each, those of schedules at the times given.
 func push(ctx context.Context, s Stores, site int64, project, revision string, workflows []string, schedules map[string]host.Times) (host.Project, error) {
-	p := host.Push{Site: site, Project: project, Schedules: map[string]func(*host.Schedule) host.Times{},
+	p := host.Push{Site: site, Project: project, Schedules: map[string]host.NextTimes{},
 		Revision: host.Revision{Name: revision, CreatedAt: instant(0), Archive: "a/" + revision, ArchiveMD5: []byte{1, 2}, UserInfo: param.New("user", "me")}}
 	for _, name := range workflows {
 		p.Workflows = append(p.Workflows, dig.Workflow{Name: name, Zone: "Asia/Tokyo", Config: config(name)})
 	}
 	for name, times := range schedules {
-		p.Schedules[name] = func(*host.Schedule) host.Times { return times }
+		p.Schedules[name] = func(*host.Schedule, bool) host.Times { return times }
 	}
 	return s.Projects.Push(ctx, p)
 }

@@ -67,9 +67,9 @@ func schedulesPush(t *testing.T, s Stores) {
 	for _, name := range []string{"a", "c"} {
 		second.Workflows = append(second.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: config(name)})
 	}
-	second.Schedules = map[string]func(*host.Schedule) host.Times{
-		"a": func(o *host.Schedule) host.Times { old = o; return times(30) },
-		"c": func(o *host.Schedule) host.Times {
+	second.Schedules = map[string]host.NextTimes{
+		"a": func(o *host.Schedule, _ bool) host.Times { old = o; return times(30) },
+		"c": func(o *host.Schedule, _ bool) host.Times {
 			if o != nil {
 				t.Errorf("a new schedule has an old one: %+v", o)
 			}
