@@ -2,8 +2,8 @@
 
 LocalStack's poller waits for the end of each invocation before it receives again: a function
 behind a queue would never run beside itself, and no message would ever come a second time
-while its first receiver is still at work. AWS begins with five batches at once; a FIFO queue
-itself holds back what is behind a message in flight.
+while its first receiver is still at work. AWS begins with five batches at once and adds 300 a minute
+for as long as messages wait; a FIFO queue itself holds back what is behind a message in flight.
 
 Nor does LocalStack's poller try again what was throttled: the message would be away for the whole
 visibility of its queue. AWS's does, ever more slowly, until that time is over, and then gives it up.
@@ -27,9 +27,12 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from localstack.services.lambda_.event_source_mapping import esm_worker
 from localstack.services.edge import ROUTER
 from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
+from localstack.services.lambda_.event_source_mapping.pollers.poller import EmptyPollResultsException
 from werkzeug import Request, Response
 
 AT_ONCE = int(os.environ.get("LSPROC_BATCHES", "5"))
+MOST = int(os.environ.get("LSPROC_MOST_BATCHES", "20"))  # each is a process of this machine
+GROWTH = 0.2  # seconds until one more may be under way
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5  # seconds between two tries of a throttled batch
 DROPS = {}  # name of a queue -> Drops
 
@@ -50,6 +53,47 @@ class Drops:
             return hit
 
 
+class Batches:
+    """The batches of a queue that are under way: more and more of them while all that may be are, and messages wait."""
+
+    def __init__(self):
+        self.pool = ThreadPoolExecutor(MOST, thread_name_prefix="lsproc-batch")
+        self.changed = threading.Condition()
+        self.under_way, self.allowed = 0, AT_ONCE
+        self.grows = None  # from when on another one may be allowed
+
+    def wait(self):
+        """Waits until another one may begin."""
+        with self.changed:
+            while self.under_way >= self.allowed:
+                now = time.monotonic()
+                if self.grows is not None and now >= self.grows and self.allowed < MOST:
+                    self.allowed += 1
+                    self.grows = None
+                    continue
+                if self.grows is None:
+                    self.grows = now + GROWTH
+                self.changed.wait(self.grows - now if self.allowed < MOST else None)
+
+    def begin(self, call):
+        self.wait()
+        with self.changed:
+            self.under_way += 1
+        self.pool.submit(self._run, call)
+
+    def _run(self, call):
+        try:
+            call()
+        finally:
+            with self.changed:
+                self.under_way -= 1
+                self.changed.notify()
+
+    def nothing_waits(self):
+        with self.changed:
+            self.allowed, self.grows = AT_ONCE, None
+
+
 def register():
     ROUTER.add("/_lsproc/receives/<queue>", _receives, methods=["PUT", "GET", "DELETE"])
 
@@ -68,19 +112,20 @@ def side_by_side():
     poll_events, handle_messages = poller.poll_events, poller.handle_messages
 
     def poll(self):
-        if not hasattr(self, "lsproc_pool"):
-            self.lsproc_pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="lsproc-batch")
-            self.lsproc_free = threading.Semaphore(AT_ONCE)
-        with self.lsproc_free:
-            pass  # else what is received would have to wait here, in flight
-        poll_events(self)
+        if not hasattr(self, "lsproc_batches"):
+            self.lsproc_batches = Batches()
+        self.lsproc_batches.wait()  # else what is received would have to wait here, in flight
+        try:
+            poll_events(self)
+        except EmptyPollResultsException:
+            self.lsproc_batches.nothing_waits()
+            raise
 
     def handle(self, messages):
         drops = DROPS.get(self.source_arn.rsplit(":", 1)[-1])
         if drops is not None and drops.hit():
             return
-        self.lsproc_free.acquire()
-        self.lsproc_pool.submit(run, self, messages)
+        self.lsproc_batches.begin(lambda: run(self, messages))
 
     def run(self, messages):
         try:
@@ -90,8 +135,6 @@ def side_by_side():
                 invoke(self, messages)
         except Exception as e:  # a failed batch comes again when its time is over
             sqs_poller.LOG.warning("Batch of %s failed: %s", self.source_arn, e)
-        finally:
-            self.lsproc_free.release()
 
     def invoke(self, messages):
         end, wait = None, FIRST_WAIT
