@@ -119,7 +119,7 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	if ask.By != 0 {
 		return d.displaced(ctx, ask)
 	}
-	claim, asked := claimOf(d.attempt.id, ask), named(use, ask.Pool)
+	claim, asked, again := claimOf(d.attempt.id, ask), named(use, ask.Pool), d.message.Count > 1
 	refs := poolsOf(row, asked)
 	woken := host.PoolRef{Site: ask.Site, Project: ask.Project, Name: ask.Pool}
 	switch now {
@@ -139,13 +139,13 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 		return d.settle(ctx, ask, ref, outcome, refs)
 	case engine.TryHas:
 		for _, ref := range refs {
-			if _, err := d.Slots.Run(ctx, ref, pool.Tidy(claim)); err != nil {
+			if _, err := d.Slots.Run(ctx, ref, pool.Tidy(claim, again)); err != nil {
 				return err
 			}
 		}
 		return d.apply(ctx, d.attempt, propose(d.guard)) // what an earlier delivery left to be done
 	}
-	if err := d.giveUpSlots(ctx, refs, claim); err != nil || row.Done {
+	if err := d.giveUpSlots(ctx, refs, claim, again); err != nil || row.Done {
 		return err
 	}
 	return d.apply(ctx, d.attempt, propose(d.guard)) // also where the attempt has ended by this message, and nobody was told yet
@@ -188,7 +188,7 @@ func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Atte
 // acquire tries for the slots of the first pool that there is.
 func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Claim, slots pool.Runner) (host.PoolRef, pool.Outcome, error) {
 	for _, ref := range refs {
-		o, err := slots.Run(ctx, ref, pool.Acquire(c))
+		o, err := slots.Run(ctx, ref, pool.Acquire(c, d.message.Count > 1))
 		if err != nil || o != pool.Missing {
 			return ref, o, err
 		}
@@ -196,9 +196,10 @@ func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Clai
 	return refs[len(refs)-1], pool.Missing, nil
 }
 
-func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.Claim) error {
+// giveUpSlots gives up what a try that is over has. again says that this message may have done some of it before.
+func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.Claim, again bool) error {
 	for _, ref := range refs {
-		if _, err := d.Slots.Run(ctx, ref, pool.Release(c, true)); err != nil {
+		if _, err := d.Slots.Run(ctx, ref, pool.GiveUp(c, again)); err != nil {
 			return err
 		}
 	}
@@ -235,7 +236,7 @@ func (d *delivery) settle(ctx context.Context, ask events.SlotsAsk, ref host.Poo
 	case now == engine.TryHas: // another message told the log of the same slots
 		return nil
 	}
-	return d.giveUpSlots(ctx, refs, claimOf(d.attempt.id, ask))
+	return d.giveUpSlots(ctx, refs, claimOf(d.attempt.id, ask), true)
 }
 
 // errWaitsAgain is said of a try that waits although the log did not take what it got.

@@ -8,7 +8,8 @@
 //
 // Three rules carry it. A worker takes all slots of its claim in one call, and only if everybody before it in
 // the line fits as well. It stops waiting only after a read that began when its claim was in the line. Whoever
-// has taken or freed slots, or left the line, reads the pool again and wakes those at the head who fit now.
+// has taken or freed slots, or left the line, reads the pool again and wakes those at the head who fit now; who has
+// changed nothing wakes nobody, or messages that come too late would breed others.
 //
 // Nobody is given a slot by another worker, and no slot is freed by a clock: who was woken tries again, and a
 // slot is freed when the log of its holder says that the try is over. So no answer can be lost, and a slow task

@@ -48,20 +48,21 @@ func (r Runner) Sized(size int, resize bool) Runner {
 	return r
 }
 
-// line reads a pool.
-func (r Runner) line(ctx context.Context, ref host.PoolRef) (host.Line, error) {
-	l, err := r.Semaphore.Line(ctx, ref, 0)
+// line reads a pool. resized: it has another size for this call.
+func (r Runner) line(ctx context.Context, ref host.PoolRef) (l host.Line, resized bool, err error) {
+	l, err = r.Semaphore.Line(ctx, ref, 0)
 	if err != nil || r.size == 0 || l.Slots == r.size || l.Slots > 0 && !r.resize {
-		return l, err
+		return l, false, err
 	}
 	if _, err := r.pools.SetPool(ctx, ref, r.size, r.Now()); err != nil {
-		return l, err
+		return l, false, err
 	}
-	return r.Semaphore.Line(ctx, ref, 0)
+	l, err = r.Semaphore.Line(ctx, ref, 0)
+	return l, true, err
 }
 
 // Run runs a turn to its end. After an error nobody knows what was done of it: the turn must be run anew, from its
-// beginning, until it succeeds.
+// beginning and as one that is made again, until it succeeds.
 func (r Runner) Run(ctx context.Context, pool host.PoolRef, t Turn) (Outcome, error) {
 	for {
 		call := t.Next()
@@ -80,10 +81,11 @@ func (r Runner) call(ctx context.Context, pool host.PoolRef, t Turn, c Call) (Tu
 	var err error
 	switch c.Kind {
 	case Read:
-		l, err := r.line(ctx, pool)
+		l, resized, err := r.line(ctx, pool)
 		if err != nil {
 			return t, err
 		}
+		t.settled = t.settled && !resized
 		return t.Saw(l), nil
 	case Take:
 		err = r.Semaphore.TakeSlots(ctx, pool, t.claim, c.Numbers, c.InLine, r.Now())

@@ -41,10 +41,10 @@ func (s *shop) wake(_ context.Context, _ host.PoolRef, claims []host.Claim) erro
 }
 
 // do runs a turn, with another process after each crash, until it succeeds.
-func (s *shop) do(turn pool.Turn) pool.Outcome {
-	for {
+func (s *shop) do(turn func(again bool) pool.Turn) pool.Outcome {
+	for again := false; ; again = true {
 		w := pool.Runner{Semaphore: s.faults.Process().Semaphore(s.store), Wake: s.wake, Now: time.Now}
-		o, err := w.Run(s.t.Context(), s.ref, turn)
+		o, err := w.Run(s.t.Context(), s.ref, turn(again))
 		if err == nil {
 			return o
 		}
@@ -55,15 +55,23 @@ func (s *shop) do(turn pool.Turn) pool.Outcome {
 	}
 }
 
+func acquire(c host.Claim) func(again bool) pool.Turn {
+	return func(again bool) pool.Turn { return pool.Acquire(c, again) }
+}
+
+func release(c host.Claim) func(again bool) pool.Turn {
+	return func(bool) pool.Turn { return pool.Release(c, false) }
+}
+
 // task runs one try: it gets its slots, uses them for a while, and gives them up.
 func (s *shop) task(c host.Claim) {
-	for s.do(pool.Acquire(c)) != pool.Granted {
+	for s.do(acquire(c)) != pool.Granted {
 		<-s.woken[c.Holder]
 	}
 	s.use(c.Slots)
 	time.Sleep(time.Second) // of the simulated clock
 	s.use(-c.Slots)
-	s.do(pool.Release(c, false))
+	s.do(release(c))
 }
 
 func (s *shop) use(slots int) {
@@ -159,7 +167,7 @@ func runLists(t *testing.T, seed uint64) {
 		}
 		all.Go(func() {
 			for _, s := range mine {
-				for s.do(pool.Acquire(c)) != pool.Granted {
+				for s.do(acquire(c)) != pool.Granted {
 					<-s.woken[c.Holder]
 				}
 				s.use(1)
@@ -167,7 +175,7 @@ func runLists(t *testing.T, seed uint64) {
 			time.Sleep(10 * time.Minute) // of the simulated clock: longer than any failure delays those who could run beside it
 			for _, s := range mine {
 				s.use(-1)
-				s.do(pool.Release(c, false))
+				s.do(release(c))
 			}
 		})
 	}
@@ -213,14 +221,14 @@ func TestHeld(t *testing.T) {
 		}
 	}
 	one, two, three := host.Claim{Holder: "one", Slots: 1, Since: 1}, host.Claim{Holder: "two", Slots: 2, Since: 2}, host.Claim{Holder: "three", Slots: 3, Since: 3}
-	run(pool.Acquire(one), pool.Missing)
+	run(pool.Acquire(one, false), pool.Missing)
 	if _, err := db.SetPool(ctx, ref, 2, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	run(pool.Acquire(three), pool.TooLarge)
+	run(pool.Acquire(three, false), pool.TooLarge)
 	hold(true)
-	run(pool.Acquire(two), pool.Waiting)
-	run(pool.Acquire(one), pool.Waiting)
+	run(pool.Acquire(two, false), pool.Waiting)
+	run(pool.Acquire(one, false), pool.Waiting)
 	if len(woken) > 0 {
 		t.Errorf("%v were woken while the pool was held", woken)
 	}
@@ -228,14 +236,16 @@ func TestHeld(t *testing.T) {
 	if fmt.Sprint(woken) != "[one]" {
 		t.Errorf("%v were woken", woken)
 	}
-	run(pool.Acquire(two), pool.Waiting) // one is before it
-	run(pool.Acquire(one), pool.Granted)
-	run(pool.Tidy(one), pool.Granted)
+	run(pool.Acquire(two, false), pool.Waiting) // one is before it
+	run(pool.Acquire(one, false), pool.Granted)
+	if run(pool.Tidy(one, false), pool.Granted); fmt.Sprint(woken) != "[one]" {
+		t.Errorf("%v were woken by turns that change nothing", woken)
+	}
 	woken = nil
 	run(pool.Release(one, false), pool.Released)
 	if fmt.Sprint(woken) != "[two]" {
 		t.Errorf("%v were woken", woken)
 	}
-	run(pool.Acquire(two), pool.Granted)
+	run(pool.Acquire(two, false), pool.Granted)
 	run(pool.Release(two, true), pool.Released)
 }

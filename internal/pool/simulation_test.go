@@ -31,6 +31,7 @@ type simulated struct {
 	fault fault
 	blind bool // nobody looks after the pool
 
+	pace  int64 // how long a call or a message takes at most
 	slots int
 	taken []int   // the task that has the slot; -1: free
 	since []int64 // when it was taken
@@ -44,6 +45,7 @@ type simulated struct {
 	beside   []int // claims that fit beside the free slots
 	inUse    int
 	acquired int
+	woken    int // messages that told a claim to try again
 	crashes  int
 	worst    int64 // how long a claim stood beside free slots
 	wrong    string
@@ -52,9 +54,9 @@ type simulated struct {
 type simTask struct {
 	claim    host.Claim
 	life     life
-	messages message
-	busy     bool  // somebody works on a message of it
-	fits     int64 // since when it stands beside free slots; 0: it does not
+	messages []message // in the order in which they came
+	busy     bool      // somebody works on a message of it
+	fits     int64     // since when it stands beside free slots; 0: it does not
 }
 
 // simWorker is a worker of a task's message. own: the message is there until this worker has finished it.
@@ -62,7 +64,7 @@ type simWorker struct {
 	task    int
 	message message
 	own     bool
-	spared  bool // it does not crash: one crash for a delivery
+	again   bool // the message was received before: one crash for a message
 	turn    Turn
 }
 
@@ -91,17 +93,17 @@ func (s *simulated) after(ms int64, do func()) {
 }
 
 // soon is the time that a call takes.
-func (s *simulated) soon() int64 { return 1 + s.rand.Int64N(20) }
+func (s *simulated) soon() int64 { return 1 + s.rand.Int64N(s.pace) }
 
 func (s *simulated) happens(rate float64) bool { return s.rand.Float64() < rate }
 
 // simulate lets tasks come until so many have had slots, and go.
 func simulate(seed uint64, acquisitions int, r rates, change func(*simulated)) *simulated {
-	s := &simulated{rand: rand.New(rand.NewPCG(seed, 0)), rates: r, slots: 1 + int(seed%7)}
-	s.taken, s.since = slices.Repeat([]int{-1}, s.slots), make([]int64, s.slots)
+	s := &simulated{rand: rand.New(rand.NewPCG(seed, 0)), rates: r, pace: 20, slots: 1 + int(seed%7)}
 	if change != nil {
 		change(s)
 	}
+	s.taken, s.since = slices.Repeat([]int{-1}, s.slots), make([]int64, s.slots)
 	s.after(0, func() { s.arrive(acquisitions) })
 	s.after(checkEvery, s.lookAfter)
 	for len(s.agenda) > 0 && s.wrong == "" {
@@ -175,27 +177,26 @@ func (s *simulated) end(id int) {
 
 // tell sends a message to a task. Messages of one task are received one after the other.
 func (s *simulated) tell(id int, m message) {
-	s.tasks[id].messages |= m
+	s.tasks[id].messages = append(s.tasks[id].messages, m)
 	s.after(s.soon(), func() { s.receive(id) })
 }
 
 func (s *simulated) receive(id int) {
 	t := &s.tasks[id]
-	for _, m := range []message{ask, wake, over} {
-		if t.busy || t.messages&m == 0 {
-			continue
-		}
-		t.messages &^= m
-		s.work(id, m, false)
+	if t.busy || len(t.messages) == 0 {
+		return
 	}
+	m := t.messages[0]
+	t.messages = t.messages[1:]
+	s.work(id, m, false)
 }
 
 // work has a worker begin with a message, and now and then another one beside it.
-func (s *simulated) work(id int, m message, spared bool) {
+func (s *simulated) work(id int, m message, again bool) {
 	s.tasks[id].busy = true
 	for _, own := range []bool{true, false} {
 		if own || s.happens(s.rates.double) {
-			w := &simWorker{task: id, message: m, own: own, spared: spared}
+			w := &simWorker{task: id, message: m, own: own, again: again || !own}
 			s.after(s.soon(), func() {
 				w.turn = s.begin(w)
 				s.step(w)
@@ -208,11 +209,14 @@ func (s *simulated) begin(w *simWorker) Turn {
 	t := s.tasks[w.task]
 	switch t.life {
 	case wants:
-		return Acquire(t.claim)
+		return Acquire(t.claim, w.again)
 	case runs:
-		return Tidy(t.claim)
+		return Tidy(t.claim, w.again)
 	}
-	return Release(t.claim, w.message != over || t.life == killed)
+	if w.message == over {
+		return Release(t.claim, t.life == killed)
+	}
+	return GiveUp(t.claim, w.again)
 }
 
 // done ends a worker; its task may be told the next thing.
@@ -225,7 +229,7 @@ func (s *simulated) done(w *simWorker) {
 
 // step makes the next call of a worker, which may be its last, before or after it was carried out.
 func (s *simulated) step(w *simWorker) {
-	crash, lost := !w.spared && s.happens(s.rates.crash), !w.spared && s.happens(s.rates.lost)
+	crash, lost := !w.again && s.happens(s.rates.crash), !w.again && s.happens(s.rates.lost)
 	if (crash || lost) && s.happens(.5) {
 		s.again(w, crash)
 		return
@@ -366,6 +370,7 @@ func (s *simulated) free(id int, numbers []int) {
 
 func (s *simulated) wakeUp(c host.Claim) {
 	if id, err := strconv.Atoi(c.Holder); err == nil {
+		s.woken++
 		s.tell(id, wake)
 	}
 }
@@ -461,8 +466,22 @@ func TestSimulation(t *testing.T) {
 			if s.acquired < each || s.crashes == 0 {
 				t.Errorf("only %d tasks got slots, with %d crashes", s.acquired, s.crashes)
 			}
-			t.Logf("%d slots, %d of %d tasks had some, %d crashes, at most %d ms beside free ones", s.slots, s.acquired, len(s.tasks), s.crashes, s.worst)
+			t.Logf("%d slots, %d of %d tasks had some, %d crashes, %.2f wakes each, at most %d ms beside free ones", s.slots, s.acquired, len(s.tasks), s.crashes, float64(s.woken)/float64(s.acquired), s.worst)
 		})
+	}
+}
+
+// TestFewWakes proves that the messages which tell claims to try again do not breed: where many slots are free for as long as they are
+// under way, most come too late, and each of those must not send others.
+func TestFewWakes(t *testing.T) {
+	t.Parallel()
+	for _, pace := range []int64{20, 200, 500} {
+		s := simulate(1, 5_000, rates{}, func(s *simulated) { s.pace, s.slots = pace, 10 })
+		each := float64(s.woken) / float64(s.acquired)
+		t.Logf("calls of up to %d ms: %.2f wakes each", pace, each)
+		if s.wrong != "" || each > 4 {
+			t.Errorf("calls of up to %d ms: %.2f wakes each, and %q", pace, each, s.wrong)
+		}
 	}
 }
 

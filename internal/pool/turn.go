@@ -60,13 +60,20 @@ type Turn struct {
 	next    Kind
 	inLine  bool // the claim is in the line as far as is known, and was before the next read begins
 	crowded bool // others may be in the line
+	settled bool // there is nothing that others are to be woken for
 	outcome Outcome
 	numbers [host.MaxClaimSlots]int16 // one more than the number; 0 is none
 	wake    [maxWakes]host.Claim
 }
 
+// Each of those who have taken or freed slots, or left the line, or made the pool larger, wakes others for himself. So a turn that has
+// changed nothing wakes nobody: messages come too late where others are quicker, and each of them would send several. again says
+// that the message was received before, and that its earlier worker may have changed the pool and woken nobody.
+
 // Acquire begins a turn that wants the slots of a claim. It may be repeated until the slots are released.
-func Acquire(c host.Claim) Turn { return Turn{claim: c, aim: acquire, next: Read} }
+func Acquire(c host.Claim, again bool) Turn {
+	return Turn{claim: c, aim: acquire, next: Read, settled: !again}
+}
 
 // Release begins a turn that gives up the slots of a claim that is over. inLine says that the claim may be in the
 // line: it was never granted, or nobody knows.
@@ -78,9 +85,16 @@ func Release(c host.Claim, inLine bool) Turn {
 	return t
 }
 
-// Tidy begins a turn for a claim that was granted and is asked for again, as after a crash: it keeps its slots and
-// must not stay in the line, where it would be in the way.
-func Tidy(c host.Claim) Turn { return Turn{claim: c, aim: tidy, next: Read, outcome: Granted} }
+// GiveUp begins the turn of a message that asks for the slots of a claim which is over by then.
+func GiveUp(c host.Claim, again bool) Turn {
+	return Turn{claim: c, aim: release, next: Read, outcome: Released, settled: !again}
+}
+
+// Tidy begins a turn for a claim that was granted and is asked for again: it keeps its slots and must not stay in the line, where
+// it would be in the way.
+func Tidy(c host.Claim, again bool) Turn {
+	return Turn{claim: c, aim: tidy, next: Read, outcome: Granted, settled: !again}
+}
 
 // Claim is what the turn is about.
 func (t Turn) Claim() host.Claim { return t.claim }
@@ -167,11 +181,13 @@ func (t Turn) Done() Turn {
 			t.next, t.outcome = End, Granted
 			return t
 		}
-		t.next, t.inLine = Read, false
+		t.next, t.inLine, t.settled = Read, false, false
 	case Wake:
 		t.next = End
 	case Leave:
-		t.next, t.inLine = Read, false
+		t.next, t.inLine, t.settled = Read, false, false
+	case Free:
+		t.next, t.settled = Read, false
 	default:
 		t.next = Read
 	}
@@ -243,6 +259,9 @@ func start(c host.Claim, slots int) int {
 // waking ends the turn, after those were woken who are at the head of the line and fit.
 func (t Turn) waking(l host.Line) Turn {
 	t.next, t.wake = End, [maxWakes]host.Claim{}
+	if t.settled {
+		return t
+	}
 	for i, w := range Heads(l, t.claim.Holder, maxWakes) {
 		t.next, t.wake[i] = Wake, w
 	}

@@ -79,6 +79,7 @@ type worker struct {
 	task    int8
 	message message
 	owner   bool // the message is there for as long as this worker has not finished it
+	again   bool // the message was received before
 	turn    Turn
 	taken   [maxSlots]int8 // what was read of the pool
 	line    uint8
@@ -90,6 +91,7 @@ type world struct {
 	taken                   [maxSlots]int8 // one more than the task that has the slot; 0: free
 	line                    uint8          // a bit for each task
 	messages                [maxTasks]message
+	again                   [maxTasks]message // those that were received before
 	workers                 [maxWorkers]worker
 	kills, crashes, doubles int8
 }
@@ -157,7 +159,8 @@ func (s space) moves(w world) []move {
 			if w.messages[t]&m != 0 && w.workers[t].phase == idle { // messages of one attempt are received one after the other
 				to := w
 				to.messages[t] &^= m
-				to.workers[t] = worker{phase: loading, task: int8(t), message: m, owner: true}
+				to.again[t] &^= m
+				to.workers[t] = worker{phase: loading, task: int8(t), message: m, owner: true, again: w.again[t]&m != 0}
 				add(to, "%c receives %d", 'a'+t, m)
 			}
 		}
@@ -174,13 +177,14 @@ func (s space) moves(w world) []move {
 			to.workers[i] = worker{}
 			if x.owner {
 				to.messages[x.task] |= x.message
+				to.again[x.task] |= x.message
 			}
 			add(to, "worker %d crashes", i)
 		}
 		if w.doubles < s.doubles && w.workers[maxTasks].phase == idle && x.phase != loading {
 			to := w
 			to.doubles++
-			again := worker{phase: loading, task: x.task, message: x.message}
+			again := worker{phase: loading, task: x.task, message: x.message, again: true}
 			to.workers[maxTasks] = again
 			add(to, "worker %d has a double", i)
 			again.owner, to.workers[maxTasks], to.workers[maxTasks].owner = true, x, false
@@ -227,11 +231,11 @@ func (s space) begin(w world, x worker) Turn {
 	case x.message == over:
 		return Release(c, life == killed)
 	case life == wants:
-		return Acquire(c)
+		return Acquire(c, x.again)
 	case life == runs:
-		return Tidy(c)
+		return Tidy(c, x.again)
 	}
-	return Release(c, true)
+	return GiveUp(c, x.again)
 }
 
 // call makes the call that a worker's turn asks for.
