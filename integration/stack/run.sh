@@ -63,7 +63,7 @@ the_list() {
 # alone runs what kills functions, stops queues or counts calls, one after the other. ZERODAG_KILLS=200 and
 # ZERODAG_STARTS=1000 are what a release was proven with; what CI runs takes two minutes of it.
 alone() {
-  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestStartsAtOnce|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate' ./integration/stack
+  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestStartsAtOnce|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate|TestPoolOfTen' ./integration/stack
   ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/stackbench
 }
 
