@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,11 +17,12 @@ const (
 	late       = time.Minute        // after which a schedule that has not fired is late
 	mostComing = 10                 // schedules that come next
 	longest    = 7 * 24 * time.Hour // that an attempt runs, unless the server was set up otherwise
-	mostRead   = 1000               // attempts, and sessions
+	mostRead   = 1000               // attempts, sessions, and projects
 )
 
 // status is what `status` shows.
 type status struct {
+	Paused  []client.Project  `json:"paused"` // of which nothing starts
 	Running []client.Attempt  `json:"running"`
 	Failed  []client.Session  `json:"failed"` // whose last attempt failed within a day
 	Late    []client.Schedule `json:"late"`
@@ -52,6 +54,9 @@ func newStatus(s streams) *cobra.Command {
 				p.line("%s:", title)
 				p.WriteString(t.text(r.format == wideForm, columns, ink))
 			}
+			if len(found.Paused) > 0 {
+				part("Paused, so that nothing of it starts", pausedTable(found.Paused))
+			}
 			part("Running", attemptTable(now, found.Running))
 			part("Failed in the last day", sessionTable(found.Failed))
 			part("Late", scheduleTable(now, found.Late))
@@ -65,15 +70,16 @@ func newStatus(s streams) *cobra.Command {
 
 // status reads the attempts of a week, the sessions of a day, up to a thousand of each, and all schedules.
 func (r *remote) status(ctx context.Context, args []string, now time.Time) (status, error) {
-	found := status{Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}}
+	found := status{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}}
 	var project client.ID
-	if len(args) == 1 {
-		p, err := r.Project(ctx, args[0])
-		if err != nil {
-			return found, err
-		}
-		project = p.ID
+	projects, err := r.listProjects(ctx, args, client.Page{Count: mostRead}, "")
+	if err != nil {
+		return found, err
 	}
+	if len(args) == 1 {
+		project = projects[0].ID
+	}
+	found.Paused = append(found.Paused, slices.DeleteFunc(projects, func(p client.Project) bool { return p.Paused == nil })...)
 	partly, err := pages(func(p client.Page) ([]client.Session, error) { return r.Sessions(ctx, project, "", p) }, func(s client.Session) (client.ID, bool) {
 		a := s.LastAttempt
 		if a != nil && a.Done && !a.Success && now.Sub(a.CreatedAt) <= recently {
@@ -139,4 +145,12 @@ func (s *status) divide(schedules []client.Schedule, now time.Time) {
 			s.Next = append(s.Next, one)
 		}
 	}
+}
+
+func pausedTable(list []client.Project) *table {
+	t := newTable(column{title: "PROJECT", name: true}, column{title: "PAUSED"})
+	for _, p := range list {
+		t.add(p.Name, strings.TrimPrefix(pausedText(p.Paused), "paused "))
+	}
+	return t
 }
