@@ -3,7 +3,9 @@
 LocalStack's poller waits for the end of each invocation before it receives again: a function
 behind a queue would never run beside itself, and no message would ever come a second time
 while its first receiver is still at work. AWS begins with five batches at once and adds 300 a minute
-for as long as messages wait; a FIFO queue itself holds back what is behind a message in flight.
+for as long as messages wait; a FIFO queue itself holds back what is behind a message in flight. A batch
+of a FIFO queue has messages of several groups, as on AWS, and whoever looks at a queue waits there for
+a message: LocalStack's poller makes a batch of each group, and looks, then waits.
 
 Nor does LocalStack's poller try again what was throttled: the message would be away for the whole
 visibility of its queue. AWS's does, ever more slowly, until that time is over, and then gives it up.
@@ -23,8 +25,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from botocore.exceptions import ClientError, ConnectionClosedError
-from localstack.services.lambda_.event_source_mapping import esm_worker
+from botocore.exceptions import ClientError
 from localstack.services.edge import ROUTER
 from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
 from localstack.services.lambda_.event_source_mapping.pollers.poller import EmptyPollResultsException
@@ -34,6 +35,7 @@ AT_ONCE = int(os.environ.get("LSPROC_BATCHES", "5"))
 MOST = int(os.environ.get("LSPROC_MOST_BATCHES", "20"))  # each is a process of this machine
 GROWTH = 0.2  # seconds until one more may be under way
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5  # seconds between two tries of a throttled batch
+LOOK = 1  # seconds that a receive waits for a message; a mapping that is disabled ends after it
 DROPS = {}  # name of a queue -> Drops
 
 
@@ -114,12 +116,16 @@ def side_by_side():
     def poll(self):
         if not hasattr(self, "lsproc_batches"):
             self.lsproc_batches = Batches()
+            self.source_client.meta.events.register_first("provide-client-params.sqs.ReceiveMessage", patiently)
         self.lsproc_batches.wait()  # else what is received would have to wait here, in flight
         try:
             poll_events(self)
         except EmptyPollResultsException:
             self.lsproc_batches.nothing_waits()
-            raise
+
+    def patiently(params, **kwargs):
+        if "sqs_override_max_message_count" in params:  # a poller's: others may have the same client
+            params["WaitTimeSeconds"] = LOOK
 
     def handle(self, messages):
         drops = DROPS.get(self.source_arn.rsplit(":", 1)[-1])
@@ -129,10 +135,7 @@ def side_by_side():
 
     def run(self, messages):
         try:
-            try:
-                invoke(self, messages)
-            except ConnectionClosedError:  # a kept connection of LocalStack's to itself had just ended
-                invoke(self, messages)
+            invoke(self, messages)
         except Exception as e:  # a failed batch comes again when its time is over
             sqs_poller.LOG.warning("Batch of %s failed: %s", self.source_arn, e)
 
@@ -152,23 +155,10 @@ def side_by_side():
             wait = min(2 * wait, LONGEST_WAIT)
 
     poller.poll_events, poller.handle_messages = poll, handle
+    sqs_poller.split_by_message_group_id = lambda messages: {None: messages}
 
 
 def visibility(poller):
     """How many seconds a message of the poller's queue stays away once it was received."""
     attributes = poller.source_client.get_queue_attributes(QueueUrl=poller.queue_url, AttributeNames=["VisibilityTimeout"])
     return int(attributes["Attributes"]["VisibilityTimeout"])
-
-
-def at_once():
-    """The first look after a queue was found empty waits no longer than the later ones.
-
-    LocalStack begins with a second, whatever the setting for the longest wait says; on AWS
-    a message is there within milliseconds.
-    """
-    backoff = esm_worker.ExponentialBackoff
-
-    def bounded(initial_interval, max_interval):
-        return backoff(initial_interval=min(initial_interval, max_interval), max_interval=max_interval)
-
-    esm_worker.ExponentialBackoff = bounded
