@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from botocore.exceptions import ClientError
 from localstack.services.edge import ROUTER
+from localstack.services.lambda_.event_source_mapping import esm_worker
 from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
 from localstack.services.lambda_.event_source_mapping.pollers.poller import EmptyPollResultsException
 from werkzeug import Request, Response
@@ -118,6 +119,8 @@ def side_by_side():
             self.lsproc_batches = Batches()
             self.source_client.meta.events.register_first("provide-client-params.sqs.ReceiveMessage", patiently)
         self.lsproc_batches.wait()  # else what is received would have to wait here, in flight
+        if getattr(self, "lsproc_stopped", False):
+            return
         try:
             poll_events(self)
         except EmptyPollResultsException:
@@ -154,7 +157,17 @@ def side_by_side():
             time.sleep(wait * random.uniform(0.5, 1))
             wait = min(2 * wait, LONGEST_WAIT)
 
+    stop = esm_worker.EsmWorker.stop
+
+    def stop_and_wait(self):
+        """Whoever is told that a mapping is disabled may rely on it: nothing is received any more."""
+        self.poller.lsproc_stopped = True
+        stop(self)
+        if self._poller_thread is not None:
+            self._poller_thread.join(2 * LOOK)
+
     poller.poll_events, poller.handle_messages = poll, handle
+    esm_worker.EsmWorker.stop = stop_and_wait
     sqs_poller.split_by_message_group_id = lambda messages: {None: messages}
 
 
