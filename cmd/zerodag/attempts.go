@@ -141,10 +141,18 @@ func newAttempt(s streams) *cobra.Command {
 
 // pausedText says who has paused an attempt or a project, when and why; "" if nobody has.
 func pausedText(p *client.Paused) string {
+	if text := pausedBy(p); text != "" {
+		return "paused " + text
+	}
+	return ""
+}
+
+// pausedBy is pausedText without its first word.
+func pausedBy(p *client.Paused) string {
 	if p == nil {
 		return ""
 	}
-	text := "paused by " + cmp.Or(p.By, "somebody") + " at " + shortTime(&p.At)
+	text := "by " + cmp.Or(p.By, "somebody") + " at " + shortTime(&p.At)
 	if p.Reason != "" {
 		text += ": " + p.Reason
 	}

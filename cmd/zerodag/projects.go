@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +41,7 @@ func newProjects(s streams) *cobra.Command {
 		t := newTable(column{title: "PROJECT", name: true}, column{title: "ID"}, column{title: "REVISION", name: true}, column{title: "UPDATED"},
 			column{title: "PAUSED", spare: true}, column{title: "CREATED", wide: true}, column{title: "ARCHIVE TYPE", wide: true})
 		for _, one := range list {
-			t.add(one.Name, string(one.ID), one.Revision, shortTime(&one.UpdatedAt), strings.TrimPrefix(pausedText(one.Paused), "paused "), shortTime(&one.CreatedAt), one.ArchiveType)
+			t.add(one.Name, string(one.ID), one.Revision, shortTime(&one.UpdatedAt), pausedBy(one.Paused), shortTime(&one.CreatedAt), one.ArchiveType)
 		}
 		err = r.list(list, func(p printer) {
 			p.line("Projects")

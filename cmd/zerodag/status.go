@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ type status struct {
 	Failed  []client.Session  `json:"failed"` // whose last attempt failed within a day
 	Late    []client.Schedule `json:"late"`
 	Next    []client.Schedule `json:"next"`
-	// Partly is that there are more attempts or sessions of that time than were looked at.
+	// Partly is that there are more attempts or sessions of that time, or projects, than were looked at.
 	Partly bool `json:"partly"`
 }
 
@@ -62,13 +61,13 @@ func newStatus(s streams) *cobra.Command {
 			part("Late", scheduleTable(now, found.Late))
 			part("Next", scheduleTable(now, found.Next))
 			if found.Partly {
-				p.line("Only the last %d attempts and sessions were looked at.", mostRead)
+				p.line("Only the last %d attempts and sessions, and the first %d projects, were looked at.", mostRead, mostRead)
 			}
 		})
 	})
 }
 
-// status reads the attempts of a week, the sessions of a day, up to a thousand of each, and all schedules.
+// status reads the attempts of a week, the sessions of a day and the projects, up to a thousand of each, and all schedules.
 func (r *remote) status(ctx context.Context, args []string, now time.Time) (status, error) {
 	found := status{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}}
 	var project client.ID
@@ -79,6 +78,7 @@ func (r *remote) status(ctx context.Context, args []string, now time.Time) (stat
 	if len(args) == 1 {
 		project = projects[0].ID
 	}
+	found.Partly = len(projects) == mostRead
 	found.Paused = append(found.Paused, slices.DeleteFunc(projects, func(p client.Project) bool { return p.Paused == nil })...)
 	partly, err := pages(func(p client.Page) ([]client.Session, error) { return r.Sessions(ctx, project, "", p) }, func(s client.Session) (client.ID, bool) {
 		a := s.LastAttempt
@@ -99,7 +99,7 @@ func (r *remote) status(ctx context.Context, args []string, now time.Time) (stat
 	if err != nil {
 		return found, err
 	}
-	found.Partly = partly || more
+	found.Partly = found.Partly || partly || more
 	schedules, err := r.AllSchedules(ctx, project)
 	if err != nil {
 		return found, err
@@ -150,7 +150,7 @@ func (s *status) divide(schedules []client.Schedule, now time.Time) {
 func pausedTable(list []client.Project) *table {
 	t := newTable(column{title: "PROJECT", name: true}, column{title: "PAUSED"})
 	for _, p := range list {
-		t.add(p.Name, strings.TrimPrefix(pausedText(p.Paused), "paused "))
+		t.add(p.Name, pausedBy(p.Paused))
 	}
 	return t
 }
