@@ -119,7 +119,7 @@ def side_by_side():
             self.lsproc_batches = Batches()
             self.source_client.meta.events.register_first("provide-client-params.sqs.ReceiveMessage", patiently)
         self.lsproc_batches.wait()  # else what is received would have to wait here, in flight
-        if getattr(self, "lsproc_stopped", False):
+        if self.lsproc_stopped:
             return
         try:
             poll_events(self)
@@ -166,7 +166,7 @@ def side_by_side():
         if self._poller_thread is not None:
             self._poller_thread.join(2 * LOOK)
 
-    poller.poll_events, poller.handle_messages = poll, handle
+    poller.poll_events, poller.handle_messages, poller.lsproc_stopped = poll, handle, False
     esm_worker.EsmWorker.stop = stop_and_wait
     sqs_poller.split_by_message_group_id = lambda messages: {None: messages}
 
