@@ -38,6 +38,7 @@ type unpacked struct {
 	project Project
 	size    int64 // of its files
 	err     error
+	ended   bool     // the run that made it was ended, and err is of that
 	users   int      // guarded by Workspaces.mu
 	clean   []*clone // copies that are neither used nor changed; guarded by Workspaces.mu
 }
@@ -99,22 +100,30 @@ func (w *Workspace) shared() (p Project, err error) {
 	return p, err
 }
 
+// unpacked is made by one run, for all that wait for it. Where that one was ended meanwhile, the next of them makes it.
 func (w *Workspace) unpacked() (Project, error) {
-	if w.from == nil {
-		w.from = w.all.take(w.key)
-	}
-	u := w.from
-	u.once.Do(func() {
-		if u.project, u.err = w.all.unpack(w.ctx, w.key); u.err == nil {
-			u.size = sizeOf(u.project.root)
+	for {
+		if w.from == nil {
+			w.from = w.all.take(w.key)
 		}
-	})
-	if u.err != nil {
+		u := w.from
+		u.once.Do(func() {
+			if u.project, u.err = w.all.unpack(w.ctx, w.key); u.err == nil {
+				u.size = sizeOf(u.project.root)
+			} else {
+				u.ended = w.ctx.Err() != nil
+			}
+		})
+		if u.err == nil {
+			return u.project, nil
+		}
 		w.all.forget(w.key, u) // the next one tries again
 		w.all.give(u)
 		w.from = nil
+		if !u.ended || w.ctx.Err() != nil {
+			return u.project, u.err
+		}
 	}
-	return u.project, u.err
 }
 
 func (w *Workspaces) take(key string) *unpacked {
