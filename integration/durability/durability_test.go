@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -203,25 +204,37 @@ func (l *load) stopSchedule() {
 
 // drain waits until every attempt is over.
 func (l *load) drain() {
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		open := 0
-		for _, a := range l.all("main") {
-			if !a.Done {
-				open++
-			}
-		}
-		for _, a := range l.all("every") {
-			if !a.Done {
-				open++
-			}
-		}
-		if open == 0 {
+	l.t.Helper()
+	const patience = 2 * time.Minute
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		open := slices.DeleteFunc(append(l.all("main"), l.all("every")...), func(a attempt) bool { return a.Done })
+		if len(open) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			l.t.Fatalf("%d attempts never end", open)
+			l.explain(open)
+			l.t.Fatalf("after %v %d attempts have not ended", patience, len(open))
 		}
 	}
+}
+
+// explain prints what is known of attempts that have not ended: their tasks and entries, and what the servers
+// said of them.
+func (l *load) explain(open []attempt) {
+	l.t.Helper()
+	lines := strings.Split(l.Log(), "\n")
+	for _, a := range open {
+		for _, of := range []string{"tasks", "history"} {
+			_, text, err := l.Call(http.MethodGet, "/api/attempts/"+a.ID+"/"+of, "", nil)
+			l.t.Logf("%s of attempt %s: %s %v", of, a.ID, text, err)
+		}
+		for _, line := range lines {
+			if strings.Contains(line, "="+a.ID) {
+				l.t.Logf("server: %s", line)
+			}
+		}
+	}
+	l.t.Logf("the end of the servers' log:\n%s", strings.Join(lines[max(0, len(lines)-100):], "\n"))
 }
 
 // all lists every attempt of a workflow.
