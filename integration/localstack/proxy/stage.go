@@ -210,20 +210,32 @@ func Concurrency(ctx context.Context, most int) error {
 	return askPath(ctx, http.MethodPut, fmt.Sprint("/_lsproc/concurrency/", most), nil, nil)
 }
 
-// DropReceives makes a share of what is received from a queue for a function come to nothing until stop,
-// as when Lambda has given up a throttled batch: no function is called, and the messages are back
-// after the visibility of the queue, with one receive more. stop says how many batches were
-// received and how many of them were dropped.
-func DropReceives(ctx context.Context, queue string, seed uint64, share float64) (stop func(context.Context) (received, dropped int, err error), err error) {
-	path := "/_lsproc/receives/" + url.PathEscape(queue)
-	if err := askPath(ctx, http.MethodPut, path, fmt.Appendf(nil, `{"seed":%d,"share":%g}`, seed, share), nil); err != nil {
-		return nil, fmt.Errorf("drop receives of %s: %w", queue, err)
+// Drops make receives of a queue for a function come to nothing, as when Lambda has given up a throttled
+// batch: no function is called, and the messages are back after the visibility of the queue, with one
+// receive more.
+type Drops struct{ queue, path string }
+
+// Batches are those that were received from a queue while some of them were dropped.
+type Batches struct{ Received, Dropped int }
+
+// DropReceives lets a share of the batches of a queue come to nothing until End.
+func DropReceives(ctx context.Context, queue string, seed uint64, share float64) (Drops, error) {
+	d := Drops{queue, "/_lsproc/receives/" + url.PathEscape(queue)}
+	if err := askPath(ctx, http.MethodPut, d.path, fmt.Appendf(nil, `{"seed":%d,"share":%g}`, seed, share), nil); err != nil {
+		return Drops{}, fmt.Errorf("drop receives of %s: %w", queue, err)
 	}
-	return func(ctx context.Context) (received, dropped int, err error) {
-		var batches struct{ Received, Dropped int }
-		if err := askPath(ctx, http.MethodDelete, path, nil, &batches); err != nil {
-			return 0, 0, fmt.Errorf("end the drops of %s: %w", queue, err)
-		}
-		return batches.Received, batches.Dropped, nil
-	}, nil
+	return d, nil
+}
+
+// Count says what was received and dropped so far.
+func (d Drops) Count(ctx context.Context) (Batches, error) { return d.ask(ctx, http.MethodGet) }
+
+// End lets all that is received reach the function again, and says what was received and dropped.
+func (d Drops) End(ctx context.Context) (Batches, error) { return d.ask(ctx, http.MethodDelete) }
+
+func (d Drops) ask(ctx context.Context, method string) (b Batches, err error) {
+	if err := askPath(ctx, method, d.path, nil, &b); err != nil {
+		return Batches{}, fmt.Errorf("drops of %s: %w", d.queue, err)
+	}
+	return b, nil
 }
