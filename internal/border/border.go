@@ -1,5 +1,5 @@
-// Package border is where the drivers of AWS meet the SDK: how often a call is tried, and
-// what its end is called in the host's words.
+// Package border is where the drivers of AWS meet the SDK: how often a call is tried, how long it
+// waits for an answer, and what its end is called in the host's words.
 //
 // The drivers call it. It must never repeat what is not safe to repeat: every call of the
 // drivers is, and each says why in its package.

@@ -55,7 +55,7 @@ func New(c aws.Config, o Options) *DB {
 	if o.Lifetime == 0 {
 		o.Lifetime = 37 * 24 * time.Hour
 	}
-	client := dynamodb.NewFromConfig(c, func(d *dynamodb.Options) { d.Retryer = border.Retryer(o.Tries, conflicts()...) })
+	client := dynamodb.NewFromConfig(border.Answered(c), func(d *dynamodb.Options) { d.Retryer = border.Retryer(o.Tries, conflicts()...) })
 	return &DB{client: client, table: o.Table, blobs: o.Blobs, events: o.Events, lifetime: o.Lifetime, now: o.Now, ids: ids{now: o.Now}}
 }
 

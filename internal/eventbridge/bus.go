@@ -38,7 +38,7 @@ type Bus struct {
 
 // New makes a Bus over one that exists.
 func New(c aws.Config, o Options) *Bus {
-	return &Bus{o, eventbridge.NewFromConfig(c, func(x *eventbridge.Options) { x.Retryer = border.Retryer(o.Tries) })}
+	return &Bus{o, eventbridge.NewFromConfig(border.Answered(c), func(x *eventbridge.Options) { x.Retryer = border.Retryer(o.Tries) })}
 }
 
 // Announce puts an event on the bus, unless its topic is not asked for. What EventBridge

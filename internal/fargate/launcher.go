@@ -46,7 +46,7 @@ type Launcher struct {
 
 // New makes a Launcher over a cluster that exists.
 func New(c aws.Config, o Options) *Launcher {
-	client := ecs.NewFromConfig(c, func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // who is throttled comes later
+	client := ecs.NewFromConfig(border.Answered(c), func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // who is throttled comes later
 	return &Launcher{Options: o, client: client, region: c.Region, known: map[string]string{}}
 }
 

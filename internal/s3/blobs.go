@@ -36,7 +36,7 @@ func NewBlobs(c aws.Config, bucket string) *Blobs {
 }
 
 func newClient(c aws.Config) *s3.Client {
-	return s3.NewFromConfig(c, func(o *s3.Options) {
+	return s3.NewFromConfig(border.Answered(c), func(o *s3.Options) {
 		o.UsePathStyle = c.BaseEndpoint != nil             // the name of a bucket is in no other host's DNS
 		o.DisableLogOutputChecksumValidationSkipped = true // that of parts is not one of the whole
 		o.Retryer = border.Retryer(0, conflicts()...)

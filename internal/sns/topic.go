@@ -38,7 +38,7 @@ type Topic struct {
 
 // New makes a Topic over one that exists.
 func New(c aws.Config, o Options) *Topic {
-	return &Topic{o, sns.NewFromConfig(c, func(x *sns.Options) { x.Retryer = border.Retryer(o.Tries) })}
+	return &Topic{o, sns.NewFromConfig(border.Answered(c), func(x *sns.Options) { x.Retryer = border.Retryer(o.Tries) })}
 }
 
 // maxSubject is what SNS takes: less than 100 characters of ASCII.

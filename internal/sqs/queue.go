@@ -45,7 +45,7 @@ func New(c aws.Config, o Options) *Queue {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	client := sqs.NewFromConfig(c, func(s *sqs.Options) { s.Retryer = border.Retryer(o.Tries) })
+	client := sqs.NewFromConfig(border.Answered(c), func(s *sqs.Options) { s.Retryer = border.Retryer(o.Tries) })
 	return &Queue{Options: o, client: client, leases: leases{now: o.Now}}
 }
 

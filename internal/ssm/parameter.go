@@ -21,7 +21,7 @@ type Parameter struct {
 
 // NewParameter makes a Parameter of a full name.
 func NewParameter(c aws.Config, name string) *Parameter {
-	return &Parameter{name: name, client: ssm.NewFromConfig(c, func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })}
+	return &Parameter{name: name, client: ssm.NewFromConfig(border.Answered(c), func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })}
 }
 
 // Name is the full name.

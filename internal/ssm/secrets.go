@@ -60,7 +60,7 @@ func New(c aws.Config, o Options) *Secrets {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	client := ssm.NewFromConfig(c, func(s *ssm.Options) { s.Retryer = border.Retryer(tries, updates) })
+	client := ssm.NewFromConfig(border.Answered(c), func(s *ssm.Options) { s.Retryer = border.Retryer(tries, updates) })
 	return &Secrets{Options: o, client: client, kept: map[string]*kept{}}
 }
 

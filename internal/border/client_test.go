@@ -1,0 +1,100 @@
+package border
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"zerodag/internal/host"
+)
+
+// silent is a server that does not answer its first calls, and a client of it.
+func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient) *sqs.Client {
+	t.Helper()
+	var asked atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // else the server does not see that the client leaves
+		if asked.Add(1) <= calls {
+			<-r.Context().Done()
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		io.WriteString(w, `{"QueueUrls":["there"]}`)
+	}))
+	t.Cleanup(s.Close)
+	c := answered(aws.Config{Region: "us-east-1", BaseEndpoint: &s.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), HTTPClient: client}, most)
+	return sqs.NewFromConfig(c, func(o *sqs.Options) { o.Retryer = Retryer(3) })
+}
+
+// TestAnswered proves that a call is made again whose connection is there and never brings an answer, and that one that has no
+// answer in the end may be tried another time: nothing waits for it for ever.
+func TestAnswered(t *testing.T) {
+	t.Parallel()
+	for name, client := range map[string]aws.HTTPClient{"none": nil, "the usual one": awshttp.NewBuildableClient()} {
+		out, err := silent(t, 2, 50*time.Millisecond, client).ListQueues(t.Context(), nil)
+		if err != nil || len(out.QueueUrls) != 1 {
+			t.Errorf("client %s: %v, %v", name, out, err)
+		}
+		if _, err = silent(t, 3, 50*time.Millisecond, client).ListQueues(t.Context(), nil); !errors.Is(Translate("list", err), host.ErrUnavailable) {
+			t.Errorf("client %s: three calls without an answer: %v", name, err)
+		}
+	}
+}
+
+// TestAnsweredInTime proves that the time of the caller still counts, and that a client is left alone that somebody has made.
+func TestAnsweredInTime(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := silent(t, 1, time.Hour, nil).ListQueues(ctx, nil)
+	if err = Translate("list", err); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, host.ErrUnavailable) {
+		t.Errorf("the caller's time was over: %v", err)
+	}
+	own := &http.Client{}
+	if c := Answered(aws.Config{HTTPClient: own}); c.HTTPClient != own {
+		t.Errorf("another client is asked: %v", c.HTTPClient)
+	}
+}
+
+// TestClientsAreAnswered proves that every client of the drivers is one that waits for no answer for ever. Lambda's is not: a call of
+// it lasts as long as the command; nor are those of an administrator's commands, who sees them and can end them.
+func TestClientsAreAnswered(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := 0
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := strings.HasSuffix(name, "_test.go") || slices.Contains([]string{"lambda", "account"}, filepath.Base(filepath.Dir(name)))
+		for line := range strings.Lines(string(text)) {
+			if own || !strings.Contains(line, ".NewFromConfig(") {
+				continue
+			}
+			if clients++; !strings.Contains(line, ".NewFromConfig(border.Answered(c),") {
+				t.Errorf("%s: %s", name, strings.TrimSpace(line))
+			}
+		}
+	}
+	if clients < 8 {
+		t.Errorf("only %d clients were found", clients)
+	}
+}
