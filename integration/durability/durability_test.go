@@ -224,10 +224,13 @@ func (l *load) explain(open []attempt) {
 	l.t.Helper()
 	lines := strings.Split(l.Log(), "\n")
 	for _, a := range open {
-		for _, of := range []string{"tasks", "history"} {
-			_, text, err := l.Call(http.MethodGet, "/api/attempts/"+a.ID+"/"+of, "", nil)
-			l.t.Logf("%s of attempt %s: %s %v", of, a.ID, text, err)
+		var tree struct {
+			Tasks []struct{ FullName, State, UpdatedAt string }
 		}
+		var history json.RawMessage
+		l.Get("/api/attempts/"+a.ID+"/tasks", &tree)
+		l.Get("/api/attempts/"+a.ID+"/history", &history)
+		l.t.Logf("attempt %s: tasks %v, history %s", a.ID, tree.Tasks, history)
 		for _, line := range lines {
 			if strings.Contains(line, "="+a.ID) {
 				l.t.Logf("server: %s", line)

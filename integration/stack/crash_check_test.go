@@ -1,6 +1,8 @@
 package stack_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,19 +76,21 @@ func (l *load) drain(patience time.Duration) {
 	}
 }
 
-// explain prints what is known of attempts that have not ended: their tasks, and what the functions
-// have complained of.
+// explain prints what is known of attempts that have not ended: their tasks and entries, and what the functions
+// have said of them, or complained of.
 func (l *load) explain(open []string) {
 	l.t.Helper()
 	ctx := l.t.Context()
 	for _, id := range open {
-		var tree struct{ Tasks []map[string]any }
-		if err := l.Get(ctx, "/api/attempts/"+id+"/tasks", &tree); err != nil {
-			l.t.Error(err)
+		var tree struct {
+			Tasks []struct{ FullName, State, UpdatedAt string }
 		}
-		for _, x := range tree.Tasks {
-			l.t.Logf("attempt %s: task %v is %v, updated at %v", id, x["fullName"], x["state"], x["updatedAt"])
-		}
+		var history json.RawMessage
+		err := errors.Join(l.Get(ctx, "/api/attempts/"+id+"/tasks", &tree), l.Get(ctx, "/api/attempts/"+id+"/history", &history))
+		l.t.Logf("attempt %s: tasks %v, history %s, %v", id, tree.Tasks, history, err)
+	}
+	isOf := func(line string) bool {
+		return slices.ContainsFunc(open, func(id string) bool { return strings.Contains(line, id) })
 	}
 	for _, f := range []string{"executor", "agent", "tick"} {
 		lines, err := l.Log(ctx, f, l.since)
@@ -94,11 +98,20 @@ func (l *load) explain(open []string) {
 			l.t.Error(err)
 		}
 		for _, line := range lines {
-			if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`) || !strings.HasPrefix(line, "{") && !isPlatform(line) {
+			if isOf(line) || isComplaint(line) {
 				l.t.Logf("%s: %s", f, strings.TrimSpace(line))
 			}
 		}
 	}
+}
+
+// isComplaint says that a line of a log tells of something that went wrong. That the SDK does not read to its end what was
+// refused is none.
+func isComplaint(line string) bool {
+	if strings.HasPrefix(line, "{") {
+		return strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`)
+	}
+	return !isPlatform(line) && !strings.Contains(line, "failed to close HTTP response body")
 }
 
 // isPlatform says that Lambda wrote a line of a log about a call that went well.
