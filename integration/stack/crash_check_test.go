@@ -87,7 +87,7 @@ func (l *load) explain(open []string) {
 		}
 		var history json.RawMessage
 		err := errors.Join(l.Get(ctx, "/api/attempts/"+id+"/tasks", &tree), l.Get(ctx, "/api/attempts/"+id+"/history", &history))
-		l.t.Logf("attempt %s: tasks %v, history %s, %v", id, tree.Tasks, history, err)
+		l.t.Logf("attempt %s: tasks %v, of which began %v, history %s, %v", id, tree.Tasks, l.works.begunOf(id), history, err)
 	}
 	isOf := func(line string) bool {
 		return slices.ContainsFunc(open, func(id string) bool { return strings.Contains(line, id) })

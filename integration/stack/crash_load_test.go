@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -107,6 +108,19 @@ func (w *works) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	w.ended[key] = append(w.ended[key], time.Now())
 	w.mu.Unlock()
 	fmt.Fprint(answer, key)
+}
+
+// begunOf says when tasks of an attempt began, by what they call.
+func (w *works) begunOf(attempt string) map[string][]time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	of := map[string][]time.Time{}
+	for key, times := range w.begun {
+		if name, is := strings.CutPrefix(key, attempt+"/"); is {
+			of[name] = slices.Clone(times)
+		}
+	}
+	return of
 }
 
 func (l *load) runs() int {
