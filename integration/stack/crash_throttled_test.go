@@ -64,7 +64,7 @@ func TestCrashesThrottled(t *testing.T) {
 	stop()
 	dropped := drops.end(t)
 	p.Trouble(seed, proxy.Faults{})
-	l.drain(5 * time.Minute)
+	l.drain(lostStart)
 	l.check(p.Sent())
 	blame := l.blame()
 	t.Logf("seed %d: %d kills (%s), %d receives of tasks and %d of events dropped, %d attempts, %d of them killed, %d runs of tasks, %+v, %v", seed, kills, killed.String(),
