@@ -5,10 +5,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // folderLock is the file by whose lock a process has a folder.
 const folderLock = "server.lock"
+
+// How long a lock is waited for, and how often it is looked at. A server that is killed while it starts a command leaves its
+// lock to that child, which gives it up when it becomes its program; on a busy machine that takes a while.
+const (
+	lockTime = 3 * time.Second
+	lockLook = 10 * time.Millisecond
+)
 
 // LockFolder makes a folder, unless it is there, and locks it until the result is closed or the process ends,
 // however it does: what a server keeps there of its commands must have one server.
@@ -20,7 +28,10 @@ func LockFolder(folder string) (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the server's folder: %w", err)
 	}
-	if err := tryLock(f); err != nil {
+	for end := time.Now().Add(lockTime); tryLock(f) != nil; time.Sleep(lockLook) {
+		if time.Now().Before(end) {
+			continue
+		}
 		f.Close()
 		return nil, fmt.Errorf("another server uses the folder %s: give each server of this machine a folder of its own (configuration key server.folder)", folder)
 	}

@@ -1,0 +1,37 @@
+package files
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLockFolder proves that a folder has one server; and that one is not refused which starts right after another was killed, whose
+// lock is still held for a moment by a command that it had just started.
+func TestLockFolder(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	first, err := LockFolder(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LockFolder(folder); err == nil || !strings.Contains(err.Error(), "another server uses the folder "+folder) {
+		t.Errorf("a second server: %v", err)
+	}
+	child, err := os.OpenFile(filepath.Join(folder, folderLock), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	if err := tryLock(child); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, func() { child.Close() })
+	next, err := LockFolder(folder)
+	if err != nil {
+		t.Fatalf("the next server: %v", err)
+	}
+	next.Close()
+}
