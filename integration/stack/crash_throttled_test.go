@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -107,16 +108,14 @@ func dropping(t *testing.T, s *stack.Stack, seed uint64) drops {
 func (d drops) count(t *testing.T) leases { return d.ask(t, proxy.Drops.Count) }
 func (d drops) end(t *testing.T) leases   { return d.ask(t, proxy.Drops.End) }
 
-func (d drops) ask(t *testing.T, ask func(proxy.Drops, context.Context) (proxy.Batches, error)) leases {
+func (d drops) ask(t *testing.T, ask func(proxy.Drops, context.Context) (int, error)) leases {
 	t.Helper()
-	of := func(d proxy.Drops) int {
-		b, err := ask(d, t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b.Dropped
+	events, err1 := ask(d.events, t.Context())
+	tasks, err2 := ask(d.tasks, t.Context())
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
 	}
-	return leases{tasks: of(d.tasks), events: of(d.events)}
+	return leases{events: events, tasks: tasks}
 }
 
 // blame is how often tasks were taken for lost.

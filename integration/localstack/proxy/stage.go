@@ -215,9 +215,6 @@ func Concurrency(ctx context.Context, most int) error {
 // receive more.
 type Drops struct{ queue, path string }
 
-// Batches are those that were received from a queue while some of them were dropped.
-type Batches struct{ Received, Dropped int }
-
 // DropReceives lets a share of the batches of a queue come to nothing until End.
 func DropReceives(ctx context.Context, queue string, seed uint64, share float64) (Drops, error) {
 	d := Drops{queue, "/_lsproc/receives/" + url.PathEscape(queue)}
@@ -227,15 +224,16 @@ func DropReceives(ctx context.Context, queue string, seed uint64, share float64)
 	return d, nil
 }
 
-// Count says what was received and dropped so far.
-func (d Drops) Count(ctx context.Context) (Batches, error) { return d.ask(ctx, http.MethodGet) }
+// Count says how many batches were dropped so far.
+func (d Drops) Count(ctx context.Context) (int, error) { return d.ask(ctx, http.MethodGet) }
 
-// End lets all that is received reach the function again, and says what was received and dropped.
-func (d Drops) End(ctx context.Context) (Batches, error) { return d.ask(ctx, http.MethodDelete) }
+// End lets all that is received reach the function again, and says how many batches were dropped.
+func (d Drops) End(ctx context.Context) (int, error) { return d.ask(ctx, http.MethodDelete) }
 
-func (d Drops) ask(ctx context.Context, method string) (b Batches, err error) {
-	if err := askPath(ctx, method, d.path, nil, &b); err != nil {
-		return Batches{}, fmt.Errorf("drops of %s: %w", d.queue, err)
+func (d Drops) ask(ctx context.Context, method string) (int, error) {
+	var batches struct{ Dropped int }
+	if err := askPath(ctx, method, d.path, nil, &batches); err != nil {
+		return 0, fmt.Errorf("drops of %s: %w", d.queue, err)
 	}
-	return b, nil
+	return batches.Dropped, nil
 }
