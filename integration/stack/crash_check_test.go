@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"zerodag/integration/localstack"
@@ -89,17 +90,23 @@ func (l *load) explain(open []string) {
 		err := errors.Join(l.Get(ctx, "/api/attempts/"+id+"/tasks", &tree), l.Get(ctx, "/api/attempts/"+id+"/history", &history))
 		l.t.Logf("attempt %s: tasks %v, of which began %v, history %s, %v", id, tree.Tasks, l.works.begunOf(id), history, err)
 	}
+	said(l.t, l.Stack, l.since, open)
+}
+
+// said prints what the functions have said of attempts since then, or complained of.
+func said(t *testing.T, s *stack.Stack, since time.Time, attempts []string) {
+	t.Helper()
 	isOf := func(line string) bool {
-		return slices.ContainsFunc(open, func(id string) bool { return strings.Contains(line, id) })
+		return slices.ContainsFunc(attempts, func(id string) bool { return strings.Contains(line, id) })
 	}
 	for _, f := range []string{"executor", "agent", "tick"} {
-		lines, err := l.Log(ctx, f, l.since)
+		lines, err := s.Log(t.Context(), f, since)
 		if err != nil {
-			l.t.Error(err)
+			t.Error(err)
 		}
 		for _, line := range lines {
 			if isOf(line) || isComplaint(line) {
-				l.t.Logf("%s: %s", f, strings.TrimSpace(line))
+				t.Logf("%s: %s", f, strings.TrimSpace(line))
 			}
 		}
 	}

@@ -9,22 +9,26 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"zerodag/integration/localstack"
 )
 
-// Logs returns what the tasks of an attempt have logged, file after file.
-func (s *Stack) Logs(ctx context.Context, attempt string) (string, error) {
+// Logs returns what the tasks of an attempt have logged, file after file: all of them, or those that are named.
+func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (string, error) {
 	var list struct {
-		Files []struct{ FileName, Direct string }
+		Files []struct{ FileName, TaskName, Direct string }
 	}
 	if err := s.Get(ctx, "/api/logs/"+attempt+"/files", &list); err != nil {
 		return "", err
 	}
 	var all strings.Builder
 	for _, f := range list.Files {
+		if len(tasks) > 0 && !slices.Contains(tasks, f.TaskName) {
+			continue
+		}
 		text, err := s.logFile(ctx, attempt, f.FileName, f.Direct)
 		if err != nil {
 			return "", fmt.Errorf("read log %s of attempt %s: %w", f.FileName, attempt, err)

@@ -135,9 +135,9 @@ func (s sandbox) end(t *testing.T, a stack.Attempt, limit time.Duration) stack.A
 	return a
 }
 
-func (s sandbox) log(t *testing.T, attempt string) string {
+func (s sandbox) log(t *testing.T, attempt string, tasks ...string) string {
 	t.Helper()
-	text, err := s.Logs(context.WithoutCancel(t.Context()), attempt)
+	text, err := s.Logs(context.WithoutCancel(t.Context()), attempt, tasks...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,6 +364,7 @@ func TestBusyFargate(t *testing.T) {
 	for _, a := range list {
 		if a = s.end(t, a, 8*time.Minute); !a.Success {
 			t.Errorf("attempt %s failed", a.ID)
+			s.explain(t, a.ID, began)
 		}
 	}
 	t.Logf("%d commands in %v", attempts*n, time.Since(began).Round(time.Second))
@@ -380,6 +381,53 @@ func TestBusyFargate(t *testing.T) {
 		}
 		s.stopped(t, a.ID)
 	}
+}
+
+// explain prints what is known of the tasks of an attempt that failed: their errors, entries and logs, and what the
+// functions have complained of since then.
+func (s sandbox) explain(t *testing.T, attempt string, since time.Time) {
+	t.Helper()
+	var tree struct {
+		Tasks []struct {
+			ID              int64 `json:",string"`
+			FullName, State string
+			Error           json.RawMessage
+		}
+	}
+	if err := s.Get(t.Context(), "/api/attempts/"+attempt+"/tasks", &tree); err != nil {
+		t.Error(err)
+	}
+	failed := map[int64]bool{}
+	for _, x := range tree.Tasks {
+		if x.State == "error" {
+			failed[x.ID] = true
+			t.Logf("task %d %s: %s, log:\n%s", x.ID, x.FullName, x.Error, s.log(t, attempt, x.FullName))
+		}
+	}
+	for first := int64(1); ; {
+		var page struct {
+			History []struct {
+				Seq    int64
+				Events []json.RawMessage
+			}
+		}
+		if err := s.Get(t.Context(), path("/api/attempts/%s/history?first=%d&count=100", attempt, first), &page); err != nil {
+			t.Error(err)
+		}
+		if len(page.History) == 0 {
+			break
+		}
+		for _, entry := range page.History {
+			first = entry.Seq + 1
+			for _, text := range entry.Events {
+				var e struct{ Run *struct{ Task int64 } }
+				if err := json.Unmarshal(text, &e); err == nil && e.Run != nil && failed[e.Run.Task] {
+					t.Logf("entry %d: %s", entry.Seq, text)
+				}
+			}
+		}
+	}
+	said(t, s.Stack, since, nil)
 }
 
 // TestEarlyLaunch proves that a machine comes up while the task before its command runs.
