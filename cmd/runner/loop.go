@@ -26,8 +26,11 @@ type runner struct {
 	active  time.Time                          // when something happened last
 }
 
-// errKilled ends a command because it was asked for.
-var errKilled = errors.New("killed")
+// Why a command is ended: it was asked for, or the runner itself ends.
+var (
+	errKilled = errors.New("killed")
+	errEnds   = errors.New("the runner ends")
+)
 
 func newRunner(env func(string) string) (*runner, error) {
 	hide()
@@ -61,7 +64,7 @@ func (r *runner) run(ctx context.Context) error {
 	work, stop := context.WithCancelCause(context.Background())
 	var commands sync.WaitGroup
 	err := r.poll(ctx, func(o order) { r.begin(work, &commands, o) })
-	stop(errKilled)
+	stop(errEnds)
 	commands.Wait()
 	return err
 }
@@ -146,7 +149,7 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	all.Go(func() {
 		defer cancel(nil)
 		res := r.carryOut(ctx, o)
-		if !errors.Is(context.Cause(ctx), errKilled) {
+		if !errors.Is(context.Cause(ctx), errEnds) {
 			r.finish(ctx, o.Key, res)
 		}
 		r.mu.Lock()
@@ -160,9 +163,14 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	})
 }
 
-// finish tells how a command ended. What cannot be told until the runner gives up is run again
-// elsewhere.
+// finish tells how a command ended, or that nothing of it runs any more although it was killed: whoever did so waits for
+// that, for a while. What cannot be told until the runner gives up is run again elsewhere.
 func (r *runner) finish(ctx context.Context, key string, res result) {
+	if errors.Is(context.Cause(ctx), errKilled) {
+		var cancel context.CancelFunc
+		ctx, cancel = lasting(ctx)
+		defer cancel()
+	}
 	err := r.api.insist(ctx, func() error { return r.api.call(ctx, "finish", finished{key, res}, nil) })
 	if err != nil && !errors.Is(err, errOver) {
 		fmt.Fprintf(os.Stderr, "runner: the end of command %s could not be told: %v\n", key, err)

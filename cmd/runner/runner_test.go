@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"zerodag/internal/executors/executorstest"
+	"zerodag/internal/host"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sandbox/sandboxtest"
 	"zerodag/operators"
@@ -295,7 +296,9 @@ func TestMachineLost(t *testing.T) {
 // stopped, and that the machine goes.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	w := world(t, nil)
+	w := world(t, func(o *sandbox.Options) {
+		o.Attempt = func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{Canceled: true}, nil }
+	})
 	ctx := within(t, time.Minute)
 	id := sandboxtest.Task(1, 2, 1)
 	marks := t.TempDir()
@@ -342,5 +345,51 @@ func BenchmarkCommand(b *testing.B) {
 	one()
 	for b.Loop() {
 		one()
+	}
+}
+
+// TestTimeOver proves that a command whose task's time is over ends with all that it started before its task goes on, and
+// that another task's command on the same machine is not disturbed.
+func TestTimeOver(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	ctx := within(t, time.Minute)
+	late, other := sandboxtest.Task(1, 2, 1), sandboxtest.Task(1, 3, 1)
+	marks := t.TempDir()
+	os.Chmod(marks, 0o777)
+	os.Chmod(filepath.Dir(marks), 0o755)
+	ended := make(chan error)
+	go func() {
+		exit, err := w.Run(ctx, other, sh(fmt.Sprintf("echo run >>%[1]s/other; while [ ! -e %[1]s/on ]; do sleep 0.05; done; exit 3", marks)))
+		if err == nil && exit.Code != 3 {
+			err = fmt.Errorf("it ended with %v", exit)
+		}
+		ended <- err
+	}()
+	_, err := w.For(late, w.Store.Archive0()).Run(ctx, sh(fmt.Sprintf("trap 'touch %[1]s/term' TERM; echo $$ > %[1]s/pid; sleep 1000 & wait; sleep 1000", marks)))
+	pending, ok := err.(*operators.Pending)
+	if !ok {
+		t.Fatal(err)
+	}
+	there := func(name string) bool { _, err := os.Stat(marks + "/" + name); return err == nil }
+	for !there("pid") || !there("other") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := w.For(late, "").Stop(ctx, pending.Status); err != nil {
+		t.Fatal(err)
+	}
+	pid, _ := os.ReadFile(marks + "/pid")
+	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil || !there("term") {
+		t.Errorf("the task goes on, and the command has not ended as it was asked to: %v, asked %v", err, there("term"))
+	}
+	os.WriteFile(marks+"/on", nil, 0o600)
+	if err := <-ended; err != nil {
+		t.Errorf("the other task: %v", err)
+	}
+	if runs, _ := os.ReadFile(marks + "/other"); string(runs) != "run\n" {
+		t.Errorf("the other command has run so often: %q", runs)
+	}
+	if n := len(w.Machines.All()); n != 1 {
+		t.Errorf("%d machines, want 1", n)
 	}
 }

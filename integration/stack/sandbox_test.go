@@ -383,6 +383,46 @@ func TestBusyFargate(t *testing.T) {
 	}
 }
 
+// TestTimeOverBeside proves that a command whose time is over, or whose group fails fast, ends without the machine, on which
+// another task's command goes on, and without that one running twice.
+func TestTimeOverBeside(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	a := s.begin(t, `zerodag: 1
++warm:
+  sh>: echo warm
++beside:
+  _parallel: true
+  +late:
+    _timeout: 8s
+    _ignore_error: true
+    sh>: trap 'echo asked to end' TERM; sleep 600 & wait
+  +fast:
+    _fail_fast: true
+    _parallel: true
+    _ignore_error: true
+    +fails:
+      sh>: sleep 2; exit 1
+    +canceled:
+      sh>: sleep 600
+  +other:
+    sh>: echo begin; sleep 40; echo end
+`)
+	if a = s.end(t, a, 3*time.Minute); !a.Success {
+		t.Errorf("it failed:\n%s", s.log(t, a.ID))
+	}
+	if log := s.log(t, a.ID, "+main+beside+other"); strings.Count(log, "\nbegin\nend\n") != 1 || strings.Count(log, "begin\n") != 1 {
+		t.Errorf("the other command said:\n%s", log)
+	}
+	if log := s.log(t, a.ID, "+main+beside+late"); !strings.Contains(log, "asked to end") {
+		t.Errorf("the late one said:\n%s", log)
+	}
+	if log := s.log(t, a.ID); strings.Contains(log, "lost") {
+		t.Errorf("something was lost:\n%s", log)
+	}
+	s.stopped(t, a.ID)
+}
+
 // explain prints what is known of the tasks of an attempt that failed: their errors, entries and logs, and what the
 // functions have complained of since then.
 func (s sandbox) explain(t *testing.T, attempt string, since time.Time) {

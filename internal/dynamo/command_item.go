@@ -17,6 +17,7 @@ const (
 	cRunner   = "rn"
 	cParked   = "pk"
 	cResult   = "re"
+	cEnded    = "en"
 	cTroubles = "tn"
 	cTrouble  = "tr"
 	cSpec     = "sp"
@@ -50,7 +51,7 @@ func (db *DB) commandItem(c sandbox.Command) item {
 func commandOf(attempt int64, it item) (sandbox.Command, error) {
 	c := sandbox.Command{Attempt: attempt, Key: it.str(aSort)[len("c#"):], Site: it.num(aSite), Project: it.num(cProject), Task: it.str(cTask),
 		Class: it.str(cClass), CreatedAt: it.time(cCreated), State: sandbox.State(it.str(cState)), Runner: it.str(cRunner), Parked: int(it.num(cParked)),
-		Troubles: int(it.num(cTroubles)), Trouble: it.str(cTrouble)}
+		Troubles: int(it.num(cTroubles)), Trouble: it.str(cTrouble), Ended: it.has(cEnded)}
 	if it.has(cResult) {
 		text, err := unpack(it.bytes(cResult))
 		if err == nil {

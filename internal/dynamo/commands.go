@@ -171,6 +171,15 @@ func (db commandRows) End(ctx context.Context, attempt int64, name, runner strin
 	return c, err
 }
 
+// Ended notes that nothing runs any more of a command that was stopped.
+func (db commandRows) Ended(ctx context.Context, attempt int64, name, runner string) error {
+	_, err := db.update(ctx, commandKey(attempt, name), where{text: "SET #en = :yes", names: []string{cEnded}, values: item{":yes": yes()}}, inState(runner, sandbox.Over))
+	if errors.Is(err, errCondition) {
+		return fmt.Errorf("note the end of command %s: %w", name, host.ErrConflict)
+	}
+	return err
+}
+
 // Note adds a trouble to a command that waits; "" only looks at it.
 func (db commandRows) Note(ctx context.Context, attempt int64, name, trouble string) (sandbox.Command, error) {
 	if trouble != "" {

@@ -34,6 +34,8 @@ type Command struct {
 	// Parked is the run of the task that waits: 0 while an agent looks by itself.
 	Parked int
 	Result Result // when it is over
+	// Ended says of one that was stopped that its runner has ended all of it.
+	Ended bool
 	// Troubles counts runners that could not be started for it, Trouble says why the last.
 	Troubles int
 	Trouble  string
@@ -47,7 +49,7 @@ type Result struct {
 	Outputs map[string][]byte `json:"outputs,omitempty"`  // small ones
 	Blobs   map[string]string `json:"blobs,omitempty"`    // keys of large ones, by name
 	Lost    bool              `json:"lost,omitempty"`     // its runner is gone
-	Stopped bool              `json:"stopped,omitempty"`  // the attempt was killed
+	Stopped bool              `json:"stopped,omitempty"`  // its task was killed, or its time was over
 	Log     []byte            `json:"log,omitempty"`      // of a command on a function: what it wrote, when that is short
 	LogLost string            `json:"log_lost,omitempty"` // why the end of its log is missing
 }

@@ -245,9 +245,12 @@ func (s *Service) Finish(ctx context.Context, pass, key string, result Result) e
 	}
 	c, err := s.Commands.End(ctx, r.Attempt, key, r.Name(), result)
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
-		if c, err = s.Commands.Command(ctx, r.Attempt, key); err != nil || c.Runner != r.Name() || c.State != Over || c.Result.Lost || c.Result.Stopped {
+		if c, err = s.Commands.Command(ctx, r.Attempt, key); err != nil || c.Runner != r.Name() || c.State != Over || c.Result.Lost {
 			return errors.Join(ErrGone, err)
-		} // it is said again: its answer was lost, or who was to be told
+		}
+		if c.Result.Stopped { // how it ended counts no more, but whoever stopped it waits until nothing of it runs
+			return s.Commands.Ended(ctx, r.Attempt, key, r.Name())
+		} // else it is said again: its answer was lost, or who was to be told
 	} else if err != nil {
 		return err
 	}

@@ -74,6 +74,9 @@ const (
 	patience = 3 * time.Second
 	// outage is when a task looks again while the store cannot work.
 	outage = 10 * time.Second
+	// stopTime is how long a stop waits until the machine has ended the command: longer than it takes to the
+	// machine's next poll, and the command's grace.
+	stopTime = 20 * time.Second
 	// slowLook is when a task looks at its command by itself, should it not have been told.
 	slowLook = 10 * time.Minute
 )

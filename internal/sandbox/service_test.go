@@ -491,9 +491,11 @@ func TestNobodyWaits(t *testing.T) {
 		b := newBench(t)
 		b.fake.refuse = fmt.Errorf("%w: RESOURCE:ENI", sandbox.ErrBusy)
 		p := b.submit(2)
+		b.done = true
 		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil {
 			t.Fatal(err)
 		}
+		b.done = false
 		b.Prepare(t.Context(), sandboxtest.Task(1, 3, 1), operators.Sandbox{})
 		time.Sleep(time.Minute)
 		if err := b.check(); err != nil || b.fake.launches != 2 {
@@ -536,6 +538,7 @@ func TestKilled(t *testing.T) {
 		p := b.submit(2)
 		r := b.fake.runners[0]
 		b.poll(r, sandbox.Beat{Free: 1})
+		b.done = true
 		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil || len(b.fake.stopped) != 1 {
 			t.Fatalf("%v, stopped %v", err, b.fake.stopped)
 		}
@@ -544,6 +547,54 @@ func TestKilled(t *testing.T) {
 		}
 		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil {
 			t.Errorf("stopped twice: %v", err)
+		}
+	})
+}
+
+// TestTimeOver proves that a command whose task's time is over is ended without the machine, which has those of other tasks;
+// that its task waits until the machine has ended it, and not for ever for one that says nothing.
+func TestTimeOver(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		late, other := b.submit(2), b.submit(3)
+		r := b.fake.runners[0]
+		if o := b.poll(r, sandbox.Beat{Free: 2}); len(o.Commands) != 2 {
+			t.Fatalf("it has got %+v", o)
+		}
+		began, stopped := time.Now(), make(chan error)
+		stop := func(task int64, p *operators.Pending) {
+			stopped <- b.For(sandboxtest.Task(1, task, 2), "a").Stop(t.Context(), p.Status)
+		}
+		go stop(2, late)
+		time.Sleep(5 * time.Second)
+		if o := b.poll(r, sandbox.Beat{Running: []string{"2.0", "3.0"}}); len(o.Kill) != 1 || o.Kill[0] != "2.0" || o.Leave {
+			t.Errorf("it is told %+v", o)
+		}
+		time.Sleep(time.Second)
+		select {
+		case err := <-stopped:
+			t.Errorf("its task did not wait for its end: %v", err)
+		default:
+		}
+		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{Code: 143}); err != nil {
+			t.Errorf("nothing of it runs any more: %v", err)
+		}
+		if err := <-stopped; err != nil || time.Since(began) > 8*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if len(b.fake.stopped) != 0 {
+			t.Errorf("stopped %v", b.fake.stopped)
+		}
+		began = time.Now()
+		go stop(3, other)
+		if err := <-stopped; err != nil || time.Since(began) < 20*time.Second || time.Since(began) > 22*time.Second {
+			t.Errorf("of a machine that says nothing: %v after %v", err, time.Since(began))
+		}
+		waits := b.submit(4)
+		began = time.Now()
+		go stop(4, waits)
+		if err := <-stopped; err != nil || time.Since(began) != 0 || len(b.fake.stopped) != 0 {
+			t.Errorf("one that no machine has: %v after %v, stopped %v", err, time.Since(began), b.fake.stopped)
 		}
 	})
 }

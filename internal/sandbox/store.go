@@ -27,6 +27,8 @@ type Commands interface { //nolint:interfacebloat // one row, one state machine:
 	// End ends a command that is not over and that runner has ("" is any, or none yet), and
 	// returns it; the same end twice is one. ErrConflict.
 	End(ctx context.Context, attempt int64, key, runner string, r Result) (Command, error)
+	// Ended notes that the runner which had one that was stopped has ended all of it. ErrConflict.
+	Ended(ctx context.Context, attempt int64, key, runner string) error
 	// Note adds a trouble to one that waits, and returns it; "" only reads it. ErrConflict.
 	Note(ctx context.Context, attempt int64, key, trouble string) (Command, error)
 }

@@ -315,14 +315,18 @@ func (s *commands) Stop(ctx context.Context, status *param.Map) error {
 	return s.stop(ctx, key)
 }
 
-// stop ends a command because its attempt was killed, and with it the runners of its class,
-// which is not needed any more: the machine's own signal is faster than its next poll.
+// stop ends a command because its task was killed, or its time is over, and returns when nothing of it runs any more, as
+// far as its machine can say. Of an attempt that is killed no machine is needed any more: the machine's own signal is faster
+// than its next poll. Else it goes on with the commands of other tasks, and learns of this one when it polls.
 func (s *commands) stop(ctx context.Context, key string) error {
 	c, err := s.Commands.End(ctx, s.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
 		return nil
 	} else if err != nil {
 		return err
+	}
+	if !s.killed(ctx, s.id.SiteID, s.id.AttemptID) {
+		return s.ends(ctx, c)
 	}
 	list, err := s.Runners.Runners(ctx, s.id.AttemptID)
 	if err != nil {
@@ -335,4 +339,27 @@ func (s *commands) stop(ctx context.Context, key string) error {
 		}
 	}
 	return failed
+}
+
+// ends waits until the machine of a command that was stopped says that nothing of it runs any more, or nothing is to be
+// expected of that machine.
+func (s *commands) ends(ctx context.Context, c Command) error {
+	limit := s.Now().Add(stopTime)
+	for wait := 250 * time.Millisecond; c.Runner != "" && !c.Ended && s.Now().Before(limit); wait = min(2*wait, time.Second) {
+		r, err := s.Runners.Runner(ctx, c.Runner)
+		if errors.Is(err, host.ErrNotFound) || err == nil && (r.Fenced || s.silent(r)) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if c, err = s.Commands.Command(ctx, c.Attempt, c.Key); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -146,6 +146,12 @@ func (m *Memory) End(_ context.Context, attempt int64, key, runner string, r san
 	return bare(&c), nil
 }
 
+// Ended implements sandbox.Commands.
+func (m *Memory) Ended(_ context.Context, attempt int64, key, runner string) error {
+	_, err := m.change(attempt, key, func(c *sandbox.Command) bool { return c.State == sandbox.Over && c.Runner == runner }, func(c *sandbox.Command) { c.Ended = true })
+	return err
+}
+
 // Note implements sandbox.Commands.
 func (m *Memory) Note(_ context.Context, attempt int64, key, trouble string) (sandbox.Command, error) {
 	c, err := m.change(attempt, key, func(c *sandbox.Command) bool { return trouble == "" || c.State == sandbox.Waiting }, func(c *sandbox.Command) {

@@ -170,6 +170,17 @@ func endOnce(t *testing.T, s Stores) {
 	if _, err := s.Commands.End(t.Context(), a, "3.0", "", sandbox.Result{Stopped: true}); err != nil {
 		t.Errorf("one that waits: %v", err)
 	}
+	if err := s.Commands.Ended(t.Context(), a, "2.0", "other"); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("another caller says that nothing of it runs: %v", err)
+	}
+	for range 2 {
+		if err := s.Commands.Ended(t.Context(), a, "2.0", "r"); err != nil {
+			t.Errorf("nothing of it runs: %v", err)
+		}
+	}
+	if c, err := s.Commands.Command(t.Context(), a, "2.0"); err != nil || !c.Ended || c.Result.Code != 3 {
+		t.Errorf("nothing of it runs, read: %+v, %v", c, err)
+	}
 	if list, err := s.Commands.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
 		t.Errorf("what is over waits: %+v, %v", list, err)
 	}
