@@ -29,10 +29,12 @@ type archives struct {
 	have map[string]*fetched
 }
 
+// fetched is an archive that is fetched, or was.
 type fetched struct {
-	once sync.Once
-	file string
-	err  error
+	once   sync.Once
+	file   string
+	err    error
+	cutOff bool // whoever fetched it was ended meanwhile, which says nothing to the others
 }
 
 func newArchives(a *api, work string) *archives {
@@ -41,24 +43,48 @@ func newArchives(a *api, work string) *archives {
 
 func (a *archives) remove() { os.RemoveAll(a.folder) }
 
-// file returns where an archive is, by the key that never means another one.
-func (a *archives) file(ctx context.Context, key, url string) (string, error) {
+// file returns an archive, by the key that never means another one. Commands that need it at a time wait for
+// one of them to fetch it; when that one is ended, another does.
+func (a *archives) file(ctx context.Context, key, url string) (*fetched, error) {
+	for {
+		f := a.of(key)
+		f.once.Do(func() {
+			f.file, f.err = a.fetch(ctx, key, url)
+			f.cutOff = f.err != nil && ctx.Err() != nil
+		})
+		if f.err != nil {
+			a.forget(key, f) // the next one tries again
+		}
+		if !f.cutOff || ctx.Err() != nil {
+			return f, f.err
+		}
+	}
+}
+
+// of is an archive that is here, or is to be fetched.
+func (a *archives) of(key string) *fetched {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	f := a.have[key]
 	if f == nil {
 		f = &fetched{}
 		a.have[key] = f
 	}
-	a.mu.Unlock()
-	f.once.Do(func() { f.file, f.err = a.fetch(ctx, key, url) })
-	if f.err != nil { // the next one tries again
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.have[key] == f {
-			delete(a.have, key)
-		}
+	return f
+}
+
+// forget has the next command fetch an archive anew, unless another one has done so. A file that could not be unpacked
+// is taken away.
+func (a *archives) forget(key string, f *fetched) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.have[key] != f {
+		return
 	}
-	return f.file, f.err
+	delete(a.have, key)
+	if f.file != "" {
+		os.Remove(f.file)
+	}
 }
 
 func (a *archives) fetch(ctx context.Context, key, url string) (string, error) {

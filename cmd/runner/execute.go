@@ -132,8 +132,8 @@ func (c *command) workspace(ctx context.Context) (folder string, err error) {
 			return folder, err
 		}
 	}
-	if err := unpack(archive, c.root, c.user); err != nil {
-		os.Remove(archive) // the next command fetches it anew
+	if err := unpack(archive.file, c.root, c.user); err != nil {
+		c.archives.forget(c.Spec.Archive, archive)
 		return folder, err
 	}
 	return folder, c.scratch()

@@ -1,0 +1,82 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+)
+
+// TestFetcherEnded proves that a command which waits for an archive that another one fetches gets it when that one is
+// ended: it fetches it itself.
+func TestFetcherEnded(t *testing.T) {
+	t.Parallel()
+	asked := make(chan bool, 9)
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked <- true; len(asked) == 1 {
+			<-r.Context().Done()
+			return
+		}
+		io.WriteString(w, "archive")
+	}))
+	defer store.Close()
+	a := newArchives(&api{client: store.Client()}, t.TempDir())
+	ctx, end := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() {
+		_, err := a.file(ctx, "k", store.URL)
+		first <- err
+	}()
+	for len(asked) == 0 { // the first one is at it
+	}
+	second := make(chan error)
+	go func() {
+		f, err := a.file(t.Context(), "k", store.URL)
+		if err == nil {
+			_, err = os.Stat(f.file)
+		}
+		second <- err
+	}()
+	end()
+	if err := <-first; err == nil {
+		t.Error("the command that was ended has got it")
+	}
+	if err := <-second; err != nil {
+		t.Errorf("the other one: %v", err)
+	}
+}
+
+// TestSpoilt proves that an archive that cannot be unpacked is fetched anew for the next command.
+func TestSpoilt(t *testing.T) {
+	t.Parallel()
+	text := "spoilt"
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }))
+	defer store.Close()
+	a := newArchives(&api{client: store.Client()}, t.TempDir())
+	read := func() (*fetched, string) {
+		t.Helper()
+		f, err := a.file(t.Context(), "k", store.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := os.ReadFile(f.file)
+		if err != nil {
+			t.Error(err)
+		}
+		return f, string(content)
+	}
+	old, _ := read()
+	text = "sound"
+	a.forget("k", old)
+	if _, got := read(); got != "sound" {
+		t.Errorf("the next command has %q", got)
+	}
+	a.forget("k", old) // by another one that met the first
+	if _, got := read(); got != "sound" {
+		t.Errorf("the one after it has %q", got)
+	}
+}
