@@ -129,6 +129,9 @@ func (l *Launcher) find(ctx context.Context, family string, in *ecs.RegisterTask
 	}
 	in.Family = &family
 	made, err := l.client.RegisterTaskDefinition(ctx, in)
+	if err != nil && isRefusal(err.Error()) {
+		return "", fmt.Errorf("%w: register task definition %s: %w", sandbox.ErrBusy, family, err)
+	}
 	if border.Code(err) == "ClientException" || border.Code(err) == "InvalidParameterException" {
 		return "", param.Errorf("Fargate takes no task definition for the image %s: %v", aws.ToString(in.ContainerDefinitions[1].Image), err)
 	}

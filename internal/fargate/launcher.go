@@ -128,9 +128,9 @@ func refusal(r sandbox.Runner, err error) error {
 	return err
 }
 
-// isRefusal says that a reason is one that passes: no capacity, or a limit of the account.
+// isRefusal says that a reason is one that passes: no capacity, a limit of the account, or others that do the same just now.
 func isRefusal(reason string) bool {
-	return slices.ContainsFunc([]string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "concurrently"},
+	return slices.ContainsFunc([]string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "oncurrent"},
 		func(word string) bool { return strings.Contains(reason, word) })
 }
 

@@ -108,6 +108,20 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestRegisteredAtOnce proves that a launch is tried again later whose task definition another process registers in the
+// same moment, which ECS refuses as it refuses a mistake.
+func TestRegisteredAtOnce(t *testing.T) {
+	t.Parallel()
+	c := aws.Config{Region: "eu-central-1", Credentials: aws.AnonymousCredentials{}, APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error {
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("answer", func(context.Context, middleware.InitializeInput, middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			return middleware.InitializeOutput{}, middleware.Metadata{}, &smithy.GenericAPIError{Code: "ClientException", Message: "Too many concurrent attempts to create a new revision of the specified family."}
+		}), middleware.Before)
+	}}}
+	if _, err := fargate.New(c, fargate.Options{Stage: "s", Cluster: "c"}).Launch(t.Context(), runner(0, class("i")), "ticket"); !errors.Is(err, sandbox.ErrBusy) {
+		t.Error(err)
+	}
+}
+
 // TestDefinition proves what is registered for a class: the program is checked before it is
 // started, nothing of a definition names one runner, and logs go to the region of the account.
 func TestDefinition(t *testing.T) {
