@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"time"
@@ -37,7 +38,7 @@ func Wait(tries int) time.Duration {
 	return most/4 + rand.N(most) // #nosec G404 -- chance spreads tries, an attacker gains nothing by guessing it
 }
 
-// Retryer repeats what was throttled or had no answer, and what ended with one of codes.
+// Retryer repeats what was throttled, had no answer or half of one, and what ended with one of codes.
 func Retryer(tries int, codes ...string) aws.Retryer {
 	if tries == 0 {
 		tries = Tries
@@ -45,7 +46,7 @@ func Retryer(tries int, codes ...string) aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = tries
 		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return Wait(attempt - 1), nil })
-		o.Retryables = append(o.Retryables, retryables(codes))
+		o.Retryables = append(o.Retryables, retryables(codes), retry.IsErrorRetryableFunc(brokenOff))
 		// Each call has its own tries: that others failed as well says nothing about this one,
 		// and it is the queue that keeps a storm away from the table.
 		o.RateLimiter = ratelimit.None
@@ -58,6 +59,14 @@ func retryables(codes []string) retry.RetryableErrorCode {
 		set[c] = struct{}{}
 	}
 	return retry.RetryableErrorCode{Codes: set}
+}
+
+// brokenOff says of an error whether it is that of an answer which ended in its middle, whatever it was about to say.
+func brokenOff(err error) aws.Ternary {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return aws.TrueTernary
+	}
+	return aws.UnknownTernary
 }
 
 // Code is what AWS calls an error; "" when it is none of its own.
@@ -81,7 +90,7 @@ func Translate(doing string, err error, codes ...string) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &dial):
 	case retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary,
 		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary,
-		retryables(codes).IsErrorRetryable(err) == aws.TrueTernary,
+		retryables(codes).IsErrorRetryable(err) == aws.TrueTernary, brokenOff(err) == aws.TrueTernary,
 		errors.As(err, &network), errors.As(err, &api) && api.ErrorFault() == smithy.FaultServer:
 		return fmt.Errorf("%s: %w: %w", doing, host.ErrUnavailable, err)
 	}

@@ -31,7 +31,7 @@ func TestTranslate(t *testing.T) {
 		"no way":          {&net.OpError{Op: "dial", Err: errors.New("refused")}, host.ErrUnavailable},
 		"no answer":       {&net.OpError{Op: "dial", Err: timeout{}}, host.ErrUnavailable},
 		"too late":        {fmt.Errorf("late: %w", context.DeadlineExceeded), context.DeadlineExceeded},
-		"cut off":         {io.ErrUnexpectedEOF, nil},
+		"half an answer":  {fmt.Errorf("read: %w", io.ErrUnexpectedEOF), host.ErrUnavailable},
 		"one of ours":     {api("TooManyUpdates", smithy.FaultClient), host.ErrUnavailable},
 		"a mistake":       {api("ValidationException", smithy.FaultClient), nil},
 		"not allowed":     {api("AccessDeniedException", smithy.FaultClient), nil},

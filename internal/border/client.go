@@ -3,6 +3,8 @@ package border
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -11,11 +13,11 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// answerTime is how long AWS may take to begin with an answer: more than the longest wait that a call asks for,
-// that of a receive.
+// answerTime is how long AWS may take to begin with an answer, and to go on with it: more than the longest wait that a
+// call asks for, that of a receive.
 const answerTime = 30 * time.Second
 
-// Answered is a configuration whose calls fail, and may be tried again, when no answer begins in time. The SDK waits for one as
+// Answered is a configuration whose calls fail, and may be tried again, when no answer begins in time, or one stands still. The SDK waits for one as
 // long as the kernel believes in the connection: of one that broke without a word a quarter of an hour, in which the lease of
 // the task that waits is extended and nobody else can run it. It is not for calls that take longer by their nature.
 func Answered(c aws.Config) aws.Config { return answered(c, answerTime) }
@@ -29,19 +31,51 @@ func answered(c aws.Config, most time.Duration) aws.Config {
 		return c // whoever made it has bounds of his own
 	}
 	c = c.Copy()
-	c.HTTPClient = impatient{client.WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = most })}
+	c.HTTPClient = impatient{client.WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = most }), most}
 	return c
 }
 
 // impatient is a client that does not wait for ever.
-type impatient struct{ aws.HTTPClient }
+type impatient struct {
+	aws.HTTPClient
+	most time.Duration
+}
 
 // Do implements aws.HTTPClient. That no answer came in time is an error of the connection: net/http says that it is the
 // deadline of a context, and what had one is not tried again.
 func (i impatient) Do(r *http.Request) (*http.Response, error) {
-	out, err := i.HTTPClient.Do(r)
+	ctx, cancel := context.WithCancel(r.Context())
+	out, err := i.HTTPClient.Do(r.WithContext(ctx))
+	if err == nil {
+		out.Body = &flowing{out.Body, i.most, cancel}
+		return out, nil
+	}
+	cancel()
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
 		err = &net.OpError{Op: "wait for an answer", Net: "tcp", Err: err}
 	}
 	return out, err
+}
+
+// flowing is the body of an answer that must go on when it is read.
+type flowing struct {
+	io.ReadCloser
+	most time.Duration
+	end  context.CancelFunc
+}
+
+// Read implements io.Reader. An answer that stands still has broken off.
+func (f *flowing) Read(b []byte) (int, error) {
+	late := time.AfterFunc(f.most, f.end)
+	n, err := f.ReadCloser.Read(b)
+	if !late.Stop() && err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("the answer stood still for %v: %w", f.most, io.ErrUnexpectedEOF)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (f *flowing) Close() error {
+	defer f.end()
+	return f.ReadCloser.Close()
 }

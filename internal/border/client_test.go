@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,6 +39,38 @@ func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient
 	t.Cleanup(s.Close)
 	c := answered(aws.Config{Region: "us-east-1", BaseEndpoint: &s.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), HTTPClient: client}, most)
 	return sqs.NewFromConfig(c, func(o *sqs.Options) { o.Retryer = Retryer(3) })
+}
+
+// TestBrokenOff proves that a call is made again whose answer ends, or stands still, in its middle, and that one that has no whole answer in
+// the end may be tried another time: it says nothing of what was asked.
+func TestBrokenOff(t *testing.T) {
+	t.Parallel()
+	for i, broken := range []int64{2, 3, 2, 3} {
+		var asked atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			text := `{"QueueUrls":["there"]}`
+			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+			w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+			if asked.Add(1) <= broken {
+				text = text[:8]
+			}
+			io.WriteString(w, text)
+			if i >= 2 && asked.Load() <= broken { // it stands still
+				http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			}
+		}))
+		defer s.Close()
+		c := answered(aws.Config{Region: "us-east-1", BaseEndpoint: &s.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}, 200*time.Millisecond)
+		out, err := sqs.NewFromConfig(c, func(o *sqs.Options) { o.Retryer = Retryer(3) }).ListQueues(t.Context(), nil)
+		if broken < 3 && (err != nil || len(out.QueueUrls) != 1) {
+			t.Errorf("%d answers broke off: %v", broken, err)
+		}
+		if err = Translate("list", err); broken == 3 && !errors.Is(err, host.ErrUnavailable) {
+			t.Errorf("all answers broke off: %v", err)
+		}
+	}
 }
 
 // TestAnswered proves that a call is made again whose connection is there and never brings an answer, and that one that has no
