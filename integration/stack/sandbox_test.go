@@ -394,7 +394,7 @@ func TestTimeOverBeside(t *testing.T) {
 +beside:
   _parallel: true
   +late:
-    _timeout: 8s
+    _timeout: 30s
     _ignore_error: true
     sh>: trap 'echo asked to end' TERM; sleep 600 & wait
   +fast:
@@ -406,9 +406,9 @@ func TestTimeOverBeside(t *testing.T) {
     +canceled:
       sh>: sleep 600
   +other:
-    sh>: echo begin; sleep 40; echo end
+    sh>: echo begin; sleep 50; echo end
 `)
-	if a = s.end(t, a, 3*time.Minute); !a.Success {
+	if a = s.end(t, a, 5*time.Minute); !a.Success {
 		t.Errorf("it failed:\n%s", s.log(t, a.ID))
 	}
 	if log := s.log(t, a.ID, "+main+beside+other"); strings.Count(log, "\nbegin\nend\n") != 1 || strings.Count(log, "begin\n") != 1 {
