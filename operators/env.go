@@ -29,7 +29,7 @@ func (t *Task) IdentityEnv() []string {
 		"DIGDAG_SESSION_ID=" + strconv.FormatInt(t.SessionID, 10),
 		"DIGDAG_PROJECT=" + t.ProjectName,
 		"DIGDAG_TASK_NAME=" + t.TaskName,
-		"DIGDAG_TRY=" + strconv.Itoa(t.Dispatch),
+		"DIGDAG_TRY=" + strconv.Itoa(t.Try),
 		"DIGDAG_IDEMPOTENCY_KEY=" + t.IdempotencyKey(),
 	}
 }

@@ -147,6 +147,9 @@ type Identity struct {
 	TaskID           int64  // ordinal within the attempt, 1 = root
 	TaskName         string // full name, "+wf+group+task"
 	Dispatch         int    // which run of the task this is, from 1; never repeats
+	// Try is the same as people count: that its keys are evaluated, and that it asks for slots, are no runs of it. 1 is never
+	// said twice.
+	Try int
 	// RetryCount is how often the task was asked to run again (polls and retries).
 	RetryCount int
 	StartedAt  time.Time // of the task's first run

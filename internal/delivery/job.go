@@ -32,7 +32,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		Workflow: a.Workflow.Name, SessionID: a.SessionID, SessionUUID: a.SessionUUID,
 		SessionTime: a.SessionTime.In(l.state.Definition().Zone), Zone: a.Zone, AttemptID: a.ID,
 		RetryAttemptName: a.RetryName, TaskID: int64(t.ID), TaskName: t.Name,
-		Dispatch: t.Dispatch, RetryCount: count, StartedAt: t.StartedAt,
+		Dispatch: t.Dispatch, Try: t.Runs(), RetryCount: count, StartedAt: t.StartedAt,
 	}
 	env, files := l.state.EnvOf(t.ID)
 	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{

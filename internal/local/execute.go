@@ -33,7 +33,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		Workflow: a.request.Workflow, SessionID: a.session.id, SessionUUID: a.session.uuid,
 		SessionTime: a.request.SessionTime, Zone: a.zone, AttemptID: a.ID,
 		RetryAttemptName: a.request.RetryAttemptName, TaskID: int64(t.ID), TaskName: t.Name,
-		Dispatch: t.Dispatch, RetryCount: t.RetryCount, StartedAt: t.StartedAt,
+		Dispatch: t.Dispatch, Try: t.Runs(), RetryCount: t.RetryCount, StartedAt: t.StartedAt,
 	}
 	vars := a.State.ParamsOf(t.ID)
 	env, files := a.State.EnvOf(t.ID)

@@ -47,7 +47,7 @@ func New(t *testing.T, params string) *World {
 	w.Task = operators.Task{
 		Identity: operators.Identity{
 			ProjectID: 3, ProjectName: "project", Workflow: "main", SessionID: 4, SessionUUID: "uuid",
-			SessionTime: Now, Zone: "UTC", AttemptID: 5, TaskID: 6, TaskName: "+main+task", Dispatch: 1, StartedAt: Now,
+			SessionTime: Now, Zone: "UTC", AttemptID: 5, TaskID: 6, TaskName: "+main+task", Dispatch: 1, Try: 1, StartedAt: Now,
 		},
 		Params: operators.NewParams(tree), Local: tree, State: param.New(), Now: Now,
 		Log: w.Output, Files: project, Secrets: w.Vault, Commands: process.New(process.Options{}).In(project.Root()),

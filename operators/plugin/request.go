@@ -74,7 +74,7 @@ func identity(t *operators.Task) *param.Map {
 		"name", t.TaskName, "id", t.TaskID, "attempt_id", t.AttemptID, "session_id", t.SessionID,
 		"session_uuid", t.SessionUUID, "session_time", operators.FormatTime(t.SessionTime), "timezone", t.Zone,
 		"project_id", t.ProjectID, "project", t.ProjectName, "revision", t.Revision, "workflow", t.Workflow,
-		"retry_attempt_name", t.RetryAttemptName, "try", int64(t.Dispatch), "retry_count", int64(t.RetryCount),
+		"retry_attempt_name", t.RetryAttemptName, "try", int64(t.Try), "retry_count", int64(t.RetryCount),
 		"idempotency_key", t.IdempotencyKey(),
 	)
 }
