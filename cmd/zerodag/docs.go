@@ -205,7 +205,7 @@ func sectionsOf(page string) (list []section) {
 		if isFence(line) {
 			code = !code
 		}
-		if marks, title, found := strings.Cut(line, " "); found && !code && strings.Trim(marks, "#") == "" {
+		if marks, title, found := strings.Cut(line, " "); found && !code && marks != "" && strings.Trim(marks, "#") == "" {
 			list = append(list, section{heading: strings.TrimSpace(title)})
 		}
 		if len(list) > 0 {

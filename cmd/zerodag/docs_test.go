@@ -16,6 +16,7 @@ func TestWordsAreTopics(t *testing.T) {
 	for word, want := range map[string]string{
 		"DIGDAG_STORE": "values that later tasks see", "DIGDAG_TRY": "which run of the task", "outcome": "how the task ended", "failed": "errors that were ignored",
 		"sliding": "makes room", "dagu": "# From Dagu", "handler_on": "_finally", "continue_on": "_ignore_error", "_parallel": "With `_parallel: true`", "_retry": "`_retry: 3`",
+		"pause a project": "nothing is lost by it", "labels": "Labels say what",
 	} {
 		found, ok := findTopic(list, word)
 		if !ok || !strings.Contains(found.Page, want) {
