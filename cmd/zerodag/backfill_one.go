@@ -168,6 +168,12 @@ func newBackfillShow(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if b.FinishedAt == nil {
+			p, err := r.Project(ctx, b.Project.Name)
+			if err == nil && p.Paused != nil {
+				r.hint("Project %s is paused %s: the backfill goes on after `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)
+			}
+		}
 		return r.show(b, func(p printer) {
 			p.filling(b)
 			for _, x := range b.Running {

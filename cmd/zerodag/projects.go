@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +69,12 @@ func (r *remote) listProjects(ctx context.Context, args []string, page client.Pa
 		return nil, r.noProject(ctx, args[0])
 	}
 	return []client.Project{project}, err
+}
+
+// pausedProjects are those of which nothing starts, of the first thousand.
+func (r *remote) pausedProjects(ctx context.Context) ([]client.Project, error) {
+	list, err := r.Projects(ctx, client.Page{Count: mostRead}, "")
+	return slices.DeleteFunc(list, func(p client.Project) bool { return p.Paused == nil }), err
 }
 
 // noProject is the error about the name of a project that there is not.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,12 @@ func newSchedules(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		var paused []client.Project
+		if len(list) > 0 && !asDigdag() {
+			if paused, err = r.pausedProjects(ctx); err != nil {
+				return err
+			}
+		}
 		err = r.list(list, func(p printer) {
 			p.line("Schedules:")
 			for _, one := range list {
@@ -29,21 +36,25 @@ func newSchedules(s streams) *cobra.Command {
 					"next session time", offsetTime(one.NextScheduleTime), "next scheduled to run at", showAway(now, &one.NextRunTime))
 			}
 			p.line("%d entries.", len(list))
-		}, scheduleTable(now, list), "There are no schedules.")
+		}, scheduleTable(now, list, paused), "There are no schedules.")
 		r.hint("Use `zerodag workflows [project-name] [name]` to show workflow details.")
 		return err
 	})
 }
 
-func scheduleTable(now time.Time, list []client.Schedule) *table {
+// scheduleTable shows schedules; paused are projects of which nothing starts.
+func scheduleTable(now time.Time, list []client.Schedule, paused []client.Project) *table {
 	t := newTable(column{title: "SCHEDULE"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "NEXT SESSION"}, column{title: "RUNS AT"},
-		column{title: "RUNS"}, column{title: "DISABLED AT", spare: true})
+		column{title: "RUNS"}, column{title: "DISABLED AT", spare: true}, column{title: "PROJECT PAUSED", spare: true})
 	for _, s := range list {
-		runs := ago(now, &s.NextRunTime)
+		runs, why := ago(now, &s.NextRunTime), ""
+		if i := slices.IndexFunc(paused, func(p client.Project) bool { return p.ID == s.Project.ID }); i >= 0 {
+			runs, why = "", pausedBy(paused[i].Paused)
+		}
 		if s.DisabledAt != nil {
 			runs = ""
 		}
-		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.NextScheduleTime), shortTime(&s.NextRunTime), runs, shortTime(s.DisabledAt))
+		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.NextScheduleTime), shortTime(&s.NextRunTime), runs, shortTime(s.DisabledAt), why)
 	}
 	return t
 }

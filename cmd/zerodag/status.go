@@ -58,8 +58,8 @@ func newStatus(s streams) *cobra.Command {
 			}
 			part("Running", attemptTable(now, found.Running))
 			part("Failed in the last day", sessionTable(found.Failed))
-			part("Late", scheduleTable(now, found.Late))
-			part("Next", scheduleTable(now, found.Next))
+			part("Late", scheduleTable(now, found.Late, found.Paused))
+			part("Next", scheduleTable(now, found.Next, found.Paused))
 			if found.Partly {
 				p.line("Only the last %d attempts and sessions, and the first %d projects, were looked at.", mostRead, mostRead)
 			}
