@@ -12,6 +12,16 @@ import (
 // errTime is why a run is cut off whose time is over.
 var errTime = errors.New("the time of the task is over")
 
+// ErrEnded is why a run is cut off whose task is to end: it was killed, or its group failed fast or took too long.
+var ErrEnded = errors.New("the task was ended")
+
+// Ended says of a context of a run that is over whether its task is to end, by a kill or since its time is over: what the run
+// has started elsewhere ends with it. Else the run alone was cut off, and another one goes on with that.
+func Ended(ctx context.Context) bool {
+	why := context.Cause(ctx)
+	return errors.Is(why, ErrEnded) || errors.Is(why, errTime)
+}
+
 // inTime is a try that ends when the time of the task is over, with all that it left running elsewhere. `_retry` may
 // repeat it, whatever the operator; when the time for all tries is over nothing is repeated.
 func (j *Job) inTime(ctx context.Context, e Evaluator, op Operator) (Result, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -383,8 +384,26 @@ func TestBusyFargate(t *testing.T) {
 	}
 }
 
-// TestTimeOverBeside proves that a command whose time is over, or whose group fails fast, ends without the machine, on which
-// another task's command goes on, and without that one running twice.
+// asks is a command that says when it begins, and when it is asked to end.
+const asks = `trap 'echo asked to end at $(date +%s); exit 1' TERM; echo it begins; sleep 600 & wait`
+
+// askedAt is when a command that asks was asked to end; false when it has never begun.
+func askedAt(t *testing.T, log string) (int64, bool) {
+	t.Helper()
+	if !strings.Contains(log, "\nit begins\n") {
+		return 0, false
+	}
+	_, rest, found := strings.Cut(log, "\nasked to end at ")
+	text, _, _ := strings.Cut(rest, "\n")
+	at, err := strconv.ParseInt(text, 10, 64)
+	if !found || err != nil {
+		t.Errorf("it was not asked to end:\n%s", log)
+	}
+	return at, true
+}
+
+// TestTimeOverBeside proves that a command whose time is over, also at once, or whose group fails fast, ends without the
+// machine, on which another task's command goes on, and without that one running twice.
 func TestTimeOverBeside(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -393,10 +412,14 @@ func TestTimeOverBeside(t *testing.T) {
   sh>: echo warm
 +beside:
   _parallel: true
+  +early:
+    _timeout: 2s
+    _ignore_error: true
+    sh>: `+asks+`
   +late:
     _timeout: 30s
     _ignore_error: true
-    sh>: trap 'echo asked to end' TERM; sleep 600 & wait
+    sh>: `+asks+`
   +fast:
     _fail_fast: true
     _parallel: true
@@ -404,23 +427,62 @@ func TestTimeOverBeside(t *testing.T) {
     +fails:
       sh>: sleep 2; exit 1
     +canceled:
-      sh>: sleep 600
+      sh>: `+asks+`
   +other:
-    sh>: echo begin; sleep 50; echo end
+    sh>: echo begin; sleep 50; echo end at $(date +%s)
 `)
 	if a = s.end(t, a, 5*time.Minute); !a.Success {
 		t.Errorf("it failed:\n%s", s.log(t, a.ID))
 	}
-	if log := s.log(t, a.ID, "+main+beside+other"); strings.Count(log, "\nbegin\nend\n") != 1 || strings.Count(log, "begin\n") != 1 {
+	log := s.log(t, a.ID, "+main+beside+other")
+	_, text, _ := strings.Cut(log, "\nbegin\nend at ")
+	end, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || strings.Count(log, "\nbegin\n") != 1 {
 		t.Errorf("the other command said:\n%s", log)
 	}
-	if log := s.log(t, a.ID, "+main+beside+late"); !strings.Contains(log, "asked to end") {
-		t.Errorf("the late one said:\n%s", log)
+	for _, name := range []string{"+main+beside+early", "+main+beside+late", "+main+beside+fast+canceled"} {
+		at, begun := askedAt(t, s.log(t, a.ID, name))
+		if begun && at >= end || !begun && strings.HasSuffix(name, "+late") {
+			t.Errorf("%s: begun %v, asked to end at %d, the other one ended at %d", name, begun, at, end)
+		}
 	}
 	if log := s.log(t, a.ID); strings.Contains(log, "lost") {
 		t.Errorf("something was lost:\n%s", log)
 	}
 	s.stopped(t, a.ID)
+}
+
+// TestTimeOverOnFunction is TestTimeOverBeside on the function of short commands.
+func TestTimeOverOnFunction(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	began := time.Now()
+	a := s.begin(t, `zerodag: 1
+_export:
+  sandbox: {executor: lambda}
++late:
+  _timeout: 20s
+  _ignore_error: true
+  sh>: `+asks+`
++fast:
+  _fail_fast: true
+  _parallel: true
+  _ignore_error: true
+  +fails:
+    sh>: sleep 5; exit 1
+  +canceled:
+    sh>: `+asks+`
+`)
+	if a = s.end(t, a, 3*time.Minute); !a.Success {
+		t.Errorf("it failed:\n%s", s.log(t, a.ID))
+	}
+	t.Logf("it took %v", time.Since(began).Round(time.Second))
+	if _, begun := askedAt(t, s.log(t, a.ID, "+main+late")); !begun {
+		t.Error("the late one has not begun")
+	}
+	if _, begun := askedAt(t, s.log(t, a.ID, "+main+fast+canceled")); !begun {
+		t.Error("the canceled one has not begun")
+	}
 }
 
 // explain prints what is known of the tasks of an attempt that failed: their errors, entries and logs, and what the

@@ -31,11 +31,16 @@ func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQS
 	return e.consume(ctx, e.Events, e.Config.EventVisibility, call, e.TakeEvents), nil
 }
 
+// killLook is how long after a kill at most a run of an agent is stopped, and what a run reads of its attempt for that: once
+// in this time, and nothing when it is over before.
+const killLook = 2 * time.Second
+
 // Agent handles a call with a message of the queue "tasks". Its first act is to make the
 // lease short, so that a crash is noticed soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("agent")()
 	defer e.settle(ctx)
+	defer e.WatchKills(ctx, killLook)()
 	lease := e.lease
 	return e.consume(ctx, e.Tasks, lease, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {
 		for _, d := range list {

@@ -34,7 +34,7 @@ type attempt struct {
 	since    int       // bytes of entries after it
 	read     int       // as many of them as were read
 	// stops ends runs that this process makes of the attempt, when it is killed.
-	stops map[engine.Run]context.CancelFunc
+	stops map[engine.Run]func()
 	// logged are runs within a step whose log was kept, and whose result not yet: when the step is
 	// done again they write no second one.
 	logged map[engine.Run]bool
@@ -83,7 +83,7 @@ func (c *Attempts) hold(id int64) *attempt {
 	defer c.mu.Unlock()
 	a := c.lives[id]
 	if a == nil {
-		a = &attempt{id: id, reader: c.reader, stops: map[engine.Run]context.CancelFunc{}, watchers: map[chan struct{}]bool{}, logged: map[engine.Run]bool{}, claimed: map[string]int{}}
+		a = &attempt{id: id, reader: c.reader, stops: map[engine.Run]func(){}, watchers: map[chan struct{}]bool{}, logged: map[engine.Run]bool{}, claimed: map[string]int{}}
 		c.lives[id] = a
 	}
 	if a.idle != nil {

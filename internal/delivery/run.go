@@ -10,13 +10,14 @@ import (
 	"zerodag/engine"
 	"zerodag/internal/execution"
 	"zerodag/internal/host"
+	"zerodag/operators"
 )
 
 // run runs a task of a run that is in the log, and returns how it ended; nil when another delivery took it over.
 func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error) {
 	runCtx, stop := d.limited(ctx)
-	defer stop()
-	j, err := d.begin(ctx, run, stop)
+	defer stop(nil)
+	j, err := d.begin(ctx, run, func() { stop(operators.ErrEnded) })
 	if err != nil || j == nil {
 		return nil, err
 	}
@@ -46,17 +47,26 @@ func (l tooLong) Error() string {
 	return fmt.Sprintf("a run of a task may take %v at a time in this deployment: split the work, or let it poll", l.most)
 }
 
-// limited bounds a run: what could not end in time must not be lost with its process.
-func (d *delivery) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+// Is says that the task ends with the run.
+func (tooLong) Is(target error) bool { return target == operators.ErrEnded }
+
+// limited bounds a run: what could not end in time must not be lost with its process. It ends before when the returned
+// function is called, with why.
+func (d *delivery) limited(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, stop := context.WithCancelCause(ctx)
 	most := d.Limits.RunTime
 	if most == 0 {
-		return context.WithCancel(ctx)
+		return ctx, stop
 	}
-	return context.WithTimeoutCause(ctx, most, tooLong{most})
+	ctx, late := context.WithTimeoutCause(ctx, most, tooLong{most})
+	return ctx, func(why error) {
+		stop(why)
+		late()
+	}
 }
 
 // begin prepares a run that a kill can stop; nil when the run is not the current one.
-func (d *delivery) begin(ctx context.Context, run engine.Run, stop context.CancelFunc) (*job, error) {
+func (d *delivery) begin(ctx context.Context, run engine.Run, stop func()) (*job, error) {
 	a := d.attempt
 	a.mu.Lock()
 	defer a.mu.Unlock()

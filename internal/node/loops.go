@@ -39,7 +39,7 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 	if p.Agent {
 		loops.Go(func() { n.agent(ctx, accepting) })
 		if n.shared {
-			watched := n.watchKills(ctx)
+			watched := n.WatchKills(ctx, killLook)
 			defer watched()
 		}
 	}
@@ -138,13 +138,14 @@ func (n *Node) reaper(ctx context.Context) {
 // looking takes more than a tenth of it.
 const killLook = time.Second
 
-// watchKills stops runs of this process whose attempts were killed in others, until the returned function is called.
-func (n *Node) watchKills(ctx context.Context) (stop func()) {
+// WatchKills stops runs of this process whose attempts were killed in others, or whose groups failed fast or took too long
+// there, until the returned function is called: it looks every so long.
+func (n *Node) WatchKills(ctx context.Context, every time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for wait := killLook; ; {
+		for wait := every; ; {
 			timer := time.NewTimer(wait)
 			select {
 			case <-timer.C:
@@ -157,7 +158,7 @@ func (n *Node) watchKills(ctx context.Context) (stop func()) {
 				n.retry.Failed()
 				n.logger.Warn("look for kills", "error", err)
 			}
-			wait = max(killLook, 10*time.Since(began))
+			wait = max(every, 10*time.Since(began))
 		}
 	}()
 	return func() { cancel(); <-ended }

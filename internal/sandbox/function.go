@@ -40,8 +40,6 @@ const (
 	callProcesses = 512
 	// ownMemory is what the function needs for itself, in bytes.
 	ownMemory = 128 << 20
-	// killTime is how often a call asks whether its attempt was killed.
-	killTime = 2 * time.Second
 )
 
 // functionClass is the class of commands that no runner takes.
@@ -133,10 +131,13 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 		return f.look(ctx, t, row)
 	}
 	result, err := f.hand(ctx, call, row)
+	if result.Stopped { // which is to be kept, too
+		ctx = context.WithoutCancel(ctx)
+	}
 	switch {
 	case err == nil:
 		err = call.trust(result)
-	case ctx.Err() != nil: // the task was killed, or this agent is too slow: then another run finds the row
+	case ctx.Err() != nil: // this agent was cut off: another run finds the row
 		return operators.Exit{}, ctx.Err()
 	case errors.Is(err, ErrUnknown):
 		return f.look(ctx, t, row)
@@ -155,33 +156,21 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 	return f.look(ctx, t, row)
 }
 
-// errKilled ends a call whose attempt was killed.
-var errKilled = errors.New("the attempt was killed")
-
-// hand calls the function, and looks after the attempt meanwhile.
+// hand calls the function. When the task is to end, the function is told to end the command, and this waits until it has.
 func (f *calls) hand(task context.Context, call Call, row Command) (Result, error) {
-	ctx, stop := context.WithCancelCause(task)
-	defer stop(nil)
-	go func() {
-		tick := time.NewTicker(killTime)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-			// What cannot be read is read again.
-			if f.killed(ctx, call.Spec.LogID.Site, call.Spec.LogID.Attempt) {
-				stop(errKilled)
-				return
-			}
+	ctx, stop := context.WithCancel(context.WithoutCancel(task))
+	defer stop()
+	defer context.AfterFunc(task, func() {
+		if f.run.toEnd(task) {
+			f.kill(ctx, row)
+			time.AfterFunc(stopTime, stop)
+			return
 		}
-	}()
+		stop()
+	})()
 	r, err := f.Caller.Call(ctx, call)
-	if err != nil && errors.Is(context.Cause(ctx), errKilled) {
-		f.kill(task, row)
-		return Result{Code: 143, Stopped: true}, nil // what it still says counts no more
+	if f.run.toEnd(task) {
+		return Result{Code: 143, Stopped: true, Log: r.Log, LogLost: r.LogLost}, nil // what else it says counts no more
 	}
 	r.Lost, r.Stopped = false, false // not for a function to say
 	return r, err
@@ -257,7 +246,7 @@ func (f *calls) end(ctx context.Context, row Command, r Result) (Command, error)
 			return over, err
 		}
 		select {
-		case <-time.After(min(time.Second<<min(tries, 4), killTime*4)):
+		case <-time.After(time.Second << min(tries, 3)):
 		case <-ctx.Done():
 			return over, err
 		}

@@ -22,10 +22,18 @@ import (
 )
 
 // noLinks are links that are not followed. They note what was put.
-type noLinks struct{ put *[]string }
+type noLinks struct{ put *puts }
+
+// puts are the keys of what was put.
+type puts struct {
+	mu   sync.Mutex
+	keys []string
+}
 
 func (l noLinks) Put(_ context.Context, key string, _ []byte) error {
-	*l.put = append(*l.put, key)
+	l.put.mu.Lock()
+	defer l.put.mu.Unlock()
+	l.put.keys = append(l.put.keys, key)
 	return nil
 }
 
@@ -67,7 +75,7 @@ type scene struct {
 	killed atomic.Bool
 	now    time.Time
 	woke   []engine.Run
-	put    []string
+	put    puts
 	log    bytes.Buffer
 }
 
@@ -274,26 +282,33 @@ func TestFunctionWakes(t *testing.T) {
 	}
 }
 
-// TestFunctionKilled proves that a task whose attempt was killed ends soon, and that what its
-// command says later does not count, nor is it left alone.
-func TestFunctionKilled(t *testing.T) {
+// TestFunctionEnded proves that a task that is to end tells the function so and waits until that has ended the command, not for
+// ever, and keeps what the command has said until then.
+func TestFunctionEnded(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newScene(func(ctx context.Context, _ int, _ sandbox.Call) (sandbox.Result, error) {
-			<-ctx.Done()
-			return sandbox.Result{}, fmt.Errorf("%w: %w", sandbox.ErrUnknown, ctx.Err())
+	for answers, want := range map[bool]time.Duration{true: 11 * time.Second, false: 27 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScene(func(ctx context.Context, _ int, _ sandbox.Call) (sandbox.Result, error) {
+				if answers {
+					time.Sleep(11 * time.Second)
+					return sandbox.Result{Code: 3, Log: []byte("said\n")}, nil
+				}
+				<-ctx.Done()
+				return sandbox.Result{}, fmt.Errorf("%w: %w", sandbox.ErrUnknown, ctx.Err())
+			})
+			ctx, end := context.WithCancelCause(t.Context())
+			began := time.Now()
+			time.AfterFunc(7*time.Second, func() { end(operators.ErrEnded) })
+			_, err := s.For(sandboxtest.Task(1, 2, 1), "archive/0").Run(ctx, operators.Command{Args: []string{"true"}, Stdout: &s.log})
+			if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "was stopped") || took != want {
+				t.Errorf("got %v after %v, want %v", err, took, want)
+			}
+			if c, err := s.memory.Command(t.Context(), 1, "2.0"); err != nil || c.State != sandbox.Over || !c.Result.Stopped || answers && s.log.String() != "said\n" {
+				t.Errorf("the command is %+v, %v, log %q", c, err, s.log.String())
+			}
+			s.wantKilled(t)
 		})
-		began := time.Now()
-		time.AfterFunc(7*time.Second, func() { s.killed.Store(true) })
-		_, p, err := s.run(t, 1, nil)
-		if took := time.Since(began); p != nil || err == nil || !strings.Contains(err.Error(), "was stopped") || took > 10*time.Second {
-			t.Errorf("got %v, %v after %v", p, err, took)
-		}
-		if c, err := s.memory.Command(t.Context(), 1, "2.0"); err != nil || c.State != sandbox.Over || !c.Result.Stopped {
-			t.Errorf("the command is %+v, %v", c, err)
-		}
-		s.wantKilled(t)
-	})
+	}
 }
 
 // TestFunctionCutOff proves that an agent that must stop leaves the command to its call, and
@@ -327,8 +342,10 @@ func TestFunctionCutOff(t *testing.T) {
 // wantKilled looks whether the one call was told to end, where it looks.
 func (s *scene) wantKilled(t *testing.T) {
 	t.Helper()
-	if len(s.put) != 1 || len(s.calls) != 1 || "archive:"+s.put[0] != s.calls[0].Killed {
-		t.Errorf("put %v, while the call looks at %v", s.put, s.calls)
+	s.put.mu.Lock()
+	defer s.put.mu.Unlock()
+	if keys := s.put.keys; len(keys) != 1 || len(s.calls) != 1 || "archive:"+keys[0] != s.calls[0].Killed {
+		t.Errorf("put %v, while the call looks at %v", keys, s.calls)
 	}
 }
 

@@ -599,6 +599,47 @@ func TestTimeOver(t *testing.T) {
 	})
 }
 
+// TestEndedAtFirst proves that a run that is cut off while it looks whether its command is soon over ends it if the task is to
+// end: no later run knows of it. Else the next run goes on with it.
+func TestEndedAtFirst(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{operators.ErrEnded, nil} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			b.submit(2)
+			r := b.fake.runners[0]
+			b.poll(r, sandbox.Beat{Free: 4})
+			b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{})
+			ctx, end := context.WithCancelCause(t.Context())
+			ended := make(chan error)
+			go func() {
+				_, err := b.For(sandboxtest.Task(1, 3, 1), "a").Run(ctx, operators.Command{Args: []string{"sh"}, Stdout: io.Discard})
+				ended <- err
+			}()
+			time.Sleep(time.Second)
+			if o := b.poll(r, sandbox.Beat{Free: 4}); len(o.Commands) != 1 {
+				t.Fatalf("it is told %+v", o)
+			}
+			end(why)
+			synctest.Wait()
+			o := b.poll(r, sandbox.Beat{Free: 3, Running: []string{"3.0"}})
+			if why != nil {
+				if len(o.Kill) != 1 {
+					t.Errorf("the machine is told %+v", o)
+				}
+				if err := b.Finish(t.Context(), r.Token(), "3.0", sandbox.Result{Code: 143}); err != nil {
+					t.Error(err)
+				}
+			} else if len(o.Kill) != 0 {
+				t.Errorf("the machine is told %+v", o)
+			}
+			if err := <-ended; !errors.Is(err, context.Canceled) || len(b.fake.stopped) != 0 {
+				t.Errorf("%v, stopped %v", err, b.fake.stopped)
+			}
+		})
+	}
+}
+
 // TestPatience proves that a task waits a little for a command that a machine can take at
 // once, and is not woken then.
 func TestPatience(t *testing.T) {

@@ -93,10 +93,28 @@ func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit
 		a.key = commandKey(s.id)
 	}
 	exit, err := s.attend(ctx, c, &a, first)
-	if errors.Is(err, host.ErrUnavailable) && ctx.Err() == nil {
+	if err != nil && ctx.Err() != nil {
+		return exit, s.cutOff(ctx, err, a.key)
+	}
+	if errors.Is(err, host.ErrUnavailable) {
 		return operators.Exit{}, &operators.Pending{Status: status(a.key, a.losses, a.busy), After: outage}
 	}
 	return exit, err
+}
+
+// cutOff is the end of a run whose ctx is over. Its command ends with the task; unless that is to end another run goes on with
+// it.
+func (s *commands) cutOff(ctx context.Context, err error, key string) error {
+	var p *operators.Pending
+	if errors.As(err, &p) || !s.toEnd(ctx) { // whoever is told of one that is pending stops it
+		return err
+	}
+	return errors.Join(err, s.stop(context.WithoutCancel(ctx), key))
+}
+
+// toEnd says of the ctx of a run whether it is over because the task is to end, as far as that can be read.
+func (s *commands) toEnd(ctx context.Context) bool {
+	return ctx.Err() != nil && (operators.Ended(ctx) || s.killed(context.WithoutCancel(ctx), s.id.SiteID, s.id.AttemptID))
 }
 
 // attend puts the command, if it is not there, or looks how far it is.
@@ -268,11 +286,7 @@ func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			err := ctx.Err()
-			if later := context.WithoutCancel(ctx); s.killed(later, s.id.SiteID, c.Attempt) { // else another run goes on with it
-				err = errors.Join(err, s.stop(later, c.Key))
-			}
-			return c, err
+			return c, ctx.Err()
 		}
 		row, err := s.Commands.Command(ctx, c.Attempt, c.Key)
 		if err != nil {
