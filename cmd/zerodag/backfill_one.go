@@ -24,11 +24,14 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	}
 	f := c.fill
 	f.From, f.Name, f.Count, f.Params = c.from, c.name, c.count, params
-	if f.Workflow, err = c.filledWorkflow(ctx, args); err != nil {
+	var project string
+	if f.Workflow, project, err = c.filledWorkflow(ctx, args); err != nil {
 		return err
 	}
 	if c.dryRun {
-		return c.showFillPlan(ctx, f)
+		err := c.showFillPlan(ctx, f)
+		c.hintPaused(ctx, project)
+		return err
 	}
 	b, err := c.Fill(ctx, f)
 	if err != nil {
@@ -46,18 +49,18 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	return err
 }
 
-// filledWorkflow is the definition whose sessions are started: with a schedule or without.
-func (c *backfillCommand) filledWorkflow(ctx context.Context, args []string) (client.ID, error) {
+// filledWorkflow is the definition whose sessions are started, with a schedule or without, and the name of its project.
+func (c *backfillCommand) filledWorkflow(ctx context.Context, args []string) (workflow client.ID, project string, err error) {
 	if len(args) == 1 {
 		s, err := c.Schedule(ctx, client.ID(args[0]))
-		return s.Workflow.ID, err
+		return s.Workflow.ID, s.Project.Name, err
 	}
 	p, err := c.Project(ctx, args[0])
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	w, err := c.Workflow(ctx, p.ID, args[1], "")
-	return w.ID, err
+	return w.ID, p.Name, err
 }
 
 func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error {
@@ -168,13 +171,7 @@ func newBackfillShow(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if b.FinishedAt == nil {
-			p, err := r.Project(ctx, b.Project.Name)
-			if err == nil && p.Paused != nil {
-				r.hint("Project %s is paused %s: the backfill goes on after `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)
-			}
-		}
-		return r.show(b, func(p printer) {
+		err = r.show(b, func(p printer) {
 			p.filling(b)
 			for _, x := range b.Running {
 				attempt := client.ID("")
@@ -187,6 +184,10 @@ func newBackfillShow(s streams) *cobra.Command {
 				p.block("  ", "failed attempt ids", b.FailedAttempts)
 			}
 		})
+		if b.FinishedAt == nil {
+			r.hintPaused(ctx, b.Project.Name)
+		}
+		return err
 	})
 }
 

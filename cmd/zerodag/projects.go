@@ -77,6 +77,14 @@ func (r *remote) pausedProjects(ctx context.Context) ([]client.Project, error) {
 	return slices.DeleteFunc(list, func(p client.Project) bool { return p.Paused == nil }), err
 }
 
+// hintPaused says of a project that is paused that nothing of it starts. One that cannot be read is not: what was asked for
+// has been shown.
+func (r *remote) hintPaused(ctx context.Context, project string) {
+	if p, err := r.Project(ctx, project); err == nil && p.Paused != nil && !asDigdag() {
+		r.hint("Project %s is paused %s: nothing of it starts until `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)
+	}
+}
+
 // noProject is the error about the name of a project that there is not.
 func (r *remote) noProject(ctx context.Context, name string) error {
 	text := fmt.Sprintf("Project '%s' does not exist.", name)

@@ -103,7 +103,9 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 		return err
 	}
 	if c.dryRun {
-		return c.showDryRun(w, at, params, labels)
+		err := c.showDryRun(w, at, params, labels)
+		c.hintPaused(ctx, p.Name)
+		return err
 	}
 	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority, At: begins, Labels: labels})
 	var exists *client.ExistsError
