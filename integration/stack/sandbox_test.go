@@ -417,7 +417,7 @@ func TestTimeOverBeside(t *testing.T) {
     _ignore_error: true
     sh>: `+asks+`
   +late:
-    _timeout: 30s
+    _timeout: 45s
     _ignore_error: true
     sh>: `+asks+`
   +fast:
@@ -429,7 +429,7 @@ func TestTimeOverBeside(t *testing.T) {
     +canceled:
       sh>: `+asks+`
   +other:
-    sh>: echo begin; sleep 50; echo end at $(date +%s)
+    sh>: echo begin; sleep 65; echo end at $(date +%s)
 `)
 	if a = s.end(t, a, 5*time.Minute); !a.Success {
 		t.Errorf("it failed:\n%s", s.log(t, a.ID))
@@ -461,7 +461,7 @@ func TestTimeOverOnFunction(t *testing.T) {
 _export:
   sandbox: {executor: lambda}
 +late:
-  _timeout: 20s
+  _timeout: 40s
   _ignore_error: true
   sh>: `+asks+`
 +fast:
