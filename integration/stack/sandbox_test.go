@@ -485,6 +485,35 @@ _export:
 	}
 }
 
+// TestCancelOnMachines proves that commands of `_cancel`, which run after a kill, run once, while the commands that were killed
+// lose their machines.
+func TestCancelOnMachines(t *testing.T) {
+	t.Parallel()
+	s := commands(t)
+	names := []string{"a", "b", "c"}
+	dig := "zerodag: 1\n+beside:\n  _parallel: true\n"
+	for _, name := range names {
+		dig += "  +" + name + ":\n    sh>: " + asks + "\n    _cancel:\n      sh>: echo cleaning; sleep 5; echo clean\n"
+	}
+	a := s.begin(t, dig)
+	until(t, s.within(2*time.Minute), "all commands run", func() bool { return strings.Count(s.log(t, a.ID), "\nit begins\n") == len(names) })
+	if status, text, err := s.Call(t.Context(), http.MethodPost, "/api/attempts/"+a.ID+"/kill", "application/json", []byte("{}")); err != nil || status/100 != 2 {
+		t.Fatalf("kill: %d %s %v", status, text, err)
+	}
+	if a = s.end(t, a, 3*time.Minute); a.Success {
+		t.Error("a killed attempt is a success")
+	}
+	for _, name := range names {
+		if _, begun := askedAt(t, s.log(t, a.ID, "+main+beside+"+name)); !begun {
+			t.Errorf("%s has not begun", name)
+		}
+		if log := s.log(t, a.ID, "+main+beside+"+name+"^cancel"); strings.Count(log, "\ncleaning\n") != 1 || !strings.Contains(log, "\nclean\n") {
+			t.Errorf("`_cancel` of %s said:\n%s", name, log)
+		}
+	}
+	s.stopped(t, a.ID)
+}
+
 // explain prints what is known of the tasks of an attempt that failed: their errors, entries and logs, and what the
 // functions have complained of since then.
 func (s sandbox) explain(t *testing.T, attempt string, since time.Time) {

@@ -599,6 +599,54 @@ func TestTimeOver(t *testing.T) {
 	})
 }
 
+// TestKilledOneAfterTheOther proves that a machine is stopped with the last command that a killed attempt has on it, and not
+// while it has one that runs after the kill, such as that of `_cancel`.
+func TestKilledOneAfterTheOther(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		first, second := b.submit(2), b.submit(3)
+		r := b.fake.runners[0]
+		if o := b.poll(r, sandbox.Beat{Free: 2}); len(o.Commands) != 2 {
+			t.Fatalf("it has got %+v", o)
+		}
+		b.done = true
+		began, stopped := time.Now(), make(chan error, 2)
+		stop := func(task int64, p *operators.Pending) {
+			stopped <- b.For(sandboxtest.Task(1, task, 2), "a").Stop(t.Context(), p.Status)
+		}
+		go stop(2, first)
+		synctest.Wait()
+		if len(b.fake.stopped) != 0 {
+			t.Fatalf("stopped while it has another one: %v", b.fake.stopped)
+		}
+		cancel := b.submit(4)
+		if o := b.poll(r, sandbox.Beat{Free: 1, Running: []string{"3.0"}}); len(o.Commands) != 1 || o.Commands[0].Key != "4.0" {
+			t.Fatalf("what runs after the kill: %+v", o)
+		}
+		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{Code: 143}); err != nil {
+			t.Error(err)
+		}
+		go stop(3, second)
+		synctest.Wait()
+		if len(b.fake.stopped) != 0 {
+			t.Fatalf("stopped while it has what runs after the kill: %v", b.fake.stopped)
+		}
+		if err := b.Finish(t.Context(), r.Token(), "3.0", sandbox.Result{Code: 143}); err != nil {
+			t.Error(err)
+		}
+		for range 2 {
+			if err := <-stopped; err != nil || time.Since(began) > 5*time.Second { // of which the third one has looked for three
+				t.Errorf("%v after %v", err, time.Since(began))
+			}
+		}
+		began = time.Now()
+		go stop(4, cancel)
+		if err := <-stopped; err != nil || len(b.fake.stopped) != 1 || time.Since(began) > time.Second {
+			t.Errorf("the last one: %v after %v, stopped %v", err, time.Since(began), b.fake.stopped)
+		}
+	})
+}
+
 // TestEndedAtFirst proves that a run that is cut off while it looks whether its command is soon over ends it if the task is to
 // end: no later run knows of it. Else the next run goes on with it.
 func TestEndedAtFirst(t *testing.T) {

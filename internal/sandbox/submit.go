@@ -330,8 +330,8 @@ func (s *commands) Stop(ctx context.Context, status *param.Map) error {
 }
 
 // stop ends a command because its task was killed, or its time is over, and returns when nothing of it runs any more, as
-// far as its machine can say. Of an attempt that is killed no machine is needed any more: the machine's own signal is faster
-// than its next poll. Else it goes on with the commands of other tasks, and learns of this one when it polls.
+// far as its machine can say. The machine goes on with the commands of other tasks, and learns of this one when it polls; one
+// that a killed attempt does not need any more is stopped, whose signal is faster than its next poll.
 func (s *commands) stop(ctx context.Context, key string) error {
 	c, err := s.Commands.End(ctx, s.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
@@ -339,20 +339,35 @@ func (s *commands) stop(ctx context.Context, key string) error {
 	} else if err != nil {
 		return err
 	}
-	if !s.killed(ctx, s.id.SiteID, s.id.AttemptID) {
-		return s.ends(ctx, c)
-	}
-	list, err := s.Runners.Runners(ctx, s.id.AttemptID)
-	if err != nil {
-		return err
-	}
-	var failed error
-	for _, r := range list {
-		if r.Class == c.Class && !r.Fenced {
-			failed = errors.Join(failed, s.dismiss(ctx, r, "the attempt was killed"))
+	if s.killed(ctx, s.id.SiteID, s.id.AttemptID) {
+		if err := s.spare(ctx, c); err != nil {
+			return err
 		}
 	}
-	return failed
+	return s.ends(ctx, c)
+}
+
+// spare stops the machine of a command that was stopped, unless it has others: those of `_cancel` and `_finally` run after a
+// kill. Of one that no machine had, it stops those that come up, unless another command waits for them.
+func (s *commands) spare(ctx context.Context, c Command) error {
+	var others []Command
+	var err error
+	if c.Runner != "" {
+		others, err = s.Commands.Claimed(ctx, c.Attempt, c.Runner)
+	} else {
+		others, err = s.Commands.Waiting(ctx, c.Attempt, c.Class, 1)
+	}
+	if err != nil || len(others) > 0 {
+		return err
+	}
+	list, err := s.Runners.Runners(ctx, c.Attempt)
+	for _, r := range list {
+		needless := r.Name() == c.Runner || c.Runner == "" && r.Class == c.Class && r.Seen.IsZero()
+		if needless && !r.Fenced {
+			err = errors.Join(err, s.dismiss(ctx, r, "the attempt was killed"))
+		}
+	}
+	return err
 }
 
 // ends waits until the machine of a command that was stopped says that nothing of it runs any more, or nothing is to be
