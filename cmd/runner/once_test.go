@@ -9,11 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"zerodag/internal/host"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sandbox/sandboxtest"
 	"zerodag/operators"
@@ -152,15 +150,13 @@ func TestOnceKilled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var killed atomic.Bool
-			w, e, run := function(t, func(o *sandbox.Options) {
-				o.Attempt = func(context.Context, int64, int64) (host.Attempt, error) {
-					return host.Attempt{Canceled: killed.Load()}, nil
-				}
-			})
-			time.AfterFunc(2*time.Second, func() { killed.Store(true) })
+			w, e, _ := function(t, nil)
+			f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}
+			ctx, kill := context.WithCancelCause(within(t, time.Minute))
+			time.AfterFunc(2*time.Second, func() { kill(operators.ErrEnded) })
 			began := time.Now()
-			_, err := run(1, sh(script))
+			var log bytes.Buffer // of what came with the result
+			_, err := w.RunBy(ctx, f.For, sandboxtest.Task(1, 1, 1), sh(script, func(c *operators.Command) { c.Stdout = &log }))
 			if err == nil || !strings.Contains(err.Error(), "was stopped") {
 				t.Errorf("the task ended with %v", err)
 			}
@@ -168,7 +164,7 @@ func TestOnceKilled(t *testing.T) {
 			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("the command was over after %v", took)
 			}
-			if got := w.Store.LogOf(1, "+w+t1"); !strings.HasPrefix(got, "runs\n") || (name == "asked") != strings.Contains(got, "ends by itself") {
+			if got := w.Store.LogOf(1, "+w+t1") + log.String(); !strings.HasPrefix(got, "runs\n") || (name == "asked") != strings.Contains(got, "ends by itself") {
 				t.Errorf("log: %q", got)
 			}
 		})
