@@ -107,10 +107,17 @@ func exitCodes(v param.Value, least int64) (codes []int64, ok bool) {
 	return codes, len(codes) > 0
 }
 
-// checkRetry looks at the keys of `_retry` in a file with `zerodag: 1`: one that nobody reads would be lost without a word. All
-// failures of a group are those of tasks below it, so that it has no exit code.
+// checkRetry looks at `_retry` in a file with `zerodag: 1`: a key that nobody reads would be lost without a word, and a task
+// fails that says nonsense. All failures of a group are those of tasks below it, so that it has no exit code.
 func checkRetry(group bool, v param.Value, report func([]string, string, string)) {
-	m, _ := v.(*param.Map)
+	open := !group // of a group nothing is evaluated
+	m, isMap := v.(*param.Map)
+	if !isMap {
+		if v != nil && !isTries(v, open) {
+			report(nil, "'_retry' must be a whole number from 0 on, or a mapping: "+sample(v), retryForm)
+		}
+		return
+	}
 	known := append(RetryKeys(), AddedRetryKeys()...)
 	for key := range m.All() {
 		if !slices.Contains(known, key) {
@@ -125,5 +132,37 @@ func checkRetry(group bool, v param.Value, report func([]string, string, string)
 		report([]string{exitCodeKey}, "exit_code of _retry is that of a command, and a group has none", "write it at the tasks that run commands, or for all of them into `_defaults`")
 		m = m.Without(exitCodeKey)
 	}
-	readAddedRetry("_retry", m, !group, report) // of a group nothing is evaluated
+	for _, key := range []string{"limit", "interval", "max_interval"} {
+		if x := valueOf(m, key); x != nil && !isTries(x, open) {
+			report([]string{key}, key+" of _retry must be a whole number from 0 on: "+sample(x), retryForm)
+		}
+	}
+	if kind := valueOf(m, "interval_type"); kind != nil && !isIntervalType(kind, open) {
+		report([]string{"interval_type"}, "interval_type of _retry cannot be "+sample(kind), "write constant or exponential")
+	}
+	misspelt := slices.ContainsFunc(m.Keys(), func(key string) bool { return !slices.Contains(known, key) })
+	if valueOf(m, "limit") == nil && !misspelt {
+		report(nil, "_retry has no limit, and the task would fail", retryForm)
+	}
+	readAddedRetry("_retry", m, open, report)
+}
+
+// isTries says whether a value is a number of tries or of seconds; with open, `${...}` may come to one.
+func isTries(v param.Value, open bool) bool {
+	switch x := v.(type) {
+	case string:
+		if open && strings.Contains(x, "${") {
+			return true
+		}
+	case int64, float64:
+	default:
+		return false
+	}
+	n, err := param.AsInt("_retry", v)
+	return err == nil && n >= 0
+}
+
+func isIntervalType(v param.Value, open bool) bool {
+	kind, isText := v.(string)
+	return isText && (open && strings.Contains(kind, "${") || strings.EqualFold(kind, "constant") || strings.EqualFold(kind, "exponential"))
 }

@@ -140,7 +140,14 @@ func (c *critic) steering(place []string, task, key string, v param.Value, own [
 // retryForm is how _retry is written.
 const retryForm = "write a number, or {limit: 3, interval: 10}, an interval in seconds"
 
+// retry looks at a _retry. With the gate, what a push does not refuse is below an operator that makes the task.
 func (c *critic) retry(place []string, task string, v param.Value) {
+	if c.level > 0 {
+		checkRetry(false, v, func(below []string, message, hint string) {
+			c.warn(slices.Concat(place, below), task, hint, "%s", message)
+		})
+		return
+	}
 	switch x := v.(type) {
 	case *param.Map:
 		c.retryKeys(place, task, x)
@@ -163,14 +170,8 @@ func (c *critic) retry(place []string, task string, v param.Value) {
 	}
 }
 
-// retryKeys looks at the keys of a _retry. With the gate, what a push does not refuse is below an operator that makes the task.
+// retryKeys looks at the keys of a _retry.
 func (c *critic) retryKeys(place []string, task string, m *param.Map) {
-	if c.level > 0 {
-		checkRetry(false, m, func(below []string, message, hint string) {
-			c.warn(slices.Concat(place, below), task, hint, "%s", message)
-		})
-		return
-	}
 	for _, key := range AddedRetryKeys() {
 		if m.Has(key) {
 			c.warn(append(slices.Clone(place), key), task, gateHint(key), "%s of _retry is not read by anybody here", key)
