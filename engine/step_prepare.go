@@ -23,8 +23,8 @@ func (t *Task) Runs() int {
 	if t.hasGateKeys() {
 		n--
 	}
-	if t.Pool != nil {
-		n -= t.Pool.Try + t.Pool.More
+	if t.Pool != nil { // to ask again takes the place of the run that was to come then
+		n -= 2*t.Pool.Try - 1 + t.Pool.More
 	}
 	return max(0, n)
 }
