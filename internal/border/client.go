@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,9 +18,10 @@ import (
 // call asks for, that of a receive.
 const answerTime = 30 * time.Second
 
-// Answered is a configuration whose calls fail, and may be tried again, when no answer begins in time, or one stands still. The SDK waits for one as
-// long as the kernel believes in the connection: of one that broke without a word a quarter of an hour, in which the lease of
-// the task that waits is extended and nobody else can run it. It is not for calls that take longer by their nature.
+// Answered is a configuration whose calls fail, and may be tried again, when no answer begins in time, or one stands still.
+// The SDK waits for one as long as the kernel believes in the connection: of one that broke without a word a quarter of an
+// hour, in which the lease of the task that waits is extended and nobody else can run it. It is not for calls that take longer
+// by their nature.
 func Answered(c aws.Config) aws.Config { return answered(c, answerTime) }
 
 func answered(c aws.Config, most time.Duration) aws.Config {
@@ -47,7 +49,7 @@ func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	out, err := i.HTTPClient.Do(r.WithContext(ctx))
 	if err == nil {
-		out.Body = &flowing{out.Body, i.most, cancel}
+		out.Body = &flowing{ReadCloser: out.Body, most: i.most, end: cancel}
 		return out, nil
 	}
 	cancel()
@@ -60,15 +62,19 @@ func (i impatient) Do(r *http.Request) (*http.Response, error) {
 // flowing is the body of an answer that must go on when it is read.
 type flowing struct {
 	io.ReadCloser
-	most time.Duration
-	end  context.CancelFunc
+	most  time.Duration
+	end   context.CancelFunc
+	still atomic.Bool // it stood still for too long, and was ended
 }
 
 // Read implements io.Reader. An answer that stands still has broken off.
 func (f *flowing) Read(b []byte) (int, error) {
-	late := time.AfterFunc(f.most, f.end)
+	defer time.AfterFunc(f.most, func() {
+		f.still.Store(true)
+		f.end()
+	}).Stop()
 	n, err := f.ReadCloser.Read(b)
-	if !late.Stop() && err != nil && !errors.Is(err, io.EOF) {
+	if f.still.Load() && err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the answer stood still for %v: %w", f.most, io.ErrUnexpectedEOF)
 	}
 	return n, err

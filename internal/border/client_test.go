@@ -23,52 +23,61 @@ import (
 	"zerodag/internal/host"
 )
 
-// silent is a server that does not answer its first calls, and a client of it.
-func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient) *sqs.Client {
+// served is a client of a server, which has read what it is asked for: else it does not see that the client leaves.
+func served(t *testing.T, most time.Duration, client aws.HTTPClient, answer http.HandlerFunc) *sqs.Client {
 	t.Helper()
-	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // else the server does not see that the client leaves
-		if asked.Add(1) <= calls {
-			<-r.Context().Done()
-			return
-		}
+		io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-		io.WriteString(w, `{"QueueUrls":["there"]}`)
+		answer(w, r)
 	}))
 	t.Cleanup(s.Close)
 	c := answered(aws.Config{Region: "us-east-1", BaseEndpoint: &s.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), HTTPClient: client}, most)
 	return sqs.NewFromConfig(c, func(o *sqs.Options) { o.Retryer = Retryer(3) })
 }
 
-// TestBrokenOff proves that a call is made again whose answer ends, or stands still, in its middle, and that one that has no whole answer in
-// the end may be tried another time: it says nothing of what was asked.
+// silent is a client of a server that does not answer its first calls.
+func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient) *sqs.Client {
+	t.Helper()
+	var asked atomic.Int64
+	return served(t, most, client, func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) <= calls {
+			<-r.Context().Done()
+			return
+		}
+		io.WriteString(w, queues)
+	})
+}
+
+// queues is an answer.
+const queues = `{"QueueUrls":["there"]}`
+
+// TestBrokenOff proves that a call is made again whose answer ends, or stands still, in its middle, and that one that has no
+// whole answer in the end may be tried another time: it says nothing of what was asked.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
-	for i, broken := range []int64{2, 3, 2, 3} {
-		var asked atomic.Int64
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body)
-			text := `{"QueueUrls":["there"]}`
-			w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-			w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-			if asked.Add(1) <= broken {
-				text = text[:8]
+	for _, stands := range []bool{false, true} {
+		for _, broken := range []int64{2, 3} {
+			var asked atomic.Int64
+			client := served(t, 200*time.Millisecond, nil, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Length", strconv.Itoa(len(queues)))
+				if asked.Add(1) > broken {
+					io.WriteString(w, queues)
+					return
+				}
+				io.WriteString(w, queues[:8])
+				if stands {
+					http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+				}
+			})
+			out, err := client.ListQueues(t.Context(), nil)
+			if broken < 3 && (err != nil || len(out.QueueUrls) != 1) {
+				t.Errorf("%d answers broke off: %v", broken, err)
 			}
-			io.WriteString(w, text)
-			if i >= 2 && asked.Load() <= broken { // it stands still
-				http.NewResponseController(w).Flush()
-				<-r.Context().Done()
+			if err = Translate("list", err); broken == 3 && !errors.Is(err, host.ErrUnavailable) {
+				t.Errorf("all answers broke off: %v", err)
 			}
-		}))
-		defer s.Close()
-		c := answered(aws.Config{Region: "us-east-1", BaseEndpoint: &s.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}, 200*time.Millisecond)
-		out, err := sqs.NewFromConfig(c, func(o *sqs.Options) { o.Retryer = Retryer(3) }).ListQueues(t.Context(), nil)
-		if broken < 3 && (err != nil || len(out.QueueUrls) != 1) {
-			t.Errorf("%d answers broke off: %v", broken, err)
-		}
-		if err = Translate("list", err); broken == 3 && !errors.Is(err, host.ErrUnavailable) {
-			t.Errorf("all answers broke off: %v", err)
 		}
 	}
 }
