@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
@@ -129,22 +129,11 @@ func (l *Launcher) find(ctx context.Context, family string, in *ecs.RegisterTask
 	}
 	in.Family = &family
 	made, err := l.client.RegisterTaskDefinition(ctx, in)
-	if err != nil && isRefusal(err.Error()) {
-		return "", fmt.Errorf("%w: register task definition %s: %w", sandbox.ErrBusy, family, err)
-	}
-	if border.Code(err) == "ClientException" || border.Code(err) == "InvalidParameterException" {
+	if err != nil {
+		if later := busy(border.Translate("register task definition "+family, err)); errors.Is(later, sandbox.ErrBusy) || !isMistake(err) {
+			return "", later
+		}
 		return "", param.Errorf("Fargate takes no task definition for the image %s: %v", aws.ToString(in.ContainerDefinitions[1].Image), err)
 	}
-	if err != nil {
-		return "", busy(border.Translate("register task definition "+family, err))
-	}
 	return aws.ToString(made.TaskDefinition.TaskDefinitionArn), nil
-}
-
-// busy: calls that are throttled come later.
-func busy(err error) error {
-	if strings.Contains(err.Error(), "ThrottlingException") {
-		return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
-	}
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -117,15 +118,25 @@ func variables(pairs ...string) []types.KeyValuePair {
 
 // refusal says whether a launch is to be tried later, or why it never will succeed.
 func refusal(r sandbox.Runner, err error) error {
-	err = border.Translate("launch a machine", err, "ThrottlingException", "LimitExceededException", "UpdateInProgressException", "ConflictException")
-	text := err.Error()
-	if isRefusal(text) {
-		return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
-	}
-	if code := border.Code(err); code == "InvalidParameterException" || code == "ClientException" {
+	err = busy(border.Translate("launch a machine", err, "ThrottlingException", "LimitExceededException", "UpdateInProgressException", "ConflictException"))
+	if !errors.Is(err, sandbox.ErrBusy) && isMistake(err) {
 		return param.Errorf("Fargate refuses to run the image %s: %v", r.Of.Image, err)
 	}
 	return err
+}
+
+// busy says of an error whether what was asked for comes later.
+func busy(err error) error {
+	if isRefusal(err.Error()) {
+		return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
+	}
+	return err
+}
+
+// isMistake says that ECS takes what it was asked for as wrong. It says so of some things that pass, too: see isRefusal.
+func isMistake(err error) bool {
+	code := border.Code(err)
+	return code == "ClientException" || code == "InvalidParameterException"
 }
 
 // isRefusal says that a reason is one that passes: no capacity, a limit of the account, or others that do the same just now.
