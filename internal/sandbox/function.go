@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"zerodag/engine/param"
@@ -160,8 +161,9 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 func (f *calls) hand(task context.Context, call Call, row Command) (Result, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(task))
 	defer stop()
+	toEnd := sync.OnceValue(func() bool { return f.run.toEnd(task) }) // who is told, and what is answered, must agree
 	defer context.AfterFunc(task, func() {
-		if f.run.toEnd(task) {
+		if toEnd() {
 			f.kill(ctx, row)
 			time.AfterFunc(stopTime, stop)
 			return
@@ -169,7 +171,7 @@ func (f *calls) hand(task context.Context, call Call, row Command) (Result, erro
 		stop()
 	})()
 	r, err := f.Caller.Call(ctx, call)
-	if f.run.toEnd(task) {
+	if toEnd() {
 		return Result{Code: 143, Stopped: true, Log: r.Log, LogLost: r.LogLost}, nil // what else it says counts no more
 	}
 	r.Lost, r.Stopped = false, false // not for a function to say

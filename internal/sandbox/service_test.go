@@ -141,6 +141,22 @@ func (b *bench) again(task int64, dispatch int, p *operators.Pending) (operators
 	return b.For(sandboxtest.Task(1, task, dispatch), "a").Run(b.t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard, Status: p.Status})
 }
 
+// stop ends the command of a task that was pending.
+func (b *bench) stop(task int64, p *operators.Pending) error {
+	return b.For(sandboxtest.Task(1, task, 2), "a").Stop(b.t.Context(), p.Status)
+}
+
+// two has one machine run the commands of tasks 2 and 3.
+func (b *bench) two() (m machine, second, third *operators.Pending) {
+	b.t.Helper()
+	second, third = b.submit(2), b.submit(3)
+	m = b.fake.runners[0]
+	if o := b.poll(m, sandbox.Beat{Free: 2}); len(o.Commands) != 2 {
+		b.t.Fatalf("it has got %+v", o)
+	}
+	return m, second, third
+}
+
 // join has a machine join, unless it has.
 func (b *bench) join(m machine) {
 	b.t.Helper()
@@ -492,7 +508,7 @@ func TestNobodyWaits(t *testing.T) {
 		b.fake.refuse = fmt.Errorf("%w: RESOURCE:ENI", sandbox.ErrBusy)
 		p := b.submit(2)
 		b.done = true
-		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil {
+		if err := b.stop(2, p); err != nil {
 			t.Fatal(err)
 		}
 		b.done = false
@@ -539,13 +555,13 @@ func TestKilled(t *testing.T) {
 		r := b.fake.runners[0]
 		b.poll(r, sandbox.Beat{Free: 1})
 		b.done = true
-		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil || len(b.fake.stopped) != 1 {
+		if err := b.stop(2, p); err != nil || len(b.fake.stopped) != 1 {
 			t.Fatalf("%v, stopped %v", err, b.fake.stopped)
 		}
 		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{}); !errors.Is(err, sandbox.ErrGone) {
 			t.Errorf("its end counts: %v", err)
 		}
-		if err := b.For(sandboxtest.Task(1, 2, 2), "a").Stop(t.Context(), p.Status); err != nil {
+		if err := b.stop(2, p); err != nil {
 			t.Errorf("stopped twice: %v", err)
 		}
 	})
@@ -556,15 +572,9 @@ func TestKilled(t *testing.T) {
 func TestTimeOver(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
-		late, other := b.submit(2), b.submit(3)
-		r := b.fake.runners[0]
-		if o := b.poll(r, sandbox.Beat{Free: 2}); len(o.Commands) != 2 {
-			t.Fatalf("it has got %+v", o)
-		}
+		r, late, other := b.two()
 		began, stopped := time.Now(), make(chan error)
-		stop := func(task int64, p *operators.Pending) {
-			stopped <- b.For(sandboxtest.Task(1, task, 2), "a").Stop(t.Context(), p.Status)
-		}
+		stop := func(task int64, p *operators.Pending) { stopped <- b.stop(task, p) }
 		go stop(2, late)
 		time.Sleep(5 * time.Second)
 		if o := b.poll(r, sandbox.Beat{Running: []string{"2.0", "3.0"}}); len(o.Kill) != 1 || o.Kill[0] != "2.0" || o.Leave {
@@ -604,16 +614,10 @@ func TestTimeOver(t *testing.T) {
 func TestKilledOneAfterTheOther(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
-		first, second := b.submit(2), b.submit(3)
-		r := b.fake.runners[0]
-		if o := b.poll(r, sandbox.Beat{Free: 2}); len(o.Commands) != 2 {
-			t.Fatalf("it has got %+v", o)
-		}
+		r, first, second := b.two()
 		b.done = true
 		began, stopped := time.Now(), make(chan error, 2)
-		stop := func(task int64, p *operators.Pending) {
-			stopped <- b.For(sandboxtest.Task(1, task, 2), "a").Stop(t.Context(), p.Status)
-		}
+		stop := func(task int64, p *operators.Pending) { stopped <- b.stop(task, p) }
 		go stop(2, first)
 		synctest.Wait()
 		if len(b.fake.stopped) != 0 {

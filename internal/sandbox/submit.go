@@ -94,7 +94,7 @@ func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit
 	}
 	exit, err := s.attend(ctx, c, &a, first)
 	if err != nil && ctx.Err() != nil {
-		return exit, s.cutOff(ctx, err, a.key)
+		return operators.Exit{}, s.cutOff(ctx, err, a.key)
 	}
 	if errors.Is(err, host.ErrUnavailable) {
 		return operators.Exit{}, &operators.Pending{Status: status(a.key, a.losses, a.busy), After: outage}
@@ -340,16 +340,16 @@ func (s *commands) stop(ctx context.Context, key string) error {
 		return err
 	}
 	if s.killed(ctx, s.id.SiteID, s.id.AttemptID) {
-		if err := s.spare(ctx, c); err != nil {
+		if err := s.stopNeedless(ctx, c); err != nil {
 			return err
 		}
 	}
-	return s.ends(ctx, c)
+	return s.awaitEnd(ctx, c)
 }
 
-// spare stops the machine of a command that was stopped, unless it has others: those of `_cancel` and `_finally` run after a
+// stopNeedless stops the machine of a command that was stopped, unless it has others: those of `_cancel` and `_finally` run after a
 // kill. Of one that no machine had, it stops those that come up, unless another command waits for them.
-func (s *commands) spare(ctx context.Context, c Command) error {
+func (s *commands) stopNeedless(ctx context.Context, c Command) error {
 	var others []Command
 	var err error
 	if c.Runner != "" {
@@ -370,9 +370,9 @@ func (s *commands) spare(ctx context.Context, c Command) error {
 	return err
 }
 
-// ends waits until the machine of a command that was stopped says that nothing of it runs any more, or nothing is to be
+// awaitEnd waits until the machine of a command that was stopped says that nothing of it runs any more, or nothing is to be
 // expected of that machine.
-func (s *commands) ends(ctx context.Context, c Command) error {
+func (s *commands) awaitEnd(ctx context.Context, c Command) error {
 	limit := s.Now().Add(stopTime)
 	for wait := 250 * time.Millisecond; c.Runner != "" && !c.Ended && s.Now().Before(limit); wait = min(2*wait, time.Second) {
 		r, err := s.Runners.Runner(ctx, c.Runner)
