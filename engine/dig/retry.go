@@ -16,6 +16,18 @@ func RetryKeys() []string { return []string{"limit", "interval", "max_interval",
 // AddedRetryKeys are those that it may have beside them in a file with `zerodag: 1`.
 func AddedRetryKeys() []string { return []string{exitCodeKey, "factor", "jitter"} }
 
+// allRetryKeys are both.
+func allRetryKeys() []string { return append(RetryKeys(), AddedRetryKeys()...) }
+
+// retryNumbers are the keys of whole numbers, of tries or of seconds.
+func retryNumbers() []string { return []string{"limit", "interval", "max_interval"} }
+
+// lacksLimit says of a `_retry` that it does not say how often; one with a key that nobody knows may have meant that.
+func lacksLimit(m *param.Map) bool {
+	known := allRetryKeys()
+	return valueOf(m, "limit") == nil && !slices.ContainsFunc(m.Keys(), func(key string) bool { return !slices.Contains(known, key) })
+}
+
 // AddedRetry is what `_retry` says under the added keys.
 type AddedRetry struct {
 	ExitCodes []int64 // another try comes only after one of these; nil: after any failure
@@ -118,8 +130,8 @@ func checkRetry(group bool, v param.Value, report func([]string, string, string)
 		}
 		return
 	}
-	known := append(RetryKeys(), AddedRetryKeys()...)
-	for key := range m.All() {
+	known := allRetryKeys()
+	for _, key := range m.Keys() {
 		if !slices.Contains(known, key) {
 			hint := "it may have " + strings.Join(known, ", ")
 			if s := didYouMean(key, known); s != "" {
@@ -132,7 +144,7 @@ func checkRetry(group bool, v param.Value, report func([]string, string, string)
 		report([]string{exitCodeKey}, "exit_code of _retry is that of a command, and a group has none", "write it at the tasks that run commands, or for all of them into `_defaults`")
 		m = m.Without(exitCodeKey)
 	}
-	for _, key := range []string{"limit", "interval", "max_interval"} {
+	for _, key := range retryNumbers() {
 		if x := valueOf(m, key); x != nil && !isTries(x, open) {
 			report([]string{key}, key+" of _retry must be a whole number from 0 on: "+sample(x), retryForm)
 		}
@@ -140,8 +152,7 @@ func checkRetry(group bool, v param.Value, report func([]string, string, string)
 	if kind := valueOf(m, "interval_type"); kind != nil && !isIntervalType(kind, open) {
 		report([]string{"interval_type"}, "interval_type of _retry cannot be "+sample(kind), "write constant or exponential")
 	}
-	misspelt := slices.ContainsFunc(m.Keys(), func(key string) bool { return !slices.Contains(known, key) })
-	if valueOf(m, "limit") == nil && !misspelt {
+	if lacksLimit(m) {
 		report(nil, "_retry has no limit, and the task would fail", retryForm)
 	}
 	readAddedRetry("_retry", m, open, report)

@@ -151,13 +151,13 @@ func (c *critic) retry(place []string, task string, v param.Value) {
 	switch x := v.(type) {
 	case *param.Map:
 		c.retryKeys(place, task, x)
-		if known := append(RetryKeys(), AddedRetryKeys()...); valueOf(x, "limit") == nil && !slices.ContainsFunc(x.Keys(), func(k string) bool { return !slices.Contains(known, k) }) {
+		if lacksLimit(x) {
 			c.warn(place, task, retryForm, "_retry has no limit, and the task will fail")
 		}
-		for _, key := range []string{"limit", "interval", "max_interval"} {
+		for _, key := range retryNumbers() {
 			c.whole(place, task, v, key, 0, retryForm)
 		}
-		if kind, ok := valueOf(x, "interval_type").(string); ok && !strings.Contains(kind, "${") && !strings.EqualFold(kind, "constant") && !strings.EqualFold(kind, "exponential") {
+		if kind, ok := valueOf(x, "interval_type").(string); ok && !isIntervalType(kind, true) {
 			c.warn(append(slices.Clone(place), "interval_type"), task, "write constant or exponential", "interval_type of _retry is unknown, and the task will fail: %s", kind)
 		}
 	case nil:
