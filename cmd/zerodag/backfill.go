@@ -122,7 +122,7 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 	})
 	if c.dryRun || len(list) == 0 {
 		c.hint("No session attempts started.")
-		c.hintPaused(ctx, schedule.Project.Name)
+		c.hintPausedName(ctx, schedule.Project.Name)
 		return err
 	}
 	c.hint("Backfill session attempts started.")

@@ -30,7 +30,7 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	}
 	if c.dryRun {
 		err := c.showFillPlan(ctx, f)
-		c.hintPaused(ctx, project)
+		c.hintPausedName(ctx, project)
 		return err
 	}
 	b, err := c.Fill(ctx, f)
@@ -185,7 +185,7 @@ func newBackfillShow(s streams) *cobra.Command {
 			}
 		})
 		if b.FinishedAt == nil {
-			r.hintPaused(ctx, b.Project.Name)
+			r.hintPausedName(ctx, b.Project.Name)
 		}
 		return err
 	})

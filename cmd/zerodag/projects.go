@@ -74,13 +74,28 @@ func (r *remote) listProjects(ctx context.Context, args []string, page client.Pa
 // pausedProjects are those of which nothing starts, of the first thousand.
 func (r *remote) pausedProjects(ctx context.Context) ([]client.Project, error) {
 	list, err := r.Projects(ctx, client.Page{Count: mostRead}, "")
-	return slices.DeleteFunc(list, func(p client.Project) bool { return p.Paused == nil }), err
+	return thePaused(list), err
 }
 
-// hintPaused says of a project that is paused that nothing of it starts. One that cannot be read is not: what was asked for
-// has been shown.
-func (r *remote) hintPaused(ctx context.Context, project string) {
-	if p, err := r.Project(ctx, project); err == nil && p.Paused != nil && !asDigdag() {
+// thePaused are those of a list, which is used up, of which nothing starts.
+func thePaused(list []client.Project) []client.Project {
+	return slices.DeleteFunc(list, func(p client.Project) bool { return p.Paused == nil })
+}
+
+// hintPausedName is hintPaused for the name of a project. One that cannot be read is not paused: what was asked for has been
+// shown.
+func (r *remote) hintPausedName(ctx context.Context, name string) {
+	if asDigdag() {
+		return
+	}
+	if p, err := r.Project(ctx, name); err == nil {
+		r.hintPaused(p)
+	}
+}
+
+// hintPaused says of a project that is paused that nothing of it starts.
+func (r *remote) hintPaused(p client.Project) {
+	if p.Paused != nil && !asDigdag() {
 		r.hint("Project %s is paused %s: nothing of it starts until `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)
 	}
 }

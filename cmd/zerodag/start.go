@@ -104,7 +104,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	}
 	if c.dryRun {
 		err := c.showDryRun(w, at, params, labels)
-		c.hintPaused(ctx, p.Name)
+		c.hintPaused(p)
 		return err
 	}
 	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority, At: begins, Labels: labels})

@@ -79,7 +79,7 @@ func (r *remote) status(ctx context.Context, args []string, now time.Time) (stat
 		project = projects[0].ID
 	}
 	found.Partly = len(projects) == mostRead
-	found.Paused = append(found.Paused, slices.DeleteFunc(projects, func(p client.Project) bool { return p.Paused == nil })...)
+	found.Paused = append(found.Paused, thePaused(projects)...)
 	partly, err := pages(func(p client.Page) ([]client.Session, error) { return r.Sessions(ctx, project, "", p) }, func(s client.Session) (client.ID, bool) {
 		a := s.LastAttempt
 		if a != nil && a.Done && !a.Success && now.Sub(a.CreatedAt) <= recently {
