@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"sync/atomic"
 	"testing"
 )
 
@@ -15,9 +16,11 @@ import (
 // ended: it fetches it itself.
 func TestFetcherEnded(t *testing.T) {
 	t.Parallel()
-	asked := make(chan bool, 9)
+	var asked atomic.Int64
+	begun := make(chan struct{})
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked <- true; len(asked) == 1 {
+		if asked.Add(1) == 1 {
+			close(begun)
 			<-r.Context().Done()
 			return
 		}
@@ -31,8 +34,7 @@ func TestFetcherEnded(t *testing.T) {
 		_, err := a.file(ctx, "k", store.URL)
 		first <- err
 	}()
-	for len(asked) == 0 { // the first one is at it
-	}
+	<-begun
 	second := make(chan error)
 	go func() {
 		f, err := a.file(t.Context(), "k", store.URL)

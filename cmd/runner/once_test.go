@@ -79,9 +79,7 @@ func TestOnceLeavesNothing(t *testing.T) {
 	t.Parallel()
 	_, e, run := function(t, nil)
 	e.Env = append(e.Env, "AWS_ACCESS_KEY_ID=key-of-the-function", "AWS_SESSION_TOKEN=t", "AWS_LAMBDA_RUNTIME_API=127.0.0.1:9001", "LAMBDA_TASK_ROOT=/var/task", "_HANDLER=h", "_X_AMZN_TRACE_ID=x", "AWS_REGION=eu-west-1")
-	marks := t.TempDir()
-	os.Chmod(marks, 0o777)
-	os.Chmod(filepath.Dir(marks), 0o755)
+	marks := shared(t)
 	dir := e.Dir
 	exit, err := run(1, sh(fmt.Sprintf(`(setsid sh -c 'echo $$ > %s/pid; exec sleep 1000' &) ; sleep 0.2; mkdir -p %s/closed/in "$TMPDIR/x" "$HOME/y"; touch %s/closed/in/file %s/zerodag/file; chmod 0 %s/closed/in`, marks, dir, dir, dir, dir)))
 	if err != nil || exit.Code != 0 || exit.Why != "" {

@@ -227,9 +227,7 @@ func TestEnds(t *testing.T) {
 func TestAway(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
-	marks := t.TempDir()
-	os.Chmod(marks, 0o777)
-	os.Chmod(filepath.Dir(marks), 0o755)
+	marks := shared(t)
 	present := func(name string) bool { _, err := os.Stat(filepath.Join(marks, name)); return err == nil }
 	statuses := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusNotFound, http.StatusInternalServerError, http.StatusBadGateway}
 	var refused atomic.Int64
@@ -264,9 +262,7 @@ func TestAway(t *testing.T) {
 func TestMachineLost(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
-	marks := t.TempDir()
-	os.Chmod(marks, 0o777)
-	os.Chmod(filepath.Dir(marks), 0o755)
+	marks := shared(t)
 	go func() {
 		for range time.Tick(20 * time.Millisecond) {
 			if list, _ := filepath.Glob(marks + "/*"); len(list) > 0 {
@@ -301,9 +297,7 @@ func TestKill(t *testing.T) {
 	})
 	ctx := within(t, time.Minute)
 	id := sandboxtest.Task(1, 2, 1)
-	marks := t.TempDir()
-	os.Chmod(marks, 0o777)
-	os.Chmod(filepath.Dir(marks), 0o755)
+	marks := shared(t)
 	_, err := w.For(id, w.Store.Archive0()).Run(ctx, sh(fmt.Sprintf("trap 'touch %s/term' TERM; echo $$ > %s/pid; sleep 1000 & wait; sleep 1000", marks, marks)))
 	pending, ok := err.(*operators.Pending)
 	if !ok {
@@ -355,9 +349,7 @@ func TestTimeOver(t *testing.T) {
 	w := world(t, nil)
 	ctx := within(t, time.Minute)
 	late, other := sandboxtest.Task(1, 2, 1), sandboxtest.Task(1, 3, 1)
-	marks := t.TempDir()
-	os.Chmod(marks, 0o777)
-	os.Chmod(filepath.Dir(marks), 0o755)
+	marks := shared(t)
 	ended := make(chan error)
 	go func() {
 		exit, err := w.Run(ctx, other, sh(fmt.Sprintf("echo run >>%[1]s/other; while [ ! -e %[1]s/on ]; do sleep 0.05; done; exit 3", marks)))

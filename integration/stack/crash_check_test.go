@@ -213,40 +213,54 @@ func (l *load) history(id string) history {
 			h.fail[x.ID] = fmt.Sprint(x.FullName, " ", x.Error)
 		}
 	}
+	eachEvent(l.t, l.Stack, id, func(_ int64, text json.RawMessage) {
+		var e struct {
+			Event     string
+			Blameless bool
+			Run       *struct{ Task int64 }
+		}
+		if err := json.Unmarshal(text, &e); err != nil {
+			l.t.Error(err)
+		}
+		switch {
+		case e.Run == nil:
+		case e.Event == "lost":
+			h.lost[e.Run.Task]++
+			if e.Blameless {
+				h.blameless[e.Run.Task]++
+			}
+		case e.Event == "succeeded", e.Event == "failed":
+			h.ended[e.Run.Task]++
+		}
+	})
+	return h
+}
+
+// eachEvent reads the log of an attempt, whose entries follow on each other, and hands over its events with the numbers of
+// their entries.
+func eachEvent(t *testing.T, s *stack.Stack, attempt string, do func(seq int64, event json.RawMessage)) {
+	t.Helper()
 	for first := int64(1); ; {
 		var page struct {
 			History []struct {
 				Seq    int64
-				Events []struct {
-					Event     string
-					Blameless bool
-					Run       *struct{ Task int64 }
-				}
+				Events []json.RawMessage
 			}
 		}
-		if err := l.Get(ctx, path("/api/attempts/%s/history?first=%d&count=100", id, first), &page); err != nil {
-			l.t.Error(err)
-			return h
+		if err := s.Get(t.Context(), path("/api/attempts/%s/history?first=%d&count=100", attempt, first), &page); err != nil {
+			t.Error(err)
+			return
 		}
 		if len(page.History) == 0 {
-			return h
+			return
 		}
 		for _, entry := range page.History {
 			if entry.Seq != first {
-				l.t.Errorf("attempt %s: entry %d follows on %d", id, entry.Seq, first-1)
+				t.Errorf("attempt %s: entry %d follows on %d", attempt, entry.Seq, first-1)
 			}
 			first = entry.Seq + 1
 			for _, e := range entry.Events {
-				switch {
-				case e.Run == nil:
-				case e.Event == "lost":
-					h.lost[e.Run.Task]++
-					if e.Blameless {
-						h.blameless[e.Run.Task]++
-					}
-				case e.Event == "succeeded", e.Event == "failed":
-					h.ended[e.Run.Task]++
-				}
+				do(entry.Seq, e)
 			}
 		}
 	}

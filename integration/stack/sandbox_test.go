@@ -136,6 +136,13 @@ func (s sandbox) end(t *testing.T, a stack.Attempt, limit time.Duration) stack.A
 	return a
 }
 
+func (s sandbox) kill(t *testing.T, a stack.Attempt) {
+	t.Helper()
+	if status, text, err := s.Call(t.Context(), http.MethodPost, "/api/attempts/"+a.ID+"/kill", "application/json", []byte("{}")); err != nil || status/100 != 2 {
+		t.Fatalf("kill: %d %s %v", status, text, err)
+	}
+}
+
 func (s sandbox) log(t *testing.T, attempt string, tasks ...string) string {
 	t.Helper()
 	text, err := s.Logs(context.WithoutCancel(t.Context()), attempt, tasks...)
@@ -276,9 +283,7 @@ func TestKillCommand(t *testing.T) {
 	if seen > 15*time.Second { // it is looked for each 2 s, and the machine is busy
 		t.Errorf("a line was seen after %v", seen)
 	}
-	if status, text, err := s.Call(t.Context(), http.MethodPost, "/api/attempts/"+a.ID+"/kill", "application/json", []byte("{}")); err != nil || status/100 != 2 {
-		t.Fatalf("kill: %d %s %v", status, text, err)
-	}
+	s.kill(t, a)
 	took := until(t, s.within(20*time.Second), "the machine is stopped", func() bool {
 		list := s.machines(t, a.ID)
 		return len(list) > 0 && aws.ToString(list[0].LastStatus) == "STOPPED"
@@ -497,9 +502,7 @@ func TestCancelOnMachines(t *testing.T) {
 	}
 	a := s.begin(t, dig)
 	until(t, s.within(2*time.Minute), "all commands run", func() bool { return strings.Count(s.log(t, a.ID), "\nit begins\n") == len(names) })
-	if status, text, err := s.Call(t.Context(), http.MethodPost, "/api/attempts/"+a.ID+"/kill", "application/json", []byte("{}")); err != nil || status/100 != 2 {
-		t.Fatalf("kill: %d %s %v", status, text, err)
-	}
+	s.kill(t, a)
 	if a = s.end(t, a, 3*time.Minute); a.Success {
 		t.Error("a killed attempt is a success")
 	}
@@ -535,29 +538,12 @@ func (s sandbox) explain(t *testing.T, attempt string, since time.Time) {
 			t.Logf("task %d %s: %s, log:\n%s", x.ID, x.FullName, x.Error, s.log(t, attempt, x.FullName))
 		}
 	}
-	for first := int64(1); ; {
-		var page struct {
-			History []struct {
-				Seq    int64
-				Events []json.RawMessage
-			}
+	eachEvent(t, s.Stack, attempt, func(seq int64, text json.RawMessage) {
+		var e struct{ Run *struct{ Task int64 } }
+		if err := json.Unmarshal(text, &e); err == nil && e.Run != nil && failed[e.Run.Task] {
+			t.Logf("entry %d: %s", seq, text)
 		}
-		if err := s.Get(t.Context(), path("/api/attempts/%s/history?first=%d&count=100", attempt, first), &page); err != nil {
-			t.Error(err)
-		}
-		if len(page.History) == 0 {
-			break
-		}
-		for _, entry := range page.History {
-			first = entry.Seq + 1
-			for _, text := range entry.Events {
-				var e struct{ Run *struct{ Task int64 } }
-				if err := json.Unmarshal(text, &e); err == nil && e.Run != nil && failed[e.Run.Task] {
-					t.Logf("entry %d: %s", entry.Seq, text)
-				}
-			}
-		}
-	}
+	})
 	said(t, s.Stack, since, nil)
 }
 
