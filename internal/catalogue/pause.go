@@ -91,7 +91,8 @@ func (c *Catalogue) UnpauseProject(ctx context.Context, site, id int64) (host.Pr
 	return p, nil
 }
 
-// fireHeld has schedules of a project fire now whose sessions are held: their run time was moved by less than afterPause.
+// fireHeld has schedules of a project fire now whose sessions are held: their run time was moved by less than afterPause. It is again
+// the time at which the session was to run: what the file says of sessions that are too late counts from there.
 func (c scheduling) fireHeld(ctx context.Context, p host.Project) error {
 	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
 	if err != nil {
@@ -104,8 +105,8 @@ func (c scheduling) fireHeld(ctx context.Context, p host.Project) error {
 			return nil
 		}
 		_, err := c.change(ctx, s.Site, s.ID, false, func(p *planned) error {
-			if isHeld(p.Times) && p.times.RunTime(p.Times.Session).Before(now) {
-				p.Times.Run = now
+			if due := p.times.RunTime(p.Times.Session).UTC(); isHeld(p.Times) && due.Before(now) {
+				p.Times.Run = due
 			}
 			return nil
 		})

@@ -86,7 +86,7 @@ func TestProjectPause(t *testing.T) {
 	})
 }
 
-// TestProjectPauseSchedule proves which sessions of a schedule run whose project is paused from 00:15 to 03:20: those that are due are held, also over
+// TestProjectPauseSchedule proves which sessions of a schedule run whose project is paused from 00:15 to 03:20:25: those that are due are held, also over
 // a crash, and left out only where the file says that they are too late.
 func TestProjectPauseSchedule(t *testing.T) {
 	t.Parallel()
@@ -94,12 +94,15 @@ func TestProjectPauseSchedule(t *testing.T) {
 		schedule string
 		want     []string
 	}{
-		"held":  {"hourly>: '30:00'", []string{"01T00:00:00 at 01T03:20:00.000", "01T01:00:00 at 01T03:20:00.000", "01T02:00:00 at 01T03:20:00.000", "01T03:00:00 at 01T03:30:00.000"}},
-		"daily": {"daily>: '02:00:00'", []string{"01T00:00:00 at 01T03:20:00.000"}},
-		"too late after a while": {"hourly>: '30:00'\nskip_delayed_by: 100m", []string{"01T02:00:00 at 01T03:20:00.000",
+		"held":  {"hourly>: '30:00'", []string{"01T00:00:00 at 01T03:20:25.000", "01T01:00:00 at 01T03:20:25.000", "01T02:00:00 at 01T03:20:25.000", "01T03:00:00 at 01T03:30:00.000"}},
+		"daily": {"daily>: '02:00:00'", []string{"01T00:00:00 at 01T03:20:25.000"}},
+		"too late after a while": {"hourly>: '30:00'\nskip_delayed_by: 100m", []string{"01T02:00:00 at 01T03:20:25.000",
 			"01T03:00:00 at 01T03:30:00.000"}},
-		"latest": {"hourly>: '30:00'\ncatch_up: latest", []string{"01T02:00:00 at 01T03:20:00.000", "01T03:00:00 at 01T03:30:00.000"}},
-		"none":   {"hourly>: '30:00'\ncatch_up: none", []string{"01T03:00:00 at 01T03:30:00.000"}},
+		"too late for a moment":           {"hourly>: '30:00'\nskip_delayed_by: 50m 10s", []string{"01T03:00:00 at 01T03:30:00.000"}},
+		"late, but for a moment":          {"hourly>: '30:00'\nskip_delayed_by: 50m 30s", []string{"01T02:00:00 at 01T03:20:25.000", "01T03:00:00 at 01T03:30:00.000"}},
+		"latest":                          {"hourly>: '30:00'\ncatch_up: latest", []string{"01T02:00:00 at 01T03:20:25.000", "01T03:00:00 at 01T03:30:00.000"}},
+		"none, and too late for a moment": {"hourly>: '30:00'\ncatch_up: none\nskip_delayed_by: 50m 10s", []string{"01T03:00:00 at 01T03:30:00.000"}},
+		"none":                            {"hourly>: '30:00'\ncatch_up: none", []string{"01T03:00:00 at 01T03:30:00.000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +114,7 @@ func TestProjectPauseSchedule(t *testing.T) {
 				pass(time.Hour)
 				p.crash()
 				p = w.serve()
-				pass(2*time.Hour + 5*time.Minute)
+				pass(2*time.Hour + 5*time.Minute + 25*time.Second)
 				p.release()
 				pass(20 * time.Minute)
 				want(t, "fired", p.fired(), c.want)
