@@ -73,6 +73,9 @@ func (p Progress) check() error {
 	if !slices.Contains([]Closing{"", ClosingCancel, ClosingFinally, ClosingFailed}, p.Closing) {
 		return fmt.Errorf("there is no end of a task called %q", p.Closing)
 	}
+	if p.Idle < 0 || p.Idle > max(p.Dispatch, 0) {
+		return fmt.Errorf("%d of %d numbers cannot be of no run", p.Idle, p.Dispatch)
+	}
 	if t := p.Timeout; t != nil && (t.Try < 0 || t.Total < 0 || t.Warn < 0 || t.Grace < 0 || t.Timer < 0) {
 		return fmt.Errorf("a task cannot have %v for a try and %v in all", t.Try, t.Total)
 	}

@@ -88,6 +88,7 @@ type Progress struct {
 	Dispatch   int        `json:"d,omitempty"`       // number of the current run; 0 before the first
 	Guard      string     `json:"guard,omitempty"`   // who owes the current run, or the timer
 	RetryCount int        `json:"retries,omitempty"` // how often it was asked to run again
+	Idle       int        `json:"idle,omitempty"`    // how many of the numbers in Dispatch are of no run, see setAside
 	Losses     int        `json:"losses,omitempty"`  // runs that were never heard of again
 	Crashes    int        `json:"crashes,omitempty"` // of the only server while it ran, in a row
 	StartedAt  time.Time  `json:"started,omitzero"`  // first run

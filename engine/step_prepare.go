@@ -16,24 +16,25 @@ func (t *Task) hasGateKeys() bool {
 // own file were looked at before it started.
 func (t *Task) takesParams() bool { return t.Group && t.Parent != 0 && t.Config.Has("params") }
 
-// Runs is how often the task was sent to be run so far: first, again, to poll, and after a loss. To have its keys evaluated and to
-// ask for slots are no runs of it.
-func (t *Task) Runs() int {
-	n := t.Dispatch
-	if t.hasGateKeys() {
-		n--
+// Runs is how often the task was sent to be run so far: first, again, to poll, and after a loss. To have its keys evaluated, to
+// ask for slots and to wait for a place are no runs of it.
+func (t *Task) Runs() int { return t.Dispatch - t.Idle }
+
+// setAside gives a task, of which p is the next progress, a number that is of no run. Nor is that one any more under which its next
+// try was sent, which does not come to run now.
+func (t *Task) setAside(p *Progress) {
+	p.Dispatch++
+	p.Idle++
+	if sent := t.Dispatch > 0 && !t.Group && !t.Preparing && !t.Waits() && !t.Held; sent {
+		p.Idle++
 	}
-	if t.Pool != nil { // to ask again takes the place of the run that was to come then
-		n -= 2*t.Pool.Try - 1 + t.Pool.More
-	}
-	return max(0, n)
 }
 
 // prepare sends a task to have its gate keys evaluated. That is a run as any other: who has it owes it, and it is
 // taken over when that one is lost. It is none that people count, so the task has not started.
 func (d *decision) prepare(t *Task) {
 	d.move(t, Running, nil, func(p *Progress) {
-		p.Dispatch++
+		t.setAside(p)
 		p.Guard, p.Preparing = d.guard, true
 	})
 }
@@ -132,7 +133,7 @@ func (d *decision) succeed(t *Task) {
 		return
 	}
 	d.move(t, Running, nil, func(p *Progress) {
-		p.Dispatch++
+		t.setAside(p)
 		p.Guard, p.Preparing, p.Ends = d.guard, true, true
 	})
 }

@@ -30,6 +30,7 @@ type Simulation struct {
 	events int
 	past   []engine.Event // that applied
 	guards []string
+	ran    map[engine.TaskID]int // by task, the number of its last run that ended
 	owed   map[engine.TaskID]owed
 	final  map[engine.TaskID]engine.Progress
 	forced bool // a second kill applied
@@ -66,7 +67,7 @@ func (s *Simulation) Start() error {
 		limit = len(s.def.Nodes) + s.Choose("limit", 8)
 	}
 	s.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}
+	s.owed, s.final, s.ran = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}, map[engine.TaskID]int{}
 	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
 	if !s.Large && !s.Gated {
 		s.model = NewModel(s.def, limit)
@@ -87,7 +88,7 @@ func (s *Simulation) Resume() (bool, error) {
 		return false, nil // a success cannot be resumed, nor a part of no task, and that is all
 	}
 	s.model, s.past, s.guards, s.forced = nil, nil, nil, false
-	s.owed, s.final = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}
+	s.owed, s.final, s.ran = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}, map[engine.TaskID]int{}
 	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
 	return true, s.feed(s.start(1000, carried))
 }
@@ -195,6 +196,9 @@ func (s *Simulation) carryOut(wild bool) error {
 		if !e.At.IsZero() && s.one("due", 2) {
 			return s.feed(engine.Due{By: s.by(), Run: e.Run})
 		}
+		if err := s.counts(e.Run, wild); err != nil {
+			return err
+		}
 		return s.feed(s.ending(e.Run, wild))
 	case engine.Acquire:
 		if wild && s.one("lost", 6) {
@@ -217,6 +221,21 @@ func (s *Simulation) carryOut(wild bool) error {
 		return s.feed(engine.SLADue{By: s.by()})
 	case engine.Continue:
 		return s.feed(engine.GoOn{By: s.by()})
+	}
+	return nil
+}
+
+// counts checks the number of a run that is to end: runs of a task are counted from 1, and nothing else is. Where events come
+// that nobody asked for, they may end some of the runs.
+func (s *Simulation) counts(run engine.Run, wild bool) error {
+	t := s.state.Task(run.Task)
+	if t == nil || t.Preparing || t.State != engine.Running || t.Dispatch != run.Dispatch {
+		return nil
+	}
+	was, is := s.ran[t.ID], t.Runs()
+	s.ran[t.ID] = is
+	if is <= was || is > was+1 && !wild {
+		return fmt.Errorf("run %d of %s comes after run %d: %s", is, t.Name, was, s.dump())
 	}
 	return nil
 }
