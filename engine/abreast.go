@@ -35,7 +35,7 @@ func (d *decision) hold(t *Task, edit func(*Progress)) {
 		if edit != nil {
 			edit(p)
 		}
-		t.setAside(p)
+		p.Dispatch++
 		p.Guard, p.Preparing, p.Held = "", false, true
 	})
 }

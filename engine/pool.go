@@ -272,7 +272,7 @@ func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
 		if edit != nil {
 			edit(p)
 		}
-		t.setAside(p)
+		p.Dispatch++
 		p.Guard, p.Preparing, p.Pool = d.guard, false, &next
 	})
 }
@@ -299,7 +299,7 @@ func (d *decision) granted(t *Task, project int64) {
 	if len(has.Got) < len(has.Then) {
 		has.Got, has.Since, has.More = append(slices.Clone(has.Got), project), d.now, has.More+1
 		d.move(t, Running, nil, func(p *Progress) {
-			t.setAside(p)
+			p.Dispatch++
 			p.Guard, p.Pool = d.guard, &has
 		})
 		return

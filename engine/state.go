@@ -88,7 +88,7 @@ type Progress struct {
 	Dispatch   int        `json:"d,omitempty"`       // number of the current run; 0 before the first
 	Guard      string     `json:"guard,omitempty"`   // who owes the current run, or the timer
 	RetryCount int        `json:"retries,omitempty"` // how often it was asked to run again
-	Idle       int        `json:"idle,omitempty"`    // how many of the numbers in Dispatch are of no run, see setAside
+	Idle       int        `json:"idle,omitempty"`    // how many of the numbers in Dispatch are of no run, see idles
 	Losses     int        `json:"losses,omitempty"`  // runs that were never heard of again
 	Crashes    int        `json:"crashes,omitempty"` // of the only server while it ran, in a row
 	StartedAt  time.Time  `json:"started,omitzero"`  // first run
@@ -229,7 +229,7 @@ func (s *State) Task(id TaskID) *Task {
 func (s *State) Failure() (task, message string) {
 	var first *Task
 	for _, t := range s.tasks {
-		if t != nil && t.FailedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.withinIgnored(t) && !s.apart(t) {
+		if t != nil && t.FailedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.IsIgnored(t) && !s.apart(t) {
 			first = t
 		}
 	}
@@ -253,9 +253,12 @@ func (t *Task) FailedItself() bool {
 	return false
 }
 
-// withinIgnored says that a group around a task failed and is a success all the same.
-func (s *State) withinIgnored(t *Task) bool {
-	for ; t != nil && t.Level > 0; t = s.Task(t.Parent) {
+// IsIgnored says that a task failed, or a group around it, and is a success all the same.
+func (s *State) IsIgnored(t *Task) bool { return s.ignoredBelow(t, 0) }
+
+// ignoredBelow is IsIgnored by what stands below another task, which it is below; 0: below any.
+func (s *State) ignoredBelow(t *Task, top TaskID) bool {
+	for ; t != nil && t.ID != top && t.Level > 0; t = s.Task(t.Parent) {
 		if t.Ignored {
 			return true
 		}

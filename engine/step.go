@@ -204,6 +204,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 		p.Pool = p.Pool.freed(d.guard)
 	}
 	p.Timeout = d.timed(&p, t)
+	p.Idle = t.idle(&p)
 	d.apply(TaskChanged{Task: t.ID, Progress: p, Outcome: out})
 	d.look = append(d.look, t.ID)
 }

@@ -47,11 +47,11 @@ func (d *decision) groupFailed(t *Task, own *param.Map) {
 	d.finish(t, end, out, func(p *Progress) { p.Ignored = ignored })
 }
 
-// failureOf merges the errors of all tasks below one, but for those of its own `_error`.
+// failureOf merges the errors of all tasks below one, but for those of its own `_error` and those that are ignored below it.
 func (d *decision) failureOf(t *Task) *param.Map {
 	failure := param.New()
 	for _, c := range d.descendants(t, nil) {
-		if c.Outcome != nil && c.State.Error() && !strings.HasPrefix(c.Name, t.Name+"^error") && !d.apart(c) {
+		if c.Outcome != nil && c.State.Error() && !strings.HasPrefix(c.Name, t.Name+"^error") && !d.apart(c) && !d.ignoredBelow(c, t.ID) {
 			failure = param.Merge(failure, c.Error)
 		}
 	}
@@ -129,7 +129,7 @@ func (d *decision) alert(root *Task) {
 }
 
 // failureExport lays on a handler's export what all tasks below the failed group stored,
-// and one `error` merged of all of theirs, under its own.
+// and one `error` merged of all of theirs that are not ignored, under its own.
 func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *param.Map {
 	failure := param.New()
 	for _, c := range d.descendants(t, nil) {
@@ -137,7 +137,7 @@ func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *pa
 			continue
 		}
 		export = c.Outcome.storeInto(export)
-		if !d.apart(c) {
+		if !d.apart(c) && !d.ignoredBelow(c, t.ID) {
 			failure = param.Merge(failure, c.Error)
 		}
 	}

@@ -20,21 +20,26 @@ func (t *Task) takesParams() bool { return t.Group && t.Parent != 0 && t.Config.
 // ask for slots and to wait for a place are no runs of it.
 func (t *Task) Runs() int { return t.Dispatch - t.Idle }
 
-// setAside gives a task, of which p is the next progress, a number that is of no run. Nor is that one any more under which its next
-// try was sent, which does not come to run now.
-func (t *Task) setAside(p *Progress) {
-	p.Dispatch++
-	p.Idle++
-	if sent := t.Dispatch > 0 && !t.Group && !t.Preparing && !t.Waits() && !t.Held; sent {
-		p.Idle++
+// idles says whether the number that a task has is of no run: it finds out what its keys come to, or waits for slots, a place or the end of a
+// pause.
+func (p *Progress) idles() bool {
+	return p.Preparing || p.Held || p.State == Running && p.Pool != nil && p.Pool.Waits
+}
+
+// idle is how many of the numbers of a task are of no run, now that its progress is to be next. That under which its next try was sent
+// already is of none any more where the try has to wait.
+func (t *Task) idle(next *Progress) int {
+	if next.Dispatch == t.Dispatch || !next.idles() {
+		return t.Idle
 	}
+	return t.Idle + 1 + asInt(t.Dispatch > 0 && !t.Group && !t.idles())
 }
 
 // prepare sends a task to have its gate keys evaluated. That is a run as any other: who has it owes it, and it is
 // taken over when that one is lost. It is none that people count, so the task has not started.
 func (d *decision) prepare(t *Task) {
 	d.move(t, Running, nil, func(p *Progress) {
-		t.setAside(p)
+		p.Dispatch++
 		p.Guard, p.Preparing = d.guard, true
 	})
 }
@@ -133,7 +138,7 @@ func (d *decision) succeed(t *Task) {
 		return
 	}
 	d.move(t, Running, nil, func(p *Progress) {
-		t.setAside(p)
+		p.Dispatch++
 		p.Guard, p.Preparing, p.Ends = d.guard, true, true
 	})
 }

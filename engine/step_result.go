@@ -164,7 +164,7 @@ func (d *decision) lost(t *Task, e Lost) {
 	}
 	if t.Waits() { // there is no run: somebody else asks for its slots
 		d.move(t, Running, nil, func(p *Progress) {
-			t.setAside(p)
+			p.Dispatch++
 			p.Guard = d.guard
 		})
 		return

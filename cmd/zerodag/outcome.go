@@ -43,10 +43,11 @@ func (r *remote) failures(ctx context.Context, a client.Attempt, lines int) ([]f
 // failuresAmong are those among tasks that were read already.
 func (r *remote) failuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []failure, err error) {
 	var list []failure
-	lost := lostNames{}
+	lost, ignored := lostNames{}, map[client.ID]bool{} // groups whose failure is, and what is below them
 	for _, t := range tasks {
+		ignored[t.ID] = t.IgnoredError || t.ParentID != nil && ignored[*t.ParentID]
 		lost.add(t.FullName, t.Config, t.IgnoredError || t.State == "error", t.Skipped != "")
-		if message := errorOf(t); (t.State == "error" || t.State == "group_error") && message != "" {
+		if message := errorOf(t); (t.State == "error" || t.State == "group_error") && message != "" && !ignored[t.ID] {
 			list = append(list, failure{task: t, message: message, lost: lost})
 		}
 	}

@@ -105,7 +105,7 @@ func (r *localRun) outcome(s *engine.State) runOutcome {
 	}
 	for _, t := range s.Tasks() {
 		rows = append(rows, newTreeRow(t))
-		if !t.FailedItself() {
+		if !t.FailedItself() || s.IsIgnored(t) {
 			continue
 		}
 		if reason := reasonOf(t); !o.interrupted || !strings.Contains(reason, context.Canceled.Error()) {

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,10 +83,10 @@ func (s *Simulation) follow(text []byte, guard string) error {
 		return err
 	}
 	for _, c := range stored {
-		var was engine.TaskState
+		var was engine.Progress
 		changed, ok := c.(engine.TaskChanged)
 		if ok {
-			was = s.mirror.Task(changed.Task).State
+			was = s.mirror.Task(changed.Task).Progress
 		}
 		s.mirror.Apply(c)
 		for _, id := range s.mirror.Touched(c) {
@@ -112,7 +113,8 @@ func (s *Simulation) follow(text []byte, guard string) error {
 		if !ok {
 			continue
 		}
-		if err := s.transition(s.mirror.Task(changed.Task), was); err != nil {
+		t := s.mirror.Task(changed.Task)
+		if err := errors.Join(s.transition(t, was.State), s.number(t, was)); err != nil {
 			return err
 		}
 		s.book(changed, guard)
@@ -140,6 +142,24 @@ func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
 		if up := s.mirror.Task(u); up.State != engine.Success {
 			return fmt.Errorf("%s starts although %s is %v", t.Name, up.Name, up.State)
 		}
+	}
+	return nil
+}
+
+// number checks how often a task is said to have been sent to be run: once more than before, or not at all since it is to do something else, or
+// to wait, and what it was sent for before does not come to run either.
+func (s *Simulation) number(t *engine.Task, was engine.Progress) error {
+	if t.Group || t.Dispatch == was.Dispatch {
+		return nil
+	}
+	sent := func(p engine.Progress) bool {
+		return p.Dispatch > 0 && !p.Preparing && !p.Held && (p.Pool == nil || !p.Pool.Waits)
+	}
+	if sent(was) && t.Idle == was.Idle {
+		s.ran[t.ID]++
+	}
+	if sent(t.Progress) && t.Runs() != s.ran[t.ID]+1 {
+		return fmt.Errorf("run %d of %s comes after run %d", t.Runs(), t.Name, s.ran[t.ID])
 	}
 	return nil
 }
