@@ -125,7 +125,11 @@ func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 
 // fillingProgress says how far a backfill has come.
 func fillingProgress(b client.Filling) string {
-	return fmt.Sprintf("%d of %s over, %d running", b.Succeeded+b.Failed+b.LeftOut, counted(b.Sessions, "session"), len(b.Running))
+	text := fmt.Sprintf("%d of %s over, %d running", b.Succeeded+b.Failed+b.LeftOut, counted(b.Sessions, "session"), len(b.Running)-b.Waiting())
+	if n := b.Waiting(); n > 0 {
+		text += fmt.Sprintf(", %d waiting to begin", n)
+	}
+	return text
 }
 
 func newBackfillList(s streams) *cobra.Command {
@@ -147,7 +151,7 @@ func newBackfillList(s streams) *cobra.Command {
 			column{title: "OK"}, column{title: "FAILED"}, column{title: "LEFT OUT"}, column{title: "RUNNING"}, column{title: "STARTED"})
 		for _, b := range list {
 			table.add(string(b.ID), b.Project.Name, b.Workflow.Name, b.Status, strconv.Itoa(b.Sessions), strconv.Itoa(b.Succeeded), strconv.Itoa(b.Failed), strconv.Itoa(b.LeftOut),
-				strconv.Itoa(len(b.Running)), shortTime(&b.CreatedAt))
+				strconv.Itoa(len(b.Running)-b.Waiting()), shortTime(&b.CreatedAt))
 		}
 		return r.list(list, func(p printer) {
 			p.line("Backfills:")
@@ -174,11 +178,11 @@ func newBackfillShow(s streams) *cobra.Command {
 		err = r.show(b, func(p printer) {
 			p.filling(b)
 			for _, x := range b.Running {
-				attempt := client.ID("")
-				if x.AttemptID != nil {
-					attempt = *x.AttemptID
+				if x.AttemptID == nil {
+					p.block("  ", "waiting session", offsetTime(x.SessionTime), "since", x.Since)
+					continue
 				}
-				p.block("  ", "running session", offsetTime(x.SessionTime), "attempt id", attempt, "since", x.Since)
+				p.block("  ", "running session", offsetTime(x.SessionTime), "attempt id", *x.AttemptID, "since", x.Since)
 			}
 			if len(b.FailedAttempts) > 0 {
 				p.block("  ", "failed attempt ids", b.FailedAttempts)
@@ -219,7 +223,7 @@ func (r *remote) openBackfill(ctx context.Context, args []string) (client.ID, er
 
 func (p printer) filling(b client.Filling) {
 	p.block("  ", "id", b.ID, "name", b.Name, "project", b.Project.Name, "workflow", b.Workflow.Name, "status", b.Status, "sessions", b.Sessions,
-		"first session", offsetTime(b.First), "last session", offsetTime(b.Last), "not begun", b.NotBegun, "running", len(b.Running), "succeeded", b.Succeeded, "failed", b.Failed, "left out", b.LeftOut,
+		"first session", offsetTime(b.First), "last session", offsetTime(b.Last), "not begun", b.NotBegun, "running", len(b.Running)-b.Waiting(), "waiting to begin", b.Waiting(), "succeeded", b.Succeeded, "failed", b.Failed, "left out", b.LeftOut,
 		"parallel", b.Parallel, "order", b.Order, "existing", b.Existing, "priority", b.Priority, "params", b.Params, "retry attempt name", b.AttemptName, "why", b.Why,
 		"created at", b.CreatedAt, "finished at", b.FinishedAt)
 }

@@ -53,10 +53,20 @@ type Filling struct {
 	FinishedAt     *time.Time   `json:"finishedAt"`
 }
 
-// FillingRun is a session of a backfill that has begun and is not over.
+// Waiting is how many of Running have no attempt yet: they begin in a moment, or when nothing keeps them from it any more.
+func (b Filling) Waiting() (n int) {
+	for _, r := range b.Running {
+		if r.AttemptID == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// FillingRun is a session of a backfill whose turn has come and that is not over.
 type FillingRun struct {
 	SessionTime time.Time `json:"sessionTime"`
-	AttemptID   *ID       `json:"attemptId"` // nil: it is about to be made
+	AttemptID   *ID       `json:"attemptId"` // nil: it is about to be made, or cannot be for now
 	Since       time.Time `json:"since"`
 }
 

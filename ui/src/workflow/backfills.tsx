@@ -61,10 +61,13 @@ function Row({ backfill: b, onKill }: { backfill: Backfill; onKill: () => void }
     mutationFn: () => (b.status === "held" ? releaseBackfill(b.id) : holdBackfill(b.id)),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["backfills"] }),
   });
+  // The others have no attempt yet: they begin in a moment, or when nothing keeps them from it any more.
+  const running = b.running.flatMap((r) => (r.attemptId === null ? [] : [{ sessionTime: r.sessionTime, attemptId: r.attemptId }]));
   const parts: [string, number, string][] = [
     ["done", b.succeeded, "succeeded"],
     ["failed", b.failed, "failed"],
-    ["running", b.running.length, "running"],
+    ["running", running.length, "running"],
+    ["waiting", b.running.length - running.length, "waiting to begin"],
     ["skipped", b.leftOut, "left out"],
     ["waiting", b.notBegun, isOpen(b) ? "to come" : "never begun"],
   ];
@@ -96,25 +99,21 @@ function Row({ backfill: b, onKill }: { backfill: Backfill; onKill: () => void }
         )}
       </p>
       <div className={css.bar} aria-hidden>
-        {shown.map(([look, n]) => (
-          <span key={look} data-look={look} style={{ flexGrow: n }} />
+        {shown.map(([look, n, word]) => (
+          <span key={word} data-look={look} style={{ flexGrow: n }} />
         ))}
       </div>
       <p className={css.counts}>{shown.map(([, n, word]) => `${n.toLocaleString("en")} ${word}`).join(", ")}</p>
       {b.why && <p className={css.why}>{b.why}</p>}
-      {b.running.length > 0 && (
+      {running.length > 0 && (
         <p className={css.counts}>
           Running:{" "}
-          {b.running.map((r, i) => (
+          {running.map((r, i) => (
             <span key={r.sessionTime}>
               {i > 0 && ", "}
-              {r.attemptId === null ? (
+              <Link to="/attempts/$id" params={{ id: r.attemptId }}>
                 <SessionTime text={r.sessionTime} />
-              ) : (
-                <Link to="/attempts/$id" params={{ id: r.attemptId }}>
-                  <SessionTime text={r.sessionTime} />
-                </Link>
-              )}
+              </Link>
             </span>
           ))}
         </p>
