@@ -139,7 +139,7 @@ func (w Where) String() string {
 
 // checkYes wants true or false, as written.
 func checkYes(key string, v param.Value, report func([]string, string, string)) {
-	if _, err := param.AsBool(key, v); err != nil || v == nil {
+	if _, err := param.AsYes(key, v); err != nil {
 		report(nil, "'"+key+"' must be true or false: "+sample(v), "write true or false; ${...} is not evaluated here")
 	}
 }
@@ -196,15 +196,8 @@ func checkIgnore(key string, v param.Value, report func([]string, string, string
 	for k, v := range m.All() {
 		switch k {
 		case exitCodeKey:
-			list, isList := v.([]param.Value)
-			if !isList {
-				list = []param.Value{v}
-			}
-			for _, n := range list {
-				if code, ok := n.(int64); !ok || code < 1 || code > 255 {
-					report([]string{k}, "exit_code must be a number from 1 to 255, or a list of them: "+sample(v), form)
-					break
-				}
+			if _, ok := exitCodes(v, 1); !ok {
+				report([]string{k}, "exit_code must be a whole number from 1 to 255, or a list of them: "+sample(v), form)
 			}
 		case "message", "output":
 			text, ok := v.(string)

@@ -95,9 +95,9 @@ func readConcurrency(v param.Value, c *Concurrency, report func(below []string, 
 }
 
 func wholeFrom1(v param.Value, most int64, what string, fault func(message, hint string)) int {
-	n, ok := v.(int64)
-	if !ok || n < 1 || n > most {
-		fault(fmt.Sprintf("%s must be a number from 1 to %d: %s", what, most, sample(v)), "write it as a number; ${...} is not evaluated here")
+	n, err := param.AsWhole(what, v)
+	if err != nil || isText(v) || n < 1 || n > most {
+		fault(fmt.Sprintf("%s must be a whole number from 1 to %d: %s", what, most, sample(v)), "write it as a number; ${...} is not evaluated here")
 		return 0
 	}
 	return int(n)

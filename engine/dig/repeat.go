@@ -66,15 +66,15 @@ func readRepeat(v param.Value, report func(below []string, message, hint string)
 			ends++
 			ok := false
 			if r.ExitCodes, ok = exitCodes(v, 0); !ok {
-				report(at, "exit_code must be a number from 0 to 255, or a list of them: "+sample(v), repeatForm)
+				report(at, "exit_code must be a whole number from 0 to 255, or a list of them: "+sample(v), repeatForm)
 			}
 		case "limit", "interval", "max_interval":
 			least := int64(0)
 			if key == "limit" {
 				least = 1
 			}
-			if n, ok := v.(int64); !ok || n < least {
-				report(at, key+" of _repeat must be a number, at least "+param.Text(least)+": "+sample(v), repeatForm)
+			if n, err := param.AsWhole(key, v); err != nil || isText(v) || n < least {
+				report(at, key+" of _repeat must be a whole number, at least "+param.Text(least)+": "+sample(v), repeatForm)
 			}
 			r.Policy.Set(key, v)
 		case "interval_type":

@@ -104,8 +104,8 @@ func (s *Stored) read(name string, m *param.Map, report func([]string, string, s
 				report(at, "select must be a path of names and numbers: "+sample(v), "write it as in `select: .stats.0.rows`")
 			}
 		case "optional":
-			on, err := param.AsBool(key, v)
-			if err != nil || v == nil {
+			on, err := param.AsYes(key, v)
+			if err != nil {
 				report(at, "optional must be true or false: "+sample(v), storeForm)
 			}
 			s.Optional = on

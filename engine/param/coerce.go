@@ -83,6 +83,23 @@ func AsBool(key string, v Value) (bool, error) {
 	return false, mismatch("'true' or 'false'", key, v)
 }
 
+// AsWhole reads an integer as AsInt does, but for a number with a fraction, which AsInt cuts off.
+func AsWhole(key string, v Value) (int64, error) {
+	if x, ok := v.(float64); ok && x != math.Trunc(x) {
+		return 0, mismatch("integer (int) type", key, v)
+	}
+	return AsInt(key, v)
+}
+
+// AsYes reads a boolean as AsBool does, but for a number, of which AsBool takes each but 0 for true.
+func AsYes(key string, v Value) (bool, error) {
+	switch v.(type) {
+	case bool, string:
+		return AsBool(key, v)
+	}
+	return false, mismatch("'true' or 'false'", key, v)
+}
+
 // AsCondition reads what decides whether something happens: a boolean as AsBool does, or text of a number, which is
 // what an expression of a number gives; 0 is false.
 func AsCondition(key string, v Value) (bool, error) {

@@ -229,6 +229,8 @@ func TestCoercions(t *testing.T) {
 	text := func(v param.Value) result { s, err := param.AsString("k", v); return of(s, err) }
 	number := func(v param.Value) result { n, err := param.AsInt("k", v); return of(n, err) }
 	boolean := func(v param.Value) result { b, err := param.AsBool("k", v); return of(b, err) }
+	whole := func(v param.Value) result { n, err := param.AsWhole("k", v); return of(n, err) }
+	yes := func(v param.Value) result { b, err := param.AsYes("k", v); return of(b, err) }
 	for _, c := range []struct{ got, want result }{
 		{text("x"), result{Value: "x"}},
 		{text(int64(3)), result{Value: "3"}},
@@ -242,6 +244,14 @@ func TestCoercions(t *testing.T) {
 		{number(1e300), result{Error: "Expected integer (int) type for key 'k' but got 1.0E300 (number)"}},
 		{number("x"), result{Error: `Expected integer (int) type for key 'k' but got "x" (string)`}},
 		{number(param.New()), result{Error: "Expected integer (int) type for key 'k' but got {} (object)"}},
+		{whole("12"), result{Value: int64(12)}},
+		{whole(3.0), result{Value: int64(3)}},
+		{whole(3.9), result{Error: "Expected integer (int) type for key 'k' but got 3.9 (number)"}},
+		{whole(nil), result{Error: "Expected integer (int) type for key 'k' but got null (null)"}},
+		{yes(true), result{Value: true}},
+		{yes("false"), result{Value: false}},
+		{yes(int64(1)), result{Error: "Expected 'true' or 'false' for key 'k' but got 1 (number)"}},
+		{yes(nil), result{Error: "Expected 'true' or 'false' for key 'k' but got null (null)"}},
 		{boolean("true"), result{Value: true}},
 		{boolean(""), result{Value: false}},
 		{boolean(int64(0)), result{Value: false}},

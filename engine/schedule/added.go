@@ -37,8 +37,8 @@ func (s *Schedule) readAdded(config *param.Map) error {
 		}
 	}
 	if v, ok := config.Get("skip_if_successful"); ok {
-		yes, err := param.AsBool("skip_if_successful", v)
-		if err != nil || v == nil {
+		yes, err := param.AsYes("skip_if_successful", v)
+		if err != nil {
 			return param.Errorf("'skip_if_successful' must be true or false: %s", param.Text(v))
 		}
 		s.SkipIfSuccessful = yes
