@@ -176,8 +176,12 @@ func checkIf(key string, v param.Value, report func([]string, string, string)) {
 	case *param.Map, []param.Value:
 		report(nil, "'"+key+"' must be a condition: "+sample(v), "write an expression, such as `_if: ${session_date > '2026-01-01'}`")
 	case string:
-		if _, err := param.AsCondition(key, v); err != nil && !strings.Contains(x, "${") {
-			report(nil, "'"+key+"' is neither true nor false: "+sample(v), "write an expression, such as `_if: ${session_date > '2026-01-01'}`")
+		hint := "write an expression, such as `_if: ${session_date > '2026-01-01'}`"
+		if strings.Contains(x, "${") {
+			hint = "a ${ is never closed, and stays as text: " + bracesHint
+		}
+		if _, err := param.AsCondition(key, v); err != nil && !computed(x) {
+			report(nil, "'"+key+"' is neither true nor false: "+sample(v), hint)
 		}
 	}
 }

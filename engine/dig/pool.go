@@ -102,17 +102,17 @@ func readPool(v param.Value, p *Pool, open bool, report func(below []string, mes
 		report(nil, "'_pool' names no pool", poolForm)
 	}
 	for key, v := range m.All() {
-		text, isText := v.(string)
-		if open && isText && strings.Contains(text, "${") {
+		text, _ := v.(string)
+		if open && computed(text) {
 			continue
 		}
 		switch key {
 		case "name":
 			readPoolName([]string{key}, v, p, open, report)
 		case "slots":
-			n, err := param.AsInt(key, v)
+			n, err := param.AsWhole(key, v)
 			if err != nil || n < 1 || n > MaxPoolSlots {
-				report([]string{key}, fmt.Sprintf("slots of a pool must be a number from 1 to %d: %s", MaxPoolSlots, sample(v)), poolForm)
+				report([]string{key}, fmt.Sprintf("slots of a pool must be a whole number from 1 to %d: %s", MaxPoolSlots, sample(v)), poolForm)
 			}
 			p.Slots = int(n)
 		case "priority":
@@ -120,9 +120,9 @@ func readPool(v param.Value, p *Pool, open bool, report func(below []string, mes
 				report([]string{key}, "there is no priority "+sample(v), priorityForm)
 			}
 		case "limit":
-			n, err := param.AsInt(key, v)
+			n, err := param.AsWhole(key, v)
 			if err != nil || n < 1 || n > MaxPoolLimit {
-				report([]string{key}, fmt.Sprintf("limit of a pool must be a number from 1 to %d: %s", MaxPoolLimit, sample(v)), poolForm)
+				report([]string{key}, fmt.Sprintf("limit of a pool must be a whole number from 1 to %d: %s", MaxPoolLimit, sample(v)), poolForm)
 				continue
 			}
 			p.Limit = int(n)
@@ -146,7 +146,7 @@ func readPoolName(below []string, v param.Value, p *Pool, open bool, report func
 		text, ok = fmt.Sprint(n), true
 	}
 	switch {
-	case open && ok && strings.Contains(text, "${"):
+	case open && computed(text):
 	case !ok || !poolName().MatchString(text):
 		report(below, "the name of a pool has 1 to 100 letters, digits, and - _ . which it must not begin with: "+sample(v), poolForm)
 	}

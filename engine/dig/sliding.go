@@ -2,7 +2,7 @@ package dig
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"zerodag/engine/param"
 )
@@ -32,20 +32,32 @@ func Sliding(config *param.Map) int {
 
 // checkParallel wants keys of `_parallel` that mean something, in a file with `zerodag: 1`. What loops have there is evaluated.
 func (c *compiler) checkParallel(index int, v param.Value) {
+	const form = "write `_parallel: {limit: 4, sliding: true}`"
+	loop := c.place(index) == AtTask
 	m, ok := v.(*param.Map)
 	if !ok {
-		return // read as in any other file
+		text, _ := v.(string)
+		if _, err := param.AsYes("_parallel", v); loop && err != nil && !computed(text) { // at a group it was told before
+			c.fail(index, []string{"_parallel"}, "write true, false or {limit: N}", "Invalid _parallel format: %s", sample(v))
+		}
+		return
 	}
-	const form = "write `_parallel: {limit: 4, sliding: true}`"
+	if loop && !m.Has("limit") && !slices.ContainsFunc(m.Keys(), func(key string) bool { return key != slidingKey }) { // another one may have meant it
+		c.fail(index, []string{"_parallel"}, form, "_parallel has no limit, and the task would fail")
+	}
 	for key, v := range m.All() {
 		fault := ""
 		text, _ := v.(string)
-		_, err := param.AsBool(slidingKey, v)
+		_, noNumber := param.AsInt(key, v)
+		_, noWhole := param.AsWhole(key, v)
+		_, noYes := param.AsYes(key, v)
 		switch {
-		case key == "limit":
-		case key != slidingKey:
+		case !slices.Contains(ParallelKeys(), key):
 			fault = fmt.Sprintf("'%s' of _parallel is not read by anybody", key)
-		case v == nil, err != nil && (!strings.Contains(text, "${") || c.place(index) != AtTask):
+		case loop && computed(text):
+		case key == "limit" && noWhole != nil && (loop || noNumber == nil): // what a group cannot read at all was told before
+			fault = "limit of _parallel must be a whole number: " + sample(v)
+		case key == slidingKey && noYes != nil:
 			fault = "'sliding' must be true or false: " + sample(v)
 		}
 		if fault != "" {

@@ -1,7 +1,6 @@
 package dig
 
 import (
-	"strings"
 	"time"
 
 	"zerodag/engine/param"
@@ -55,7 +54,7 @@ func readTimeout(v param.Value, t *Timeout, open bool, report func(below []strin
 	sound := true
 	for key, v := range m.All() {
 		text, isText := v.(string)
-		if open && isText && strings.Contains(text, "${") {
+		if open && computed(text) {
 			continue
 		}
 		to := map[string]*time.Duration{"try": &t.Try, "total": &t.Total, "warn": &t.Warn, "grace": &t.Grace}[key]

@@ -215,23 +215,14 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 		if !strings.HasPrefix(k, "+") && !holdsTasks(config, k) {
 			c.syntax(append(slices.Clone(at), k), task, v)
 		}
-		text, isText := v.(string)
-		for isText {
-			_, rest, found := strings.Cut(text, "${")
-			if !found {
-				break
-			}
-			end := closingBrace(rest)
-			if end < 0 {
-				c.warn(append(slices.Clone(at), k), task, "braces are counted, those within quotes too",
-					"${ is never closed, so the rest stays as text")
-				break
-			}
-			if inner := rest[:end]; strings.Count(inner, "'")%2 == 1 || strings.Count(inner, `"`)%2 == 1 {
-				c.warn(append(slices.Clone(at), k), task, `braces are counted, those within quotes too: write one as "\x7d"`,
+		text, _ := v.(string)
+		for inner, closed := range expressions(text) {
+			if !closed {
+				c.warn(append(slices.Clone(at), k), task, bracesHint, "${ is never closed, so the rest stays as text")
+			} else if strings.Count(inner, "'")%2 == 1 || strings.Count(inner, `"`)%2 == 1 {
+				c.warn(append(slices.Clone(at), k), task, bracesHint+`: write one as "\x7d"`,
 					"${%s} ends within quotes", inner)
 			}
-			text = rest[end:]
 		}
 	}
 }
@@ -267,6 +258,39 @@ func (c *critic) syntax(place []string, task string, v param.Value) {
 			c.syntax(append(slices.Clone(place), k), task, e)
 		}
 	}
+}
+
+// bracesHint is the remedy where an expression has another end than its author meant.
+const bracesHint = "braces are counted, those within quotes too"
+
+// expressions are what stands behind each ${ of a text, and whether it is closed: the last one may not be, and stays as text.
+func expressions(text string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		for {
+			_, rest, found := strings.Cut(text, "${")
+			if !found {
+				return
+			}
+			end := closingBrace(rest)
+			if end < 0 {
+				yield(rest, false)
+				return
+			}
+			if !yield(rest[:end], true) {
+				return
+			}
+			text = rest[end:]
+		}
+	}
+}
+
+// computed says whether what a text comes to is known only when its task runs. One with a ${ that is never closed keeps it then, and
+// so is no number, no duration and no condition.
+func computed(text string) (is bool) {
+	for _, closed := range expressions(text) {
+		is = closed
+	}
+	return is
 }
 
 // closingBrace finds the end of an expression, braces counted as the language does.
