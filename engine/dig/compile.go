@@ -112,7 +112,7 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 	}
 	c.added(index, local)
 	c.branches(index, local)
-	c.errorTask(index, config)
+	c.handlers(index, config)
 	c.closings(index, config)
 	return index
 }
@@ -204,28 +204,35 @@ func rest(config *param.Map) *param.Map {
 	return out
 }
 
-// errorTask compiles _error only to find its mistakes now: when the task has failed it
-// is too late. _check and _do are left alone; they fail their task when it runs.
-func (c *compiler) errorTask(index int, config *param.Map) {
-	v, _ := config.Get("_error")
-	if v == nil {
-		return
+// handlers compiles _error only to find its mistakes now: when the task has failed it is too late. _check and _do are left alone; they fail their
+// task when it runs. With the gate there are no old files whose _check nobody may look at; that of a group is never run.
+func (c *compiler) handlers(index int, config *param.Map) {
+	keys := []string{"_error"}
+	if c.language.Level > 0 && c.place(index) == AtTask {
+		keys = append(keys, "_check")
 	}
-	m, ok := v.(*param.Map)
-	if !ok {
-		c.fail(index, []string{"_error"}, "write it as a task: an operator, or subtasks", "Parameter '_error' must be an object")
-		return
+	for _, key := range keys {
+		v := valueOf(config, key)
+		m, ok := v.(*param.Map)
+		switch {
+		case v == nil:
+		case !ok:
+			c.fail(index, []string{key}, "write it as a task: an operator, or subtasks", "Parameter '%s' must be an object", key)
+		case m.Len() > 0:
+			c.inner(index, []string{key}, "^"+key[1:], m)
+		}
 	}
-	if m.Len() == 0 {
-		return
-	}
-	c.inner(index, []string{"_error"}, "^error", m)
 }
 
 // inner compiles tasks that may be made below a task, under a key of it, to find their mistakes.
 func (c *compiler) inner(index int, key []string, name string, config *param.Map) {
 	sub := &compiler{language: Language{Level: c.language.Level}}
 	sub.tree(c.nodes[index].Name, name, config)
+	for _, among := range []string{"_after", "_background"} {
+		if c.language.Level > 0 && config.Has(among) {
+			sub.fail(0, []string{among}, "remove it; it may stand at tasks below this one", "'%s' has no meaning here: there are no tasks beside this one", among)
+		}
+	}
 	for _, p := range sub.problems {
 		p.path = slices.Concat(c.path(index), key, p.path)
 		c.problems = append(c.problems, p)
