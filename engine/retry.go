@@ -26,11 +26,16 @@ type RetryPolicy struct {
 // ParseRetry reads the value of `_retry` in a file of a level of the language: a number, numeric text, or a mapping.
 func ParseRetry(v param.Value, level int) (RetryPolicy, error) {
 	var p RetryPolicy
+	var err error
+	if level > 0 {
+		if p.AddedRetry, err = dig.ParseAddedRetry(v); err != nil {
+			return p, err
+		}
+	}
 	m, ok := v.(*param.Map)
 	if !ok {
 		return scalarRetry(v)
 	}
-	var err error
 	read := func(key string) int64 {
 		x, _ := m.Get(key)
 		if x == nil || err != nil {
@@ -61,9 +66,6 @@ func ParseRetry(v param.Value, level int) (RetryPolicy, error) {
 		p.Exponential = true
 	default:
 		return p, param.Errorf("Invalid retry_interval_type: %v", kind)
-	}
-	if level > 0 {
-		p.AddedRetry, err = dig.ParseAddedRetry(m)
 	}
 	return p, err
 }

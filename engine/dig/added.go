@@ -84,7 +84,7 @@ func (c *compiler) added(index int, config *param.Map) {
 		case key == "_parallel":
 			c.checkParallel(index, v)
 		case key == "_retry":
-			checkRetry(at != AtTask, v, func(below []string, message, hint string) {
+			checkRetry(OperatorOf(config), v, func(below []string, message, hint string) {
 				c.fail(index, append([]string{key}, below...), hint, "%s", message)
 			})
 		case isAdded && a.where&at == 0:
@@ -106,11 +106,9 @@ func (c *compiler) added(index int, config *param.Map) {
 			c.fail(index, []string{key}, hint, "'%s' is not read by anybody", key)
 		}
 	}
-	if operator := OperatorOf(config); RunsNoCommand(operator) {
-		commandFaults(operator, config, func(path []string, message, hint string) {
-			c.fail(index, path, hint, "%s", message)
-		})
-	}
+	operatorFaults(OperatorOf(config), config, func(path []string, message, hint string) {
+		c.fail(index, path, hint, "%s", message)
+	})
 }
 
 // additionOf finds a key among those that zerodag adds.

@@ -26,7 +26,54 @@ func FailsWithCode(operator string) bool {
 // endsElsewhere says of an operator that it runs a command elsewhere, whose exit code its failures name.
 func endsElsewhere(operator string) bool { return operator == "ssh" || operator == "ecs" }
 
+// onlyRunsTasks says of an operator that it is built in and does nothing but to make tasks, whose failures are its own.
+func onlyRunsTasks(operator string) bool {
+	return slices.Contains([]string{"call", "for_each", "for_range", "if", "loop", "switch"}, operator)
+}
+
+// makesNoTasks says of an operator that it is built in and makes no tasks. Commands of py> and rb> may.
+func makesNoTasks(operator string) bool {
+	asksForTasks := operator == "http_call" || operator == "td_for_each"
+	return operator == "sh" || operator == "embulk" || RunsNoCommand(operator) && !onlyRunsTasks(operator) && !asksForTasks
+}
+
+// NeverIgnored are the conditions of `_ignore_error` that no failure of an operator, "" of a group, fulfills. One of the tasks below may have their
+// exit code.
+func NeverIgnored(operator string) (keys []string) {
+	if operator == "" || RunsNoCommand(operator) {
+		keys = append(keys, "output")
+	}
+	if makesNoTasks(operator) && !FailsWithCode(operator) {
+		keys = append(keys, exitCodeKey)
+	}
+	return keys
+}
+
+// ofTasks is the remedy for a key of a command at a group.
+const ofTasks = "write it at the tasks that run commands, or for all of them into `_defaults`"
+
 const commandForm = "sh>, py>, rb>, embulk> and executables of the project run commands"
+
+// operatorFaults reports the keys that mean nothing with the operator of a task, "" of a group: those about a command where none is run, and those
+// about tasks below it where there are none.
+func operatorFaults(operator string, config *param.Map, report func(path []string, message, hint string)) {
+	if config.Has("_fail_fast") && makesNoTasks(operator) {
+		report([]string{"_fail_fast"}, "'_fail_fast' ends the tasks below a group or a loop, and "+operator+"> has none", "write it at the group around this task")
+	}
+	for _, key := range NeverIgnored(operator) {
+		at := []string{"_ignore_error", key}
+		switch {
+		case !config.Map("_ignore_error").Has(key):
+		case operator == "":
+			report(at, key+" of _ignore_error is that of a command, and a group has none", ofTasks)
+		default:
+			report(at, key+" of _ignore_error has no meaning for "+operator+">, which runs no command here", commandForm+"; write `message` with a part of the error's message")
+		}
+	}
+	if RunsNoCommand(operator) {
+		commandFaults(operator, config, report)
+	}
+}
 
 // commandFaults reports the keys of a task that are about a command, of an operator that runs none.
 func commandFaults(operator string, config *param.Map, report func(path []string, message, hint string)) {

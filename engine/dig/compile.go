@@ -156,6 +156,11 @@ func (c *compiler) split(index int, config *param.Map, s shape) *param.Map {
 		c.nodes[index].Export = export
 		if c.language.Level > 0 {
 			c.exportsOfItself(index, export)
+			if v, there := export.Get("_retry"); there { // which it may be for all tasks below
+				checkRetry(anyOperator, v, func(below []string, message, hint string) {
+					c.fail(index, append([]string{"_export", "_retry"}, below...), hint, "%s", message)
+				})
+			}
 		}
 	}
 	return local

@@ -43,7 +43,7 @@ func checkDefaults(key string, v param.Value, report func([]string, string, stri
 		case k != "_retry" && k != "_workdir" && !isAdded && !isMap(v):
 			report([]string{k}, "Parameter '"+k+"' must be an object", "write it as in a task: keys and values below it")
 		case k == "_retry":
-			checkRetry(false, v, func(below []string, message, hint string) {
+			checkRetry(anyOperator, v, func(below []string, message, hint string) {
 				report(append([]string{k}, below...), message, hint)
 			})
 		case isAdded && a.where&AtTask != 0:
@@ -92,17 +92,34 @@ func defaulted(config, defaults *param.Map) *param.Map {
 		return out
 	}
 	for key, v := range defaults.All() {
-		if !out.Has(key) && !(key == "_retry" && useless(v, OperatorOf(config))) {
+		if v, means := fitting(key, v, OperatorOf(config)); means && !out.Has(key) {
 			out.Set(key, v)
 		}
 	}
 	return out
 }
 
-// useless says that a `_retry` is about exit codes which the failures of an operator do not have: it is never tried again.
-func useless(retry param.Value, operator string) bool {
-	m, _ := retry.(*param.Map)
-	return m.Has(exitCodeKey) && !FailsWithCode(operator)
+// anyOperator stands for that of a task which has a default.
+const anyOperator = "any"
+
+// fitting is what a default comes to at a task with an operator, where it may mean nothing: what could never happen there is left out, as
+// it would be refused if the task said it.
+func fitting(key string, v param.Value, operator string) (param.Value, bool) {
+	m, isMap := v.(*param.Map)
+	switch {
+	case key == "_retry" && m.Has(exitCodeKey): // all other failures are final
+		return v, FailsWithCode(operator)
+	case key == "_retry":
+		means := true
+		checkRetry(operator, v, func([]string, string, string) { means = false })
+		return v, means
+	case key == "_fail_fast":
+		return v, !makesNoTasks(operator)
+	case key == "_ignore_error" && isMap:
+		m = m.Without(NeverIgnored(operator)...)
+		return m, m.Len() > 0
+	}
+	return v, true
 }
 
 // defaultedTask is defaulted for what may stand for a task: a mapping, or a list of them.

@@ -83,7 +83,9 @@ func (c *critic) written(at []string, task, operator, key string, config *param.
 		c.warn(place, task, fmt.Sprintf("put `%s: %d` at its top, and `params` with the keys that it takes", levelKey, Latest), "%s", OperatorGate(file))
 		return
 	}
-	c.commands(at, task, operator, config)
+	if c.level > 0 { // it runs no command, as long as no executable has its name
+		commandFaults(operator, config, c.reporter(at, task))
+	}
 	declared, given := ReadParams(raw), param.New()
 	for name, v := range config.All() {
 		if !strings.HasPrefix(name, "_") && !strings.HasSuffix(name, ">") {

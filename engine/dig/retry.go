@@ -38,10 +38,11 @@ type AddedRetry struct {
 // usualJitter is that of who only writes true.
 const usualJitter = 0.5
 
-// ParseAddedRetry reads the added keys of an evaluated `_retry`.
-func ParseAddedRetry(m *param.Map) (AddedRetry, error) {
+// ParseAddedRetry reads the added keys of an evaluated `_retry`, and holds all of it against what a push asks for: what it came to is
+// known only now.
+func ParseAddedRetry(v param.Value) (AddedRetry, error) {
 	fault := ""
-	r := readAddedRetry("_retry", m, false, func(_ []string, message, _ string) {
+	r := readRetry(v, false, func(_ []string, message, _ string) {
 		if fault == "" {
 			fault = message
 		}
@@ -56,14 +57,14 @@ func ParseAddedRetry(m *param.Map) (AddedRetry, error) {
 // stand for anything.
 func readAddedRetry(of string, m *param.Map, open bool, report func(below []string, message, hint string)) (r AddedRetry) {
 	for key, v := range m.All() {
-		if open && strings.Contains(param.Text(v), "${") {
+		if open && computed(param.Text(v)) {
 			continue
 		}
 		ok, wanted, hint := true, "", ""
 		switch key {
 		case exitCodeKey:
 			r.ExitCodes, ok = exitCodes(v, 1)
-			wanted, hint = "a number from 1 to 255, or a list of them", "write `exit_code: [75]`"
+			wanted, hint = "a whole number from 1 to 255, or a list of them", "write `exit_code: [75]`"
 		case "factor":
 			r.Factor, ok = asNumber(v, 1, 100)
 			wanted, hint = "a number from 1 to 100", "write `factor: 1.5`"
@@ -76,7 +77,7 @@ func readAddedRetry(of string, m *param.Map, open bool, report func(below []stri
 		}
 	}
 	kind, _ := valueOf(m, "interval_type").(string)
-	if m.Has("factor") && !strings.EqualFold(kind, "exponential") && !strings.Contains(kind, "${") {
+	if m.Has("factor") && !strings.EqualFold(kind, "exponential") && !computed(kind) {
 		report([]string{"factor"}, "factor of "+of+" is that of an exponential interval", "write `interval_type: exponential` beside it")
 	}
 	return r
@@ -119,16 +120,32 @@ func exitCodes(v param.Value, least int64) (codes []int64, ok bool) {
 	return codes, len(codes) > 0
 }
 
-// checkRetry looks at `_retry` in a file with `zerodag: 1`: a key that nobody reads would be lost without a word, and a task
-// fails that says nonsense. All failures of a group are those of tasks below it, so that it has no exit code.
-func checkRetry(group bool, v param.Value, report func([]string, string, string)) {
-	open := !group // of a group nothing is evaluated
+// checkRetry looks at `_retry` of a task with an operator, or of a group, which has none, in a file with `zerodag: 1`: a key that nobody
+// reads would be lost without a word, and a task fails that says nonsense.
+func checkRetry(operator string, v param.Value, report func([]string, string, string)) {
+	group := operator == ""
+	m, _ := v.(*param.Map)
+	if group && m.Has(exitCodeKey) { // all failures of a group are those of tasks below it
+		report([]string{exitCodeKey}, "exit_code of _retry is that of a command, and a group has none", ofTasks)
+		v = m.Without(exitCodeKey)
+	}
+	open := !group && !onlyRunsTasks(operator) // for failures of tasks below, nothing is evaluated
+	readRetry(v, open, func(below []string, message, hint string) {
+		if !open && strings.Contains(message, "${") {
+			hint += "; ${...} is not evaluated here"
+		}
+		report(below, message, hint)
+	})
+}
+
+// readRetry reads the added keys of a `_retry`, and tells what is wrong with all of it; with open, `${...}` may stand for anything.
+func readRetry(v param.Value, open bool, report func(below []string, message, hint string)) AddedRetry {
 	m, isMap := v.(*param.Map)
 	if !isMap {
-		if v != nil && !isTries(v, open) {
+		if !isTries(v, open) {
 			report(nil, "'_retry' must be a whole number from 0 on, or a mapping: "+sample(v), retryForm)
 		}
-		return
+		return AddedRetry{}
 	}
 	known := allRetryKeys()
 	for _, key := range m.Keys() {
@@ -139,10 +156,6 @@ func checkRetry(group bool, v param.Value, report func([]string, string, string)
 			}
 			report([]string{key}, "'"+key+"' of _retry is not read by anybody", hint)
 		}
-	}
-	if group && m.Has(exitCodeKey) {
-		report([]string{exitCodeKey}, "exit_code of _retry is that of a command, and a group has none", "write it at the tasks that run commands, or for all of them into `_defaults`")
-		m = m.Without(exitCodeKey)
 	}
 	for _, key := range retryNumbers() {
 		if x := valueOf(m, key); x != nil && !isTries(x, open) {
@@ -155,25 +168,20 @@ func checkRetry(group bool, v param.Value, report func([]string, string, string)
 	if lacksLimit(m) {
 		report(nil, "_retry has no limit, and the task would fail", retryForm)
 	}
-	readAddedRetry("_retry", m, open, report)
+	return readAddedRetry("_retry", m, open, report)
 }
 
 // isTries says whether a value is a number of tries or of seconds; with open, `${...}` may come to one.
 func isTries(v param.Value, open bool) bool {
-	switch x := v.(type) {
-	case string:
-		if open && strings.Contains(x, "${") {
-			return true
-		}
-	case int64, float64:
-	default:
-		return false
+	text, isText := v.(string)
+	if isText && open && computed(text) {
+		return true
 	}
-	n, err := param.AsInt("_retry", v)
+	n, err := param.AsWhole("_retry", v)
 	return err == nil && n >= 0
 }
 
 func isIntervalType(v param.Value, open bool) bool {
 	kind, isText := v.(string)
-	return isText && (open && strings.Contains(kind, "${") || strings.EqualFold(kind, "constant") || strings.EqualFold(kind, "exponential"))
+	return isText && (open && computed(kind) || strings.EqualFold(kind, "constant") || strings.EqualFold(kind, "exponential"))
 }

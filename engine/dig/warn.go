@@ -251,6 +251,9 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	c.given(append(slices.Clone(path), "_export"), name, config.Map("_export"), c.known.Given, "")
 	c.docker(path, name, config)
 	c.envFiles(path, name, config)
+	if c.level > 0 {
+		operatorFaults(OperatorOf(config), config, c.reporter(path, name))
+	}
 	around := c.exports
 	c.exports = c.exported(path, name, around, config.Map("_export"))
 	defer func() { c.exports = around }()

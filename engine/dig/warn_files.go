@@ -125,15 +125,11 @@ func (c *critic) runsCommand(operator string) bool {
 	return slices.Contains(c.known.parameters(operator), "_env") || operator == "py" || operator == "rb"
 }
 
-// commands tells of keys about commands that nobody reads, in tasks that no push refuses: those that an operator makes, and those whose operator
-// is a workflow file, as long as no executable has its name.
-func (c *critic) commands(at []string, task, operator string, config *param.Map) {
-	if c.level == 0 {
-		return
-	}
-	commandFaults(operator, config, func(path []string, message, hint string) {
+// reporter warns of what is wrong at a task that no push refuses, since an operator makes it.
+func (c *critic) reporter(at []string, task string) func(path []string, message, hint string) {
+	return func(path []string, message, hint string) {
 		c.warn(slices.Concat(at, path), task, hint, "%s", message)
-	})
+	}
 }
 
 // envFiles looks at the files of variables that a task names: whether they are there, and can be read.

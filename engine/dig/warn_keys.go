@@ -29,7 +29,7 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 		place := append(slices.Clone(at), key)
 		switch {
 		case key == "_retry", key == "_parallel":
-			c.steering(place, task, key, v, own)
+			c.steering(place, task, operator, key, v, own)
 		case c.known.Below[key] != nil:
 			c.unknownKeys(place, task, v, c.known.Below[key])
 		case strings.HasPrefix(key, "+"), key == command, slices.Contains(own, key):
@@ -38,7 +38,7 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 		case operator != "" && isBody(config, key):
 			c.unmarked(place, task, operator, key)
 		case strings.HasPrefix(key, "_"):
-			c.steering(place, task, key, v, own)
+			c.steering(place, task, operator, key, v, own)
 		case own != nil && !used(config, key) && c.dagu(place, task, operator, key, config):
 		case own != nil && !used(config, key):
 			c.parameter(place, task, operator, key, v, own)
@@ -113,10 +113,10 @@ func (c *critic) misnamed(place []string, task, key string, v param.Value) {
 }
 
 // steering looks at a key that begins with "_".
-func (c *critic) steering(place []string, task, key string, v param.Value, own []string) {
+func (c *critic) steering(place []string, task, operator, key string, v param.Value, own []string) {
 	switch {
 	case key == "_retry":
-		c.retry(place, task, v)
+		c.retry(place, task, operator, v)
 	case key == "_parallel":
 		if m, ok := v.(*param.Map); ok && c.level == 0 && m.Has(slidingKey) {
 			c.warn(append(slices.Clone(place), slidingKey), task, gateHint(slidingKey), "sliding of _parallel is not read by anybody here")
@@ -141,11 +141,9 @@ func (c *critic) steering(place []string, task, key string, v param.Value, own [
 const retryForm = "write a number, or {limit: 3, interval: 10}, an interval in seconds"
 
 // retry looks at a _retry. With the gate, what a push does not refuse is below an operator that makes the task.
-func (c *critic) retry(place []string, task string, v param.Value) {
+func (c *critic) retry(place []string, task, operator string, v param.Value) {
 	if c.level > 0 {
-		checkRetry(false, v, func(below []string, message, hint string) {
-			c.warn(slices.Concat(place, below), task, hint, "%s", message)
-		})
+		checkRetry(operator, v, c.reporter(place, task))
 		return
 	}
 	switch x := v.(type) {
@@ -157,7 +155,7 @@ func (c *critic) retry(place []string, task string, v param.Value) {
 		for _, key := range retryNumbers() {
 			c.whole(place, task, v, key, 0, retryForm)
 		}
-		if kind, ok := valueOf(x, "interval_type").(string); ok && !isIntervalType(kind, true) {
+		if kind, ok := valueOf(x, "interval_type").(string); ok && !strings.Contains(kind, "${") && !isIntervalType(kind, false) {
 			c.warn(append(slices.Clone(place), "interval_type"), task, "write constant or exponential", "interval_type of _retry is unknown, and the task will fail: %s", kind)
 		}
 	case nil:

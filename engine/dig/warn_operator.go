@@ -34,9 +34,6 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	c.rounds(place, task, name, command)
 	c.misread(at, task, name, key, config)
 	c.written(at, task, name, key, config)
-	if RunsNoCommand(name) {
-		c.commands(at, task, name, config)
-	}
 	for k, v := range config.All() {
 		c.foreign(append(slices.Clone(at), k), task, name, v)
 	}

@@ -88,7 +88,8 @@ func TestKeysAboutCommands(t *testing.T) {
 	files := map[string]string{
 		"main.dig": "zerodag: 1\n+a:\n  loop>: 2\n  _do:\n    echo>: x\n    _store: {x: stdout}\n+b:\n  own>: 1\n  _repeat: {exit_code: 0}\n" +
 			"+c: {program>: 1, _store: {x: stdout}, _repeat: {exit_code: 0}, _retry: {limit: 1, exit_code: 3}}\n" +
-			"+d: {if>: true, _do: {echo>: x, _retry: {limit: 1, exit_code: 3, facto: 2}}}\n",
+			"+d: {if>: true, _do: {echo>: x, _retry: {limit: 1, exit_code: 3, facto: 2}}}\n" +
+			"+e: {loop>: 2, _fail_fast: true, _do: {_ignore_error: {output: x}, +f: {echo>: x, _fail_fast: true}, +g: {program>: 1, _fail_fast: true}}}\n",
 		"old.dig":           "+a: {loop>: 2, _do: {echo>: x, _store: {x: stdout}}}\n",
 		"operators/own.dig": "zerodag: 1\nparams: {n: {type: integer}}\n+a: {sh>: x}\n",
 	}
@@ -102,6 +103,8 @@ func TestKeysAboutCommands(t *testing.T) {
 		"main.dig:9:13: exit_code of _repeat has no meaning for own>, which runs no command here (task +main+b)",
 		"main.dig:11:52: exit_code of _retry has no meaning for echo>, whose failures have none (task +main+d^sub)",
 		"main.dig:11:66: 'facto' of _retry is not read by anybody (task +main+d^sub)",
+		"main.dig:12:56: output of _ignore_error is that of a command, and a group has none (task +main+e^sub)",
+		"main.dig:12:83: '_fail_fast' ends the tasks below a group or a loop, and echo> has none (task +main+e^sub+f)",
 		"old.dig:1:32: _store is a parameter here, which nobody reads (task +old+a^sub)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -128,14 +128,19 @@ func (in *interpreter) show(a args, _ Step) (string, error) {
 	return b.String(), nil
 }
 
-// retry prints the waits of a `_retry` value of a file with the gate: retry {limit: 3, interval: 5}
+// retry prints the waits of a `_retry` value: retry {limit: 3, interval: 5}, and of one in a file with the gate: retry gated 3
 func (in *interpreter) retry(_ args, s Step) (string, error) {
-	v, err := dig.ParseYAML("retry", []byte("v: "+strings.TrimPrefix(s.Command, "retry ")))
+	level := 0
+	text, gated := strings.CutPrefix(strings.TrimPrefix(s.Command, "retry "), "gated ")
+	if gated {
+		level = dig.Latest
+	}
+	v, err := dig.ParseYAML("retry", []byte("v: "+text))
 	if err != nil {
 		return "", err
 	}
 	value, _ := v.(*param.Map).Get("v")
-	policy, err := engine.ParseRetry(value, dig.Latest)
+	policy, err := engine.ParseRetry(value, level)
 	if err != nil {
 		return "error: " + err.Error(), nil
 	}

@@ -114,6 +114,10 @@ func (c Choose) gated(config *param.Map) *param.Map {
 	}
 	if c.one("fast", 4) {
 		m.Set("_fail_fast", true)
+		if m.Has("echo>") { // which makes no tasks that could fail
+			m.Delete("echo>")
+			m.Set("py>", "x")
+		}
 	}
 	if parallel := m.Map("_parallel"); parallel != nil && c.one("sliding", 2) {
 		m.Set("_parallel", param.New("limit", int64(1+c("abreast", 3)), "sliding", true))

@@ -125,7 +125,7 @@ func (w *workflow) whole(m *param.Map, key string) int64 {
 	if !there || v == nil {
 		return 0
 	}
-	n, err := param.AsInt(key, v)
+	n, err := param.AsWhole(key, v)
 	if err != nil {
 		w.lost(m, key, "write a number", "%s is no whole number: %s", key, param.Text(v))
 	}

@@ -417,7 +417,7 @@ func (s *step) policies(task *param.Map) {
 			task.Set("_repeat", r)
 		}
 	}
-	if v := s.ignored(); v != nil {
+	if v := s.ignored(dig.OperatorOf(task)); v != nil {
 		task.Set("_ignore_error", v)
 	}
 }
@@ -425,6 +425,10 @@ func (s *step) policies(task *param.Map) {
 // retry is the policy of a step that became a task with an operator, or of the whole workflow, which has none.
 func (w *workflow) retry(m *param.Map, operator string) param.Value {
 	limit, interval := w.whole(m, "limit"), w.whole(m, "interval_sec")
+	if limit < 0 {
+		w.lost(m, "limit", "write how often it is tried again", "there is no limit of %d", limit)
+		limit = 0
+	}
 	r := param.New("limit", limit)
 	if interval > 0 {
 		r.Set("interval", interval)
@@ -516,8 +520,8 @@ func (s *step) repeat(m *param.Map) *param.Map {
 	return r
 }
 
-// ignored is what `continue_on` says of errors; nil for nothing.
-func (s *step) ignored() param.Value {
+// ignored is what `continue_on` says of errors of a step that became a task with an operator, or a group, which has none; nil for nothing.
+func (s *step) ignored(operator string) param.Value {
 	if s.continues("failed") {
 		return true
 	}
@@ -527,7 +531,7 @@ func (s *step) ignored() param.Value {
 		return nil
 	}
 	out := param.New()
-	if codes, there := m.Get("exit_code"); there {
+	if codes, there := m.Get("exit_code"); there && len(dig.ListOf(codes)) > 0 {
 		out.Set("exit_code", codesOf(codes))
 	}
 	for i, text := range texts(m, "output") {
@@ -539,6 +543,12 @@ func (s *step) ignored() param.Value {
 			text = "/" + pattern + "/"
 		}
 		out.Set("output", text)
+	}
+	for _, key := range dig.NeverIgnored(operator) {
+		if out.Has(key) {
+			s.lost(m, key, "write `message` into `_ignore_error`, with a part of the error's message", "%s is that of a command, and there is none here", key)
+			out.Delete(key)
+		}
 	}
 	if out.Len() == 0 {
 		return nil
