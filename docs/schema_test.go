@@ -95,8 +95,10 @@ func (s schema) key(name string) object {
 		o = object{"allOf": []any{ref("task")}}
 	case "_retry", "_parallel", "schedule", "sla":
 		o = object{"allOf": []any{ref(strings.TrimPrefix(name, "_"))}}
-	case "_background", "_disable", "_fail_fast":
+	case "_background", "_disable":
 		o = object{"allOf": []any{ref("yes")}}
+	case "_fail_fast":
+		o = object{"enum": []any{true, false, "true", "false"}}
 	case "zerodag":
 		o = object{"const": dig.Latest}
 	case "_timeout":
