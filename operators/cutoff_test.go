@@ -1,9 +1,13 @@
 package operators_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
@@ -31,5 +35,35 @@ func TestCutOff(t *testing.T) {
 		if (out.Later != nil) != c.later || out.Later != nil && !param.Equal(out.Later.State, c.state) || !c.later && out.Error == nil {
 			t.Errorf("%s, cancel %v: %+v", param.Text(c.state), c.cancel, out)
 		}
+	}
+}
+
+// TestTimeJustBefore proves that a run whose time was over just before its task was ended fails of that, and that what it had started
+// elsewhere is still named for whoever cleans it up.
+func TestTimeJustBefore(t *testing.T) {
+	t.Parallel()
+	started := param.New("jobId", "7")
+	for name, failure := range map[string]error{"runs": nil, "polls": &operators.Later{State: started}} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, end := context.WithCancelCause(t.Context())
+			defer end(nil)
+			op := operators.Operator{Name: "x", Run: func(ctx context.Context, _ *operators.Task) (operators.Result, error) {
+				<-ctx.Done()
+				end(operators.ErrEnded)
+				return operators.Result{}, cmp.Or(failure, ctx.Err())
+			}}
+			w := operatortest.New(t, `{}`)
+			w.Now = time.Now()
+			j := &operators.Job{Task: w.Task, Own: param.New("x>", "y"), Vars: param.New(),
+				Timeout: &engine.Timeout{TimeoutClaim: engine.TimeoutClaim{Try: time.Hour}, TryEnds: w.Now.Add(time.Hour)}}
+			out := operators.Registry{"x": op}.Run(ctx, plainText{}, j)
+			if failure == nil {
+				if message, _ := out.Error.Get("message"); message != "timed out after 1h" {
+					t.Errorf("%s: %+v", name, out)
+				}
+			} else if out.Later == nil || !param.Equal(out.Later.State, started) {
+				t.Errorf("%s: %+v", name, out)
+			}
+		})
 	}
 }

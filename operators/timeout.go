@@ -35,19 +35,21 @@ func (j *Job) inTime(ctx context.Context, e Evaluator, op Operator) (Result, err
 		within, stop := context.WithTimeoutCause(ctx, left, errTime)
 		defer stop()
 		result, err := j.try(within, e, op)
-		if err == nil || within.Err() == nil || ctx.Err() != nil {
-			return result, err
-		}
 		var later *Later
-		if errors.As(err, &later) && !later.Retry {
+		polls := errors.As(err, &later) && !later.Retry
+		switch {
+		case err == nil || !errors.Is(context.Cause(within), errTime) || polls && ctx.Err() != nil:
+			return result, err
+		case ctx.Err() != nil: // the task was ended just after: the engine goes on from there, but the log says what came first
+			return Result{}, j.late(kind)
+		case polls:
 			j.State = later.State // which names what the run has started elsewhere
 		}
 	}
 	if err := j.end(ctx, op); err != nil {
 		return Result{}, fmt.Errorf("%w after the time of the task was over", err)
 	}
-	text, _ := j.Timeout.Error(kind).Get("message")
-	failure := &Failure{Message: fmt.Sprint(text), Properties: j.Timeout.Error(kind).Without("message")}
+	failure := j.late(kind)
 	if kind == engine.ByTotal {
 		return Result{}, failure
 	}
@@ -56,6 +58,12 @@ func (j *Job) inTime(ctx context.Context, e Evaluator, op Operator) (Result, err
 		return Result{}, err
 	}
 	return Result{}, j.again(policy, failure)
+}
+
+// late is the failure of a task whose time is over.
+func (j *Job) late(kind engine.TimeoutKind) *Failure {
+	text, _ := j.Timeout.Error(kind).Get("message")
+	return &Failure{Message: fmt.Sprint(text), Properties: j.Timeout.Error(kind).Without("message")}
 }
 
 // longestNotice is how long a run that is over waits until people were told that it was slow.

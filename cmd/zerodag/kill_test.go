@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,13 +91,21 @@ func buildProgram(t *testing.T) string {
 // project's folder as its working directory.
 func killLeftover(t *testing.T, dir string) {
 	t.Helper()
+	for _, pid := range processesIn(dir) {
+		t.Logf("left over: %d %v", pid, syscall.Kill(pid, syscall.SIGKILL))
+	}
+}
+
+// processesIn lists the processes whose working directory is dir.
+func processesIn(dir string) (pids []int) {
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, link := range links {
 		if to, err := os.Readlink(link); err == nil && to == dir {
-			out, _ := exec.Command("kill", "-9", strings.Split(link, "/")[2]).CombinedOutput()
-			t.Logf("left over: %s %s", link, out)
+			pid, _ := strconv.Atoi(strings.Split(link, "/")[2]) // the pattern: a number
+			pids = append(pids, pid)
 		}
 	}
+	return pids
 }
 
 func write(t *testing.T, name, text string) {

@@ -11,12 +11,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"zerodag/engine/dig"
@@ -27,7 +25,7 @@ import (
 func main() {
 	evaluator.Serve()
 	collectLate()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, left := heedSignals()
 	ended := make(chan int, 1)
 	go func() {
 		ended <- run(ctx, os.Args[1:], streams{os.Stdin, onTerminal(os.Stdout), onTerminal(os.Stderr)})
@@ -37,8 +35,7 @@ func main() {
 		os.Exit(code)
 	case <-ctx.Done():
 	}
-	stop() // from now on a signal ends the program, unless the command itself waits for one
-	os.Exit(last(ended, os.Args[1:]))
+	os.Exit(last(ended, left, os.Args[1:]))
 }
 
 // collectLate lets memory grow to 16 MiB before the first collection: most commands are over by
@@ -56,7 +53,7 @@ const shortEnd = 2 * time.Second
 
 // last waits for the end of a command that was asked to. One that runs tasks takes its time;
 // any other may be busy with what a user gave it, and is left.
-func last(ended <-chan int, args []string) int {
+func last(ended <-chan int, left <-chan struct{}, args []string) int {
 	var late <-chan time.Time
 	if !slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"server", "scheduler", "sched", "run", "r"}, a) }) {
 		late = time.After(shortEnd)
@@ -64,6 +61,8 @@ func last(ended <-chan int, args []string) int {
 	select {
 	case code := <-ended:
 		return code
+	case <-left:
+		return 1
 	case <-late:
 		fmt.Fprintln(os.Stderr, "error: interrupted")
 		return 1

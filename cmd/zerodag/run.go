@@ -331,6 +331,7 @@ func (r *localRun) attempt(ctx context.Context) (*engine.State, error) {
 		return nil, err
 	}
 	defer scratch.Leave(r.files.Root())
+	defer cutWhenToldAgain(ctx, commands)()
 	pool := evaluators.New("")
 	defer pool.Close()
 	view := newView(ctx, r)
@@ -378,6 +379,19 @@ func (r *localRun) only(nodes []dig.Node) ([]dig.Node, error) {
 	}
 	return nodes, err
 }
+
+// cutWhenToldAgain leaves no command behind when the program is told to end for the second time, until over is called.
+func cutWhenToldAgain(ctx context.Context, commands *executors.Executors) (over func()) {
+	return whenToldAgain(ctx, func() (leave bool) {
+		within, stop := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
+		defer stop()
+		commands.Cut(within)
+		return true
+	})
+}
+
+// cutTime is how long a run that leaves at once waits for the end of what it has killed: what hangs in the kernel may never end.
+const cutTime = 10 * time.Second
 
 // workspace is the project's own folder: locally tasks share their files.
 func (r *localRun) workspace(in executors.In) func(operators.Identity) (local.Workspace, error) {

@@ -7,10 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -212,6 +210,8 @@ func warn(logger *slog.Logger, r *reading, shown error) {
 func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o webOptions, parts node.Parts, logger *slog.Logger) error {
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
+	again := make(chan struct{})
+	defer whenToldAgain(ctx, func() (leave bool) { close(again); return false })()
 	web, err := startWeb(engine, o, logger)
 	if err != nil {
 		return err
@@ -241,9 +241,6 @@ func (c *serverCommand) serve(ctx context.Context, engine *embedded.Engine, o we
 	case err = <-failed:
 		stop()
 	}
-	again := make(chan os.Signal, 1)
-	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(again)
 	select {
 	case <-loops:
 	case <-again:

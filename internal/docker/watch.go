@@ -87,6 +87,7 @@ func (r *run) stop(ctx context.Context) {
 			case <-r.over:
 				return
 			case <-time.After(grace):
+			case <-r.driver.options.Cut:
 			}
 		}
 	}

@@ -86,6 +86,7 @@ type Engine struct {
 	lock       io.Closer   // on the folder of a server that shares its store
 	logger     *slog.Logger
 	evaluators *evaluators.Pool
+	commands   *executors.Executors
 	temporary  string // folder that Close deletes; "" for none
 
 	folder, database, archives, logs string
@@ -190,6 +191,7 @@ func (e *Engine) wire(o Options) error {
 		}
 	}
 	e.Blobs = kept.Blobs
+	e.commands = commands
 	open := func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := kept.Blobs.Open(ctx, key)
 		return r, err
@@ -311,6 +313,13 @@ func evaluatorOf(pool *evaluators.Pool) operators.Evaluator {
 		return pool
 	}
 	return evaluator.InProcess(sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) }))
+}
+
+// Run is that of the node, once. Where ctx ends commands are killed, also those that have time to end after their `_timeout`, and
+// none begins any more.
+func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
+	defer context.AfterFunc(ctx, func() { e.commands.Cut(context.WithoutCancel(ctx)) })()
+	e.Node.Run(ctx, accepting, p)
 }
 
 // Close ends everything at once and closes the files. What was under way runs again after

@@ -61,6 +61,7 @@ type Executors struct {
 	process  *process.Driver
 	docker   *docker.Driver
 	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: no program looks
+	cuts     *cuts
 }
 
 // In makes the Commands of a run, in its project's folder root.
@@ -101,9 +102,10 @@ func New(s Settings) (*Executors, error) {
 	}
 	table := placement.Table{Place: "on this machine", Known: here(), Allowed: s.Allow, Default: s.Default, NoRoles: true,
 		Hints: map[string]string{operators.InProcess: "agent.command_executor.allow", operators.InDocker: "agent.command_executor.allow"}}
-	return &Executors{settings: s, table: table,
-		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom, Alone: s.Alone, Environment: s.Environment}),
-		docker:  docker.New(docker.Options{KillNow: s.KillNow, Name: s.Name, NoOptions: !free})}, nil
+	cuts := &cuts{cut: make(chan struct{}), stops: map[int]context.CancelFunc{}}
+	return &Executors{settings: s, table: table, cuts: cuts,
+		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom, Cut: cuts.cut, Alone: s.Alone, Environment: s.Environment}),
+		docker:  docker.New(docker.Options{KillNow: s.KillNow, Cut: cuts.cut, Name: s.Name, NoOptions: !free})}, nil
 }
 
 // userOf looks up the user whom commands run as.
@@ -154,6 +156,11 @@ type commands struct {
 
 // Run implements operators.Commands.
 func (c commands) Run(ctx context.Context, command operators.Command) (operators.Exit, error) {
+	ctx, leave, err := c.cuts.enter(ctx)
+	if err != nil {
+		return operators.Exit{}, err
+	}
+	defer leave()
 	name, err := c.table.Choose(command.Sandbox)
 	if err != nil {
 		return operators.Exit{}, err

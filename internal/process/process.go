@@ -32,6 +32,8 @@ const defaultGrace = 5 * time.Second
 type Options struct {
 	Grace   time.Duration // between TERM and KILL; 0 is 5 s
 	KillNow bool          // a cancelled command is not asked to end, it is killed
+	// Cut, once closed, leaves a cancelled command no more time: it is killed. nil is never.
+	Cut <-chan struct{}
 	// Name tells the commands of this driver from those of others, over restarts of the
 	// program; "" is a random one.
 	Name string

@@ -50,7 +50,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	d.started(p.Pid, number)
 	g := newGroup(p)
 	w.group = g
-	defer context.AfterFunc(ctx, func() { g.stop(c.GraceFor(ctx, d.grace())) })()
+	defer context.AfterFunc(ctx, func() { g.stop(c.GraceFor(ctx, d.grace()), d.options.Cut) })()
 	if c.Sandbox.Time > 0 {
 		defer time.AfterFunc(c.Sandbox.Time, func() { w.end(operators.TooLong(c.Sandbox.Time)) }).Stop()
 	}
@@ -166,7 +166,7 @@ func (d *Driver) grace() time.Duration {
 	return d.options.Grace
 }
 
-func (g *group) stop(grace time.Duration) {
+func (g *group) stop(grace time.Duration, cut <-chan struct{}) {
 	if grace > 0 {
 		g.signal(syscall.SIGTERM)
 		timer := time.NewTimer(grace)
@@ -174,6 +174,7 @@ func (g *group) stop(grace time.Duration) {
 		select {
 		case <-g.over:
 		case <-timer.C:
+		case <-cut:
 		}
 	}
 	g.signal(syscall.SIGKILL)

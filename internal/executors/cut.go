@@ -1,0 +1,70 @@
+package executors
+
+import (
+	"context"
+	"sync"
+)
+
+// Cut kills all commands that run, whatever their contexts say, and lets none begin any more. It returns when all that they
+// started is gone, or with ctx. It may be called again.
+func (e *Executors) Cut(ctx context.Context) {
+	e.cuts.begin()
+	gone := make(chan struct{})
+	go func() { defer close(gone); e.cuts.running.Wait() }()
+	select {
+	case <-gone:
+	case <-ctx.Done():
+	}
+}
+
+// cuts are what there is to cut: the commands that run.
+type cuts struct {
+	cut chan struct{} // closed when no command may begin
+
+	mu      sync.Mutex
+	count   int
+	stops   map[int]context.CancelFunc // of the contexts of those that run
+	running sync.WaitGroup             // grows under mu, and never after cut
+}
+
+func (c *cuts) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over() {
+		return
+	}
+	close(c.cut) // before the contexts end: their commands are to have no time
+	for _, stop := range c.stops {
+		stop()
+	}
+}
+
+func (c *cuts) over() bool {
+	select {
+	case <-c.cut:
+		return true
+	default:
+		return false
+	}
+}
+
+// enter gives a command the context that it runs in until leave is called, or says that none may begin.
+func (c *cuts) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over() {
+		return nil, nil, context.Canceled
+	}
+	ctx, stop := context.WithCancel(ctx)
+	c.count++
+	number := c.count
+	c.stops[number] = stop
+	c.running.Add(1)
+	return ctx, func() {
+		stop()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.stops, number)
+		c.running.Done()
+	}, nil
+}
