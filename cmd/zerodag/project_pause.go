@@ -16,7 +16,8 @@ func newProjectPause(s streams) *cobra.Command {
 	pause := func(ctx context.Context, id client.ID) (client.Project, error) {
 		return r.Client.PauseProject(ctx, id, reason)
 	}
-	return r.changeStarts(c, pause, "Schedules and backfills hold what is due. Attempts that there are go on. `zerodag project unpause %s` lets others start again.")
+	return r.changeStarts(c, pause, "Schedules and backfills hold what is due. Attempts that there are go on. `zerodag project unpause %s` lets others start again.",
+		"It was paused before, and nothing has changed. `zerodag project unpause %s` lets attempts start again.")
 }
 
 // newProjectUnpause lets attempts of a project start again.
@@ -26,11 +27,13 @@ func newProjectUnpause(s streams) *cobra.Command {
 	unpause := func(ctx context.Context, id client.ID) (client.Project, error) {
 		return r.Client.UnpauseProject(ctx, id)
 	}
-	return r.changeStarts(c, unpause, "What was held begins within a minute or two: `zerodag status %s` shows it.")
+	return r.changeStarts(c, unpause, "What was held begins within a minute or two: `zerodag status %s` shows it.",
+		"It was not paused, and nothing has changed. `zerodag status %s` shows what runs.")
 }
 
-// changeStarts makes c a command that changes whether anything of the project that is its argument starts.
-func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, client.ID) (client.Project, error), hint string) *cobra.Command {
+// changeStarts makes c a command that changes whether anything of the project that is its argument starts. It gives one of two hints with
+// the project's name, the second one where that was so before.
+func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, client.ID) (client.Project, error), changed, same string) *cobra.Command {
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.open(ctx); err != nil {
 			return err
@@ -42,6 +45,7 @@ func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, cli
 		if err != nil {
 			return err
 		}
+		before := project.Paused
 		if project, err = change(ctx, project.ID); err != nil {
 			return err
 		}
@@ -52,7 +56,11 @@ func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, cli
 		if err := r.show(project, func(p printer) { p.line("%s", text) }); err != nil {
 			return err
 		}
-		r.hint(hint, project.Name)
+		if (before == nil) == (project.Paused == nil) {
+			r.hint(same, project.Name)
+		} else {
+			r.hint(changed, project.Name)
+		}
 		return nil
 	})
 }

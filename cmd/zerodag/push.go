@@ -99,6 +99,7 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	list := compare(before, workflows, after.schedules)
 	err = c.showUploaded(project, list)
 	c.tellChanges(list)
+	c.hintPaused(project)
 	return err
 }
 

@@ -133,6 +133,7 @@ func (c *pushCommand) showChanges(ctx context.Context, folder files.Project, p c
 	}
 	list := compare(before, workflows, after)
 	c.tellChanges(list)
+	c.hintPausedName(ctx, p.Project)
 	c.hint("Project '%s' is not pushed.", p.Project)
 	if c.forPeople() {
 		return nil

@@ -249,7 +249,7 @@ func poolKeys(config *param.Map) []string {
 // a place there, which those below a group with these slots may need.
 const (
 	NoGroupPool     = "a group cannot have `_pool` where `concurrency: {tasks: N}` of the file says how many tasks run at once"
-	NoGroupPoolHint = "write it at the top of the file, or at tasks"
+	NoGroupPoolHint = "write it at tasks, or at the top of the file that has `concurrency`"
 )
 
 // PoolOrder says why a task cannot ask for slots of a pool, of several the first one, where a group around it has slots of others, ascending, and what
@@ -258,7 +258,7 @@ func PoolOrder(asked string, has []string, group string) (message, hint string) 
 	last := has[len(has)-1]
 	switch {
 	case slices.Contains(has, asked):
-		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of it", asked, group), "remove it: all below that group runs with these slots"
+		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of it", asked, group), "remove it: all below that group runs with these slots, and the group may ask for more of them"
 	case asked < last:
 		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of pool '%s': pools are taken in the order of their names, so that no two tasks wait for each other", asked, group, last),
 			fmt.Sprintf("let %s take slots of both, as a list", group)
