@@ -331,11 +331,14 @@ func (t *Task) copied(g *Task) bool {
 	return t.Initial && !strings.Contains(t.Name[len(g.Name):], "^sub")
 }
 
-// recountFailed leaves out children that a newer one of the same name replaces.
+// recountFailed leaves out children that a newer one of the same name replaces, and `^check` of a group's earlier round.
 func (s *State) recountFailed(t *Task) {
 	newest := make(map[string]TaskID, len(t.children))
 	for _, id := range t.children {
 		newest[s.task(id).Name] = id
+	}
+	if t.Group && s.checkOf(t) == nil {
+		delete(newest, t.Name+checkName)
 	}
 	t.failed = 0
 	for _, id := range t.children {

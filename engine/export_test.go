@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Recount compares every counter of the state with what a look at all tasks says.
 func Recount(s *State) error {
@@ -68,6 +71,14 @@ func (s *State) recounted(t *Task) (counts [4]int) {
 			ready = ready && s.tasks[u-1].State == Success
 		}
 		counts[1] += asInt(ready || c.State > Blocked && c.State < GroupError)
+	}
+	check := newest[t.Name+"^check"]
+	for _, c := range newest {
+		anew := t.Group && check != nil && c.ID > check.ID && strings.HasPrefix(c.Name, t.Name+"+")
+		if anew { // its tasks are run again since it failed
+			delete(newest, check.Name)
+			break
+		}
 	}
 	for _, c := range newest {
 		counts[2] += asInt(c.State == GroupError || c.State == Failed)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
@@ -117,14 +118,14 @@ type member struct {
 	config, export *param.Map
 }
 
-// familyWith lists the tasks of a definition, and those of an attempt that were made at run time below one of them. What a failure
+// familyWith lists the tasks of a definition with `_check` of its groups, and those of an attempt that were made at run time below one of them. What a failure
 // or the end of a task has made is none of these: nobody knows whether it is made again.
 func (d *Definition) familyWith(s *State) family {
 	var f family
 	place := map[string]int{}
-	for i, n := range d.Nodes {
-		f = append(f, member{n.Name, n.Parent, n.Upstreams, n.Config, n.Export})
-		place[n.Name] = i
+	f.add(d.Nodes, -1)
+	for i, m := range f {
+		place[m.name] = i
 	}
 	for _, t := range s.Tasks() {
 		if _, known := place[t.Name]; known || !strings.Contains(t.Name, "^") || OfFailure(t.Name) || s.isClosing(t) {
@@ -144,6 +145,38 @@ func (d *Definition) familyWith(s *State) family {
 		f = append(f, m)
 	}
 	return f
+}
+
+// add adds nodes, the first of them below a member, or as the root, and those of `_check` of groups among them, which come last there.
+func (f *family) add(nodes []dig.Node, below int) {
+	first := len(*f)
+	for _, n := range nodes {
+		m := member{name: n.Name, parent: below, config: n.Config, export: n.Export}
+		if n.Parent >= 0 {
+			m.parent = first + n.Parent
+		}
+		for _, u := range n.Upstreams {
+			m.upstreams = append(m.upstreams, first+u)
+		}
+		*f = append(*f, m)
+	}
+	for i, n := range nodes {
+		body := n.Config.Map("_check")
+		if !n.Group || n.Level == 0 || body.Len() == 0 {
+			continue
+		}
+		check, err := dig.Compile(n.Name, checkName, dig.Language{Level: n.Level}, body)
+		if err != nil {
+			continue // which is told when it is made
+		}
+		at := len(*f)
+		f.add(check, first+i)
+		for j, sibling := range nodes {
+			if sibling.Parent == i {
+				(*f)[at].upstreams = append((*f)[at].upstreams, first+j)
+			}
+		}
+	}
 }
 
 // OfFailure says whether a task was made because another one failed, was killed or was late: nobody knows whether one is again.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,60 @@ func (d *decision) childrenDone(t *Task) {
 		d.groupFailed(t, nil)
 	}
 }
+
+// check adds `_check` of a group in a file with `zerodag: 1`, as a last task of the round that has succeeded. False when there is nothing to
+// add: it is over.
+func (d *decision) check(t *Task) bool {
+	body := t.Config.Map("_check")
+	if !t.Group || t.Level == 0 || body.Len() == 0 || d.checkOf(t) != nil {
+		return false
+	}
+	nodes, err := compile(t, checkName, body)
+	if err == nil {
+		err = d.checkLimit(0, len(nodes))
+	}
+	if err != nil {
+		d.groupFailed(t, param.DataMap(ErrorObject(err)))
+		return true
+	}
+	d.addTasks(t, nodes, d.lastOf(t), false)
+	return true
+}
+
+// checkName is what is added to the name of a task for those of its `_check`.
+const checkName = "^check"
+
+// checkOf is `^check` of the round that a group is in, nil as long as there is none: what belongs to a round is made after all of the
+// one before.
+func (s *State) checkOf(g *Task) *Task {
+	for _, id := range slices.Backward(g.children) {
+		c := s.task(id)
+		if c.Name == g.Name+checkName {
+			return c
+		}
+		if c.isWrittenIn(g) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// lastOf lists the tasks of a group's round that no other one waits for.
+func (s *State) lastOf(g *Task) (list []TaskID) {
+	seen := map[string]bool{}
+	for _, id := range slices.Backward(g.children) {
+		c := s.task(id)
+		if c.isWrittenIn(g) && !seen[c.Name] && len(c.downstream) == 0 {
+			list = append(list, id)
+		}
+		seen[c.Name] = true
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// isWrittenIn says of a child of a group that it is one of its tasks, and was not added when these were over, or late.
+func (t *Task) isWrittenIn(g *Task) bool { return t.Name[len(g.Name)] == '+' }
 
 // groupFailed ends a task whose children failed for good, behind its `_error` if it has one. own, unless nil, is an
 // error of the task itself.

@@ -130,9 +130,12 @@ func (d *decision) bounded(e Prepared) func(*Progress) {
 	return func(p *Progress) { p.Timeout = &t }
 }
 
-// succeed ends a group below which all has succeeded. The root of a file with `outputs` has them evaluated first, in a run as
-// that which prepares a task.
+// succeed ends a group below which all has succeeded, after its `_check`. The root of a file with `outputs` has them evaluated
+// first, in a run as that which prepares a task.
 func (d *decision) succeed(t *Task) {
+	if d.check(t) {
+		return
+	}
 	if t.Parent != 0 || t.Level == 0 || !t.Config.Has(dig.OutputsKey) {
 		d.finish(t, Success, nil, nil)
 		return

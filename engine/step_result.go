@@ -216,7 +216,7 @@ func compileCheck(t *Task) ([]dig.Node, error) {
 			return nil, err
 		}
 	}
-	return compile(t, "^check", t.setting("_check"))
+	return compile(t, checkName, t.setting("_check"))
 }
 
 func compile(t *Task, name string, config *param.Map) ([]dig.Node, error) {

@@ -210,10 +210,10 @@ func rest(config *param.Map) *param.Map {
 }
 
 // handlers compiles _error only to find its mistakes now: when the task has failed it is too late. _check and _do are left alone; they fail their
-// task when it runs. With the gate there are no old files whose _check nobody may look at; that of a group is never run.
+// task when it runs. With the gate there are no old files whose _check nobody may look at.
 func (c *compiler) handlers(index int, config *param.Map) {
 	keys := []string{"_error"}
-	if c.language.Level > 0 && c.place(index) == AtTask {
+	if c.language.Level > 0 {
 		keys = append(keys, "_check")
 	}
 	for _, key := range keys {

@@ -307,8 +307,8 @@ func (c *critic) handlers(path []string, name string, config *param.Map) {
 
 // group warns about keys that a group accepts and does not follow.
 func (c *critic) group(path []string, name string, config *param.Map, retried bool) (retries bool) {
-	if valueOf(config, "_check") != nil {
-		c.warn(append(path, "_check"), name, "put it on a task with an operator, or add a last task to the group",
+	if c.level == 0 && valueOf(config, "_check") != nil {
+		c.warn(append(path, "_check"), name, "put it on a task with an operator, add a last task to the group, or put `zerodag: 1` at the top of the file",
 			"_check of a group is never run")
 	}
 	v := valueOf(config, "_retry")

@@ -109,6 +109,9 @@ func (c Choose) gated(config *param.Map) *param.Map {
 		m.Set("_timeout", "1m")
 	}
 	c.closing(m)
+	if !m.Has("echo>") && c.one("check", 5) {
+		m.Set("_check", c.handler())
+	}
 	if c.one("important", 6) {
 		m.Set("_priority", "high")
 	}
