@@ -116,6 +116,10 @@ func (s schema) key(name string) object {
 		value := s.rule("value")
 		value["required"] = []any{"value"}
 		o = object{"type": "object", "additionalProperties": object{"anyOf": []any{object{"type": []any{"string", "number", "boolean", "array"}}, value}}}
+	case "description":
+		o = object{"type": "string", "minLength": 1, "maxLength": dig.LongestDescription}
+	case "owner":
+		o = object{"type": "string", "minLength": 1, "maxLength": dig.LongestOwner}
 	case "tags":
 		word := []any{"string", "number", "boolean"}
 		o = object{"type": "array", "minItems": 1, "maxItems": dig.MostTags, "items": object{"anyOf": []any{object{"type": word},

@@ -23,7 +23,7 @@ func (f *searchFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.status, "status", "", "whose last attempt is this `WORD`: running, success, error or killed; several with commas")
 	c.Flags().StringVar(&f.from, "from", "", "from this session `TIME` on: yyyy-MM-dd[ HH:mm:ss] in the zone of each session, or with an offset, as 2026-05-01T09:00:00Z")
 	c.Flags().StringVar(&f.to, "to", "", "before this session `TIME`")
-	c.Flags().StringVar(&f.text, "search", "", "with this `TEXT` in the name of the project or workflow, in a label or a tag, in any case")
+	c.Flags().StringVar(&f.text, "search", "", "with this `TEXT` in the name of the project or workflow, in a label, or in the newest definition of the workflow, in any case")
 }
 
 func (f *searchFlags) given() bool {

@@ -61,6 +61,9 @@ func (l workflowList) print(p printer) {
 		if len(w.Tags) > 0 {
 			line += "  [" + strings.Join(w.Tags, ", ") + "]"
 		}
+		if what, _, _ := strings.Cut(w.Description, "\n"); what != "" {
+			line += "  " + what
+		}
 		p.line("%s", line)
 	}
 	p.line("")

@@ -35,6 +35,8 @@ func additions() []addition {
 		{envFilesKey, AtTop | AtGroup | AtTask, checkEnvFiles},
 		{priorityKey, AtTop | AtGroup | AtTask, checkPriority},
 		{concurrencyKey, AtTop, checkConcurrency},
+		{descriptionKey, AtTop, checkAbout},
+		{ownerKey, AtTop, checkAbout},
 		{tagsKey, AtTop, checkTags},
 		{paramsKey, AtTop, checkParams},
 		{OutputsKey, AtTop, checkOutputs},

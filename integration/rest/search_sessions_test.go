@@ -44,7 +44,7 @@ func TestSearchSessions(t *testing.T) {
 	c.push(archive(map[string]string{
 		"both.dig":  "zerodag: 1\ntags: [daily, {team: Sales}]\n+a: {echo>: x}\n",
 		"daily.dig": "zerodag: 1\ntags: [daily]\ntimezone: Asia/Tokyo\n+a: {fail>: no}\n",
-		"plain.dig": "+a: {echo>: x}\n",
+		"plain.dig": "zerodag: 1\ndescription: Counts what is left\nowner: Stock team\n+a: {echo>: 'its {\"mark\"}'}\n",
 	}))
 	id := map[string]any{}
 	for _, w := range c.must(http.MethodGet, "/api/workflows", nil)["workflows"].([]any) {
@@ -84,6 +84,11 @@ func TestSearchSessions(t *testing.T) {
 		"q=PLAIN":                              "plain02 plain01",
 		"q=ops-":                               "daily03 plain01 both01",
 		"q=sales":                              "both02 both01",
+		"q=what+is+LEFT":                       "plain02 plain01",
+		"q=stock+team":                         "plain02 plain01",
+		"q=%22mark%22":                         "plain02 plain01",
+		"q=FAIL%3E":                            "daily03 daily02",
+		"q=left&tag=daily":                     "",
 		"q=" + url.QueryEscape("ticket=ops-2"): "plain01",
 		"q=nothing":                            "",
 		"q=":                                   "daily03 plain02 both02 daily02 plain01 both01",

@@ -58,7 +58,10 @@ type Workflow struct {
 	Revision string     `json:"revision"`
 	Timezone string     `json:"timezone"`
 	Config   *param.Map `json:"config"`
-	Tags     []string   `json:"tags,omitempty"`
+	// What is for people, as the file has it.
+	Description string   `json:"description,omitempty"`
+	Owner       string   `json:"owner,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
 }
 
 // SessionTime is a time as a workflow's zone and schedule make it.

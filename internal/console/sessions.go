@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/host"
 )
@@ -21,7 +22,7 @@ type SessionFilter struct {
 	States      map[string]bool // words of host.Attempt.Status; none is any
 	From, Until Bound           // session times, Until not included
 	Text        string          // part of the name of the project, the workflow or the retry, or of a label, in any case; "" is any
-	TextInTags  bool            // Text may be a part of a tag, too
+	InFile      bool            // Text may be a part of the newest definition of the workflow, and of a tag, too
 	Before      int64           // ids below; 0 is all
 	Count       int
 	Most        int // how many sessions are looked at for a page; 0 is mostSessions
@@ -83,11 +84,11 @@ type workflowKey struct {
 // Sessions lists those that are meant.
 func (c *Console) Sessions(ctx context.Context, f SessionFilter) (SessionPage, error) {
 	var p SessionPage
-	tags, err := c.tags(ctx, f)
+	files, err := c.files(ctx, f)
 	if err != nil {
 		return p, err
 	}
-	lanes, page, most := f.lanes(tags), host.Page[host.Session]{Bytes: f.Bytes}, f.Most
+	lanes, page, most := f.lanes(files), host.Page[host.Session]{Bytes: f.Bytes}, f.Most
 	if most == 0 {
 		most = mostSessions
 	}
@@ -96,7 +97,7 @@ func (c *Console) Sessions(ctx context.Context, f SessionFilter) (SessionPage, e
 		if s == nil || err != nil {
 			return SessionPage{Sessions: page.Rows, Searched: p.Searched}, err
 		}
-		if f.means(*s, tags[workflowKey{s.Project.ID, s.Workflow.Name}]) && !page.Add(*s, s.Last.Params) {
+		if f.means(*s, files[workflowKey{s.Project.ID, s.Workflow.Name}]) && !page.Add(*s, s.Last.Params) {
 			p.Sessions = page.Rows
 			return p, nil
 		}
@@ -110,12 +111,20 @@ func (c *Console) Sessions(ctx context.Context, f SessionFilter) (SessionPage, e
 	return p, nil
 }
 
-// tags are those of all workflows that have some, if they are asked for.
-func (c *Console) tags(ctx context.Context, f SessionFilter) (map[workflowKey][]string, error) {
-	if len(f.Tags) == 0 && (f.Text == "" || !f.TextInTags) {
+// file is what is known of the newest definition of a workflow.
+type file struct {
+	tags  []string
+	holds bool // the text that is searched for
+}
+
+// files are those of all workflows that have tags, or hold the text that is searched for, where either matters.
+func (c *Console) files(ctx context.Context, f SessionFilter) (map[workflowKey]file, error) {
+	text := strings.ToLower(f.Text)
+	inFile := text != "" && f.InFile
+	if len(f.Tags) == 0 && !inFile {
 		return nil, nil
 	}
-	found := map[workflowKey][]string{}
+	found := map[workflowKey]file{}
 	q := host.WorkflowQuery{Site: f.Site, Count: definitionsAtOnce, Bytes: definitionBytes}
 	for {
 		list, err := c.Catalogue.Workflows(ctx, q)
@@ -126,11 +135,35 @@ func (c *Console) tags(ctx context.Context, f SessionFilter) (map[workflowKey][]
 			if q.Last = w.ID; f.Project != 0 && w.Project.ID != f.Project || f.Workflow != "" && w.Name != f.Workflow {
 				continue
 			}
-			if tags := dig.TagsOf(w.Config); len(tags) > 0 {
-				found[workflowKey{w.Project.ID, w.Name}] = tags
+			one := file{tags: dig.TagsOf(w.Config)}
+			one.holds = inFile && (holds(w.Config, text) || anyHolds(one.tags, text))
+			if len(one.tags) > 0 || one.holds {
+				found[workflowKey{w.Project.ID, w.Name}] = one
 			}
 		}
 	}
+}
+
+// holds says whether a key or a value of a definition, or of a part of one, has a text within it, which is in lower case.
+func holds(v param.Value, text string) bool {
+	switch x := v.(type) {
+	case *param.Map:
+		for key, v := range x.All() {
+			if strings.Contains(strings.ToLower(key), text) || holds(v, text) {
+				return true
+			}
+		}
+		return false
+	case []param.Value:
+		return slices.ContainsFunc(x, func(v param.Value) bool { return holds(v, text) })
+	case string:
+		return strings.Contains(strings.ToLower(x), text)
+	}
+	return v != nil && strings.Contains(param.Text(v), text)
+}
+
+func anyHolds(texts []string, text string) bool {
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), text) })
 }
 
 // lane is a list of sessions that is read as far as it is needed.
@@ -141,14 +174,14 @@ type lane struct {
 }
 
 // lanes are the lists that hold all sessions that are meant, none of them twice.
-func (f SessionFilter) lanes(tags map[workflowKey][]string) []*lane {
+func (f SessionFilter) lanes(files map[workflowKey]file) []*lane {
 	q := host.SessionQuery{Site: f.Site, Project: f.Project, Workflow: f.Workflow, Before: f.Before, Count: sessionsAtOnce, Bytes: f.Bytes}
 	if len(f.Tags) == 0 {
 		return []*lane{{query: q}}
 	}
 	var lanes []*lane
-	for w, has := range tags {
-		if hasAll(has, f.Tags) {
+	for w, has := range files {
+		if hasAll(has.tags, f.Tags) {
 			own := q
 			own.Project, own.Workflow = w.project, w.name
 			lanes = append(lanes, &lane{query: own})
@@ -189,25 +222,20 @@ func (c *Console) newest(ctx context.Context, lanes []*lane) (*host.Session, err
 	return s, nil
 }
 
-// means says whether a session of a workflow with tags is meant.
-func (f SessionFilter) means(s host.Session, tags []string) bool {
+// means says whether a session of a workflow with a definition is meant.
+func (f SessionFilter) means(s host.Session, of file) bool {
 	switch {
 	case len(f.States) > 0 && !f.States[s.Last.Status()],
 		!f.From.At.IsZero() && f.From.before(s),
 		!f.Until.At.IsZero() && !f.Until.before(s),
-		len(f.Tags) > 0 && !hasAll(tags, f.Tags),
+		len(f.Tags) > 0 && !hasAll(of.tags, f.Tags),
 		len(f.Labels) > 0 && !hasAll(labelsOf(s.Last), f.Labels):
 		return false
 	}
-	if f.Text == "" {
+	if f.Text == "" || of.holds {
 		return true
 	}
-	texts := append(labelsOf(s.Last), s.Project.Name+"/"+s.Workflow.Name, s.Last.RetryName)
-	if f.TextInTags {
-		texts = append(texts, tags...)
-	}
-	text := strings.ToLower(f.Text)
-	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), text) })
+	return anyHolds(append(labelsOf(s.Last), s.Project.Name+"/"+s.Workflow.Name, s.Last.RetryName), strings.ToLower(f.Text))
 }
 
 // labelsOf are the labels of an attempt, each as "name=value".

@@ -109,7 +109,7 @@ func TestSessionsByChance(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- a test that can be repeated
 		workflows := 1 + r.IntN(80)
 		s := newSite(r, r.IntN(600), workflows, r.IntN(workflows+1))
-		f := console.SessionFilter{Count: 1 + r.IntN(50), Most: 1 + r.IntN(300), Bytes: r.IntN(2) * 500, TextInTags: true}
+		f := console.SessionFilter{Count: 1 + r.IntN(50), Most: 1 + r.IntN(300), Bytes: r.IntN(2) * 500, InFile: true}
 		maybe := func(do func()) {
 			if r.IntN(3) == 0 {
 				do()

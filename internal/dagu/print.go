@@ -17,7 +17,9 @@ func (w *workflow) print(tree *param.Map) []byte {
 			b.WriteString("# " + strings.TrimRight(line, "\n") + "\n")
 		}
 	}
-	comment(strings.TrimSpace(text1(w.Map, "description")))
+	if w.description() == nil {
+		comment(strings.TrimSpace(text1(w.Map, "description")))
+	}
 	comment("From " + path.Base(w.file) + " by `zerodag import dagu`.")
 	for _, n := range w.notes {
 		if n.Lost {

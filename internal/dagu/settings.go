@@ -13,7 +13,6 @@ import (
 // elsewhere are keys about what a server is told in another place, and what.
 func elsewhere() map[string]string {
 	return map[string]string{
-		"group": "projects group workflows", "labels": "name projects and workflows so that they are found", "tags": "name projects and workflows so that they are found",
 		"hist_retention_days": "the server says how long attempts are kept", "hist_retention_runs": "the server says how long attempts are kept",
 		"log_dir": "logs are kept by the server, and `zerodag log` shows them", "log_output": "logs are kept by the server, and `zerodag log` shows them",
 		"max_output_size": "all values of a task have at most 64 KiB", "otel": "see the page about production of the server",
@@ -35,7 +34,7 @@ func lostKeys() map[string]string {
 
 // readElsewhere are the keys of a workflow that this package reads.
 func (w *workflow) read() []string {
-	return []string{"name", "description", "type", "shell", "working_dir", "schedule", "skip_if_successful", "catchup_window", "overlap_policy", "env", "dotenv", "handler_on",
+	return []string{"name", "description", "labels", "tags", "group", "type", "shell", "working_dir", "schedule", "skip_if_successful", "catchup_window", "overlap_policy", "env", "dotenv", "handler_on",
 		"step_types", "steps", "timeout_sec", "delay_sec", "preconditions", "max_active_runs", "max_active_steps", "params", "retry_policy", "container", "secrets", "defaults", "ssh", "queue"}
 }
 
@@ -65,6 +64,8 @@ func (w *workflow) translate() *param.Map {
 		}
 		out.Set(key, v)
 	}
+	set("description", w.description())
+	set("tags", w.tags())
 	set("schedule", w.schedule())
 	set("params", params)
 	set("_export", w.export(env, steps))

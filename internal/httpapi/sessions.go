@@ -115,7 +115,7 @@ func (c *call) searchSessions(q host.SessionQuery) (any, error) {
 	var p console.SessionPage
 	if q.Count > 0 {
 		f.Project, f.Workflow, f.Before, f.Count = q.Project, q.Workflow, q.Before, q.Count
-		f.TextInTags, f.Most, f.Bytes = true, mostSearched, mostListed
+		f.InFile, f.Most, f.Bytes = true, mostSearched, mostListed
 		if p, err = c.console.Sessions(c.ctx(), f); err != nil {
 			return nil, err
 		}

@@ -152,12 +152,15 @@ type restWorkflow struct {
 	Revision string `json:"revision"`
 	Timezone string `json:"timezone"`
 	Config   object `json:"config"`
-	// Tags are there where the file has some.
-	Tags []string `json:"tags,omitempty"`
+	// What is for people is there where the file has it.
+	Description string   `json:"description,omitempty"`
+	Owner       string   `json:"owner,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
 }
 
 func workflow(w host.Workflow) restWorkflow {
-	return restWorkflow{ID: id(w.ID), Name: w.Name, Project: named(w.Project), Revision: w.Revision.Name, Timezone: w.Zone, Config: object{w.Config}, Tags: dig.TagsOf(w.Config)}
+	return restWorkflow{ID: id(w.ID), Name: w.Name, Project: named(w.Project), Revision: w.Revision.Name, Timezone: w.Zone, Config: object{w.Config},
+		Description: dig.DescriptionOf(w.Config), Owner: dig.OwnerOf(w.Config), Tags: dig.TagsOf(w.Config)}
 }
 
 // lastAttempt is what a session shows of its last attempt.

@@ -152,12 +152,14 @@ function Head({ workflow, schedule, ask }: { workflow: Workflow; schedule: Sched
               </span>
             ))}
           <span>{workflow.timezone}</span>
+          {workflow.owner && <span>Owner: {workflow.owner}</span>}
           {workflow.tags?.map((tag) => (
             <Found key={tag} word={`tag:${tag}`}>
               {tag}
             </Found>
           ))}
         </p>
+        {workflow.description && <p className={css.about}>{workflow.description}</p>}
       </div>
       {mayWrite && (
         <div className={heading.actions}>
