@@ -110,6 +110,7 @@ type critic struct {
 	root        *param.Map                 // all of it
 	exports     *param.Map                 // what tasks around the one that is looked at export
 	loops       []string                   // variables of the loops around it
+	pooled      string                     // the group around it that has slots of a pool meanwhile
 	makesFiles  bool                       // a task before it runs commands, and so may make files
 	words       map[string]map[string]bool // of scripts that were read, by file
 	noFolders   []string                   // of _workdir, that were told already
@@ -270,6 +271,11 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 		c.warn(path, name, "write an operator, such as `sh>:`, or tasks below it; what this one exports is seen by its own tasks alone", "nothing is run here: it has neither an operator nor tasks")
 	}
 	retries := c.group(path, name, config, retried)
+	if c.level > 0 && config.Has("_pool") {
+		outer := c.pooled
+		c.pooled = name
+		defer func() { c.pooled = outer }()
+	}
 	mode, _ := parallelOf(config) // define has read it without error
 	first := true
 	for key, v := range config.All() {

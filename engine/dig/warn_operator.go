@@ -30,6 +30,9 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 			c.warn(place, task, "name another workflow, or another session with session_time", "require> waits for the end of its own workflow, and so never ends")
 		}
 	}
+	if c.pooled != "" && waits(name) {
+		c.warn(place, task, "let it wait before that group", "%s> waits while %s has slots of a pool, which nobody else can use meanwhile", name, c.pooled)
+	}
 	c.bodies(at, task, name, key, config)
 	c.rounds(place, task, name, command)
 	c.misread(at, task, name, key, config)
@@ -50,6 +53,11 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	for path, body := range BodiesOf(config) {
 		c.task(slices.Concat(at, path), task+"^sub", body, false)
 	}
+}
+
+// waits says of an operator that it may wait for long, for something that others do or for a time.
+func waits(operator string) bool {
+	return operator == "wait" || operator == "require" || operator == "td_wait_table" || strings.HasSuffix(operator, "_wait")
 }
 
 // BodiesOf are the tasks that the operator of a task may make, with the keys under which they stand.

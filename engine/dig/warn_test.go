@@ -112,6 +112,30 @@ func TestKeysAboutCommands(t *testing.T) {
 	}
 }
 
+// TestWaitsWithSlots proves that what may wait for long is told below a group that has slots of a pool meanwhile, and not beside it, in
+// what runs after its round, or of a task's own slots.
+func TestWaitsWithSlots(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"main.dig": "zerodag: 1\n+before: {wait>: 1h}\n+g:\n  _pool: {name: x, limit: 1}\n  +a: {wait>: 1h}\n  +b: {loop>: 2, _do: {+c: {s3_wait>: b/k}}}\n  +d: {echo>: x}\n" +
+			"  _error: {wait>: 1h}\n+own: {_pool: {name: x, limit: 1}, wait>: 1h}\n+after: {require>: other, project_name: p}\n",
+		"all.dig": "zerodag: 1\n_pool: {name: x, limit: 1}\n+a: {require>: main}\n",
+	}
+	var got []string
+	for _, w := range Warnings(mapSource(files), []string{"main.dig", "all.dig"}, Known{Operators: []string{"wait", "loop", "s3_wait", "echo", "require"}}) {
+		said, _, _ := strings.Cut(w.Error(), "\n")
+		got = append(got, said)
+	}
+	want := []string{
+		"all.dig:3:6: require> waits while +all has slots of a pool, which nobody else can use meanwhile (task +all+a)",
+		"main.dig:5:8: wait> waits while +main+g has slots of a pool, which nobody else can use meanwhile (task +main+g+a)",
+		"main.dig:6:29: s3_wait> waits while +main+g has slots of a pool, which nobody else can use meanwhile (task +main+g+b^sub+c)",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestCallsThatNeverEnd proves that a circle of call> over several files is told wherever it can be entered, and none
 // that something may end.
 func TestCallsThatNeverEnd(t *testing.T) {
