@@ -20,7 +20,7 @@ func (s *State) Apply(changes ...Change) {
 			s.start(c)
 		case Admitted:
 			has := *s.slot
-			has.Waits, has.Has, has.Project = false, true, c.Project
+			has.Waits, has.Has, has.Project, has.Freed = false, true, c.Project, nil
 			s.slot = &has
 		case TasksAdded:
 			s.add(c)
@@ -38,6 +38,9 @@ func (s *State) Apply(changes ...Change) {
 			s.flagKilled(c)
 		case PauseChanged:
 			s.paused = c.Paused
+			if c.Slot != nil {
+				s.slot, s.slotGuard = c.Slot, c.SlotGuard
+			}
 		case Begun:
 			s.begin(c)
 		case SLAFired:

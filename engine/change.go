@@ -101,6 +101,9 @@ type KillRequested struct {
 // PauseChanged says that the attempt is paused, or, without Paused, that it goes on.
 type PauseChanged struct {
 	Paused *Paused `json:"paused,omitempty"`
+	// Slot is what the attempt waits for, which leaves the line or, under SlotGuard, asks again; nil: it does not wait for its turn.
+	Slot      *PoolUse `json:"slot,omitempty"`
+	SlotGuard string   `json:"slotGuard,omitempty"`
 }
 
 // SLAFired removes the timer of `sla:`.

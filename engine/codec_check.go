@@ -16,6 +16,8 @@ func checkChange(c Change) error {
 	switch c := c.(type) {
 	case AttemptStarted:
 		return c.Slot.check()
+	case PauseChanged:
+		return c.Slot.check()
 	case TasksAdded:
 		if c.Parent < Root || c.First <= c.Parent || c.From < 0 || c.From+len(c.Nodes) > maxSize || c.First > maxSize {
 			return fmt.Errorf("tasks below %d cannot have ids from %d", c.Parent, c.First)

@@ -101,8 +101,8 @@ func (s *State) Outstanding(guard string) []Effect {
 		return list
 	}
 	list := s.releases(guard)
-	if s.slotGuard == guard && s.Waits() {
-		list = append(list, Acquire{Run: slotRun(), Pool: *s.slot})
+	if s.slotGuard == guard && s.asks() {
+		list = append(list, Acquire{Run: s.slotRun(), Pool: *s.slot})
 	}
 	if d := s.owed[guard]; d != nil {
 		ids := s.stillOwed(make([]TaskID, 0, len(d.tasks)), d, guard)
@@ -131,8 +131,8 @@ func (s *State) Owed() []Effect {
 		return []Effect{End{Success: s.Succeeded()}}
 	}
 	var list []Effect
-	if s.Waits() {
-		list = append(list, Acquire{Run: slotRun(), Pool: *s.slot})
+	if s.asks() {
+		list = append(list, Acquire{Run: s.slotRun(), Pool: *s.slot})
 	}
 	for _, t := range s.tasks {
 		if t != nil && t.owes() {

@@ -46,9 +46,13 @@ func (t *Task) atWork() bool {
 	return t.Preparing || t.State != GroupRetryWaiting && t.Progress.Params.Has(jobState)
 }
 
-// pause lets nothing begin. What waits for slots of a pool gives up its place in the line.
+// pause lets nothing begin. What waits for slots of a pool, or for the turn of the attempt, gives up its place in the line.
 func (d *decision) pause(e Pause) {
-	d.apply(PauseChanged{Paused: &Paused{By: e.Who, Reason: e.Reason, At: d.now}})
+	c := PauseChanged{Paused: &Paused{By: e.Who, Reason: e.Reason, At: d.now}}
+	if d.Waits() {
+		c.Slot = d.slot.outOfLine(d.guard)
+	}
+	d.apply(c)
 	for _, t := range d.tasks {
 		if t != nil && t.Waits() && d.pauses(t) {
 			d.hold(t, nil)
@@ -56,9 +60,15 @@ func (d *decision) pause(e Pause) {
 	}
 }
 
-// unpause lets everything begin that was held, but for what is to end.
+// unpause lets everything begin that was held, but for what is to end. An attempt that waits for its turn stands in the line again, where it stood.
 func (d *decision) unpause() {
-	d.apply(PauseChanged{})
+	var c PauseChanged
+	if d.Waits() && !d.canceled {
+		again := *d.slot
+		again.Try++
+		c.Slot, c.SlotGuard = &again, d.guard
+	}
+	d.apply(c)
 	for _, t := range d.tasks {
 		switch {
 		case t == nil || t.Held && (t.Cancel || t.Parent == 0 && d.Waits()):

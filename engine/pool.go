@@ -47,8 +47,8 @@ func ClaimOf(list []PoolClaim) *PoolClaim {
 // Whole stands in place of a task where an attempt as a whole asks for a slot, has it or gives it up: see Start.Slot.
 const Whole TaskID = 0
 
-// slotRun is the run under which an attempt asks for its slot: it asks once.
-func slotRun() Run { return Run{Task: Whole, Dispatch: 1} }
+// slotRun is the run under which the attempt asks for its slot: it asks once, and again after each pause.
+func (s *State) slotRun() Run { return Run{Task: Whole, Dispatch: s.slot.Try} }
 
 // PoolUse is what a task has of its pools, for one try; a group has it for one round. It is replaced as a whole, never changed.
 type PoolUse struct {
@@ -102,7 +102,10 @@ func (s *State) TryOf(task TaskID, try int, pool string) Standing {
 	case try < use.Try:
 		return TryOver
 	}
-	return use.with(pool, task == Whole || s.Task(task).Waits())
+	if task == Whole {
+		return use.with(pool, s.paused == nil)
+	}
+	return use.with(pool, s.Task(task).Waits())
 }
 
 // with is how the current try stands with a pool; waits says whether it may be granted what it waits for.
@@ -121,8 +124,8 @@ func (u *PoolUse) with(pool string, waits bool) Standing {
 
 // UseOf is what a task, or the attempt as a Whole, has of its pool, nil for nothing, and the run that waits for it.
 func (s *State) UseOf(task TaskID) (*PoolUse, Run) {
-	if task == Whole {
-		return s.slot, slotRun()
+	if task == Whole && s.slot != nil {
+		return s.slot, s.slotRun()
 	}
 	if t := s.Task(task); t != nil {
 		return t.Pool, Run{Task: task, Dispatch: t.Dispatch}
@@ -134,6 +137,20 @@ func (s *State) UseOf(task TaskID) (*PoolUse, Run) {
 // before its time has come.
 func (s *State) Waits() bool {
 	return !s.ended && s.startsAt.IsZero() && s.slot != nil && s.slot.Waits
+}
+
+// asks says whether the attempt asks for its slot: while it is paused it stands in no line.
+func (s *State) asks() bool { return s.Waits() && s.paused == nil }
+
+// outOfLine is a use that waits and has left the line, as guard is to see to.
+func (u PoolUse) outOfLine(guard string) *PoolUse {
+	u.Freed = append(slices.Clone(u.Freed), FreedTry{Try: u.Try, Since: u.Since, Waited: true, Guard: guard})
+	return &u
+}
+
+// hasLeft says whether the current try has left the line.
+func (u *PoolUse) hasLeft() bool {
+	return slices.ContainsFunc(u.Freed, func(f FreedTry) bool { return f.Try == u.Try })
 }
 
 // StartsAt is the time for which the attempt waits, zero once that has come (see Start.At).
@@ -334,7 +351,7 @@ func (s *State) noGrant(r Run) Refusal {
 		if s.slot == nil {
 			return NoTask
 		}
-		if r != slotRun() || !s.Waits() {
+		if r != s.slotRun() || !s.asks() {
 			return Stale
 		}
 		return ""
@@ -360,11 +377,24 @@ func (s *State) noteFreed(t *Task) {
 	}
 }
 
+// slotReleases lists what a guard owes to give up of the slot of the attempt: after the end all of it, and a place in the line that it left.
+func (s *State) slotReleases(guard string) (list []Effect) {
+	if s.ended && s.startsAt.IsZero() && guard == s.endGuard && !s.slot.hasLeft() {
+		list = append(list, Release{Task: Whole, Pool: s.slot.PoolClaim, Try: s.slot.Try, Since: s.slot.Since, Waited: s.slot.Waits, Project: s.slot.Project})
+	}
+	for _, f := range s.slot.Freed {
+		if f.Guard == guard {
+			list = append(list, Release{Task: Whole, Pool: s.slot.PoolClaim, Try: f.Try, Since: f.Since, Waited: f.Waited})
+		}
+	}
+	return list
+}
+
 // releases lists the slots that a guard owes to give up.
 func (s *State) releases(guard string) []Effect {
 	var list []Effect
-	if s.ended && s.slot != nil && s.startsAt.IsZero() && guard == s.endGuard {
-		list = append(list, Release{Task: Whole, Pool: s.slot.PoolClaim, Try: s.slot.Try, Since: s.slot.Since, Waited: s.slot.Waits, Project: s.slot.Project})
+	if s.slot != nil {
+		list = s.slotReleases(guard)
 	}
 	for _, id := range s.freeing[guard] {
 		t := s.task(id)

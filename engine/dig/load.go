@@ -104,10 +104,15 @@ func Callee(read Source, name string) (*param.Map, error) {
 	return p.callee(name, p.workflow(name))
 }
 
-// CalleeText is Callee for the text that http_call> received; name is for messages.
-func CalleeText(name, text string) (*param.Map, error) {
+// CalleeText is Callee for the text that http_call> received; name is for messages. A text that says no level of the language has that of the
+// task.
+func CalleeText(name, text string, level int) (*param.Map, error) {
 	p := newProject(func(string) ([]byte, error) { return nil, ErrNotFound })
-	return p.callee(name, p.mapping(name, []byte(text)))
+	raw := p.mapping(name, []byte(text))
+	if raw != nil && level > 0 && !raw.Has(levelKey) {
+		raw.Set(levelKey, int64(level))
+	}
+	return p.callee(name, raw)
 }
 
 func (p *project) callee(name string, raw *param.Map) (*param.Map, error) {

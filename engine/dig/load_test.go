@@ -234,12 +234,22 @@ func TestCallee(t *testing.T) {
 
 func TestCalleeText(t *testing.T) {
 	t.Parallel()
-	got, err := CalleeText("http_call.dig", `{"+a": {"echo>": "x"}, "_export": {"n": 010}}`)
+	got, err := CalleeText("http_call.dig", `{"+a": {"echo>": "x"}, "_export": {"n": 010}}`, 0)
 	if err != nil || param.Text(got) != `{"_export":{"n":8},"+a":{"echo>":"x"}}` {
 		t.Errorf("got %s, %v", param.Text(got), err)
 	}
-	if _, err := CalleeText("http_call.dig", "echo>: x"); err == nil {
+	if _, err := CalleeText("http_call.dig", "echo>: x", 0); err == nil {
 		t.Error("an operator at the top was accepted")
+	}
+	const gated = "_timeout: 1m\n+a: {echo>: x}"
+	if _, err := CalleeText("http_call.dig", gated, 0); err == nil {
+		t.Error("a key of zerodag was accepted without the gate")
+	}
+	if got, err = CalleeText("http_call.dig", gated, 1); err != nil || param.Text(got) != `{"zerodag":1,"_timeout":"1m","+a":{"echo>":"x"}}` {
+		t.Errorf("below a task with the gate: got %s, %v", param.Text(got), err)
+	}
+	if _, err := CalleeText("http_call.dig", "zerodag: 2\n"+gated, 1); err == nil || !strings.Contains(err.Error(), "level 2") {
+		t.Errorf("a text with a level of its own: %v", err)
 	}
 }
 

@@ -94,8 +94,13 @@ func (in *interpreter) apply(c engine.Change) line {
 		}
 		return line{text: "kill requested"}
 	case engine.PauseChanged:
-		if c.Paused == nil {
+		switch {
+		case c.Paused == nil && c.Slot != nil:
+			return line{text: "the attempt goes on, and asks for its slot again"}
+		case c.Paused == nil:
 			return line{text: "the attempt goes on"}
+		case c.Slot != nil:
+			return line{text: "paused by " + c.Paused.By + ", and leaves the line"}
 		}
 		return line{text: "paused by " + c.Paused.By}
 	case engine.SLAFired:

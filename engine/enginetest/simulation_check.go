@@ -100,8 +100,15 @@ func (s *Simulation) follow(text []byte, guard string) error {
 				s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
 			}
 		case engine.Begun:
-			if use, _ := s.mirror.UseOf(engine.Whole); use != nil {
+			if use, _ := s.mirror.UseOf(engine.Whole); use != nil && s.mirror.Paused() == nil {
 				s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
+			}
+		case engine.PauseChanged:
+			if c.Slot != nil {
+				delete(s.owed, engine.Whole)
+			}
+			if c.Slot != nil && c.Paused == nil {
+				s.owed[engine.Whole] = owed{dispatch: c.Slot.Try, guard: guard}
 			}
 		case engine.Admitted:
 			delete(s.owed, engine.Whole)
@@ -461,8 +468,17 @@ func (s *Simulation) afterEnd() error {
 	if ends != 1 {
 		return fmt.Errorf("the end is owed %d times", ends)
 	}
-	if use, _ := s.state.UseOf(engine.Whole); use != nil && slots != asInt(s.state.StartsAt().IsZero()) {
-		return fmt.Errorf("the slot of the attempt is given up %d times", slots)
+	if use, _ := s.state.UseOf(engine.Whole); use != nil {
+		tries := map[int]bool{}
+		for _, f := range use.Freed {
+			tries[f.Try] = true
+		}
+		if s.state.StartsAt().IsZero() {
+			tries[use.Try] = true
+		}
+		if slots != len(tries) {
+			return fmt.Errorf("the slot of the attempt is given up %d times for %d tries", slots, len(tries))
+		}
 	}
 	for _, e := range append(s.past, engine.Kill{}, engine.GoOn{}, engine.SLADue{}) {
 		if changes, why := s.state.Step(e, s.now); why == "" || len(changes) > 0 {

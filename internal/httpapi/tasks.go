@@ -72,7 +72,10 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: asked.Name, Slots: asked.Slots, Since: moment(t.Pool.Since)}
 	}
 	if slot, _ := s.UseOf(engine.Whole); t.Parent == 0 && s.Waits() {
-		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: slot.Name, Slots: slot.Slots, Since: moment(slot.Since)}
+		r.State = engine.Ready.String()
+		if s.Paused() == nil { // else it stands in no line
+			r.Waiting = &restWaiting{Pool: slot.Name, Slots: slot.Slots, Since: moment(slot.Since)}
+		}
 	}
 	if t.Outcome != nil {
 		r.ExportParams = object{param.Merge(export, mask(t.Exports))}

@@ -324,7 +324,8 @@ func TestStormOfAttempts(t *testing.T) {
 	}
 }
 
-// TestConcurrencyCrashes cuts the server off again and again, while one call in five about pools fails or has no answer.
+// TestConcurrencyCrashes cuts the server off again and again, while one call in five about pools fails or has no answer, and every third attempt is
+// paused for a while.
 func TestConcurrencyCrashes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"wait", "latest", "replace"} {
@@ -346,12 +347,14 @@ func TestConcurrencyCrashes(t *testing.T) {
 						a, _ := p.another(i)
 						list = append(list, a)
 					}
+					p.mayPause(list[len(list)-1], i%3 == 1)
 					pass(time.Duration(i*37) * time.Second / 3)
 					p.crash()
 					p = w.serve(limits)
 				}
 				ended := map[string]int{}
 				for _, a := range list {
+					p.mayPause(a, false)
 					ended[p.end(a)]++
 				}
 				want(t, "at once", d.most, 1)
@@ -364,6 +367,17 @@ func TestConcurrencyCrashes(t *testing.T) {
 				p.wantPool(p.turn(""), 0, 0)
 			})
 		})
+	}
+}
+
+// mayPause pauses an attempt, or lets it go on, unless it is over or is so.
+func (p *process) mayPause(a host.Attempt, on bool) {
+	do := p.Unpause
+	if on {
+		do = func(ctx context.Context, site, id int64) (host.Attempt, error) { return p.Pause(ctx, site, id, "alice", "") }
+	}
+	if _, err := do(p.w.t.Context(), a.Site, a.ID); err != nil && code(err) != host.Conflict {
+		p.w.t.Error(err)
 	}
 }
 

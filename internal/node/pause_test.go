@@ -151,6 +151,61 @@ func TestPausePool(t *testing.T) {
 	})
 }
 
+// TestPauseTurn proves that an attempt which is paused while it waits for its turn leaves the line, so that the next one gets it, and stands in
+// the line again where it stood when it goes on; a kill ends it where it is.
+func TestPauseTurn(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"wait", "latest"} {
+		for _, several := range []bool{false, true} {
+			t.Run(mode+map[bool]string{false: "", true: " in several"}[several], func(t *testing.T) {
+				t.Parallel()
+				inBubble(t, func(w *world) {
+					d := &desk{}
+					w.on("long", d.busy(2*time.Minute))
+					p := w.closingProcess(several)
+					p.push("main.dig", limited("attempts: 1, on_limit: "+mode))
+					next := func(n int) host.Attempt {
+						a, _ := p.another(n)
+						pass(time.Second)
+						return a
+					}
+					first, second := next(1), next(2)
+					p.pause(second, true)
+					pass(time.Second)
+					p.wantPool(p.turn(""), 1, 0)
+					third := next(3)
+					p.wantPool(p.turn(""), 1, 1)
+					want(t, "status of the first", p.end(first), "success")
+					want(t, "status of the third", p.end(third), "success")
+					want(t, "status of the second", p.status(second), "running")
+					fourth := next(4)
+					if mode == "wait" {
+						fifth := next(5)
+						p.pause(second, false)
+						want(t, "status of the fourth", p.end(fourth), "success")
+						pass(time.Second)
+						want(t, "task of the second, whose turn it is", p.tasks(second)[1], "+a running")
+						want(t, "status of the fifth", p.end(fifth), "success")
+						want(t, "status of the second", p.status(second), "success")
+					} else {
+						p.pause(second, false)
+						want(t, "status of the fourth", p.end(fourth), "success")
+						want(t, "status of the second", p.end(second), "success")
+					}
+					want(t, "at once", d.most, 1)
+					sixth, seventh := next(6), next(7)
+					p.pause(seventh, true)
+					_, err := p.Kill(t.Context(), seventh.Site, seventh.ID)
+					w.must(err)
+					want(t, "status of the killed one", p.end(seventh), "killed")
+					want(t, "status of the sixth", p.end(sixth), "success")
+					p.wantPool(p.turn(""), 0, 0)
+				})
+			})
+		}
+	}
+}
+
 // TestPauseKill proves that a paused attempt can be killed, and ends at once.
 func TestPauseKill(t *testing.T) {
 	t.Parallel()
