@@ -157,9 +157,12 @@ func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) 
 		return k.keys, nil
 	}
 	k.asked = now
-	ctx, cancel := context.WithTimeout(ctx, keysTime)
+	bounded, cancel := context.WithTimeout(ctx, keysTime)
 	defer cancel()
-	text, err := k.Read(ctx)
+	text, err := k.Read(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil { // it is not the task, or the caller, whose time is over
+		err = fmt.Errorf("%w: no answer within %v: %w", host.ErrUnavailable, keysTime, err)
+	}
 	if err == nil {
 		var keys []signingKey
 		if keys, err = parseKeys(text); err == nil {

@@ -445,6 +445,34 @@ func TestKeysThatHang(t *testing.T) {
 	})
 }
 
+// TestKeysThatNeverCame proves that who needs a key that the store does not tell in time asks another time: its command does not
+// fail, and runs once the store answers.
+func TestKeysThatNeverCame(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		text, hangs := sandbox.NewKey(), true
+		b.Keys = &sandbox.Keyring{Read: func(ctx context.Context) (string, error) {
+			if hangs {
+				<-ctx.Done()
+				return "", fmt.Errorf("read parameter: %w", ctx.Err())
+			}
+			return text, nil
+		}}
+		p := b.submit(2)
+		if len(b.fake.runners) > 0 {
+			t.Fatal("a machine was launched without a key")
+		}
+		hangs = false
+		time.Sleep(time.Minute)
+		if _, err := b.again(2, 2, p); !errors.As(err, &p) {
+			t.Fatalf("it is not pending: %v", err)
+		}
+		if got := b.poll(b.fake.runners[0], sandbox.Beat{Free: 1}); len(got.Commands) != 1 {
+			t.Errorf("nothing is to be run: %+v", got)
+		}
+	})
+}
+
 // TestKeysMade proves that two which launch machines at the same time have the same key, and
 // that a text which holds no keys is refused without being said.
 func TestKeysMade(t *testing.T) {

@@ -155,13 +155,24 @@ func Memory(ctx context.Context, stage, function string) (int, error) {
 	return c.MemorySize, err
 }
 
-// Invoke calls a function, as EventBridge does, and waits for its end.
+// Invoke calls a function, as EventBridge does, and waits for its end. While others have all the places of the function it tries again, as EventBridge
+// would.
 func Invoke(ctx context.Context, stage, function string, event any) error {
 	body, err := json.Marshal(event)
 	if err != nil {
 		return err
 	}
-	return of(ctx, http.MethodPost, stage, function, "invocations", body, nil)
+	for {
+		err := of(ctx, http.MethodPost, stage, function, "invocations", body, nil)
+		if err == nil || !strings.Contains(err.Error(), "TooManyRequestsException") {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
 }
 
 // lambda asks LocalStack about the configuration of a function.
