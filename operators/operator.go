@@ -103,6 +103,7 @@ type Task struct {
 	Local  *param.Map // the task's own keys, evaluated, without _export, _error, _check
 	State  *param.Map // state params of the run before; never nil
 	Now    time.Time  // the time of this run; operators never ask the clock
+	Level  int        // of the language that it is written in, see dig.Language
 
 	Log       Log
 	Files     Files

@@ -32,7 +32,6 @@ type Job struct {
 	Vars     *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
 	Scope    expr.Scope
 	Cancel   bool // the attempt was killed: clean up, do not run
-	Level    int  // of the language that it is written in, see dig.Language
 	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
 	Prepare bool
 	Ends    bool            // of such a run: it finds out what `outputs` of the file come to, after all tasks

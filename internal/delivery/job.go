@@ -37,7 +37,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 	env, files := l.state.EnvOf(t.ID)
 	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
-			Identity: id, State: state, Now: now, TaskLimit: w.Limits.Tasks,
+			Identity: id, State: state, Now: now, Level: t.Level, TaskLimit: w.Limits.Tasks,
 			Store: r.Store(a.Site), Notifier: notifier{r, a, l.workflow.Revision.Name, failureOf(l.state, t)}, HTTP: r.HTTP, Network: r.Network,
 			Config: r.Config, Workflows: required{w.Catalogue, a},
 		},
@@ -46,7 +46,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		EnvFiles: files,
 		Vars:     l.state.ParamsOf(t.ID),
 		Scope:    expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: execution.Seed(id)},
-		Cancel:   t.Cancel, Level: t.Level, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
+		Cancel:   t.Cancel, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
 	}}
 }
 

@@ -39,7 +39,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 	env, files := a.State.EnvOf(t.ID)
 	return &operators.Job{
 		Task: operators.Task{
-			Identity: id, State: t.Progress.Params, Now: a.now, TaskLimit: h.taskLimit(),
+			Identity: id, State: t.Progress.Params, Now: a.now, Level: t.Level, TaskLimit: h.taskLimit(),
 			Log: h.Log(id), Store: h.Store, Notifier: h.Notifier,
 			Variables: h.Variables,
 			HTTP:      h.HTTP, Config: h.Config, Workflows: starter(func(_ context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
@@ -51,7 +51,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		EnvFiles: files,
 		Vars:     vars,
 		Scope:    expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
-		Cancel:   t.Cancel, Level: t.Level, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
+		Cancel:   t.Cancel, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
 
 		EvalStored: a.evalStored,
 	}

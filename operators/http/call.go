@@ -62,7 +62,7 @@ func load(t *operators.Task, definition string) (operators.Result, error) {
 	if err := t.Files.Write(name, []byte(definition)); err != nil {
 		return operators.Result{}, err
 	}
-	subtasks, err := dig.CalleeText(name, definition)
+	subtasks, err := dig.CalleeText(name, definition, t.Level)
 	if err != nil {
 		return operators.Result{}, param.Errorf("%v", err)
 	}

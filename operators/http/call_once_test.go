@@ -61,6 +61,29 @@ func TestCallOnce(t *testing.T) {
 	}
 }
 
+// TestCallHasTheLevelOfItsTask proves that an answer which says no level of the language is read as what its task is written in, also at its top.
+func TestCallHasTheLevelOfItsTask(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-yaml")
+		fmt.Fprint(w, "_timeout: 1m\n+a: {_if: true, echo>: x}\n")
+	}))
+	defer server.Close()
+	for level, want := range []string{"null", `{"zerodag":1,"_timeout":"1m","+a":{"_if":true,"echo>":"x"}}`} {
+		w := operatortest.New(t, `{}`)
+		w.Level = level
+		j := &operators.Job{Task: w.Task, Own: param.New("http_call>", server.URL), Vars: param.New(), Vault: noVault{}, Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}}
+		out := all.Registry().Run(t.Context(), evaluator.InProcess(nil), j)
+		made := "null"
+		if out.Result != nil {
+			made = param.Text(out.Result.Subtasks)
+		}
+		if made != want {
+			t.Errorf("level %d: %s, want %s; %+v", level, made, want, out.Error)
+		}
+	}
+}
+
 type noVault struct{}
 
 func (noVault) Secret(string) (string, bool, error) { return "", false, nil }
