@@ -374,7 +374,9 @@ func TestConcurrencyCrashes(t *testing.T) {
 func (p *process) mayPause(a host.Attempt, on bool) {
 	do := p.Unpause
 	if on {
-		do = func(ctx context.Context, site, id int64) (host.Attempt, error) { return p.Pause(ctx, site, id, "alice", "") }
+		do = func(ctx context.Context, site, id int64) (host.Attempt, error) {
+			return p.Pause(ctx, site, id, "alice", "")
+		}
 	}
 	if _, err := do(p.w.t.Context(), a.Site, a.ID); err != nil && code(err) != host.Conflict {
 		p.w.t.Error(err)
