@@ -107,7 +107,9 @@ func (s schema) key(name string) object {
 		o = object{"type": []any{"string", "array"}, "items": object{"type": "string"}}
 	case "_ignore_error":
 		o = object{"type": []any{"boolean", "string", "object"}}
-	case "_store", "_repeat":
+	case "_store":
+		o = object{"type": "object", "additionalProperties": object{"anyOf": []any{object{"enum": strs(dig.StoredFrom())}, s.stored()}}}
+	case "_repeat":
 		o = object{"type": "object"}
 	case "params":
 		o = object{"type": "object", "properties": object{"additional": object{"anyOf": []any{object{"type": "boolean"}, s.rule("default", "required", "fixed", "secret")}}},
@@ -151,6 +153,16 @@ func (s schema) rule(more ...string) object {
 		}
 	}
 	return object{"type": "object", "properties": properties, "additionalProperties": false}
+}
+
+// stored is what `_store` may say of a value.
+func (s schema) stored() object {
+	o := s.rule(dig.StoredWords()...)
+	properties := o["properties"].(object)
+	properties["from"].(object)["enum"] = strs(dig.StoredFrom())
+	properties["decode"].(object)["enum"] = strs(dig.StoredDecode())
+	o["required"] = []any{"from"}
+	return o
 }
 
 // body is a task: a group, or an operator with its parameters.

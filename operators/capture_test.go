@@ -27,7 +27,7 @@ func FuzzStored(f *testing.F) {
 				t.Fatal(err)
 			}
 			s := list[0]
-			s.Decode, s.Type = decode, kind
+			s.Decode, s.Rule.Type = decode, kind
 			s.Select = []string{"a", "0"}
 			_, err = storedValue(s, text, true)
 			if failure := (*Failure)(nil); err != nil && !errors.As(err, &failure) {

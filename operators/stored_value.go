@@ -48,16 +48,17 @@ func storedPairs(text []byte) (*param.Map, error) {
 func storedValue(s dig.Stored, text []byte, there bool) (param.Value, error) {
 	v, missing, err := findStored(s, text, there)
 	switch {
-	case err != nil:
-	case missing == "":
-		v, err = param.AsType(s.Type, v)
-	case s.Optional:
+	case missing != "" && s.Optional:
 		return nil, nil
-	default:
+	case missing != "":
 		err = errors.New(missing)
 	}
 	if err != nil {
 		return nil, Failf("_store: '%s' %v", s.Name, err)
+	}
+	v, faults := s.Rule.Fit(s.Name, v)
+	if len(faults) > 0 {
+		return nil, Failf("_store: %s", dig.Faults(faults))
 	}
 	return v, nil
 }

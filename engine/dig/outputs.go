@@ -1,8 +1,6 @@
 package dig
 
 import (
-	"strings"
-
 	"zerodag/engine/param"
 )
 
@@ -68,7 +66,7 @@ func OutputsOf(list []Output, values *param.Map) (*param.Map, error) {
 		out.Set(list[i].Name, v)
 	}
 	if len(faults) > 0 {
-		return nil, param.Errorf("outputs: %s", strings.Join(faults, "; "))
+		return nil, param.Errorf("outputs: %s", Faults(faults))
 	}
 	if n := len(param.Text(out)); n > MostOutputs {
 		return nil, param.Errorf("outputs: they have %d bytes, and %d at most are possible: put the data where others can read it, and its place here", n, MostOutputs)

@@ -275,6 +275,18 @@ func (r *Rule) Fit(name string, v param.Value) (param.Value, []string) {
 	return v, faults
 }
 
+// mostFaults is how many a message has of what is wrong with a value: of a long list it may be each entry.
+const mostFaults = 10
+
+// Faults is the message of what is wrong with a value.
+func Faults(faults []string) string {
+	more := len(faults) - mostFaults
+	if more <= 0 {
+		return strings.Join(faults, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(faults[:mostFaults], "; "), more)
+}
+
 // typed is a value of the rule itself, which may be written as text.
 func (r *Rule) typed(v param.Value) param.Value {
 	if t, err := param.AsType(r.Type, v); err == nil {

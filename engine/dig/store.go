@@ -16,20 +16,27 @@ type Stored struct {
 	Decode   string // text, lines, json or yaml
 	Match    *regexp.Regexp
 	Select   []string // names and indexes, from the outside to the inside
-	Type     string   // "" is any
+	Rule     Rule
 	Optional bool
 }
 
-// Words of `_store`.
-func storedFrom() []string   { return []string{"stdout", "stderr", "file"} }
-func storedDecode() []string { return []string{"text", "lines", "json", "yaml"} }
+// StoredFrom are the places from which `_store` takes values.
+func StoredFrom() []string { return []string{"stdout", "stderr", "file"} }
+
+// StoredDecode are the ways in which `_store` reads what is there.
+func StoredDecode() []string { return []string{"text", "lines", "json", "yaml"} }
+
+// StoredWords are those of a value of `_store` besides its rule.
+func StoredWords() []string {
+	return []string{"from", "path", "decode", "match", "select", "optional"}
+}
 
 const storeForm = "write names and where their values come from: `_store: {rows: stdout, id: {from: stderr, match: \"id=(\\\\d+)\", type: integer}}`"
 
-// ParseStore reads `_store`.
+// ParseStore reads `_store`. That of a task which a script has made is marked as data, with which an expression is no text.
 func ParseStore(v param.Value) ([]Stored, error) {
 	fault := ""
-	list := readStore(v, func(_ []string, message, _ string) {
+	list := readStore(param.Code(v), func(_ []string, message, _ string) {
 		if fault == "" {
 			fault = message
 		}
@@ -65,54 +72,18 @@ func readStore(v param.Value, report func(below []string, message, hint string))
 
 func (s *Stored) from(below []string, v param.Value, report func([]string, string, string)) {
 	s.From, _ = v.(string)
-	if !slices.Contains(storedFrom(), s.From) {
-		report(below, "a value of _store comes from "+strings.Join(storedFrom(), ", ")+": "+sample(v), storeForm)
+	if !slices.Contains(StoredFrom(), s.From) {
+		report(below, "a value of _store comes from "+strings.Join(StoredFrom(), ", ")+": "+sample(v), storeForm)
 	}
 }
 
-// read reads one value's mapping.
+// read reads one value's mapping: where it comes from, and its rule.
 func (s *Stored) read(name string, m *param.Map, report func([]string, string, string)) {
-	oneOf := func(key string, v param.Value, words []string) string {
-		text, _ := v.(string)
-		if !slices.Contains(words, text) {
-			report([]string{name, key}, "there is no "+key+" "+sample(v), "write one of "+strings.Join(words, ", "))
-		}
-		return text
-	}
-	for key, v := range m.All() {
-		at := []string{name, key}
-		text, isText := v.(string)
-		switch key {
-		case "from":
-			s.from(at, v, report)
-		case "path":
-			if s.Path = text; text == "" {
-				report(at, "path must name a file: "+sample(v), storeForm)
-			}
-		case "decode":
-			s.Decode = oneOf(key, v, storedDecode())
-		case "type":
-			s.Type = oneOf(key, v, param.Types())
-		case "match":
-			re, err := regexp.Compile(text)
-			if !isText || text == "" || err != nil {
-				report(at, "match is no regular expression: "+sample(v), expressionHint)
-			}
-			s.Match = re
-		case "select":
-			if s.Select = strings.Split(strings.TrimPrefix(text, "."), "."); !isText || slices.Contains(s.Select, "") {
-				report(at, "select must be a path of names and numbers: "+sample(v), "write it as in `select: .stats.0.rows`")
-			}
-		case "optional":
-			on, err := param.AsYes(key, v)
-			if err != nil {
-				report(at, "optional must be true or false: "+sample(v), storeForm)
-			}
-			s.Optional = on
-		default:
-			report(at, "'"+key+"' of _store is not read by anybody", "it may have from, path, decode, match, select, type and optional")
-		}
-	}
+	r := ruleReader{of: "_store", report: report}
+	words := sortedWords(append(StoredWords(), "description")...)
+	s.Rule = r.read(m, []string{name}, words, func(key string, v param.Value, at []string) bool {
+		return r.described(key, v, at) || s.word(r, key, v, at)
+	})
 	switch {
 	case !m.Has("from"):
 		report([]string{name}, "'"+name+"' of _store does not say where its value comes from", storeForm)
@@ -121,4 +92,40 @@ func (s *Stored) read(name string, m *param.Map, report func([]string, string, s
 	case s.Decode == "text" && m.Has("select"):
 		report([]string{name, "select"}, "select looks into what decode has read", "write `decode: json`, yaml or lines beside it")
 	}
+}
+
+// word reads what is no part of the rule, and says whether it was such a word.
+func (s *Stored) word(r ruleReader, key string, v param.Value, at []string) bool {
+	text, isText := v.(string)
+	switch key {
+	case "from":
+		s.from(at, v, r.report)
+	case "path":
+		if s.Path = text; text == "" {
+			r.fail(at, storeForm, "path must name a file: %s", sample(v))
+		}
+	case "decode":
+		if s.Decode = text; !slices.Contains(StoredDecode(), text) {
+			r.fail(at, "write one of "+strings.Join(StoredDecode(), ", "), "there is no decode %s", sample(v))
+		}
+	case "match":
+		re, err := regexp.Compile(text)
+		if !isText || text == "" || err != nil {
+			r.fail(at, expressionHint, "match is no regular expression: %s", sample(v))
+		}
+		s.Match = re
+	case "select":
+		if s.Select = strings.Split(strings.TrimPrefix(text, "."), "."); !isText || slices.Contains(s.Select, "") {
+			r.fail(at, "write it as in `select: .stats.0.rows`", "select must be a path of names and numbers: %s", sample(v))
+		}
+	case "optional":
+		on, err := param.AsYes(key, v)
+		if err != nil {
+			r.fail(at, storeForm, "optional must be true or false: %s", sample(v))
+		}
+		s.Optional = on
+	default:
+		return false
+	}
+	return true
 }
