@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"io"
 	"strconv"
 	"time"
 
@@ -162,14 +163,18 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 	}
 }
 
-// tellSlow tells people when a timer has found that a task takes longer than it should.
+// tellSlow tells people when a timer has found that a task takes longer than it should, as the run of an operator does itself.
 func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
 	task, message := a.State.Slow(x)
 	if task == "" || a.host.Notifier == nil {
 		return
 	}
 	t := a.job(ctx, engine.Run{Task: x.Task}).Task
+	t.Log.Line(operators.Warn, "local", message)
 	go func() {
+		if c, ok := t.Log.(io.Closer); ok {
+			defer c.Close()
+		}
 		if err := a.host.Notifier.Notify(ctx, message, &t); err != nil {
 			t.Log.Line(operators.Error, "local", "Nobody could be told: "+err.Error())
 		}
