@@ -42,7 +42,7 @@ func newAttempts(s streams) *cobra.Command {
 		return r.list(list, func(p printer) {
 			p.line("Session attempts:")
 			for _, a := range list {
-				p.attempt(a)
+				p.attempt(a, a.Status)
 			}
 			r.hintStart(len(list))
 		}, attemptTable(time.Now(), list), "There are no attempts. `zerodag start` starts one.")
@@ -68,9 +68,10 @@ func attemptStatus(a client.Attempt, now time.Time) string {
 	return ofIgnored(a.Status, a.IgnoredErrors)
 }
 
-// successIgnored is the status of what is a success although tasks failed, in tables.
+// successIgnored is the status of what is a success although tasks failed.
 const successIgnored = "success, errors ignored"
 
+// ofIgnored is a status as people see it. Digdag has none for what is a success although tasks failed.
 func ofIgnored(status string, ignored bool) string {
 	if ignored {
 		return successIgnored
@@ -113,14 +114,24 @@ func newAttempt(s streams) *cobra.Command {
 				return err
 			}
 		}
+		var ignored []client.Task
+		if r.ours() && a.IgnoredErrors { // else there are none, and the tasks need not be read
+			if ignored, err = r.ignoredErrors(ctx, a); err != nil {
+				return err
+			}
+		}
 		var waiting []string
 		if r.ours() && !a.Done {
 			if waiting, err = r.waiting(ctx, a); err != nil {
 				return err
 			}
 		}
+		status := a.Status
+		if r.ours() {
+			status = ofIgnored(status, a.IgnoredErrors)
+		}
 		return r.show(a, func(p printer) {
-			p.attempt(a)
+			p.attempt(a, status)
 			p.labels(a.Labels)
 			if !a.Done && a.BeginsAt().After(time.Now()) {
 				p.line("  %s", startsText(*a.StartsAt))
@@ -133,7 +144,7 @@ func newAttempt(s streams) *cobra.Command {
 			}
 			if r.ours() && a.Done {
 				_, ink := look(r.out)
-				p.WriteString(outcomeText(a, failed, ink))
+				p.WriteString(outcomeText(a, failed, ink) + ignoredText(a.ID, ignored, ink))
 			}
 		})
 	})
@@ -190,10 +201,10 @@ func labelsText(labels *param.Map) string {
 	return strings.Join(list, ", ")
 }
 
-func (p printer) attempt(a client.Attempt) {
+func (p printer) attempt(a client.Attempt, status string) {
 	p.block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
 		"session time", offsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params,
-		"created at", a.CreatedAt, "finished at", a.FinishedAt, "kill requested", a.CancelRequested, "status", a.Status)
+		"created at", a.CreatedAt, "finished at", a.FinishedAt, "kill requested", a.CancelRequested, "status", status)
 }
 
 // newKill ends an attempt.

@@ -106,11 +106,12 @@ func (r *remote) tail(ctx context.Context, id client.ID, task string, n int) ([]
 // and what resumes it.
 func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 	var b strings.Builder
-	end := a.Status
+	status := ofIgnored(a.Status, a.IgnoredErrors)
+	end := status
 	if a.FinishedAt != nil {
 		end += " after " + wholeDuration(max(0, a.FinishedAt.Sub(*a.BeginsAt())))
 	}
-	fmt.Fprintf(&b, "Attempt %s of %s/%s: %s%s%s\n", a.ID, a.Project.Name, a.Workflow.Name, statusInk(ink, a.Status), end, ink.reset)
+	fmt.Fprintf(&b, "Attempt %s of %s/%s: %s%s%s\n", a.ID, a.Project.Name, a.Workflow.Name, statusInk(ink, status), end, ink.reset)
 	b.WriteString(outputsText(a.Outputs))
 	for i, f := range failed {
 		if i == mostFailures {
@@ -130,6 +131,31 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 	}
 	if a.Done && !a.Success {
 		fmt.Fprintf(&b, "Mend it, push it, and go on with: zerodag retry %s --latest-revision --resume\n", a.ID)
+	}
+	return asCalled(b.String())
+}
+
+// mostIgnored is how many errors are shown that were ignored.
+const mostIgnored = 10
+
+// ignoredErrors are the errors of a success that were ignored, the first one first, each with its task.
+func (r *remote) ignoredErrors(ctx context.Context, a client.Attempt) ([]client.Task, error) {
+	tasks, err := r.Tasks(ctx, a.ID)
+	list := slices.DeleteFunc(tasks, func(t client.Task) bool { return !t.IgnoredError })
+	slices.SortStableFunc(list, func(a, b client.Task) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
+	return list, err
+}
+
+// ignoredText lists errors that were ignored, a task each; "" for none.
+func ignoredText(id client.ID, list []client.Task, ink palette) string {
+	var b strings.Builder
+	for i, t := range list {
+		if i == mostIgnored {
+			fmt.Fprintf(&b, "  ... and %d more: zerodag tasks %s\n", len(list)-i, id)
+			break
+		}
+		message := cmp.Or(errorOf(t), "the task failed without a message")
+		fmt.Fprintf(&b, "  ignored: %s%s%s: %s\n", ink.yellow, t.FullName, ink.reset, strings.ReplaceAll(message, "\n", "\n    "))
 	}
 	return asCalled(b.String())
 }

@@ -43,7 +43,11 @@ func newSessions(s streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return r.show(one, func(p printer) { p.session(one) })
+				status := sessionStatus(one)
+				if r.ours() && one.LastAttempt != nil {
+					status = ofIgnored(status, one.LastAttempt.IgnoredErrors)
+				}
+				return r.show(one, func(p printer) { p.session(one, status) })
 			}
 		}
 		var list []client.Session
@@ -63,7 +67,7 @@ func newSessions(s streams) *cobra.Command {
 		return r.list(list, func(p printer) {
 			p.line("Sessions:")
 			for _, one := range list {
-				p.session(one)
+				p.session(one, sessionStatus(one))
 			}
 			r.hintStart(len(list))
 		}, sessionTable(list), none)
@@ -136,7 +140,7 @@ func (r *remote) hintStart(n int) {
 	}
 }
 
-func (p printer) session(s client.Session) {
+func (p printer) session(s client.Session, status string) {
 	var a client.Last
 	created, params := "", ""
 	if s.LastAttempt != nil {
@@ -145,6 +149,6 @@ func (p printer) session(s client.Session) {
 	}
 	p.block("  ", "session id", s.ID, "attempt id", a.ID, "uuid", s.SessionUUID, "project", s.Project.Name, "workflow", s.Workflow.Name,
 		"session time", offsetTime(s.SessionTime), "retry attempt name", a.RetryAttemptName, "params", params,
-		"created at", created, "kill requested", a.CancelRequested, "status", sessionStatus(s))
+		"created at", created, "kill requested", a.CancelRequested, "status", status)
 	p.labels(a.Labels)
 }
