@@ -103,7 +103,7 @@ func readSettings(raw *param.Map) (base *param.Map, problems []problem) {
 	}
 	whole := base.Clone()
 	whole.Set(levelKey, int64(Latest))
-	for _, one := range define("base", "", whole, nil).problems {
+	for _, one := range define(nil, "base", "", whole, nil).problems {
 		one.path, one.Task = append([]string{baseKey}, one.path...), ""
 		problems = append(problems, one)
 	}

@@ -18,6 +18,9 @@ func RunsNoCommand(operator string) bool {
 	}, operator)
 }
 
+// commandsBuiltIn are the operators that are built in and run commands.
+var commandsBuiltIn = []string{"sh", "py", "rb", "embulk"}
+
 // FailsWithCode says whether failures of an operator, "" of none, may name the exit code of a command.
 func FailsWithCode(operator string) bool {
 	return operator != "" && (!RunsNoCommand(operator) || endsElsewhere(operator))
@@ -33,9 +36,11 @@ func onlyRunsTasks(operator string) bool {
 
 // makesNoTasks says of an operator that it is built in and makes no tasks. Commands of py> and rb> may.
 func makesNoTasks(operator string) bool {
-	asksForTasks := operator == "http_call" || operator == "td_for_each"
-	return operator == "sh" || operator == "embulk" || RunsNoCommand(operator) && !onlyRunsTasks(operator) && !asksForTasks
+	return operator == "sh" || operator == "embulk" || RunsNoCommand(operator) && !onlyRunsTasks(operator) && !asksForTasks(operator)
 }
+
+// asksForTasks says of an operator that it is built in and asks somebody else which tasks to make.
+func asksForTasks(operator string) bool { return operator == "http_call" || operator == "td_for_each" }
 
 // NeverIgnored are the conditions of `_ignore_error` that no failure of an operator, "" of a group, fulfills. One of the tasks below may have their
 // exit code.

@@ -14,7 +14,7 @@ const defaultsKey = "_defaults"
 func DefaultableKeys() []string {
 	keys := []string{"_retry", "_error", "_check", "_env", "_workdir", "_secrets"}
 	for _, key := range AddedKeys(AtTask) {
-		if !slices.Contains([]string{"_if", "_store", "_repeat"}, key) { // which are about one task
+		if key != "_if" { // whether a task runs at all is about the one task
 			keys = append(keys, key)
 		}
 	}
@@ -56,8 +56,8 @@ func checkDefaults(key string, v param.Value, report func([]string, string, stri
 
 // withDefaults returns a file's tasks with the keys that they lack, and without `_defaults` itself: what is stored says
 // of each task what holds for it. Defaults that are wrong stay where they are, and Compile tells. Nothing is changed in
-// config.
-func withDefaults(config *param.Map) *param.Map {
+// config. read reads the files of the project, and is nil where there are none.
+func withDefaults(config *param.Map, read Source) *param.Map {
 	v, there := config.Get(defaultsKey)
 	sound := there
 	if there {
@@ -66,33 +66,41 @@ func withDefaults(config *param.Map) *param.Map {
 	if !sound {
 		return config
 	}
-	return defaulted(config.Without(defaultsKey), config.Map(defaultsKey))
+	d := defaulting{config.Map(defaultsKey), read}
+	return d.below(config.Without(defaultsKey))
 }
 
-func defaulted(config, defaults *param.Map) *param.Map {
+// defaulting gives tasks the keys that they lack.
+type defaulting struct {
+	keys *param.Map
+	read Source
+}
+
+// below is a task, or a file, with the defaults of its own and of all tasks in it.
+func (d defaulting) below(config *param.Map) *param.Map {
 	out := param.New()
 	for key, v := range config.All() {
 		switch {
 		case strings.HasPrefix(key, "+") || slices.Contains(taskBodies, key):
-			v = defaultedTask(v, defaults)
+			v = d.task(v)
 		case key == "_cases" && OperatorOf(config) == "switch":
 			if cases, ok := v.(*param.Map); ok {
 				each := param.New()
 				for name, body := range cases.All() {
-					each.Set(name, defaultedTask(body, defaults))
+					each.Set(name, d.task(body))
 				}
 				v = each
 			}
 		case key == "_default" && OperatorOf(config) == "switch":
-			v = defaultedTask(v, defaults)
+			v = d.task(v)
 		}
 		out.Set(key, v)
 	}
 	if s := shapeOf(config); !s.typed && s.operators == 0 {
 		return out
 	}
-	for key, v := range defaults.All() {
-		if v, means := fitting(key, v, OperatorOf(config)); means && !out.Has(key) {
+	for key, v := range d.keys.All() {
+		if v, means := d.fitting(key, v, OperatorOf(config)); means && !out.Has(key) {
 			out.Set(key, v)
 		}
 	}
@@ -104,7 +112,7 @@ const anyOperator = "any"
 
 // fitting is what a default comes to at a task with an operator, where it may mean nothing: what could never happen there is left out, as
 // it would be refused if the task said it.
-func fitting(key string, v param.Value, operator string) (param.Value, bool) {
+func (d defaulting) fitting(key string, v param.Value, operator string) (param.Value, bool) {
 	m, isMap := v.(*param.Map)
 	switch {
 	case key == "_retry" && m.Has(exitCodeKey): // all other failures are final
@@ -118,18 +126,35 @@ func fitting(key string, v param.Value, operator string) (param.Value, bool) {
 	case key == "_ignore_error" && isMap:
 		m = m.Without(NeverIgnored(operator)...)
 		return m, m.Len() > 0
+	case key == "_store", key == "_repeat" && m.Has(exitCodeKey):
+		return v, !RunsNoCommand(operator) && !d.unclear(operator)
+	case key == "_repeat": // which would run such an operator again and again before any of its tasks
+		return v, !onlyRunsTasks(operator) && !asksForTasks(operator) && !d.unclear(operator)
 	}
 	return v, true
 }
 
-// defaultedTask is defaulted for what may stand for a task: a mapping, or a list of them.
-func defaultedTask(v param.Value, defaults *param.Map) param.Value {
+// unclear says of an operator that it may be one that only runs tasks: its name is computed, or the project has it as a workflow file, as
+// long as no executable has its name.
+func (d defaulting) unclear(operator string) bool {
+	switch {
+	case strings.Contains(operator, "${"):
+		return true
+	case d.read == nil || RunsNoCommand(operator) || slices.Contains(commandsBuiltIn, operator) || strings.Contains(operator, "/"):
+		return false
+	}
+	_, err := d.read(operatorFile(operator))
+	return err == nil
+}
+
+// task is below for what may stand for a task: a mapping, or a list of them.
+func (d defaulting) task(v param.Value) param.Value {
 	switch x := v.(type) {
 	case *param.Map:
-		return defaulted(x, defaults)
+		return d.below(x)
 	case []param.Value:
 		if !slices.ContainsFunc(x, func(e param.Value) bool { _, ok := e.(*param.Map); return !ok }) {
-			return defaulted(merged(x), defaults)
+			return d.below(merged(x))
 		}
 	}
 	return v

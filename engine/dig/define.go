@@ -11,7 +11,7 @@ import (
 // Define checks one raw workflow and rebuilds it as it is stored: the keys of the top
 // level, all tasks, the time zone and the schedule. Errors is what is wrong with it.
 func Define(name string, raw *param.Map) (Workflow, error) {
-	d := define(name, "", raw, nil)
+	d := define(nil, name, "", raw, nil)
 	return d.Workflow, unplaced(slices.Concat(d.problems, d.wrong, d.unused))
 }
 
@@ -21,9 +21,9 @@ type defined struct {
 	problems, wrong, unused []problem
 }
 
-// define is Define for a file in a folder, with the calendar that its schedule names; nil is none.
-func define(name, folder string, raw, calendar *param.Map) defined {
-	w, problems := rebuild(name, folder, raw)
+// define is Define for a file in a folder of a project, nil is none, with the calendar that its schedule names; nil is none.
+func define(read Source, name, folder string, raw, calendar *param.Map) defined {
+	w, problems := rebuild(read, name, folder, raw)
 	w.Config = withCalendar(w.Config, calendar)
 	if fault := WorkflowNameFault(name); fault != "" && taskNameFault("+"+name) == "" {
 		problems = append(problems, problem{Error: Error{
@@ -48,7 +48,7 @@ func storedKeys() []string {
 
 // rebuild checks the keys of the top level and puts them in their stored order. With
 // a folder, `_workdir` is exported so that scripts run beside the file.
-func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
+func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []problem) {
 	w := Workflow{Name: name, Zone: "UTC", Config: param.New()}
 	var problems []problem
 	fail := func(key, hint, message string) {
@@ -96,7 +96,7 @@ func rebuild(name, folder string, raw *param.Map) (Workflow, []problem) {
 		}
 	}
 	if level > 0 {
-		w.Config = withDefaults(w.Config)
+		w.Config = withDefaults(w.Config, read)
 	}
 	if len(unknown) > 0 {
 		fail(unknown[0], unknownKeyHint(raw, unknown, known, level), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))

@@ -67,7 +67,7 @@ func load(read Source, names []string) (l loaded) {
 		p := newProject(read)
 		p.seen = all
 		if raw := p.workflow(name); raw != nil && !p.lost {
-			d := define(workflowName(name), folderOf(name), raw, p.calendarOf(name, raw))
+			d := define(p.read, workflowName(name), folderOf(name), raw, p.calendarOf(name, raw))
 			l.wrong = append(l.wrong, p.located(name, raw, d.wrong)...)
 			l.unused = append(l.unused, p.located(name, raw, d.unused)...)
 			p.errs = append(p.errs, p.located(name, raw, d.problems)...)
@@ -119,7 +119,7 @@ func (p *project) callee(name string, raw *param.Map) (*param.Map, error) {
 	if raw == nil || p.lost {
 		return nil, p.errs.asError()
 	}
-	w, problems := rebuild(workflowName(name), folderOf(name), raw)
+	w, problems := rebuild(p.read, workflowName(name), folderOf(name), raw)
 	p.errs = append(p.errs, p.located(name, raw, problems)...)
 	if err := p.errs.asError(); err != nil {
 		return nil, err

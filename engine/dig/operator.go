@@ -73,7 +73,7 @@ func (c *critic) written(at []string, task, operator, key string, config *param.
 	p := newProject(c.read)
 	raw := p.workflow(file)
 	if raw != nil && !p.lost {
-		p.errs = append(p.errs, p.located(file, raw, define(workflowName(path.Base(file)), "", raw, nil).problems)...)
+		p.errs = append(p.errs, p.located(file, raw, define(c.read, workflowName(path.Base(file)), "", raw, nil).problems)...)
 	}
 	switch {
 	case len(p.errs) > 0:

@@ -69,7 +69,7 @@ func Warnings(read Source, names []string, known Known) Errors {
 		if raw == nil || len(p.errs) > 0 {
 			continue
 		}
-		d := define(workflowName(name), folderOf(name), raw, p.calendarOf(name, raw))
+		d := define(p.read, workflowName(name), folderOf(name), raw, p.calendarOf(name, raw))
 		if len(d.problems)+len(d.wrong) > 0 {
 			continue
 		}
