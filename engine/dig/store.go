@@ -33,10 +33,10 @@ func StoredWords() []string {
 
 const storeForm = "write names and where their values come from: `_store: {rows: stdout, id: {from: stderr, match: \"id=(\\\\d+)\", type: integer}}`"
 
-// ParseStore reads `_store`. That of a task which a script has made is marked as data, with which an expression is no text.
+// ParseStore reads `_store`.
 func ParseStore(v param.Value) ([]Stored, error) {
 	fault := ""
-	list := readStore(param.Code(v), func(_ []string, message, _ string) {
+	list := readStore(v, func(_ []string, message, _ string) {
 		if fault == "" {
 			fault = message
 		}
