@@ -65,6 +65,9 @@ func operatorFaults(operator string, config *param.Map, report func(path []strin
 	if config.Has("_fail_fast") && makesNoTasks(operator) {
 		report([]string{"_fail_fast"}, "'_fail_fast' ends the tasks below a group or a loop, and "+operator+"> has none", "write it at the group around this task")
 	}
+	if config.Has("_repeat") && (onlyRunsTasks(operator) || asksForTasks(operator)) {
+		report([]string{"_repeat"}, "_repeat runs an operator again, and "+operator+"> only makes tasks: none of them would run in between", "write it at the tasks below, or repeat these by a loop>")
+	}
 	for _, key := range NeverIgnored(operator) {
 		at := []string{"_ignore_error", key}
 		switch {
