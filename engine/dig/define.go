@@ -113,8 +113,8 @@ func unknownKeyHint(raw *param.Map, unknown, known []string, level int) string {
 		if s := ungated(key); s != "" && level == 0 {
 			return s
 		}
-		if s := didYouMean(key, known); s != "" {
-			return "'" + key + "': " + s
+		if s, remedy := slip(key, known, level, AtTop); s != "" {
+			return strings.TrimSuffix("'"+key+"': "+s+" "+remedy, " ")
 		}
 		if strings.Contains(key, "\u00a0") {
 			return "there is a no-break space before '" + strings.TrimSpace(strings.Trim(key, "\u00a0")) + "', which only looks like a blank: replace it by a blank"

@@ -47,7 +47,7 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 			continue
 		}
 		fault := "'" + key + "'"
-		if s := didYouMean(key, known); s != "" {
+		if s, _ := slip(key, known, c.language.Level, c.place(index)); s != "" {
 			fault += " (" + s + ")"
 		}
 		if len(faults) == 0 {
@@ -56,23 +56,36 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 		faults = append(faults, fault)
 	}
 	if len(faults) > 0 {
-		hint := "this is a group: a task that runs something has an operator, such as `sh>:`"
-		if first == "_do" || first == "_else_do" {
-			hint = first + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
-		} else if s := ungated(first); s != "" && c.language.Level == 0 {
-			hint = s
-		} else if a, isAdded := additionOf(first); isAdded && c.language.Level > 0 {
-			hint = "it may stand " + a.where.String()
-		} else if meant := ofDagu(first); meant != "" && c.language.Level > 0 {
-			hint = first + " is Dagu's: write " + meant
-		} else if near := param.Nearest(first, known); near != "" || slices.Contains(known, "_"+first) {
-			hint = "" // the message asks whether that one is meant
-		} else if !strings.HasPrefix(first, "_") {
-			hint = unmarkedHint(first, valueOf(local, first))
-		}
-		c.fail(index, []string{first}, hint,
+		c.fail(index, []string{first}, c.groupKeyHint(index, first, valueOf(local, first), known),
 			"%s contains invalid keys: %s", c.nodes[index].Name, strings.Join(faults, ", "))
 	}
+}
+
+// groupKeyHint says what to do about a key that a group cannot have, beside those that it may have.
+func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []string) string {
+	gated := c.language.Level > 0
+	if key == "_do" || key == "_else_do" {
+		return key + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
+	}
+	if s := ungated(key); s != "" && !gated {
+		return s
+	}
+	if a, isAdded := additionOf(key); isAdded && gated {
+		return "it may stand " + a.where.String()
+	}
+	if meant := ofDagu(key); meant != "" && gated {
+		return key + " is Dagu's: write " + meant
+	}
+	if _, remedy := slip(key, known, c.language.Level, c.place(index)); remedy != "" {
+		return remedy
+	}
+	if near := param.Nearest(key, known); near != "" || slices.Contains(known, "_"+key) {
+		return "" // the message asks whether that one is meant
+	}
+	if !strings.HasPrefix(key, "_") {
+		return unmarkedHint(key, v)
+	}
+	return "this is a group: a task that runs something has an operator, such as `sh>:`"
 }
 
 // unmarkedHint says how a key of a group is written that is neither marked as a task nor as an operator.

@@ -88,6 +88,8 @@ func TestLoadErrors(t *testing.T) {
 		{"empty", map[string]string{"main.dig": ""}, "main.dig:1:1: Expected object to load Config but got null"},
 		{"list", map[string]string{"main.dig": "- a\n"}, `main.dig:1:1: Expected object to load Config but got ["a"]`},
 		{"unknown key", map[string]string{"main.dig": "+a: {}\nschedul: {}\n"}, "main.dig:2:1: Workflow 'main' includes unknown keys: [schedul]\n  'schedul': did you mean [schedule]?"},
+		{"slips of keys with the gate", map[string]string{"main.dig": "_defalts: {}\n_timout: 3m\n+a: {}\n"}, "main.dig:1:1: Workflow 'main' includes unknown keys: [_defalts, _timout]\n  '_defalts': did you mean [_defaults]? '_defaults' is a zerodag key: put `zerodag: 1` at the top of the file"},
+		{"two letters that changed places in a group", map[string]string{"main.dig": "zerodag: 1\n+g: {_fi: true, +a: {}}\n"}, "main.dig:2:6: +main+g contains invalid keys: '_fi' (did you mean [_if]?)"},
 		{"operator on top", map[string]string{"main.dig": "echo>: x\n"}, "main.dig:1:1: Workflow 'main' includes unknown keys: [echo>]\n  an operator belongs into a task"},
 		{"number as a task", map[string]string{"main.dig": "+1: {}\n"}, "main.dig:1:1: Workflow 'main' includes unknown keys: [1]\n  the name of a task starts with + (quote it"},
 		{"generated name", map[string]string{"main.dig": "+a^b: {}\n"}, "main.dig:1:1: task name must not contain ^ character"},

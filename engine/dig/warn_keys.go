@@ -133,6 +133,9 @@ func (c *critic) steering(place []string, task, operator, key string, v param.Va
 		if near := param.Nearest(key, slices.Concat(TaskKeys(), own)); near != "" {
 			hint = "did you mean " + near + "?"
 		}
+		if near := behindGate(key, slices.Concat(TaskKeys(), own), AtTask|AtGroup); near != "" && c.level == 0 {
+			hint = "did you mean " + near + "? " + gateHint(near)
+		}
 		c.warn(place, task, hint, "%s is not read by anybody", key)
 	}
 }

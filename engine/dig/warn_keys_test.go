@@ -38,6 +38,8 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {sh>: x, _rety: 3}":                                             "main.dig:1:14: _rety is not read by anybody (task +main+a)\n  did you mean _retry?",
 		"+a:\n  - sh>: echo first\n  - sh>: echo second":                     "main.dig:1:1: sh> is in this list more than once, and only the last one counts (task +main+a)\n  write the steps as tasks of their own: `+first:`",
 		"+a:\n  - {_export: {x: 1}}\n  - {+b: {sh>: x}}\n  - {+b: {sh>: y}}": "+b is in this list more than once",
+		"+a: {sh>: x, _timout: 3m}":                                          "main.dig:1:14: _timout is not read by anybody (task +main+a)\n  did you mean _timeout? '_timeout' is a zerodag key: put `zerodag: 1` at the top of the file",
+		"+a: {sh>: x, _fi: true}":                                            "did you mean _if? '_if' is a zerodag key",
 		"+a: {sh>: x, _paralell: true}":                                      "_paralell is not read by anybody (task +main+a)\n  did you mean _parallel?",
 		"+a: {sh>: x, _zzzzzzz: true}":                                       "_zzzzzzz is not read by anybody (task +main+a)\n  keys of a task that begin with _ are _export, ",
 		"+a: {sh>: x, _retry: {limt: 3}}":                                    "main.dig:1:23: limt of _retry is not read by anybody (task +main+a)\n  did you mean limit?",

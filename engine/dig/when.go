@@ -40,7 +40,7 @@ func scheduleFaults(w Workflow) (unused, wrong []problem) {
 	for _, u := range schedule.UnusedKeys(config, gated) {
 		if len(unused) < maxListed {
 			unused = append(unused, problem{path: append(at[:1:1], u.Key), Error: Error{
-				Message: "Parameter '" + u.Key + "' is not used at schedule.", Hint: unusedHint(u)}})
+				Message: "Parameter '" + u.Key + "' is not used at schedule.", Hint: unusedHint(u, gated)}})
 		}
 	}
 	if kind := addedKind(config); kind != "" && !gated {
@@ -68,14 +68,16 @@ func addedKind(config *param.Map) string {
 	return ""
 }
 
-func unusedHint(u schedule.Unused) string {
+func unusedHint(u schedule.Unused, gated bool) string {
 	switch {
 	case slices.Contains(schedule.AddedKeys(), u.Key):
 		return gateHint(u.Key)
 	case strings.HasPrefix(u.Key, "+"), strings.HasPrefix(u.Key, "_"), u.Key == "!include":
 		return "tasks and _export do not belong below schedule: check the indentation"
+	case len(u.Near) > 0 && !gated && slices.Contains(schedule.AddedKeys(), u.Near[0]):
+		return asked(u.Near...) + " " + gateHint(u.Near[0])
 	case len(u.Near) > 0:
-		return "did you mean [" + strings.Join(u.Near, ", ") + "]?"
+		return asked(u.Near...)
 	case strings.HasSuffix(u.Key, ">"):
 		return "a workflow has one schedule: remove the other"
 	}

@@ -294,8 +294,8 @@ func TestDuration(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	t.Parallel()
-	for key, want := range map[string]string{"ehco": "echo", "forech": "for_each", "x": "", "_paralel": "_parallel"} {
-		if got := strings.Join(param.Suggest(key, []string{"echo", "for_each", "_parallel"}), " "); got != want {
+	for key, want := range map[string]string{"ehco": "echo", "forech": "for_each", "x": "", "_paralel": "_parallel", "_fi": "_if", "_fx": "", "fi_": "", "a": ""} {
+		if got := strings.Join(param.Suggest(key, []string{"echo", "for_each", "_parallel", "_if", "b"}), " "); got != want {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
@@ -304,8 +304,8 @@ func TestSuggest(t *testing.T) {
 // TestNearest proves that two letters that changed places are one slip, and that a key of another length is none.
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	for key, want := range map[string]string{"dokcer": "docker", "contnet": "content", "dcoker": "docker", "docker": "", "dock": "", "dockers": "docker", "rekcod": "", "": "", "metod": "method"} {
-		if got := param.Nearest(key, []string{"content", "docker", "method", "to"}); got != want {
+	for key, want := range map[string]string{"dokcer": "docker", "contnet": "content", "dcoker": "docker", "docker": "", "dock": "", "dockers": "docker", "rekcod": "", "": "", "metod": "method", "_fi": "_if", "_fx": "", "_if": "", "ot": ""} {
+		if got := param.Nearest(key, []string{"content", "docker", "method", "to", "_if"}); got != want {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}

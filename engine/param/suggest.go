@@ -1,15 +1,20 @@
 package param
 
 // Suggest returns the candidates that key may be a misspelling of, in their order: at
-// most half of a candidate's letters may differ (the original's rule).
+// most half of a candidate's letters may differ (the original's rule), or two neighbours changed places.
 func Suggest(key string, candidates []string) []string {
 	var near []string
 	for _, c := range candidates {
-		if limit := len(c) / 2; len(key)-len(c) <= limit && distance(key, c, false) <= limit {
+		if limit := len(c) / 2; len(key)-len(c) <= limit && (swapped(key, c) || distance(key, c, false) <= limit) {
 			near = append(near, c)
 		}
 	}
 	return near
+}
+
+// swapped says whether two words differ by two neighbours alone that changed places, the most common slip of all.
+func swapped(a, b string) bool {
+	return len(a) == len(b) && distance(a, b, false) == 2 && distance(a, b, true) == 1
 }
 
 // distance counts the insertions, deletions and replacements that turn a into b; with exchanges, two neighbours that
@@ -41,13 +46,16 @@ func distance(a, b string, exchanges bool) int {
 const longestWord = 100
 
 // Nearest returns the candidate that key is most likely a slip of: no more than a quarter of its
-// letters differ, so that a key of the user's own is none. "" when there is none, or when key is
-// a candidate itself.
+// letters differ, so that a key of the user's own is none; of one with three letters two may have changed places. "" when there
+// is none, or when key is a candidate itself.
 func Nearest(key string, candidates []string) string {
 	best, least := "", 0
 	for _, c := range candidates {
 		if c == key {
 			return ""
+		}
+		if len(c) == 3 && best == "" && swapped(key, c) {
+			best, least = c, 1
 		}
 		if len(c) < 4 || len(c) > longestWord || len(key) > len(c)+len(c)/4 || len(key) < len(c)-len(c)/4 {
 			continue

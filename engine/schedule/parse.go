@@ -71,7 +71,7 @@ func kindOf(config *param.Map) (kind string, command param.Value, err error) {
 // Unused is a key below `schedule:` that is never read.
 type Unused struct {
 	Key  string
-	Near []string // keys that it may be a misspelling of
+	Near []string // keys that it may be a misspelling of; one of AddedKeys where that is nearest, also in a file that may not have them
 }
 
 // UnusedKeys lists the keys that are never read; none when the type of the schedule is not known. added says that the
@@ -92,9 +92,14 @@ func UnusedKeys(config *param.Map, added bool) (list []Unused) {
 		used = append(used, AddedKeys()...)
 	}
 	for _, key := range config.Keys() {
-		if !slices.Contains(used, key) {
-			list = append(list, Unused{key, param.Suggest(key, used)})
+		if slices.Contains(used, key) {
+			continue
 		}
+		near := param.Suggest(key, used)
+		if nearest := param.Nearest(key, slices.Concat(used, AddedKeys())); !added && slices.Contains(AddedKeys(), nearest) {
+			near = []string{nearest}
+		}
+		list = append(list, Unused{key, near})
 	}
 	return list
 }
