@@ -15,14 +15,14 @@ import (
 func TestKeysThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	known := Known{
-		Operators: []string{"sh", "http", "py", "if", "loop", "for_each", "for_range", "td_for_each", "echo", "own"},
+		Operators: []string{"sh", "http", "py", "if", "loop", "for_each", "for_range", "td_for_each", "echo", "own", "switch"},
 		Missing: func(name string) string {
 			return map[string]string{"td": "Digdag has it"}[name]
 		},
 		Parameters: func(operator string) []string {
-			return map[string][]string{"sh": {"shell", "sandbox", "docker", "_env"}, "http": {"method", "timeout", "content"}, "if": {"_do", "_else_do"}, "loop": {"_do"}}[operator]
+			return map[string][]string{"sh": {"shell", "sandbox", "docker", "_env"}, "http": {"method", "timeout", "content"}, "if": {"_do", "_else_do"}, "loop": {"_do"}, "switch": BranchKeys()}[operator]
 		},
-		BuiltIn:  []string{"sh", "http", "py", "if", "loop", "td_for_each"},
+		BuiltIn:  []string{"sh", "http", "py", "if", "loop", "td_for_each", "switch"},
 		Exported: []string{"docker", "http", "mail", "python"},
 		Below:    map[string][]string{"docker": {"image"}, "sandbox": {"timeout", "memory"}},
 		Syntax: func(text string) error {
@@ -73,6 +73,9 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {loop>: 2, _do: {sh>: x}, _else_do: {sh>: y}}":                     "_else_do is not read by loop>: nobody runs its tasks",
 		"+a: {loop>: 2}":                                                        "main.dig:1:6: loop> has no _do and will fail: there is nothing to run (task +main+a)\n  write `_do:`",
 		"+a: {td_for_each>: q.sql, do: {sh>: x}}":                               "main.dig:1:27: do holds tasks that nobody runs (task +main+a)\n  did you mean _do?",
+		"+a: {switch>: x}":                                                      "main.dig:1:6: switch> needs the tasks of its cases below '_cases' (task +main+a)\n  write the tasks of each case below it",
+		"+a: {switch>: x, _cases: [1], _default: {+b: {sh>: x}}}":               "main.dig:1:18: switch> needs the tasks of its cases below '_cases' (task +main+a)",
+		"zerodag: 1\n+a: {loop>: 2, _do: {+b: {switch>: x, _cases: '${y}'}}}":   "main.dig:2:39: switch> needs the tasks of its cases below '_cases' (task +main+a^sub+b)",
 		"+a: {td_for_each>: q.sql}":                                             "main.dig:1:6: td_for_each> has no _do and will fail: there is nothing to run (task +main+a)",
 		"+a: {sh>: x, _retry: -1}":                                              "_retry is -1: nothing is tried again (task +main+a)",
 		"+a: {sh>: x, _retry: {limit: 1, interval: -3}}":                        "main.dig:1:33: interval of _retry is -3, less than 0 (task +main+a)",
@@ -114,6 +117,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {sh>: \"sleep ${timeout}\", timeout: 10}":                                                             "",
 		"+a: {py>: m.f, timeout: 10, metod: 1}":                                                                    "",
 		"+a: {http>: \"http://x\", timeout: 10, _retry: 3}":                                                        "",
+		"_export: {_cases: {a: {sh>: x}}}\n+a: {switch>: x}":                                                       "",
 		"+a: {sh>: x, _retry: \"${n}\"}":                                                                           "",
 	} {
 		list := Warnings(mapSource(map[string]string{"main.dig": text}), []string{"main.dig"}, known)

@@ -164,6 +164,11 @@ func (c *critic) bodies(at []string, task, operator, key string, config *param.M
 	if !slices.Contains(c.known.BuiltIn, operator) {
 		return
 	}
+	if operator == "switch" && !c.exports.Has("_cases") {
+		caseFaults(config, func(path []string, message, hint string) {
+			c.warn(slices.Concat(at, path), task, hint, "%s", message)
+		})
+	}
 	for _, body := range []string{"_do", "_else_do"} {
 		if config.Has(body) && !(runs && (body == "_do" || operator == "if")) {
 			c.warn(append(slices.Clone(at), body), task, "move them into a task of their own, behind this one", "%s is not read by %s>: nobody runs its tasks", body, operator)
