@@ -9,6 +9,7 @@ import (
 	"zerodag/engine/schedule"
 	"zerodag/internal/client"
 	"zerodag/internal/files"
+	"zerodag/internal/host"
 )
 
 // change is one thing that a push changes.
@@ -123,6 +124,9 @@ func (c *pushCommand) showChanges(ctx context.Context, folder files.Project, p c
 	if err != nil {
 		return err
 	}
+	if err := c.findPools(ctx, folder, workflows, p.Project); err != nil {
+		return err
+	}
 	from := p.From
 	if from.IsZero() {
 		from = time.Now()
@@ -139,6 +143,36 @@ func (c *pushCommand) showChanges(ctx context.Context, folder files.Project, p c
 		return nil
 	}
 	return c.show(list, func(printer) {})
+}
+
+// findPools fails as the push would where tasks name pools that there are not. A server that cannot say which there are is older
+// than pools, or is Digdag's, and the push will tell.
+func (c *pushCommand) findPools(ctx context.Context, folder files.Project, workflows []dig.Workflow, project string) error {
+	named := dig.NamedPools(folder.Source, workflows)
+	if len(named) == 0 {
+		return nil
+	}
+	pools, err := c.Pools(ctx)
+	if client.IsMissing(err) {
+		return nil
+	}
+	if err != nil {
+		c.hint("Whether there are the pools that tasks name could not be asked: %v", err)
+		return nil
+	}
+	there := map[string]bool{}
+	for _, p := range pools {
+		if p.Project == nil || p.Project.Name == project {
+			there[p.Name] = true
+		}
+	}
+	var missing []string
+	for _, p := range named {
+		if !there[p.Name] {
+			missing = append(missing, p.Name)
+		}
+	}
+	return dig.MissingPools(named, missing, host.NoPool)
 }
 
 // expected is when schedules will run next, as far as can be known here: one that stays

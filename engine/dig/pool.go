@@ -2,7 +2,6 @@ package dig
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -151,50 +150,6 @@ func readPoolName(below []string, v param.Value, p *Pool, open bool, report func
 		report(below, "the name of a pool has 1 to 100 letters, digits, and - _ . which it must not begin with: "+sample(v), poolForm)
 	}
 	p.Name = text
-}
-
-// NamedPools are the pools that tasks of a workflow ask for by a name that the text says, and that somebody has to make, ascending. A file without `zerodag: 1` asks
-// for none.
-func NamedPools(config *param.Map) []string {
-	names := map[string]bool{}
-	if language, _ := Gate(config); language.Level > 0 {
-		namedPools(config, names)
-	}
-	return slices.Sorted(maps.Keys(names))
-}
-
-func namedPools(v param.Value, names map[string]bool) {
-	switch x := v.(type) {
-	case []param.Value:
-		for _, e := range x {
-			namedPools(e, names)
-		}
-	case *param.Map:
-		if v, there := x.Get("_pool"); there {
-			list, isList := v.([]param.Value)
-			if !isList {
-				list = []param.Value{v}
-			}
-			for _, v := range list {
-				var p Pool
-				readPool(v, &p, true, func([]string, string, string) {})
-				m, _ := v.(*param.Map)
-				if p.Name != "" && !m.Has("limit") && !strings.Contains(p.Name, "${") {
-					names[p.Name] = true
-				}
-			}
-		}
-		for key, v := range x.All() {
-			switch cases, _ := v.(*param.Map); {
-			case key == "_cases" && holdsTasks(x, key):
-				for _, body := range cases.All() {
-					namedPools(body, names)
-				}
-			case strings.HasPrefix(key, "+") || holdsTasks(x, key):
-				namedPools(v, names)
-			}
-		}
-	}
 }
 
 // poolsInside looks for tasks that ask for slots below a group which has some, and may not, and for groups that may have none, as

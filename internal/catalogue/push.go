@@ -69,7 +69,7 @@ func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive 
 	if err := c.findPools(ctx, push); err != nil {
 		return host.Project{}, err
 	}
-	return c.publish(ctx, push, key, sum)
+	return c.publish(ctx, push.Push, key, sum)
 }
 
 // Uploaded is an archive that a client put among the blobs past the API.
@@ -112,7 +112,7 @@ func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (h
 	if err != nil {
 		return host.Project{}, err
 	}
-	p, err := c.publish(ctx, push, key, sum)
+	p, err := c.publish(ctx, push.Push, key, sum)
 	var user *host.Error
 	if errors.As(err, &user) && user.Code == host.Conflict { // perhaps with another call for this upload
 		if same, found, e := c.pushed(ctx, r, key); found || e != nil {
@@ -163,16 +163,22 @@ func (c pushing) keepArchive(ctx context.Context, key string, archive io.Reader,
 	return sum.Sum(nil), nil
 }
 
+// checkedPush is a push whose archive was read.
+type checkedPush struct {
+	host.Push
+	pools []dig.NamedPool // that its tasks ask for
+}
+
 // readPush checks an archive and says what it makes of the project.
-func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (host.Push, error) {
+func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (checkedPush, error) {
 	content, err := c.o.Unpack(ctx, key)
 	if err != nil {
-		return host.Push{}, userError(err)
+		return checkedPush{}, userError(err)
 	}
 	defer content.Close() //nolint:errcheck // it was read, or the reading failed
 	workflows, err := dig.Load(content.Read, content.Workflows())
 	if err != nil {
-		return host.Push{}, userError(err)
+		return checkedPush{}, userError(err)
 	}
 	push := host.Push{Site: r.Site, Project: r.Project, Workflows: workflows, Schedules: map[string]host.NextTimes{},
 		Revision: host.Revision{Name: r.Revision, CreatedAt: c.o.Now().UTC(), UserInfo: r.UserInfo}}
@@ -186,11 +192,11 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (host.
 	}
 	for _, w := range workflows {
 		if err := checkName("workflow", w.Name); err != nil {
-			return host.Push{}, err
+			return checkedPush{}, err
 		}
 		s, err := scheduleOf(w.Config, w.Zone)
 		if err != nil {
-			return host.Push{}, userError(err)
+			return checkedPush{}, userError(err)
 		}
 		if s != nil {
 			push.Schedules[w.Name] = timesAfterPush(s, from, r.ClearAll || clear[w.Name])
@@ -199,35 +205,32 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (host.
 	}
 	for _, name := range r.Clear {
 		if clear[name] {
-			return host.Push{}, host.Invalidf("%s does not exist", name)
+			return checkedPush{}, host.Invalidf("%s does not exist", name)
 		}
 	}
-	return push, nil
+	return checkedPush{push, dig.NamedPools(content.Read, workflows)}, nil
 }
 
 // findPools refuses a project whose tasks name pools that there are not: neither for the site nor for the project. Projects
 // that name none cost no request.
-func (c pushing) findPools(ctx context.Context, push host.Push) error {
+func (c pushing) findPools(ctx context.Context, push checkedPush) error {
 	var names []string
-	for _, w := range push.Workflows {
-		names = append(names, dig.NamedPools(w.Config)...)
+	for _, p := range push.pools {
+		names = append(names, p.Name)
 	}
 	slices.Sort(names)
 	names, err := c.missingPools(ctx, host.PoolRef{Site: push.Site}, slices.Compact(names))
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	id, err := c.projectID(ctx, push)
+	id, err := c.projectID(ctx, push.Push)
 	if err == nil && id != 0 {
 		names, err = c.missingPools(ctx, host.PoolRef{Site: push.Site, Project: id}, names)
 	}
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	for i, name := range names {
-		names[i] = host.NoPool(name)
-	}
-	return host.Invalidf("%s", strings.Join(names, "\n"))
+	return userError(dig.MissingPools(push.pools, names, host.NoPool))
 }
 
 // missingPools are those of the names that no pool has, of a site or a project.

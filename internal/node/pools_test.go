@@ -198,8 +198,11 @@ func TestPoolAtPush(t *testing.T) {
 			"+g:\n  _error: {_pool: d, work>: x}\n  +x: {_pool: '${name}', work>: x}\n+l: {_pool: {name: none, limit: 2}, work>: x}\n+o:\n  http>: x\n  content: {_pool: none}\n"
 		other := "zerodag: 1\n_defaults: {_pool: a}\n+x: {work>: x}\n_finally: {_pool: {name: e, wait: 1h}, work>: x}\n"
 		var says []string
-		for _, name := range []string{"5", "a", "b", "c", "d", "e"} {
-			says = append(says, host.NoPool(name))
+		for _, one := range []struct{ place, name, task string }{
+			{"main.dig:3:11", "a", "+main+a"}, {"main.dig:5:9", "b", "+main+a^sub"}, {"main.dig:10:12", "c", "+main+s^sub+y"}, {"main.dig:11:14", "5", "+main+s^sub"},
+			{"main.dig:13:12", "d", "+main+g^error"}, {"other.dig:3:1", "a", "+other+x"}, {"other.dig:4:20", "e", "+other^finally"},
+		} {
+			says = append(says, fmt.Sprintf("%s: %s (task %s)", one.place, host.NoPool(one.name), one.task))
 		}
 		want(t, "refused", refused(p, "main.dig", text, "other.dig", other), strings.Join(says, "\n"))
 		list, err := p.Projects(t.Context(), host.ProjectQuery{})

@@ -1,0 +1,116 @@
+package dig
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// NamedPool is a pool that a task asks for by a name that the text says, and that somebody has to make.
+type NamedPool struct {
+	Name string
+	path []string
+	at   Error // where the task asks; without a message
+}
+
+// NamedPools are those of all tasks of some workflows, of which read has the files. A file without `zerodag: 1` asks for none.
+func NamedPools(read Source, workflows []Workflow) []NamedPool {
+	var all []NamedPool
+	for _, w := range workflows {
+		if language, _ := Gate(w.Config); language.Level == 0 {
+			continue
+		}
+		var found poolSearch
+		found.task("+"+w.Name, nil, w.Config)
+		if len(found) > 0 { // the file of any other one is not read again
+			found.place(read, w.Name+suffix)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// MissingPools says of each task that asks for a pool which is missing what message says of that pool; nil where none is.
+func MissingPools(pools []NamedPool, missing []string, message func(pool string) string) error {
+	var list Errors
+	for _, p := range pools {
+		if slices.Contains(missing, p.Name) {
+			p.at.Message = message(p.Name)
+			list = append(list, p.at)
+		}
+	}
+	err := list.asError()
+	if len(list) > maxReported {
+		return list[:maxReported]
+	}
+	return err
+}
+
+// poolSearch collects the pools that tasks name.
+type poolSearch []NamedPool
+
+// place says where in its file, or one that it includes, each of them is named.
+func (s poolSearch) place(read Source, file string) {
+	p := newProject(read)
+	raw := p.workflow(file)
+	for i := range s {
+		at := p.find(raw, s[i].path)
+		s[i].at.File, s[i].at.Line, s[i].at.Column = at.file, at.line, at.column
+		if at.file == "" {
+			s[i].at.File = file
+		}
+	}
+}
+
+// task looks at a task, which stands at a path of keys, and at all below it.
+func (s *poolSearch) task(name string, path []string, v param.Value) {
+	switch x := v.(type) {
+	case []param.Value:
+		for _, e := range x {
+			s.task(name, path, e)
+		}
+	case *param.Map:
+		s.ask(name, path, x)
+		for key, v := range x.All() {
+			at := append(slices.Clone(path), key)
+			switch cases, _ := v.(*param.Map); {
+			case key == "_cases" && holdsTasks(x, key):
+				for of, body := range cases.All() {
+					s.task(name+"^sub", append(slices.Clone(at), of), body)
+				}
+			case strings.HasPrefix(key, "+"):
+				s.task(name+key, at, v)
+			case slices.Contains([]string{"_do", "_else_do", "_default"}, key) && holdsTasks(x, key):
+				s.task(name+"^sub", at, v)
+			case holdsTasks(x, key):
+				s.task(name+"^"+key[1:], at, v)
+			}
+		}
+	}
+}
+
+// ask adds what `_pool` of a task names.
+func (s *poolSearch) ask(task string, path []string, config *param.Map) {
+	v, there := config.Get("_pool")
+	if !there {
+		return
+	}
+	list, isList := v.([]param.Value)
+	if !isList {
+		list = []param.Value{v}
+	}
+	for i, v := range list {
+		var p Pool
+		readPool(v, &p, true, func([]string, string, string) {})
+		if m, _ := v.(*param.Map); p.Name == "" || m.Has("limit") || strings.Contains(p.Name, "${") {
+			continue
+		}
+		at := append(slices.Clone(path), "_pool")
+		if isList {
+			at = append(at, strconv.Itoa(i))
+		}
+		*s = append(*s, NamedPool{Name: p.Name, path: append(at, "name"), at: Error{Task: task}})
+	}
+}
