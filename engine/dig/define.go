@@ -1,6 +1,7 @@
 package dig
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,7 +100,8 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []prob
 		w.Config = withDefaults(w.Config, read)
 	}
 	if len(unknown) > 0 {
-		fail(unknown[0], unknownKeyHint(raw, unknown, known, level), fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
+		fail(unknown[0], "", fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
+		explainKeys(&problems[len(problems)-1], raw, unknown, known, level)
 	}
 	return w, problems
 }
@@ -107,26 +109,37 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []prob
 // maxListed bounds how many wrong keys one message lists.
 const maxListed = 20
 
-// unknownKeyHint explains the first of some wrong keys that an explanation is known for.
-func unknownKeyHint(raw *param.Map, unknown, known []string, level int) string {
-	for _, key := range unknown {
-		if s := ungated(key); s != "" && level == 0 {
-			return s
-		}
-		if s, remedy := slip(key, known, level, AtTop); s != "" {
-			return strings.TrimSuffix("'"+key+"': "+s+" "+remedy, " ")
-		}
-		if strings.Contains(key, "\u00a0") {
-			return "there is a no-break space before '" + strings.TrimSpace(strings.Trim(key, "\u00a0")) + "', which only looks like a blank: replace it by a blank"
-		}
-		if isTask(raw.Map(key)) {
-			return "'" + key + "' holds a task, and the name of a task begins with +: write `" + marked(key) + ":`"
-		}
-		if strings.HasSuffix(key, ">") {
-			return "an operator belongs into a task: put `" + key + "` under a key such as `+run:`"
-		}
+// explainKeys gives a problem the explanation of the first wrong key that one is known for, and the further keys their own.
+func explainKeys(p *problem, raw *param.Map, unknown, known []string, level int) {
+	hints := make([]string, len(unknown))
+	for i, key := range unknown {
+		hints[i] = unknownKeyHint(raw, key, known, level)
+		p.Hint = cmp.Or(p.Hint, hints[i])
 	}
-	return "the name of a task starts with + (quote it when it is a number: \"+1\"); parameters belong under _export"
+	p.Hint = cmp.Or(p.Hint, "the name of a task starts with + (quote it when it is a number: \"+1\"); parameters belong under _export")
+	for i := 1; i < len(unknown); i++ {
+		p.also = append(p.also, furtherKey(unknown[i], hints[i], p.Hint))
+	}
+}
+
+// unknownKeyHint explains a wrong key; "" where nothing is known of it.
+func unknownKeyHint(raw *param.Map, key string, known []string, level int) string {
+	if s := ungated(key); s != "" && level == 0 {
+		return s
+	}
+	if s, remedy := slip(key, known, level, AtTop); s != "" {
+		return strings.TrimSuffix("'"+key+"': "+s+" "+remedy, " ")
+	}
+	if strings.Contains(key, "\u00a0") {
+		return "there is a no-break space before '" + strings.TrimSpace(strings.Trim(key, "\u00a0")) + "', which only looks like a blank: replace it by a blank"
+	}
+	if isTask(raw.Map(key)) {
+		return "'" + key + "' holds a task, and the name of a task begins with +: write `" + marked(key) + ":`"
+	}
+	if strings.HasSuffix(key, ">") {
+		return "an operator belongs into a task: put `" + key + "` under a key such as `+run:`"
+	}
+	return ""
 }
 
 // exportOf returns the workflow's exports, with the working directory of its folder.

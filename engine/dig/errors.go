@@ -115,7 +115,23 @@ const maxReported = 100
 // problem is an Error whose place is still a path of keys from the workflow's root.
 type problem struct {
 	path []string
+	also []further
 	Error
+}
+
+// further is another key of the mapping that a problem is in, which its message names too. The message is one, as in the original, and its
+// place is that of the first key.
+type further struct{ key, hint string }
+
+// furtherKey is a further key with its own hint, unless that was told of the message.
+func furtherKey(key, hint, told string) further {
+	switch {
+	case hint == "" || hint == told:
+		hint = "'" + key + "'"
+	case !strings.Contains(hint, key):
+		hint = "'" + key + "': " + hint
+	}
+	return further{key, hint}
 }
 
 // unplaced turns problems of a config without file into Errors.

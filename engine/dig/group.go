@@ -37,8 +37,8 @@ func (c *compiler) group(index int, config, local *param.Map, s shape) {
 }
 
 func (c *compiler) checkGroupKeys(index int, local *param.Map) {
-	var faults []string
-	first, known := "", GroupKeys()
+	var wrong, faults []string
+	known := GroupKeys()
 	if c.language.Level > 0 {
 		known = append(known, AddedKeys(c.place(index))...)
 	}
@@ -50,14 +50,17 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 		if s, _ := slip(key, known, c.language.Level, c.place(index)); s != "" {
 			fault += " (" + s + ")"
 		}
-		if len(faults) == 0 {
-			first = key
-		}
-		faults = append(faults, fault)
+		wrong, faults = append(wrong, key), append(faults, fault)
 	}
-	if len(faults) > 0 {
-		c.fail(index, []string{first}, c.groupKeyHint(index, first, valueOf(local, first), known),
-			"%s contains invalid keys: %s", c.nodes[index].Name, strings.Join(faults, ", "))
+	if len(wrong) == 0 {
+		return
+	}
+	hint := func(key string) string { return c.groupKeyHint(index, key, valueOf(local, key), known) }
+	told := hint(wrong[0])
+	c.fail(index, wrong[:1], told, "%s contains invalid keys: %s", c.nodes[index].Name, strings.Join(faults, ", "))
+	p := &c.problems[len(c.problems)-1]
+	for _, key := range wrong[1:min(len(wrong), maxListed)] {
+		p.also = append(p.also, furtherKey(key, hint(key), told))
 	}
 }
 

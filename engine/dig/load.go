@@ -177,9 +177,21 @@ func (p *project) located(file string, raw *param.Map, problems []problem) (list
 		if e.File == "" {
 			e.File = file
 		}
+		for _, other := range one.also {
+			e.Hint = strings.TrimPrefix(e.Hint+"\n  "+p.furtherPlace(raw, one.path, other), "\n  ")
+		}
 		list = append(list, e)
 	}
 	return list
+}
+
+// furtherPlace says where another key stands beside the one at a path.
+func (p *project) furtherPlace(raw *param.Map, path []string, other further) string {
+	at := p.find(raw, append(slices.Clone(path[:len(path)-1]), other.key))
+	if at.line == 0 {
+		return other.hint
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", fileText(at.file), at.line, at.column, other.hint)
 }
 
 // find walks down a path of keys and returns the place of the last one that is there.
