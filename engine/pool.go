@@ -305,6 +305,18 @@ func (s *State) priorityOf(t *Task) int {
 	return s.priority
 }
 
+// ComputedPriorityOf is the nearest `_priority` of a task where that is computed: whoever prepares the task evaluates it. "" where it is a word, or
+// there is none.
+func (s *State) ComputedPriorityOf(id TaskID) string {
+	for t := s.Task(id); t != nil; t = s.Task(t.Parent) {
+		if _, there := dig.PriorityOf(t.Config); t.Level == 0 || !there && dig.ComputedPriority(t.Config) == "" {
+			continue
+		}
+		return dig.ComputedPriority(t.Config)
+	}
+	return ""
+}
+
 // Priority is what the start of the attempt said: -2 to 2, the higher one goes first.
 func (s *State) Priority() int { return s.priority }
 

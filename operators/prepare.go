@@ -2,6 +2,7 @@ package operators
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"zerodag/engine"
@@ -63,8 +64,35 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 		if prepared.Pools, err = dig.ParsePools(value); err != nil {
 			return nil, err
 		}
+		if err := j.prioritize(ctx, e, vars, prepared.Pools); err != nil {
+			return nil, err
+		}
 	}
 	return prepared, nil
+}
+
+// prioritize says how important the task is in the lines of its pools, as far as these do not say it themselves, where that is computed.
+func (j *Job) prioritize(ctx context.Context, e Evaluator, vars *param.Map, pools []dig.Pool) error {
+	if j.Priority == "" || !slices.ContainsFunc(pools, func(p dig.Pool) bool { return !p.Given }) {
+		return nil
+	}
+	const key = "_priority"
+	all, err := e.Eval(ctx, param.Merge(vars, param.New(key, j.Priority)), vars, j.Scope)
+	if err != nil {
+		return err
+	}
+	v, _ := all.Get(key)
+	word, _ := v.(string)
+	priority, known := dig.ParsePriority(word)
+	if !known {
+		return param.Errorf("'%s' cannot be %s: %s", key, param.Text(v), dig.PriorityForm)
+	}
+	for i := range pools {
+		if p := &pools[i]; !p.Given {
+			p.Priority, p.Given = priority, true
+		}
+	}
+	return nil
 }
 
 // called holds what a file that call> runs sees against its `params`; nil when it has none.

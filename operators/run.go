@@ -31,7 +31,8 @@ type Job struct {
 	EnvFiles []param.Value
 	Vars     *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
 	Scope    expr.Scope
-	Cancel   bool // the attempt was killed: clean up, do not run
+	Cancel   bool   // the attempt was killed: clean up, do not run
+	Priority string // the nearest `_priority`, where it is computed; "" where it is not
 	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
 	Prepare bool
 	Ends    bool            // of such a run: it finds out what `outputs` of the file come to, after all tasks

@@ -108,6 +108,10 @@ func (c *compiler) added(index int, config *param.Map) {
 			c.fail(index, []string{key}, hint, "'%s' is not read by anybody", key)
 		}
 	}
+	if at == AtTop && ComputedPriority(config) != "" {
+		c.fail(index, []string{priorityKey}, "write it at groups or tasks, or say it in a start: `zerodag start --priority high`",
+			"'%s' at the top of a file is for the attempt, too, before anything is evaluated", priorityKey)
+	}
 	operatorFaults(OperatorOf(config), config, func(path []string, message, hint string) {
 		c.fail(index, path, hint, "%s", message)
 	})

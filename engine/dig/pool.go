@@ -116,7 +116,7 @@ func readPool(v param.Value, p *Pool, open bool, report func(below []string, mes
 			p.Slots = int(n)
 		case "priority":
 			if p.Priority, p.Given = ParsePriority(text); !p.Given {
-				report([]string{key}, "there is no priority "+sample(v), priorityForm)
+				report([]string{key}, "there is no priority "+sample(v), PriorityForm)
 			}
 		case "limit":
 			n, err := param.AsWhole(key, v)

@@ -2,7 +2,6 @@ package dig
 
 import (
 	"slices"
-	"strings"
 
 	"zerodag/engine/param"
 )
@@ -13,7 +12,8 @@ const priorityKey = "_priority"
 // priorities are the words for them, the lowest first.
 func priorities() []string { return []string{"lowest", "low", "normal", "high", "highest"} }
 
-const priorityForm = "write one of lowest, low, normal, high, highest"
+// PriorityForm is what is told to who wrote no priority.
+const PriorityForm = "write one of lowest, low, normal, high, highest"
 
 // ParsePriority reads a word for a priority: -2 to 2, the higher one goes first.
 func ParsePriority(word string) (int, bool) {
@@ -31,15 +31,20 @@ func PriorityOf(config *param.Map) (int, bool) {
 	return ParsePriority(word)
 }
 
-// checkPriority wants a word, as written.
+// ComputedPriority is what `_priority` of a task's config comes to when the task asks for slots; "" where it says nothing, or a word.
+func ComputedPriority(config *param.Map) string {
+	v, _ := config.Get(priorityKey)
+	if text, _ := v.(string); computed(text) {
+		return text
+	}
+	return ""
+}
+
+// checkPriority wants a word, or what may come to one.
 func checkPriority(key string, v param.Value, report func([]string, string, string)) {
 	word, _ := v.(string)
-	if _, known := ParsePriority(word); known {
+	if _, known := ParsePriority(word); known || computed(word) {
 		return
 	}
-	hint := priorityForm
-	if strings.Contains(word, "${") {
-		hint += "; ${...} is not evaluated here, but in `_pool: {name: NAME, priority: ...}`"
-	}
-	report(nil, "'"+key+"' cannot be "+sample(v), hint)
+	report(nil, "'"+key+"' cannot be "+sample(v), PriorityForm)
 }

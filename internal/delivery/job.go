@@ -46,7 +46,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		EnvFiles: files,
 		Vars:     l.state.ParamsOf(t.ID),
 		Scope:    expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: execution.Seed(id)},
-		Cancel:   t.Cancel, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
+		Cancel:   t.Cancel, Priority: l.state.ComputedPriorityOf(t.ID), Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
 	}}
 }
 

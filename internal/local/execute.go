@@ -51,7 +51,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		EnvFiles: files,
 		Vars:     vars,
 		Scope:    expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
-		Cancel:   t.Cancel, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
+		Cancel:   t.Cancel, Priority: a.State.ComputedPriorityOf(t.ID), Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
 
 		EvalStored: a.evalStored,
 	}

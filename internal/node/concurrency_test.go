@@ -442,3 +442,31 @@ func TestPriority(t *testing.T) {
 		want(t, "what is more important is not replaced", p.end(a)+" "+p.end(b), "success success")
 	})
 }
+
+// TestComputedPriority proves that a `_priority` that is computed is what it comes to in the task that asks for slots, the nearest one
+// before others, and that a pool's own goes before it.
+func TestComputedPriority(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		var order []string
+		w.on("long", func(ctx context.Context, o *operators.Task) (operators.Result, error) {
+			order = append(order, fmt.Sprint(o.AttemptID, strings.TrimPrefix(o.TaskName, "+main")))
+			return lasting(time.Minute)(ctx, o)
+		})
+		p := w.serve()
+		ref := p.pool(1)
+		_, err := p.HoldPool(t.Context(), ref, true)
+		w.must(err)
+		p.push("main.dig", "zerodag: 1\n_parallel: true\n+g:\n  _priority: '${word}'\n  _parallel: true\n  +x: {_pool: warehouse, work>: long}\n"+
+			"  +y: {_priority: normal, _pool: warehouse, work>: long}\n  +z: {_pool: {name: warehouse, priority: lowest}, work>: long}\n")
+		var list []host.Attempt
+		for i, word := range []string{"low", "highest"} {
+			list = append(list, p.start(int64(i+1), func(r *catalogue.StartRequest) { r.Params = param.New("word", word) }))
+			pass(time.Second)
+		}
+		_, err = p.HoldPool(t.Context(), ref, false)
+		w.must(err)
+		want(t, "status", p.end(list[0])+" "+p.end(list[1]), "success success")
+		want(t, "order", fmt.Sprint(order), "[2+g+x 1+g+y 2+g+y 1+g+x 1+g+z 2+g+z]")
+	})
+}
