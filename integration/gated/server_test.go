@@ -23,6 +23,7 @@ const patience = 5 * time.Minute
 
 // farOtherwise are cases that cannot go on a deployed stack as they are written, and why.
 var farOtherwise = map[string]string{
+	"defaults_repeat":       "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
 	"repeat_limit_succeeds": "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
 	"try_of_places":         "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
 	"try_of_slots":          "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -220,13 +221,17 @@ func (s *Server) Get(path string, into any) {
 	}
 }
 
-// Pack packs files into an archive as it is pushed.
+// Pack packs files into an archive as it is pushed. What begins with #! is executable.
 func Pack(files map[string]string) []byte {
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	archive := tar.NewWriter(zip)
 	for name, text := range files { // a buffer refuses nothing
-		archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644, Typeflag: tar.TypeReg})
+		mode := int64(0o644)
+		if strings.HasPrefix(text, "#!") {
+			mode = 0o755
+		}
+		archive.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: mode, Typeflag: tar.TypeReg})
 		archive.Write([]byte(text))
 	}
 	archive.Close()
