@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -92,7 +93,7 @@ func (s *State) add(c TasksAdded) {
 		if c.From+i == 0 && len(c.After) > 0 {
 			t.Upstreams = c.After
 		}
-		if x, ok := s.carried[t.Name]; ok && t.ID != Root {
+		if x, ok := s.carried[t.Name]; ok && !x.Spent && t.ID != Root {
 			x.give(t)
 		}
 		s.insert(t)
@@ -150,6 +151,9 @@ func (s *State) set(t *Task, c TaskChanged) {
 	s.count(t, -1)
 	t.Progress = c.Progress
 	s.count(t, 1)
+	if t.State == GroupRetryWaiting && was != GroupRetryWaiting && t.Level > 0 {
+		s.spend(t)
+	}
 	if c.Outcome != nil {
 		before := t.Outcome
 		t.Outcome, t.inner = c.Outcome, nil
@@ -173,6 +177,17 @@ func (s *State) set(t *Task, c TaskChanged) {
 	p := s.task(t.Parent)
 	p.active += asInt(t.counted()) - asInt(counted)
 	p.failed += asInt(t.State.Error()) - asInt(was.Error())
+}
+
+// spend has nothing more taken over below a task that is tried again: what an earlier attempt came to counts for the first round alone.
+func (s *State) spend(t *Task) {
+	for _, name := range slices.Sorted(maps.Keys(s.carried)) {
+		if strings.HasPrefix(name, t.Name+"+") || strings.HasPrefix(name, t.Name+"^") {
+			x := s.carried[name]
+			x.Spent = true
+			s.carried[name] = x
+		}
+	}
 }
 
 // skip makes a task and all below it successes.

@@ -19,6 +19,8 @@ type Carried struct {
 	UpdatedAt time.Time  `json:"updated,omitzero"`
 	Skipped   string     `json:"skipped,omitempty"`
 	Ignored   bool       `json:"ignored,omitempty"`
+	// Spent, in the new attempt, says that what is around the task has begun another round, for which nothing is taken over.
+	Spent bool `json:"spent,omitempty"`
 }
 
 // give makes t what was carried over: the old task's config and results, without the
@@ -51,19 +53,46 @@ func (s *State) CarryFailed() ([]Carried, error) {
 // this state takes over.
 func (s *State) CarryDone() []Carried {
 	var list []Carried
-	not := s.leftOut()
+	not, old := s.leftOut(), s.outdated()
 	for _, t := range s.Tasks() {
-		if t.State == Success && t.Parent != 0 && !not[t.ID] && !s.isClosing(t) {
+		if t.State == Success && t.Parent != 0 && !not[t.ID] && !old[t.ID] && !s.isClosing(t) {
 			list = append(list, carry(t))
 		}
 	}
 	return list
 }
 
+// outdated are tasks of files with `zerodag: 1` that a new attempt has nothing of, whatever became of them: those of earlier rounds of a group, and
+// of earlier runs of an operator, and those that were made because one failed, which is told of each failure.
+func (s *State) outdated() map[TaskID]bool {
+	old := map[TaskID]bool{}
+	for _, t := range s.Tasks() {
+		if t.Level == 0 {
+			continue
+		}
+		newest := map[string]TaskID{}
+		for _, id := range t.children {
+			newest[s.task(id).Name] = id
+		}
+		if t.Group && s.checkOf(t) == nil {
+			delete(newest, t.Name+checkName)
+		}
+		for _, id := range t.children {
+			if c := s.task(id); newest[c.Name] != id || OfFailure(c.Name) {
+				for _, x := range s.descendants(c, []*Task{c}) {
+					old[x.ID] = true
+				}
+			}
+		}
+	}
+	return old
+}
+
 // CarryBefore lists what a resume of mode "from" takes over: everything that precedes
 // the one task that pattern matches (see FindTask).
 func (s *State) CarryBefore(pattern string) ([]Carried, error) {
-	tasks := s.Tasks()
+	not, old := s.leftOut(), s.outdated()
+	tasks := slices.DeleteFunc(s.Tasks(), func(t *Task) bool { return old[t.ID] })
 	names := make([]string, len(tasks))
 	for i, t := range tasks {
 		names[i] = t.Name
@@ -73,11 +102,10 @@ func (s *State) CarryBefore(pattern string) ([]Carried, error) {
 		return nil, err
 	}
 	var list []Carried
-	not := s.leftOut()
 	for t := tasks[i]; t.Parent != 0; t = s.task(t.Parent) {
 		for _, u := range s.upstreamsOf(t, nil, map[TaskID]bool{}) {
 			for _, x := range s.descendants(u, []*Task{u}) {
-				if s.isClosing(x) {
+				if s.isClosing(x) || old[x.ID] || x.State != Success && s.ignoredBelow(x, u.Parent) {
 					continue
 				}
 				if x.State != Success || not[x.ID] {
