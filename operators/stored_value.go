@@ -56,6 +56,9 @@ func storedValue(s dig.Stored, text []byte, there bool) (param.Value, error) {
 	if err != nil {
 		return nil, Failf("_store: '%s' %v", s.Name, err)
 	}
+	if s.Optional && (v == nil || v == "" && s.Rule.Type != "" && s.Rule.Type != "string") {
+		return nil, nil // null, or nothing was printed
+	}
 	v, faults := s.Rule.Fit(s.Name, v)
 	if len(faults) > 0 {
 		return nil, Failf("_store: %s", dig.Faults(faults))

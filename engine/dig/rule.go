@@ -122,10 +122,12 @@ func (r ruleReader) word(rule *Rule, key string, v param.Value, at []string) {
 			r.fail(at, "write the one value that is possible", "const has no value")
 		}
 	case "minimum", "maximum":
-		if _, err := param.AsType("number", v); err != nil || isText(v) {
+		n, err := param.AsType("number", v) // 0.5 is a text in this language, as in Digdag
+		if err != nil {
 			r.fail(at, "write it as a number; ${...} is not evaluated here", "%s must be a number: %s", key, sample(v))
 			return
 		}
+		v = n
 		if key == "minimum" {
 			rule.Minimum = v
 		} else {
