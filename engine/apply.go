@@ -349,8 +349,9 @@ func (t *Task) copied(g *Task) bool {
 	return t.Initial && !strings.Contains(t.Name[len(g.Name):], "^sub")
 }
 
-// recountFailed leaves out children that a newer one of the same name replaces, and `^check` of a group's earlier round.
-func (s *State) recountFailed(t *Task) {
+// newest are the children of a task that count, by name: none that a newer one of the same name replaces, and no `^check` of a group's earlier
+// round.
+func (s *State) newest(t *Task) map[string]TaskID {
 	newest := make(map[string]TaskID, len(t.children))
 	for _, id := range t.children {
 		newest[s.task(id).Name] = id
@@ -358,6 +359,12 @@ func (s *State) recountFailed(t *Task) {
 	if t.Group && s.checkOf(t) == nil {
 		delete(newest, t.Name+checkName)
 	}
+	return newest
+}
+
+// recountFailed counts the children that failed, of those that count.
+func (s *State) recountFailed(t *Task) {
+	newest := s.newest(t)
 	t.failed = 0
 	for _, id := range t.children {
 		if c := s.task(id); newest[c.Name] == id && c.State.Error() {

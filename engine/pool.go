@@ -305,14 +305,17 @@ func (s *State) priorityOf(t *Task) int {
 	return s.priority
 }
 
-// ComputedPriorityOf is the nearest `_priority` of a task where that is computed: whoever prepares the task evaluates it. "" where it is a word, or
-// there is none.
+// ComputedPriorityOf is the nearest `_priority` of a task where that is computed: the run that prepares the task evaluates it, and no other one asks.
+// "" where it is a word, or there is none.
 func (s *State) ComputedPriorityOf(id TaskID) string {
 	for t := s.Task(id); t != nil; t = s.Task(t.Parent) {
-		if _, there := dig.PriorityOf(t.Config); t.Level == 0 || !there && dig.ComputedPriority(t.Config) == "" {
+		if t.Level == 0 {
 			continue
 		}
-		return dig.ComputedPriority(t.Config)
+		text := dig.ComputedPriority(t.Config)
+		if _, written := dig.PriorityOf(t.Config); written || text != "" {
+			return text
+		}
 	}
 	return ""
 }

@@ -70,13 +70,7 @@ func (s *State) outdated() map[TaskID]bool {
 		if t.Level == 0 {
 			continue
 		}
-		newest := map[string]TaskID{}
-		for _, id := range t.children {
-			newest[s.task(id).Name] = id
-		}
-		if t.Group && s.checkOf(t) == nil {
-			delete(newest, t.Name+checkName)
-		}
+		newest := s.newest(t)
 		for _, id := range t.children {
 			if c := s.task(id); newest[c.Name] != id || OfFailure(c.Name) {
 				for _, x := range s.descendants(c, []*Task{c}) {

@@ -67,15 +67,12 @@ func (s *State) checkOf(g *Task) *Task {
 
 // lastOf lists the tasks of a group's round that no other one waits for.
 func (s *State) lastOf(g *Task) (list []TaskID) {
-	seen := map[string]bool{}
-	for _, id := range slices.Backward(g.children) {
-		c := s.task(id)
-		if c.isWrittenIn(g) && !seen[c.Name] && len(c.downstream) == 0 {
+	newest := s.newest(g)
+	for _, id := range g.children {
+		if c := s.task(id); c.isWrittenIn(g) && newest[c.Name] == id && len(c.downstream) == 0 {
 			list = append(list, id)
 		}
-		seen[c.Name] = true
 	}
-	slices.Reverse(list)
 	return list
 }
 

@@ -77,11 +77,10 @@ func (j *Job) prioritize(ctx context.Context, e Evaluator, vars *param.Map, pool
 		return nil
 	}
 	const key = "_priority"
-	all, err := e.Eval(ctx, param.Merge(vars, param.New(key, j.Priority)), vars, j.Scope)
+	v, err := j.evalKey(ctx, e, vars, key, j.Priority)
 	if err != nil {
 		return err
 	}
-	v, _ := all.Get(key)
 	word, _ := v.(string)
 	priority, known := dig.ParsePriority(word)
 	if !known {
@@ -145,12 +144,18 @@ func (j *Job) gate(ctx context.Context, e Evaluator, vars *param.Map, key string
 	if !there {
 		return nil, false, nil
 	}
+	value, err := j.evalKey(ctx, e, vars, key, written)
+	return value, true, err
+}
+
+// evalKey evaluates what is written under a key, by itself.
+func (j *Job) evalKey(ctx context.Context, e Evaluator, vars *param.Map, key string, written param.Value) (param.Value, error) {
 	all, err := e.Eval(ctx, param.Merge(vars, param.New(key, written)), vars, j.Scope)
 	if err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	value, _ := all.Get(key)
-	return value, true, nil
+	return value, nil
 }
 
 // seen are the parameters that expressions of the task may name, without its own keys.

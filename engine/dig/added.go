@@ -176,11 +176,12 @@ func (c *compiler) closings(index int, config *param.Map) {
 
 // checkIf wants something that can be true or false.
 func checkIf(key string, v param.Value, report func([]string, string, string)) {
+	const form = "write an expression, such as `_if: ${session_date > '2026-01-01'}`"
 	switch x := v.(type) {
 	case *param.Map, []param.Value:
-		report(nil, "'"+key+"' must be a condition: "+sample(v), "write an expression, such as `_if: ${session_date > '2026-01-01'}`")
+		report(nil, "'"+key+"' must be a condition: "+sample(v), form)
 	case string:
-		hint := "write an expression, such as `_if: ${session_date > '2026-01-01'}`"
+		hint := form
 		if strings.Contains(x, "${") {
 			hint = "a ${ is never closed, and stays as text: " + bracesHint
 		}

@@ -81,6 +81,19 @@ func TestStoredByScript(t *testing.T) {
 	}
 }
 
+// wantWarnings compares the first lines of all warnings about workflow files of a project.
+func wantWarnings(t *testing.T, read Source, names []string, known Known, want ...string) {
+	t.Helper()
+	var got []string
+	for _, w := range Warnings(read, names, known) {
+		said, _, _ := strings.Cut(w.Error(), "\n")
+		got = append(got, said)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestKeysAboutCommands proves that keys about a command are told where there is none in tasks that no push refuses: those that an
 // operator makes, and those whose operator is a workflow file.
 func TestKeysAboutCommands(t *testing.T) {
@@ -93,23 +106,14 @@ func TestKeysAboutCommands(t *testing.T) {
 		"old.dig":           "+a: {loop>: 2, _do: {echo>: x, _store: {x: stdout}}}\n",
 		"operators/own.dig": "zerodag: 1\nparams: {n: {type: integer}}\n+a: {sh>: x}\n",
 	}
-	var got []string
-	for _, w := range Warnings(mapSource(files), []string{"main.dig", "old.dig"}, Known{Operators: []string{"loop", "echo", "own", "program", "if"}}) {
-		said, _, _ := strings.Cut(w.Error(), "\n")
-		got = append(got, said)
-	}
-	want := []string{
+	wantWarnings(t, mapSource(files), []string{"main.dig", "old.dig"}, Known{Operators: []string{"loop", "echo", "own", "program", "if"}},
 		"main.dig:6:5: '_store' has no meaning for echo>, which runs no command here (task +main+a^sub)",
 		"main.dig:9:13: exit_code of _repeat has no meaning for own>, which runs no command here (task +main+b)",
 		"main.dig:11:52: exit_code of _retry has no meaning for echo>, whose failures have none (task +main+d^sub)",
 		"main.dig:11:66: 'facto' of _retry is not read by anybody (task +main+d^sub)",
 		"main.dig:12:56: output of _ignore_error is that of a command, and a group has none (task +main+e^sub)",
 		"main.dig:12:83: '_fail_fast' ends the tasks below a group or a loop, and echo> has none (task +main+e^sub+f)",
-		"old.dig:1:32: _store is a parameter here, which nobody reads (task +old+a^sub)",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+		"old.dig:1:32: _store is a parameter here, which nobody reads (task +old+a^sub)")
 }
 
 // TestWaitsWithSlots proves that what may wait for long is told below a group that has slots of a pool meanwhile, and not beside it, in
@@ -121,19 +125,10 @@ func TestWaitsWithSlots(t *testing.T) {
 			"  _error: {wait>: 1h}\n+own: {_pool: {name: x, limit: 1}, wait>: 1h}\n+after: {require>: other, project_name: p}\n",
 		"all.dig": "zerodag: 1\n_pool: {name: x, limit: 1}\n+a: {require>: main}\n",
 	}
-	var got []string
-	for _, w := range Warnings(mapSource(files), []string{"main.dig", "all.dig"}, Known{Operators: []string{"wait", "loop", "s3_wait", "echo", "require"}}) {
-		said, _, _ := strings.Cut(w.Error(), "\n")
-		got = append(got, said)
-	}
-	want := []string{
+	wantWarnings(t, mapSource(files), []string{"main.dig", "all.dig"}, Known{Operators: []string{"wait", "loop", "s3_wait", "echo", "require"}},
 		"all.dig:3:6: require> waits while +all has slots of a pool, which nobody else can use meanwhile (task +all+a)",
 		"main.dig:5:8: wait> waits while +main+g has slots of a pool, which nobody else can use meanwhile (task +main+g+a)",
-		"main.dig:6:29: s3_wait> waits while +main+g has slots of a pool, which nobody else can use meanwhile (task +main+g+b^sub+c)",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+		"main.dig:6:29: s3_wait> waits while +main+g has slots of a pool, which nobody else can use meanwhile (task +main+g+b^sub+c)")
 }
 
 // TestCallsThatNeverEnd proves that a circle of call> over several files is told wherever it can be entered, and none
@@ -147,16 +142,7 @@ func TestCallsThatNeverEnd(t *testing.T) {
 		"own.dig":     "+x: {+y: {call>: own.dig}}\n",
 		"fine.dig":    "+x: {if>: true, _do: {call>: fine}}\n+y: {_disable: true, call>: fine}\n",
 	}
-	var got []string
-	for _, w := range Warnings(mapSource(files), []string{"main.dig", "fine.dig", "own.dig"}, Known{Operators: []string{"call", "sh", "if"}}) {
-		said, _, _ := strings.Cut(w.Error(), "\n")
-		got = append(got, said)
-	}
-	want := []string{
+	wantWarnings(t, mapSource(files), []string{"main.dig", "fine.dig", "own.dig"}, Known{Operators: []string{"call", "sh", "if"}},
 		"main.dig:1:6: call> never ends: sub/one.dig -> sub/two.dig -> sub/one.dig (task +main+a)",
-		"own.dig:1:11: call> never ends: own.dig -> own.dig (task +own+x+y)",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+		"own.dig:1:11: call> never ends: own.dig -> own.dig (task +own+x+y)")
 }

@@ -35,6 +35,10 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		Dispatch: t.Dispatch, Try: t.Runs(), RetryCount: count, StartedAt: t.StartedAt,
 	}
 	env, files := l.state.EnvOf(t.ID)
+	priority := ""
+	if t.Preparing {
+		priority = l.state.ComputedPriorityOf(t.ID)
+	}
 	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: state, Now: now, Level: t.Level, TaskLimit: w.Limits.Tasks,
@@ -46,7 +50,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		EnvFiles: files,
 		Vars:     l.state.ParamsOf(t.ID),
 		Scope:    expr.Scope{Zone: id.SessionTime.Location(), Now: now, Seed: execution.Seed(id)},
-		Cancel:   t.Cancel, Priority: l.state.ComputedPriorityOf(t.ID), Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
+		Cancel:   t.Cancel, Priority: priority, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout, Away: away, EvalStored: r.Stored.Evaluated(l.workflow.Config),
 	}}
 }
 

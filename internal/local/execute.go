@@ -37,6 +37,10 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 	}
 	vars := a.State.ParamsOf(t.ID)
 	env, files := a.State.EnvOf(t.ID)
+	priority := ""
+	if t.Preparing {
+		priority = a.State.ComputedPriorityOf(t.ID)
+	}
 	return &operators.Job{
 		Task: operators.Task{
 			Identity: id, State: t.Progress.Params, Now: a.now, Level: t.Level, TaskLimit: h.taskLimit(),
@@ -51,7 +55,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
 		EnvFiles: files,
 		Vars:     vars,
 		Scope:    expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
-		Cancel:   t.Cancel, Priority: a.State.ComputedPriorityOf(t.ID), Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
+		Cancel:   t.Cancel, Priority: priority, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
 
 		EvalStored: a.evalStored,
 	}

@@ -419,19 +419,25 @@ func TestKeysChange(t *testing.T) {
 	})
 }
 
+// hanging are keys of a store that does not answer while it hangs.
+func hanging(hangs *bool) *sandbox.Keyring {
+	text := sandbox.NewKey()
+	return &sandbox.Keyring{Read: func(ctx context.Context) (string, error) {
+		if *hangs {
+			<-ctx.Done()
+			return "", fmt.Errorf("read parameter: %w", ctx.Err())
+		}
+		return text, nil
+	}}
+}
+
 // TestKeysThatHang proves that a machine whose key is known has its answer within seconds where the store
 // of the keys never answers.
 func TestKeysThatHang(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
-		text, hangs := sandbox.NewKey(), false
-		b.Keys = &sandbox.Keyring{Read: func(ctx context.Context) (string, error) {
-			if hangs {
-				<-ctx.Done()
-				return "", ctx.Err()
-			}
-			return text, nil
-		}}
+		hangs := false
+		b.Keys = hanging(&hangs)
 		b.submit(2)
 		r := b.fake.runners[0]
 		b.poll(r, sandbox.Beat{Free: 1})
@@ -450,14 +456,8 @@ func TestKeysThatHang(t *testing.T) {
 func TestKeysThatNeverCame(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
-		text, hangs := sandbox.NewKey(), true
-		b.Keys = &sandbox.Keyring{Read: func(ctx context.Context) (string, error) {
-			if hangs {
-				<-ctx.Done()
-				return "", fmt.Errorf("read parameter: %w", ctx.Err())
-			}
-			return text, nil
-		}}
+		hangs := true
+		b.Keys = hanging(&hangs)
 		p := b.submit(2)
 		if len(b.fake.runners) > 0 {
 			t.Fatal("a machine was launched without a key")
